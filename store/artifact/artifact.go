@@ -1,16 +1,16 @@
 // Package artifact stores and deletes the bytes of artifacts. An artifact is a
-// record with a name, a blob is bytes under their hash, and an orphan is bytes
-// that no record needs.
+// record with a name, a blob is the bytes with one hash, and an orphan is bytes
+// that no record uses.
 //
-// Bytes are in a backend: the database itself, a folder or an object store.
-// Table blob has a row for each blob and the backend that has it. The caller
-// keeps the records, in table resource; this package knows only the reference
+// Bytes are stored in a backend: the database itself, a folder or an object store.
+// Table blob has a row for each blob with the name of its backend. The caller
+// keeps the records in table resource; this package uses only the column
 // resource.blob_id.
 //
-// Adding: Receive stages bytes, Commit claims their blob and puts them in place,
-// and the transaction that inserts the record uses the claim. Deleting: BeginDelete
-// hides the record, Finish deletes the bytes and then the record. So a crash can
-// leave orphans, which Collect deletes, and never a record without its bytes.
+// To add an artifact, Receive stages the bytes, Commit claims their blob and puts them
+// in place, and the transaction that inserts the record uses the claim. To delete one,
+// BeginDelete hides the record, and Finish deletes the bytes and then the record. A crash
+// can leave orphans, which Collect deletes, but never a record without its bytes.
 package artifact
 
 import (
@@ -30,14 +30,14 @@ type Options struct {
 	// Database has the tables blob, blob_pin, blob_inline, blob_piece, upload
 	// and resource.
 	Database *sqlite.DB
-	// Backends are where bytes may be.
+	// Backends are the configured backends.
 	Backends Backends
-	// UploadDir is the folder of resumable uploads until all their bytes have
-	// arrived. It is created when it is needed.
+	// UploadDir is the folder that holds the received bytes of incomplete
+	// resumable uploads. It is created when it is needed.
 	UploadDir string
 	// Now is the clock.
 	Now func() time.Time
-	// Logger gets failures that no caller can be given.
+	// Logger receives failures that can't be returned to a caller.
 	Logger *slog.Logger
 }
 
@@ -45,7 +45,7 @@ type Options struct {
 type Store struct {
 	db       *sqlite.DB
 	backends *backends
-	dir      string // of resumable uploads
+	dir      string // folder of resumable uploads
 	clock    func() time.Time
 	log      *slog.Logger
 
@@ -55,7 +55,7 @@ type Store struct {
 	unfinished unfinished
 }
 
-// New returns the store that o describes. A server calls Recover next.
+// New returns a store with the given options. A server must call Recover next.
 func New(o Options) *Store {
 	s := &Store{db: o.Database, dir: o.UploadDir, clock: o.Now, log: o.Logger, wake: make(chan struct{}, 1)}
 	s.backends = newBackends(s, o.Backends)
@@ -64,17 +64,17 @@ func New(o Options) *Store {
 
 func (s *Store) now() scalar.Time { return scalar.TimeOf(s.clock()) }
 
-// Errors after which a caller may repeat the operation. Other errors are
-// *blob.Error, those of SQLite, or those of the caller's own readers.
+// Errors after which a caller may repeat the operation. Other errors are *blob.Error,
+// errors of SQLite, or errors of the readers that the caller passes.
 var (
 	// ErrDeleting is returned while the same bytes are being deleted.
 	ErrDeleting = errors.New("the same bytes are being deleted; try again in a moment")
-	// ErrClaimLost is returned when the bytes may have been deleted before their
-	// record was inserted, or were deleted while they were staged.
+	// ErrClaimLost is returned if the bytes were deleted while they were staged, or
+	// may have been deleted before their record was inserted.
 	ErrClaimLost = errors.New("the bytes were collected before their record was inserted; send them again")
 )
 
-// BackendError reports a backend for which there are no settings.
+// BackendError reports a backend that is not configured.
 type BackendError struct{ Name Backend }
 
 func (e *BackendError) Error() string { return "the backend " + string(e.Name) + " is not configured" }
@@ -88,14 +88,13 @@ func read[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) 
 	return out, err
 }
 
-// write runs fn in the writer. None of the tables of this package is cached by
-// a participant, so all of it is upkeep.
+// write runs fn in the writer. The change counts as upkeep, because no participant
+// caches the tables of this package.
 func write[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (T, error) {
 	return writeAs(ctx, s, sqlite.Upkeep, fn)
 }
 
-// free is write for an fn that is a part of a deletion: on a full disk it may use
-// the reserve.
+// free is write for a part of a deletion, which may use the reserve when the disk is full.
 func free[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (T, error) {
 	return writeAs(ctx, s, sqlite.Upkeep|sqlite.Freeing, fn)
 }
@@ -118,8 +117,8 @@ func change(ctx context.Context, s *Store, fn func(*sqlite.Tx) error) error {
 	return s.db.Write(ctx, sqlite.Upkeep, fn)
 }
 
-// backendError returns the *blob.Error in err, whose sentence is for whoever
-// runs the server, or err if there is none.
+// backendError returns the *blob.Error in err, whose message is for the operator of the
+// server, or err if it contains none.
 func backendError(err error) error {
 	var own *blob.Error
 	if errors.As(err, &own) {

@@ -11,7 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Backend names a place for bytes.
+// Backend is the name of a backend.
 type Backend string
 
 // The backends. Inline is the database itself.
@@ -21,12 +21,12 @@ const (
 	S3         Backend = "s3"
 )
 
-// Backends are the backends that are configured. Each blob has its own, so a
+// Backends holds the configured backends. The backend of each blob is recorded, so a
 // change of Default affects new bytes only.
 type Backends struct {
-	// Default is for new bytes; "" means Inline.
+	// Default is the backend of new bytes; "" means Inline.
 	Default Backend
-	// Open has a function for each backend but Inline. It is called when the
+	// Open has a function for each backend other than Inline. It is called when the
 	// backend is first needed.
 	Open map[Backend]func() (blob.Store, error)
 }
@@ -48,8 +48,8 @@ func newBackends(s *Store, b Backends) *backends {
 // DefaultBackend returns the backend of new bytes.
 func (s *Store) DefaultBackend() Backend { return s.backends.Default }
 
-// Backend returns the backend of that name and opens it if it is not open; a
-// *BackendError if it is not configured.
+// Backend returns the backend with the given name, and opens it if it is not open. It
+// returns a *BackendError if the backend is not configured.
 func (s *Store) Backend(name Backend) (blob.Store, error) {
 	b := s.backends
 	b.mu.Lock()
@@ -69,8 +69,8 @@ func (s *Store) Backend(name Backend) (blob.Store, error) {
 	return opened, nil
 }
 
-// URI returns the address of the bytes with a hash, "" if the backend can't be
-// opened.
+// URI returns the address of the bytes with the given hash. It returns "" if the backend
+// can't be opened.
 func (s *Store) URI(name Backend, hash string) string {
 	b, err := s.Backend(name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) URI(name Backend, hash string) string {
 	return b.URI(hash)
 }
 
-// Probe checks that a backend can be used. It returns the error of the backend.
+// Probe checks that a backend can be used, and returns the error of the backend.
 func (s *Store) Probe(ctx context.Context, name Backend) error {
 	b, err := s.Backend(name)
 	if p, ok := b.(interface{ Ping(context.Context) error }); ok && err == nil {
@@ -89,7 +89,7 @@ func (s *Store) Probe(ctx context.Context, name Backend) error {
 }
 
 // FreeSpace returns the size in bytes of the largest blob that fits into the
-// default backend. ok is false if the backend does not report it.
+// default backend. ok is false if the backend does not report its free space.
 func (s *Store) FreeSpace() (n int64, ok bool, err error) {
 	b, err := s.Backend(s.DefaultBackend())
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Store) FreeSpace() (n int64, ok bool, err error) {
 	return n, err == nil, err
 }
 
-// UsedBackends returns the default backend and those that have blobs.
+// UsedBackends returns the default backend and all backends that have blobs.
 func (s *Store) UsedBackends(ctx context.Context) ([]Backend, error) {
 	return read(ctx, s, func(tx *sqlite.Tx) (all []Backend, err error) {
 		err = tx.Select(&all, `SELECT DISTINCT backend FROM blob UNION SELECT ? ORDER BY 1`, s.DefaultBackend())
@@ -116,8 +116,8 @@ func (s *Store) configured() []Backend {
 	return append([]Backend{Inline}, slices.Sorted(maps.Keys(s.backends.Open))...)
 }
 
-// inUse returns a backend; nil without an error if it can't be opened and has no
-// blobs.
+// inUse returns a backend. It returns nil and no error if the backend can't be opened
+// and has no blobs.
 func (s *Store) inUse(ctx context.Context, name Backend) (blob.Store, error) {
 	b, err := s.Backend(name)
 	if err == nil {

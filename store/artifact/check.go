@@ -9,17 +9,18 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Damage is a blob that records have and that is missing or damaged.
+// Damage describes a missing or damaged blob that records use.
 type Damage struct {
-	ID      int64 // of table blob
+	ID      int64 // id in table blob
 	Backend Backend
 	Err     error
 }
 
-// Check checks that the bytes of each blob that records have are there in the
-// right size; with deep that they have the right hash, for which all are read.
-// Others may read and write meanwhile. progress, which may be nil, is called
-// while they are read. It returns a sentence for each backend that can't be checked.
+// Check checks that the bytes of each blob that records use exist and have the right
+// size. With deep it reads all bytes and also checks their hash. It calls found for each
+// missing or damaged blob. progress, which may be nil, is called with the number of bytes
+// checked so far and the total. Other goroutines and processes may read and write at the
+// same time. Check returns a sentence for each backend that can't be checked.
 func (s *Store) Check(ctx context.Context, deep bool, progress func(done, total int64), found func(Damage)) (failed []string, err error) {
 	type count struct {
 		Backend Backend `db:"backend"`
@@ -55,7 +56,7 @@ func (s *Store) Check(ctx context.Context, deep bool, progress func(done, total 
 	return failed, nil
 }
 
-// check is one run of Check.
+// check is a call of Check.
 type check struct {
 	store       *Store
 	deep        bool
@@ -70,7 +71,7 @@ func (c *check) backend(ctx context.Context, name Backend) error {
 	if err != nil {
 		return err
 	}
-	// A listing has the sizes of a thousand blobs in one request.
+	// One listing request returns the sizes of a thousand blobs.
 	sizes := map[string]int64{}
 	if !c.deep {
 		if err := b.Walk(ctx, func(i blob.Info) error { sizes[i.Hash] = i.Size; return nil }); err != nil {
@@ -105,8 +106,8 @@ func (c *check) backend(ctx context.Context, name Backend) error {
 	}
 }
 
-// blob opens a blob, or reads it to its end. It does not report a blob that was
-// deleted or moved meanwhile.
+// blob checks a blob: it opens it or, in a deep check, reads all of it. It does not report
+// a blob that was deleted or moved during the check.
 func (c *check) blob(ctx context.Context, b blob.Store, row blobRow) error {
 	var err error
 	if c.deep {
@@ -132,7 +133,7 @@ func (c *check) blob(ctx context.Context, b blob.Store, row blobRow) error {
 	return failed
 }
 
-// CheckInline returns a sentence for each inline blob that is not complete.
+// CheckInline returns a sentence for each incomplete inline blob.
 func CheckInline(tx *sqlite.Tx) ([]string, error) {
 	var all []struct {
 		Hash string `db:"hash"`

@@ -17,26 +17,26 @@ import (
 // and until its record is inserted. A blob whose row has deleting = 1 is being
 // deleted: its records are hidden, and it can't be claimed.
 //
-// A killed process leaves its claims and deletions behind. Those of the server,
-// which alone holds the lock of the database, have no date, and the next server
-// removes them when it starts. Those of other processes, which may be alive when
-// a server starts, have a date after which they do not count.
+// The claims and deletions of a killed process remain in the database. The claims and
+// deletions of the server, which alone holds the lock of the database, have no expiry
+// date; the next server ends them when it starts. The claims and deletions of other
+// processes, which may be alive when a server starts, have an expiry date.
 const (
-	// ClaimAge is the time after which the claim of a command expires: longer
-	// than it takes to put received bytes in place.
+	// ClaimAge is the time after which the claim of a command expires. It is longer
+	// than the time needed to put received bytes in place.
 	ClaimAge = time.Hour
-	// deletionAge is the time after which the deletion of a command expires. A
-	// command gives up before, after deleteTimeout.
+	// deletionAge is the time after which the deletion of a command expires. It is
+	// longer than deleteTimeout, after which the command gives up.
 	deletionAge   = 5 * time.Minute
 	deleteTimeout = time.Minute
 
-	// maxDeletionWait is how long a claim waits for a deletion of the blob.
+	// maxDeletionWait is the maximum time that a claim waits for a deletion of the blob.
 	maxDeletionWait   = 10 * time.Second
 	deletionWaitPause = 20 * time.Millisecond
 )
 
-// expiry returns the date of a claim or deletion of this process: nil for those
-// of the server.
+// expiry returns the expiry date of a claim or deletion of this process, or nil if this
+// process is the server.
 func (s *Store) expiry(age time.Duration) *scalar.Time {
 	if s.db.Exclusive() {
 		return nil
@@ -44,8 +44,8 @@ func (s *Store) expiry(age time.Duration) *scalar.Time {
 	return new(s.now() + scalar.Time(age.Milliseconds()))
 }
 
-// isUsed is an SQL condition: a record or a claim has the blob of the row. It
-// binds the time.
+// isUsed is the SQL condition that a record or an unexpired claim refers to a row of
+// blob. Its parameter is the present time.
 const isUsed = `(EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)
 	OR EXISTS (SELECT 1 FROM blob_pin WHERE blob_pin.blob_id = blob.id
 		AND (blob_pin.expires_date IS NULL OR blob_pin.expires_date > ?)))`
@@ -58,7 +58,7 @@ type Claim struct {
 }
 
 // claim claims a blob, which need not exist yet. It waits while the blob is being
-// deleted, and returns ErrDeleting if that takes too long.
+// deleted, and returns ErrDeleting if that takes longer than maxDeletionWait.
 func (s *Store) claim(ctx context.Context, name Backend, b blob.Blob) (*Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDeletionWait)
 	defer cancel()
@@ -88,8 +88,8 @@ func (s *Store) insertClaim(tx *sqlite.Tx, name Backend, b blob.Blob) (*Claim, e
 	case err == nil && deleting && (until == nil || *until > s.now()):
 		err = ErrDeleting
 	case err == nil && deleting:
-		// The process that deleted it was killed. Its records are deleted, and the
-		// bytes that are about to be written are the blob's.
+		// The process that was deleting the blob was killed. Delete the hidden records;
+		// the row gets the bytes that are about to be written.
 		err = endDeletion(tx, c.blob)
 	}
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *Store) insertClaim(tx *sqlite.Tx, name Backend, b blob.Blob) (*Claim, e
 }
 
 // Use ends the claim in the transaction that inserts the record, and returns the
-// blob's id for it. It returns ErrClaimLost if the claim is gone, since the bytes
-// may be gone too.
+// id of the blob. It returns ErrClaimLost if the claim does not exist any more, because
+// the bytes may have been deleted too.
 func (c *Claim) Use(tx *sqlite.Tx) (blobID int64, err error) {
 	n, err := tx.Exec(`DELETE FROM blob_pin WHERE id = ?`, c.id)
 	if err == nil && n == 0 {
@@ -112,7 +112,7 @@ func (c *Claim) Use(tx *sqlite.Tx) (blobID int64, err error) {
 }
 
 // Release ends a claim that was not used, and deletes the blob if nothing else
-// uses it. After a failure that is left to a collection.
+// uses it. If that fails, a collection does it later.
 func (c *Claim) Release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	err := c.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
@@ -127,9 +127,9 @@ func (c *Claim) Release(ctx context.Context) {
 	}
 }
 
-// keep renews the claim until end is called: to put a very large blob in place
-// and read it back can take longer than ClaimAge. Use notices a renewal that has
-// failed.
+// keep renews the claim until end is called, because it can take longer than ClaimAge to
+// put a very large blob in place and read it back. If the renewals fail, the claim can be
+// lost, and Use returns ErrClaimLost.
 func (c *Claim) keep() (end func()) {
 	ended := make(chan struct{})
 	var renewing sync.WaitGroup
@@ -141,7 +141,7 @@ func (c *Claim) keep() (end func()) {
 			case <-ended:
 				return
 			case <-tick.C:
-				// A failure is made up for by the next tick: a claim lasts for four.
+				// Ignore the error: the claim lasts for four ticks, and the next one tries again.
 				_ = change(context.Background(), c.store, func(tx *sqlite.Tx) error {
 					_, err := tx.Exec(`UPDATE blob_pin SET expires_date = ? WHERE id = ?`, c.store.expiry(ClaimAge), c.id)
 					return err
@@ -156,13 +156,13 @@ func (c *Claim) keep() (end func()) {
 }
 
 // Recover ends the claims and deletions of a server that was killed. It must be
-// called by a process that holds the lock of the database, before other methods.
+// called before other methods, by a process that holds the lock of the database.
 func (s *Store) Recover() error {
 	return change(context.Background(), s, func(tx *sqlite.Tx) error {
 		if _, err := tx.Exec(`DELETE FROM blob_pin WHERE expires_date IS NULL OR expires_date <= ?`, s.now()); err != nil {
 			return err
 		}
-		// A date in the past, with which a collection ends them.
+		// The date is in the past, so a collection ends the deletions.
 		_, err := tx.Exec(`UPDATE blob SET deleting_until = 0 WHERE deleting = 1 AND deleting_until IS NULL`)
 		return err
 	})

@@ -12,12 +12,11 @@ import (
 	"tracker/store/sqlite"
 )
 
-// StagedAge is how long staged bytes must rest before they count as orphans:
-// longer than an upload pauses.
+// StagedAge is the time after which unchanged staged bytes count as orphans. It is
+// longer than the pauses of an upload.
 const StagedAge = time.Hour
 
-// collectPause is the time between two background collections, unless Wake asks
-// for one.
+// collectPause is the time between two background collections. Wake starts one earlier.
 const collectPause = 5 * time.Minute
 
 // OrphanKind is the kind of an orphan.
@@ -30,30 +29,30 @@ const (
 	OrphanUpload OrphanKind = "upload" // bytes of a resumable upload that has expired
 )
 
-// Orphan is bytes that no record needs.
+// Orphan describes bytes that no record uses.
 type Orphan struct {
 	Kind    OrphanKind
-	Backend Backend // "" for a resumable upload, which is in a folder of its own
-	Name    string  // hash of a blob, id of an upload, or the backend's name for it
-	Size    int64   // in bytes, as far as it is known
+	Backend Backend // "" for a resumable upload, which is in Options.UploadDir
+	Name    string  // hash of a blob, id of an upload, or name of staged bytes in the backend
+	Size    int64   // in bytes
 	Err     error   // why it could not be deleted
 
-	// Kept reports that it was not deleted because an upload or a command may be
-	// using it, or was when it was killed.
+	// Kept is set if the orphan was not deleted because an upload or a command may
+	// be using it, or was using it when it was killed.
 	Kept bool
-	// Until is the time from which it is not kept. It is zero for claims of the
-	// server, which the next start of the server ends.
+	// Until is the time after which a collection may delete a kept orphan. It is zero
+	// if the server claims the orphan; the next start of the server ends the claim.
 	Until time.Time
 }
 
 // Collection configures Collect.
 type Collection struct {
-	// Age is how long staged bytes must rest before they count. Claims of commands
-	// that are older are ended. While a server runs, staged bytes must rest for
-	// StagedAge at least, since they may be those of its uploads.
+	// Age is the time after which unchanged staged bytes count as orphans and claims
+	// of commands are ended. While a server runs, the minimum for staged bytes is
+	// StagedAge, because they may belong to its uploads.
 	Age time.Duration
-	// Scan lists all backends for bytes without a row. Without it only the tables
-	// and the folder of resumable uploads are searched.
+	// Scan also searches all backends for bytes without a row. Otherwise only the
+	// tables and the folder of resumable uploads are searched.
 	Scan bool
 	// DryRun reports orphans and deletes nothing.
 	DryRun bool
@@ -61,8 +60,9 @@ type Collection struct {
 	Found func(Orphan)
 }
 
-// Collect deletes orphans, while others read and write. If a backend can't be
-// read, it goes on with the next one and returns the error at the end.
+// Collect deletes orphans. Other goroutines and processes may read and write at the same
+// time. If a backend can't be read, Collect continues with the next one and returns the
+// error at the end.
 func (s *Store) Collect(ctx context.Context, c Collection) error {
 	s.collecting.Lock()
 	defer s.collecting.Unlock()
@@ -92,8 +92,8 @@ func (s *Store) Collect(ctx context.Context, c Collection) error {
 	return errors.Join(errs...)
 }
 
-// CollectStaged deletes the staged bytes of a backend that have rested for age.
-// It returns their number and size.
+// CollectStaged deletes the staged bytes of a backend that have not changed for age.
+// It returns the number of deleted files or objects, and their size in bytes.
 func (s *Store) CollectStaged(ctx context.Context, name Backend, age time.Duration) (n int, size int64, err error) {
 	b, err := s.Backend(name)
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *Store) CollectStaged(ctx context.Context, name Backend, age time.Durati
 	return n, size, backendError(err)
 }
 
-// Run collects what deletions have left, until ctx is done. It does nothing
-// unless this process holds the lock of the database.
+// Run collects orphans in the background until ctx is done. It returns at once if this
+// process does not hold the lock of the database.
 func (s *Store) Run(ctx context.Context) {
 	if !s.db.Exclusive() {
 		return
@@ -134,8 +134,8 @@ func (s *Store) Run(ctx context.Context) {
 	}
 }
 
-// Wake makes the background collection run now. It is called after a change that
-// may have left blobs without a record.
+// Wake starts a background collection. It is called after a change that may have left
+// blobs without a record.
 func (s *Store) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -143,8 +143,8 @@ func (s *Store) Wake() {
 	}
 }
 
-// CollectUnused deletes what the tables know to be unused, without reading the
-// backends. It returns how many blobs it deleted.
+// CollectUnused deletes the blobs that are unused according to the tables, without
+// listing the backends. It returns the number of deleted blobs.
 func (s *Store) CollectUnused(ctx context.Context) (deleted int, err error) {
 	var failed error
 	err = s.Collect(ctx, Collection{Age: ClaimAge, Found: func(o Orphan) {
@@ -158,15 +158,15 @@ func (s *Store) CollectUnused(ctx context.Context) (deleted int, err error) {
 	return deleted, errors.Join(failed, err)
 }
 
-// collector is one collection.
+// collector is a call of Collect.
 type collector struct {
 	Collection
 	store     *Store
 	stagedAge time.Duration // Age for staged bytes
 }
 
-// report deletes an orphan with remove, unless it is a dry run, and reports it,
-// unless something uses it by now.
+// report deletes an orphan with remove and reports it. It does not report an orphan that
+// has come into use since it was found. In a dry run it only reports the orphan.
 func (c *collector) report(o Orphan, remove func() (bool, error)) {
 	if !c.DryRun {
 		done, err := remove()
@@ -178,25 +178,25 @@ func (c *collector) report(o Orphan, remove func() (bool, error)) {
 	c.Found(o)
 }
 
-// keep reports an orphan that is kept until a time.
+// keep reports an orphan that is not deleted before until.
 func (c *collector) keep(o Orphan, until time.Time) {
 	o.Kept, o.Until = true, until
 	c.Found(o)
 }
 
-// expired returns the expiry date at or below which a claim, made for a time, is
-// older than the collection wants it.
+// expired returns the largest expiry date of the claims that are older than c.Age. madeFor
+// is the time from a claim to its expiry.
 func (c *collector) expired(madeFor time.Duration) scalar.Time {
 	return c.store.now() + scalar.Time((madeFor - c.Age).Milliseconds())
 }
 
-// expiredDeletion is expired for deletions, which are not ended before their date.
+// expiredDeletion is expired for deletions, which are not ended before they expire.
 func (c *collector) expiredDeletion() scalar.Time {
 	return max(c.store.now(), c.expired(deletionAge))
 }
 
-// deleteExpired deletes rows by what follows DELETE, unless it is a dry run. When there
-// are none it queues no write.
+// deleteExpired runs a DELETE statement, whose text after DELETE is from. It does nothing
+// in a dry run, and queues no write if there are no such rows.
 func (c *collector) deleteExpired(ctx context.Context, from string, until scalar.Time) error {
 	if c.DryRun {
 		return nil
@@ -215,15 +215,15 @@ func (c *collector) deleteExpired(ctx context.Context, from string, until scalar
 	return err
 }
 
-// unusedRow is a blob that no record has, or that is being deleted.
+// unusedRow is a blob that no record uses, or that is being deleted.
 type unusedRow struct {
 	blobRow
 	Deleting bool         `db:"deleting"`
 	Claimed  bool         `db:"claimed"`
-	Until    *scalar.Time `db:"until"` // expiry of the claim; NULL for the server's
+	Until    *scalar.Time `db:"until"` // expiry of the claim; nil for a claim of the server
 }
 
-// unusedBlobs finds rows of blobs that no record has.
+// unusedBlobs finds the blobs that no record uses.
 func (c *collector) unusedBlobs(ctx context.Context) error {
 	if !c.DryRun {
 		var errs []error
@@ -234,7 +234,7 @@ func (c *collector) unusedBlobs(ctx context.Context) error {
 			return err
 		}
 	}
-	// If the owner of a claim is alive, its upload fails and loses nothing.
+	// If the owner of a claim is alive, its upload fails without loss of data.
 	if err := c.deleteExpired(ctx, `FROM blob_pin WHERE expires_date <= ?`, c.expired(ClaimAge)); err != nil {
 		return err
 	}
@@ -280,8 +280,8 @@ func (c *collector) unusedBlobs(ctx context.Context) error {
 	return nil
 }
 
-// keptUntil returns the time from which a claim counts as expired for the
-// collection; the zero time for one of the server.
+// keptUntil returns the time from which the claim of row counts as expired for the
+// collection, or the zero time for a claim of the server.
 func (c *collector) keptUntil(row unusedRow) time.Time {
 	switch {
 	case row.Until == nil:
@@ -292,7 +292,8 @@ func (c *collector) keptUntil(row unusedRow) time.Time {
 	return row.Until.Time().Add(c.Age - ClaimAge)
 }
 
-// endDeletion finishes the deletion of a process that was killed.
+// endDeletion finishes the deletion of a process that was killed, and reports whether it
+// did.
 func (c *collector) endDeletion(ctx context.Context, id int64) (bool, error) {
 	d, err := free(ctx, c.store, func(tx *sqlite.Tx) (*Deletion, error) {
 		var due bool
@@ -309,8 +310,8 @@ func (c *collector) endDeletion(ctx context.Context, id int64) (bool, error) {
 	if err != nil || d == nil {
 		return false, err
 	}
-	// If it fails, the record stays hidden: it must not come back long after a
-	// person has deleted it.
+	// If it fails, the record stays hidden: it must not reappear long after a user
+	// has deleted it.
 	err = d.finish(ctx, true)
 	return err == nil, err
 }
@@ -318,7 +319,7 @@ func (c *collector) endDeletion(ctx context.Context, id int64) (bool, error) {
 // staged finds staged bytes in a backend.
 func (c *collector) staged(ctx context.Context, name Backend, b blob.Store) error {
 	olderThan := c.store.clock().Add(-c.stagedAge)
-	all := olderThan.AddDate(1, 0, 0) // also those that the clock of another machine dates
+	all := olderThan.AddDate(1, 0, 0) // includes dates in the future, from the clocks of other machines
 	return b.WalkStaged(ctx, all, func(i blob.StagedInfo) error {
 		o := Orphan{Kind: OrphanStaged, Backend: name, Name: i.Name, Size: i.Size}
 		if !i.Modified.Before(olderThan) {
@@ -334,7 +335,7 @@ func (c *collector) staged(ctx context.Context, name Backend, b blob.Store) erro
 }
 
 // unknownBlobs finds bytes without a row. Bytes are put in place after their row
-// is inserted, so no upload is about to insert one.
+// is inserted, so no upload is about to insert a row for them.
 func (c *collector) unknownBlobs(ctx context.Context, name Backend, b blob.Store) error {
 	return b.Walk(ctx, func(i blob.Info) error {
 		known, err := read(ctx, c.store, func(tx *sqlite.Tx) (known bool, err error) {

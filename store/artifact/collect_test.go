@@ -13,8 +13,8 @@ import (
 	"tracker/store/artifact"
 )
 
-// While a server runs, a command spares what the server has staged, however
-// young the command is told to collect.
+// While a server runs, a command does not delete the staged bytes of the server,
+// whatever its Collection.Age.
 func TestCollectSparesTheServersUploads(t *testing.T) {
 	for _, backend := range []artifact.Backend{artifact.Inline, artifact.Filesystem} {
 		t.Run(string(backend), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestCollectSparesTheServersUploads(t *testing.T) {
 			claim := must(received.Commit(ctx))(t)
 			claim.Release(ctx)
 			wantOK(t, server.kernel.Close())
-			// Nobody else is left, and the staged bytes of a killed server go.
+			// No server runs now, so the staged bytes of a killed server are deleted.
 			staged := must(command.inline(t).Stage(ctx, strings.NewReader("left")))(t)
 			collected := 0
 			wantOK(t, command.Collect(ctx, artifact.Collection{Age: -time.Minute, Scan: true, Found: func(o artifact.Orphan) {
@@ -52,7 +52,8 @@ func TestCollectSparesTheServersUploads(t *testing.T) {
 	}
 }
 
-// Inline bytes that are collected while more of them arrive fail with a reason.
+// An inline upload whose bytes are collected while more of them arrive fails with a
+// reason.
 func TestInlineUploadThatIsCollected(t *testing.T) {
 	b := newBench(t, options{})
 	collect := func() (int, error) {
@@ -77,7 +78,7 @@ func TestInlineUploadThatIsCollected(t *testing.T) {
 	}
 }
 
-// Files of a resumable upload can be read by the server's user alone.
+// Only the server's user can read the files of a resumable upload.
 func TestUploadModes(t *testing.T) {
 	b := newBench(t, options{})
 	const id = "01a1fd72-2c13-79ed-97b8-5face34acb11"

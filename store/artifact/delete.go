@@ -11,7 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Deletion is a blob that this process is deleting.
+// Deletion is the deletion of a blob by this process.
 type Deletion struct {
 	store *Store
 	row   blobRow
@@ -28,9 +28,9 @@ type blobRow struct {
 
 func (r blobRow) blob() blob.Blob { return blob.Blob{Hash: r.Hash, Size: r.Size} }
 
-// BeginDelete begins to delete a blob together with the only record that has it,
-// which is hidden from then on. It returns nil if another record or a claim has
-// the blob: then the caller deletes the record alone.
+// BeginDelete begins to delete a blob together with the only record that uses it, and
+// hides the record. It returns nil if another record or a claim uses the blob; then the
+// caller deletes only the record.
 func (s *Store) BeginDelete(tx *sqlite.Tx, blobID, resourceNum int64) (*Deletion, error) {
 	var shared bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM resource WHERE blob_id = ? AND num <> ?)
@@ -42,7 +42,8 @@ func (s *Store) BeginDelete(tx *sqlite.Tx, blobID, resourceNum int64) (*Deletion
 	return s.beginDeletion(tx, blobID)
 }
 
-// beginDeletion hides the records of a blob, whatever has it.
+// beginDeletion marks a blob as being deleted, which hides its records. It does not check
+// whether the blob is used.
 func (s *Store) beginDeletion(tx *sqlite.Tx, blobID int64) (*Deletion, error) {
 	d := &Deletion{store: s, until: s.expiry(deletionAge)}
 	err := tx.Get(&d.row, `UPDATE blob SET deleting = 1, deleting_until = ? WHERE id = ?
@@ -50,7 +51,7 @@ func (s *Store) beginDeletion(tx *sqlite.Tx, blobID int64) (*Deletion, error) {
 	return d, err
 }
 
-// endDeletion deletes the records that a deletion has hidden, and ends it.
+// endDeletion ends a deletion and deletes the records that it has hidden.
 func endDeletion(tx *sqlite.Tx, blobID int64) error {
 	if _, err := tx.Exec(`DELETE FROM resource WHERE blob_id = ?`, blobID); err != nil {
 		return err
@@ -59,8 +60,8 @@ func endDeletion(tx *sqlite.Tx, blobID int64) error {
 	return err
 }
 
-// unfinished has the deletions of this process whose rows could not be written. Until they
-// are, the same bytes can't be uploaded.
+// unfinished holds the deletions of this process whose rows could not be written. The same
+// bytes can't be uploaded before the rows are written.
 type unfinished struct {
 	mu  sync.Mutex
 	all []*Deletion
@@ -72,7 +73,7 @@ func (u *unfinished) add(d *Deletion) {
 	u.all = append(u.all, d)
 }
 
-// take returns all of them, and forgets them.
+// take removes and returns all deletions.
 func (u *unfinished) take() []*Deletion {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,20 +83,20 @@ func (u *unfinished) take() []*Deletion {
 }
 
 // Finish deletes the bytes, then the rows. If the bytes can't be deleted, the
-// records come back.
+// records are visible again.
 func (d *Deletion) Finish(ctx context.Context) error { return d.finish(ctx, false) }
 
-// finish deletes the bytes, then the rows. If the bytes can't be deleted, the
-// records come back, or with again stay hidden for another attempt.
+// finish deletes the bytes, then the rows. If the bytes can't be deleted, the records are
+// visible again; with again they stay hidden, and a later collection tries again.
 func (d *Deletion) finish(ctx context.Context, again bool) error {
-	ctx = context.WithoutCancel(ctx) // half a deletion would have to wait for the next server
+	ctx = context.WithoutCancel(ctx) // an interrupted deletion would wait for the next server
 	failed := d.store.deleteBytes(ctx, d.row)
 	err := d.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
 		var one int
 		err := tx.Row(`SELECT 1 FROM blob WHERE id = ? AND deleting = 1 AND deleting_until IS ?`, d.row.ID, d.until).Scan(&one)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return nil // it took too long, and another process has ended it
+			return nil // the deletion has expired, and another process has ended it
 		case err == nil && failed != nil && again:
 			_, err = tx.Exec(`UPDATE blob SET deleting_until = 0 WHERE id = ?`, d.row.ID)
 		case err == nil && failed != nil:
@@ -113,8 +114,8 @@ func (d *Deletion) finish(ctx context.Context, again bool) error {
 	return errors.Join(failed, err)
 }
 
-// DeleteUnused deletes the bytes and the row of a blob that nothing uses. It
-// reports whether it did.
+// DeleteUnused deletes the bytes and the row of a blob if no record and no claim uses it.
+// It reports whether it did.
 func (s *Store) DeleteUnused(ctx context.Context, blobID int64) (bool, error) {
 	d, err := free(ctx, s, func(tx *sqlite.Tx) (*Deletion, error) {
 		var unused bool
@@ -134,8 +135,8 @@ func (s *Store) DeleteUnused(ctx context.Context, blobID int64) (bool, error) {
 	return err == nil, err
 }
 
-// DeleteUnknown deletes bytes that have no row, and reports whether it did. It
-// inserts a row meanwhile, so that an upload of the same bytes waits.
+// DeleteUnknown deletes bytes that have no row, and reports whether it did. It inserts a
+// row for the time of the deletion, so that an upload of the same bytes waits.
 func (s *Store) DeleteUnknown(ctx context.Context, name Backend, b blob.Blob) (bool, error) {
 	d, err := free(ctx, s, func(tx *sqlite.Tx) (*Deletion, error) {
 		d := &Deletion{store: s, row: blobRow{Backend: name, Hash: b.Hash, Size: b.Size}, until: s.expiry(deletionAge)}
@@ -153,8 +154,8 @@ func (s *Store) DeleteUnknown(ctx context.Context, name Backend, b blob.Blob) (b
 	return err == nil, err
 }
 
-// deleteBytes deletes the bytes of a blob. A failure is ignored if they are gone
-// nevertheless: a response can get lost.
+// deleteBytes deletes the bytes of a blob. It returns nil if the backend reports an error
+// but the bytes do not exist any more, because a response can get lost.
 func (s *Store) deleteBytes(ctx context.Context, r blobRow) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()

@@ -20,13 +20,13 @@ var ctx = context.Background()
 type bench struct {
 	*artifact.Store
 	kernel *sqlite.DB
-	root   string // of the backend filesystem
-	dir    string // of resumable uploads
+	root   string // folder of the backend filesystem
+	dir    string // folder of resumable uploads
 }
 
-// options say how a bench is made.
+// options configure a bench.
 type options struct {
-	path      string // of the database; "" for a new one
+	path      string // path of the database; "" for a new one
 	exclusive bool
 	backend   artifact.Backend
 }
@@ -61,7 +61,7 @@ func wantOK(t testing.TB, err error) {
 	}
 }
 
-// must is for calls with a value and an error.
+// must returns a function that returns v, or ends the test if err is not nil.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -79,7 +79,7 @@ func (b *bench) exec(t testing.TB, query string, args ...any) {
 	wantOK(t, err)
 }
 
-// count returns the answer of a query for a number.
+// count returns the number that a query returns.
 func (b *bench) count(t testing.TB, query string, args ...any) (n int) {
 	t.Helper()
 	wantOK(t, b.raw(t).QueryRow(query, args...).Scan(&n))

@@ -19,8 +19,8 @@ const (
 	// pieceSize is the number of bytes in a row of blob_piece; the last row of a
 	// blob may have fewer.
 	pieceSize = 256 << 10
-	// sliceSize is the number of bytes written in one transaction. It takes a few
-	// milliseconds, which other writes have to wait.
+	// sliceSize is the number of bytes written in one transaction. The transaction
+	// delays other writes by a few milliseconds.
 	sliceSize = 4 * pieceSize
 )
 
@@ -75,7 +75,7 @@ func (s *stagedInline) fill(ctx context.Context, r io.Reader) error {
 }
 
 // append appends p to the staged blob. It returns ErrClaimLost if a collection
-// has deleted that.
+// has deleted the staged blob.
 func (s *stagedInline) append(ctx context.Context, p []byte) error {
 	part, size := s.blob.Size/pieceSize, s.blob.Size+int64(len(p))
 	err := change(ctx, s.backend.store, func(tx *sqlite.Tx) error {
@@ -95,7 +95,7 @@ func (s *stagedInline) append(ctx context.Context, p []byte) error {
 	return err
 }
 
-// Commit gives the row its hash, unless another row has it.
+// Commit sets the hash of the row. It discards the row if another row has the hash.
 func (s *stagedInline) Commit(ctx context.Context) error {
 	if s.named {
 		return nil
@@ -123,11 +123,11 @@ func (s *stagedInline) Commit(ctx context.Context) error {
 		s.ended = true
 		return nil
 	}
-	_ = s.Discard() // what can't be deleted now is left to a collection
+	_ = s.Discard() // if it fails, a collection deletes the pieces
 	return nil
 }
 
-// Discard deletes the pieces, also when the caller is gone.
+// Discard deletes the pieces, even if the context of the upload is done.
 func (s *stagedInline) Discard() error {
 	if s.ended {
 		return nil
@@ -136,7 +136,7 @@ func (s *stagedInline) Discard() error {
 	return s.backend.deleteRow(context.Background(), s.id)
 }
 
-// deleteRow deletes a row that has no hash, and its pieces a few at a time.
+// deleteRow deletes a row that has no hash, after deleting its pieces a few at a time.
 func (b inline) deleteRow(ctx context.Context, id int64) error {
 	for {
 		more, err := free(ctx, b.store, func(tx *sqlite.Tx) (bool, error) {
@@ -173,8 +173,8 @@ func (b inline) Open(ctx context.Context, want blob.Blob) (io.ReadSeekCloser, er
 	return &inlineReader{ctx: ctx, store: b.store, id: r.id, size: want.Size, part: -1}, nil
 }
 
-// Delete removes the hash, after which the blob can't be found any more, and then
-// the pieces.
+// Delete removes the hash, so that the blob can't be found any more, and then deletes the
+// pieces.
 func (b inline) Delete(ctx context.Context, hash string) error {
 	id, err := free(ctx, b.store, func(tx *sqlite.Tx) (id int64, err error) {
 		err = tx.Row(`UPDATE blob_inline SET hash = NULL, modified_date = ? WHERE hash = ? RETURNING id`,
@@ -213,7 +213,7 @@ func (b inline) DeleteStaged(ctx context.Context, name string) error {
 	return b.deleteRow(ctx, id)
 }
 
-// URI returns "": the bytes are where the records are.
+// URI returns "", because the bytes are in the database.
 func (inline) URI(string) string { return "" }
 
 type inlineRow struct {
@@ -223,7 +223,7 @@ type inlineRow struct {
 	Modified scalar.Time `db:"modified_date"`
 }
 
-// each calls fn for the rows that match where, read a thousand at a time.
+// each calls fn for each row that matches where. It reads a thousand rows at a time.
 func (b inline) each(ctx context.Context, where string, fn func(inlineRow) error, args ...any) error {
 	for after := int64(0); ; {
 		rows, err := read(ctx, b.store, func(tx *sqlite.Tx) (rows []inlineRow, err error) {

@@ -11,8 +11,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// inlineReader reads a piece at a time, each on a snapshot of its own: a slow
-// reader must not keep the write-ahead log from being checkpointed.
+// inlineReader reads one piece at a time, each in its own snapshot, because a slow
+// reader must not prevent checkpoints of the write-ahead log.
 type inlineReader struct {
 	ctx    context.Context
 	store  *Store
@@ -55,8 +55,8 @@ func (r *inlineReader) load(part int64) error {
 		if err != nil {
 			return err
 		}
-		// Its pages are not read again, but each connection would keep as many as
-		// fit into its cache.
+		// Release the cache: the pages are not read again, but each connection would keep
+		// as many as fit into its cache.
 		_, err = tx.Exec(`PRAGMA shrink_memory`)
 		return err
 	})

@@ -15,7 +15,7 @@ func TestInline(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blob.Store { return newBench(t, options{}).inline(t) })
 }
 
-// Bytes lie in pieces of 256 KiB, which other programs can read.
+// Bytes are stored in pieces of 256 KiB, which other programs can read.
 func TestInlinePieces(t *testing.T) {
 	b := newBench(t, options{})
 	for size, want := range map[int]int{0: 0, 1: 1, 256 << 10: 1, 256<<10 + 1: 2, 5 << 20: 20, 5<<20 + 3: 21} {
@@ -30,7 +30,7 @@ func TestInlinePieces(t *testing.T) {
 	}
 }
 
-// A piece that is gone, or too short, is not passed over in silence.
+// Reading a blob with a missing or short piece returns an error.
 func TestInlineDamage(t *testing.T) {
 	for _, damage := range []string{
 		`DELETE FROM blob_piece WHERE part = 1`,

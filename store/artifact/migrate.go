@@ -10,34 +10,34 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Migration describes the blobs that are to be moved to a backend.
+// Migration describes a planned move of blobs to a backend.
 type Migration struct {
 	To    Backend
-	Blobs int   // that are in other backends
-	Bytes int64 // of all of them
+	Blobs int   // number of blobs in other backends
+	Bytes int64 // total size of these blobs
 
-	last int64 // id of the newest blob when it was planned
+	last int64 // id of the newest blob at the time of planning
 }
 
-// Moved is the result of a migration for one blob.
+// Moved is the result of the migration of one blob.
 type Moved struct {
 	blob.Blob
 	From Backend
-	// Err is why the bytes stay where they are: they are missing or damaged, or
-	// the same bytes are being deleted in the other backend.
+	// Err is the reason why the bytes were not moved: they are missing or damaged,
+	// or the same bytes are being deleted in the other backend.
 	Err error
-	// Gone reports that no record has the blob any more.
+	// Gone is set if no record uses the blob any more.
 	Gone bool
 }
 
-// isElsewhere is an SQL condition: a record has the blob of the row, which is not
-// in a backend. It binds the backend.
+// isElsewhere is the SQL condition that a blob is used by a record and is not in a given
+// backend. Its parameter is the backend.
 const isElsewhere = `blob.backend <> ?
 	AND blob.deleting = 0
 	AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)`
 
-// PlanMigration returns the blobs that are not in a backend, after checking
-// that the backend works. Blobs that come later are not a part of it.
+// PlanMigration checks that a backend works, and returns the number and size of the blobs
+// in other backends. Blobs that are added later are not a part of the migration.
 func (s *Store) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
 	if err := s.Probe(ctx, to); err != nil {
 		return Migration{}, err
@@ -53,12 +53,12 @@ func (s *Store) PlanMigration(ctx context.Context, to Backend) (Migration, error
 	})
 }
 
-// Migrate moves blobs to a backend, one after the other, while others read and
-// write. The bytes are copied, read back and compared with their hash; then the
-// records get the copy in one transaction, and only then the former bytes are
-// deleted. Interrupted at any moment, it can be run again. copied is called with
-// the number of bytes copied since the last call, done after each blob; both may
-// be nil. It ends early when a backend fails.
+// Migrate moves blobs to a backend, one after the other. Other goroutines and processes
+// may read and write at the same time. For each blob it copies the bytes, reads the copy
+// back and checks its hash, makes the records use the copy in one transaction, and then
+// deletes the former bytes. A migration that was interrupted can be run again. copied is
+// called with the number of bytes copied since the last call, and done after each blob;
+// both may be nil. Migrate returns early if a backend fails.
 func (s *Store) Migrate(ctx context.Context, m Migration, copied func(n int64), done func(Moved)) error {
 	dst, err := s.Backend(m.To)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	moved := Moved{Blob: from.blob(), From: from.Backend}
 	err := s.copyBlob(ctx, from, to, dst, copied)
 	if err == nil {
-		// An interrupt must not stop it halfway.
+		// A cancelled context must not interrupt the deletion.
 		if _, err := s.DeleteUnused(context.WithoutCancel(ctx), from.ID); err != nil {
 			s.log.Warn("the former bytes of an artifact could not be deleted; the next collection of orphans tries again",
 				"backend", from.Backend, "hash", from.Hash, "error", backendError(err))
@@ -116,13 +116,14 @@ func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	return moved, backendError(err)
 }
 
-// sourceError reports bytes that can't be moved since they are missing or damaged.
+// sourceError reports bytes that can't be moved because they are missing or damaged.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
-// asSourceError returns a *sourceError if err is about one blob only.
+// asSourceError wraps err in a *sourceError if it concerns a single blob; otherwise it
+// returns err.
 func asSourceError(err error) error {
 	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged) || sqlite.IsDamaged(err) {
 		return &sourceError{err}
@@ -130,11 +131,11 @@ func asSourceError(err error) error {
 	return err
 }
 
-// errRecordsDeleted is returned when the records of a blob were deleted, or
-// hidden by a deletion, while it was copied.
+// errRecordsDeleted is returned if the records of a blob were deleted, or hidden by a
+// deletion, while the blob was copied.
 var errRecordsDeleted = errors.New("the artifacts with these bytes were being deleted; run it again for those that are left")
 
-// copyBlob copies the bytes of a blob and gives its records the copy.
+// copyBlob copies the bytes of a blob and makes its records use the copy.
 func (s *Store) copyBlob(ctx context.Context, from blobRow, to Backend, dst blob.Store, copied func(int64)) error {
 	want := from.blob()
 	staged, err := s.stageCopy(ctx, from.Backend, want, dst, copied)
@@ -206,7 +207,7 @@ func (s *Store) stageCopy(ctx context.Context, from Backend, want blob.Blob, dst
 	return staged, nil
 }
 
-// counter is a writer that reports how much is written to it.
+// counter is a writer that calls itself with the number of bytes of each write.
 type counter func(int64)
 
 func (c counter) Write(p []byte) (int, error) {
@@ -214,7 +215,7 @@ func (c counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hasRecord reports whether a record that is not being deleted has a blob.
+// hasRecord reports whether a record that is not being deleted uses the blob.
 func (s *Store) hasRecord(ctx context.Context, id int64) (bool, error) {
 	return read(ctx, s, func(tx *sqlite.Tx) (used bool, err error) {
 		err = tx.Row(`SELECT EXISTS (SELECT 1 FROM resource

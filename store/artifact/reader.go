@@ -10,13 +10,14 @@ import (
 	"tracker/store/sqlite"
 )
 
-// MaxMoves bounds how often bytes are looked for that were moved meanwhile.
+// MaxMoves is the maximum number of times that a reader looks up bytes again because they
+// were moved.
 const MaxMoves = 10
 
-// Open returns the bytes of a blob, which the caller closes: blob.ErrNotFound if
-// the backend does not have them. Read from the beginning to the end, they are
-// checked as blob.Verified describes. If they are moved to another backend
-// meanwhile, reading goes on there.
+// Open returns a reader of the bytes of a blob, which the caller must close. It returns
+// blob.ErrNotFound if the backend does not have them. Bytes that are read from the
+// beginning to the end are checked as described for blob.Verified. If the bytes are moved
+// to another backend, the reader continues there.
 func (s *Store) Open(ctx context.Context, name Backend, b blob.Blob) (io.ReadSeekCloser, error) {
 	from, err := s.Backend(name)
 	if err != nil {
@@ -29,7 +30,7 @@ func (s *Store) Open(ctx context.Context, name Backend, b blob.Blob) (io.ReadSee
 	return blob.Verified(&followingReader{ReadSeekCloser: content, ctx: ctx, store: s, backend: name, blob: b}, b), nil
 }
 
-// followingReader reads a blob from the backend that has it.
+// followingReader reads a blob, and continues in another backend if the blob is moved.
 type followingReader struct {
 	io.ReadSeekCloser
 	ctx     context.Context
@@ -63,8 +64,8 @@ func (f *followingReader) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// follow opens the blob again, in another backend if one has it, and reports whether there
-// is one.
+// follow opens the blob again, preferably in another backend, and reports whether a backend
+// has it.
 func (f *followingReader) follow() (bool, error) {
 	name, err := read(f.ctx, f.store, func(tx *sqlite.Tx) (name Backend, err error) {
 		err = tx.Row(`SELECT backend

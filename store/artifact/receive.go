@@ -7,7 +7,7 @@ import (
 	"tracker/blob"
 )
 
-// Received is bytes that are durable in a backend and have no record yet. The
+// Received holds bytes that are durable in a backend and have no record yet. The
 // caller must call Discard, also after Commit.
 type Received struct {
 	blob.Blob
@@ -16,8 +16,8 @@ type Received struct {
 	staged  blob.Staged
 }
 
-// Receive reads r to its end and stages the bytes in the default backend. An
-// error of r is returned unchanged.
+// Receive reads r to its end and stages the bytes in the default backend. It returns an
+// error of r unchanged.
 func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
 	b, err := s.Backend(s.DefaultBackend())
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
 	return &Received{Blob: staged.Blob(), store: s, backend: s.DefaultBackend(), staged: staged}, nil
 }
 
-// Discard deletes the bytes unless they are in place. If they can't be
-// deleted, they are left to a collection.
+// Discard deletes the bytes if they are not in place. If that fails, a collection deletes
+// them later.
 func (r *Received) Discard() {
 	if err := r.staged.Discard(); err != nil {
 		r.store.log.Warn("the staged bytes of an upload could not be deleted", "backend", r.backend, "error", err)
@@ -56,8 +56,8 @@ func (r *Received) Commit(ctx context.Context) (*Claim, error) {
 	return c, nil
 }
 
-// source is a reader that keeps its error, which differs from that of the
-// backend that reads it.
+// source is a reader that keeps its error, so that an error of the reader can be
+// distinguished from an error of the backend.
 type source struct {
 	r   io.Reader
 	err error

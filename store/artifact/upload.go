@@ -19,21 +19,21 @@ import (
 	"tracker/store/sqlite"
 )
 
-// The bytes of a resumable upload are in a file, named by its id, until all have
-// arrived. Table upload has its record; this package reads and writes only the
-// columns received, updated_date and resource_id.
+// The bytes of an incomplete resumable upload are in a file whose name is the id of the
+// upload. The record is in table upload; this package reads and writes only the columns
+// received, updated_date and resource_id.
 const (
-	// UploadAge is how long an upload rests before it expires, and how long one
-	// that has become an artifact can still be asked for.
+	// UploadAge is the time after the last part when an upload expires. The progress
+	// of a complete upload can be requested for the same time.
 	UploadAge = 24 * time.Hour
 
-	// The file is synced, and its bytes count as received, after each syncBytes
-	// and about each syncPause. A killed server loses no more than that.
+	// The file is synced, and its bytes count as received, after every syncBytes
+	// and about every syncPause. A killed server loses no more than that.
 	syncBytes = 64 << 20
 	syncPause = 30 * time.Second
 
-	// maxUploadWait is how long a request waits for another one that can't be
-	// interrupted, because it is completing the same upload.
+	// maxUploadWait is the maximum time that a request waits for another one that is
+	// completing the same upload and can't be interrupted.
 	maxUploadWait = 20 * time.Second
 )
 
@@ -41,42 +41,43 @@ const (
 var (
 	// ErrUploadBusy is returned while another request completes the upload.
 	ErrUploadBusy = errors.New("another request is completing this upload")
-	// ErrUploadGone is returned when the upload, or its file, is missing.
+	// ErrUploadGone is returned if the upload or its file does not exist.
 	ErrUploadGone = errors.New("the bytes of this upload are gone")
-	// ErrChecksum is returned for a part that does not have the checksum that came
-	// with it.
+	// ErrChecksum is returned if a part does not match its checksum.
 	ErrChecksum = errors.New("the part has another checksum")
-	// ErrTooLong is returned for a part that goes beyond the end of the upload.
+	// ErrTooLong is returned if a part extends beyond the end of the upload.
 	ErrTooLong = errors.New("the part goes beyond the end of the upload")
 )
 
 // Part is a part of a resumable upload.
 type Part struct {
-	Offset int64     // where it begins; all bytes before it must have arrived
+	Offset int64     // position of the first byte; all bytes before it must have arrived
 	Body   io.Reader // read to its end
-	// Hash and Sum are the checksum of Body. A part with a checksum is accepted as
-	// a whole or not at all. Hash is nil when there is none.
+	// Sum is the expected checksum of Body, computed with Hash. A part with a
+	// checksum is accepted as a whole or not at all. Hash is nil for a part without
+	// a checksum.
 	Hash hash.Hash
 	Sum  []byte
 	// Interrupt makes a blocked read of Body return. It is called when a newer
-	// request wants to work on the upload.
+	// request waits for the upload.
 	Interrupt func()
 }
 
-// LockUpload waits until no other request works on an upload, which it makes end
-// soon. interrupt is called in turn when another request wants the upload before
-// release is called; it must return at once.
+// LockUpload locks an upload for one request. It interrupts the request that holds the
+// lock and waits until that request releases it. interrupt is called if another request
+// waits for the lock; it must return at once. LockUpload returns ErrUploadBusy after
+// maxUploadWait.
 func (s *Store) LockUpload(ctx context.Context, id string, interrupt func()) (release func(), err error) {
 	return s.uploads.acquire(ctx, id, interrupt)
 }
 
-// WritePart adds a part to an upload of size bytes, of which p.Offset have
-// arrived. It returns the number of bytes that have arrived then. When that is
-// size, it is not recorded, since the upload must be completed first. An error of
-// the body is returned unchanged, and what came before it is kept. The caller
-// holds the lock.
+// WritePart adds a part to an upload of size bytes. p.Offset must be the number of bytes
+// received before. WritePart returns the number of bytes received after the part. If that
+// is size, the number is not recorded, because the upload must be completed first. An
+// error of the body is returned unchanged, and the bytes read before it are kept. The
+// caller must hold the lock.
 func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (received int64, err error) {
-	ctx = context.WithoutCancel(ctx) // what has arrived is kept when the client is gone
+	ctx = context.WithoutCancel(ctx) // keep the received bytes if the client disconnects
 	received = p.Offset
 	f, err := s.openUpload(id, received)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (r
 		n, err := copySlice(dst, src)
 		end += n
 		if err != nil && src.err == nil {
-			return received, err // of the disk
+			return received, err // an error of the disk
 		}
 		more = err == nil && n > 0
 		if more && p.Hash != nil {
@@ -122,7 +123,7 @@ func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (r
 	return end, nil
 }
 
-// copySlice copies until syncBytes were copied, or syncPause has passed.
+// copySlice copies until syncBytes are copied or syncPause has passed.
 func copySlice(dst io.Writer, src io.Reader) (n int64, err error) {
 	const step = 1 << 20
 	for begin := time.Now(); n < syncBytes && time.Since(begin) < syncPause; {
@@ -150,8 +151,8 @@ func (s *Store) recordReceived(ctx context.Context, id string, n int64) error {
 	})
 }
 
-// openUpload opens the file of an upload at its end, and cuts off bytes that
-// were not recorded. It returns ErrUploadGone if bytes are missing.
+// openUpload opens the file of an upload, removes the bytes that were not recorded, and
+// seeks to the end. It returns ErrUploadGone if recorded bytes are missing.
 func (s *Store) openUpload(id string, received int64) (f *os.File, err error) {
 	path := s.uploadPath(id)
 	if received == 0 {
@@ -187,8 +188,8 @@ func (s *Store) openUpload(id string, received int64) (f *os.File, err error) {
 	return f, err
 }
 
-// ReceiveUpload stages the bytes of an upload that have all arrived. The caller
-// holds the lock.
+// ReceiveUpload stages the bytes of an upload after all of them have arrived. The caller
+// must hold the lock.
 func (s *Store) ReceiveUpload(ctx context.Context, id string, size int64) (*Received, error) {
 	f, err := os.Open(s.uploadPath(id))
 	if errors.Is(err, fs.ErrNotExist) && size == 0 {
@@ -201,8 +202,8 @@ func (s *Store) ReceiveUpload(ctx context.Context, id string, size int64) (*Rece
 	return s.Receive(ctx, f)
 }
 
-// RemoveUpload removes the file of an upload whose record is gone or complete.
-// A collection removes what is left.
+// RemoveUpload removes the file of an upload whose record is deleted or complete. If that
+// fails, it logs the error, and a collection removes the file later.
 func (s *Store) RemoveUpload(id string) {
 	if err := s.removeUploadFile(id); err != nil {
 		s.log.Warn("the file of an upload could not be removed; it is tried again in a day", "upload", id, "error", err)
@@ -218,14 +219,13 @@ func (s *Store) removeUploadFile(id string) error {
 
 func (s *Store) uploadPath(id string) string { return filepath.Join(s.dir, id) }
 
-// uploadExpiry returns a date: uploads whose last part came then or before have
-// expired.
+// uploadExpiry returns the latest date of the last part of an expired upload.
 func (s *Store) uploadExpiry() scalar.Time {
 	return s.now() - scalar.Time(UploadAge.Milliseconds())
 }
 
-// expiredFiles returns the files that have not changed for UploadAge and belong
-// to no incomplete upload.
+// expiredFiles returns the files that have not changed for UploadAge and do not belong to
+// an incomplete upload.
 func (s *Store) expiredFiles(ctx context.Context) (all []Orphan, err error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -251,9 +251,8 @@ func (s *Store) expiredFiles(ctx context.Context) (all []Orphan, err error) {
 	return all, nil
 }
 
-// uploadLocks let one request at a time work on an upload. A newer one interrupts
-// the older: the client's connection broke, which the older request has not
-// noticed yet.
+// uploadLocks let one request at a time work on an upload. A newer request interrupts
+// the older one, which has not noticed yet that its connection is broken.
 type uploadLocks struct {
 	mu   sync.Mutex
 	held map[string]*uploadLock
@@ -277,7 +276,7 @@ func (l *uploadLocks) acquire(ctx context.Context, id string, interrupt func()) 
 		if other == nil {
 			l.held[id] = mine
 		} else {
-			other.interrupt() // with mu held, so that it is not released yet
+			other.interrupt() // with mu held, so that other is not released yet
 		}
 		l.mu.Unlock()
 		if other == nil {

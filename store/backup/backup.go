@@ -2,12 +2,12 @@
 // newest copies, and reports successes and failures.
 //
 // A copy appears under its name only when it is complete, verified and on disk.
-// Older copies are removed only after a newer one succeeded, so a failure never
-// leaves fewer copies than before. A failed copy is logged and tried again
-// sooner than the interval. At most one copy is made at a time.
+// Older copies are removed only after a newer one has succeeded, so a failure never
+// reduces the number of copies. A failed copy is logged and tried again
+// sooner than after the interval. At most one copy is made at a time.
 //
-// The folder must belong to one database. Files with other names in it are left
-// alone.
+// The folder must contain the copies of only one database. Other files in it are not
+// changed.
 package backup
 
 import (
@@ -33,31 +33,31 @@ const (
 	// MaxKeep is the upper limit of Options.Keep.
 	MaxKeep = 1000
 
-	firstRetry = time.Minute // after a failure; it doubles with each further one
+	firstRetry = time.Minute // delay after a failure; doubled after each further failure
 	lastRetry  = time.Hour
 
-	// minFree is the free space that a copy must leave, in bytes: the database
-	// may be on the same disk.
+	// minFree is the free space in bytes that must remain after a copy, because the
+	// database may be on the same disk.
 	minFree = 64 << 20
 
-	// maxEntries bounds how many files of the folder are looked at.
+	// maxEntries is the maximum number of files in the folder.
 	maxEntries = 100_000
 )
 
 // Options configure a Schedule.
 type Options struct {
 	Dir      string        // created if its parent exists
-	Interval time.Duration // from one copy to the next
-	Keep     int           // number of copies that are kept
+	Interval time.Duration // time from one copy to the next
+	Keep     int           // number of copies to keep
 
-	// Prefix begins the names of the copies; the time follows.
+	// Prefix is the beginning of the names of the copies; the time follows.
 	Prefix string
 	// Copy writes a verified copy of the database to path, where no file exists.
-	// It leaves nothing under that name when it fails.
+	// It must not leave a file there if it fails.
 	Copy func(ctx context.Context, path string) error
-	// Size returns the size of the database, and FreeSpace that of the free
-	// space below a folder, in bytes. A copy that would leave less than minFree
-	// is not begun.
+	// Size returns the size of the database in bytes. FreeSpace returns the free
+	// space in bytes of the file system of a folder. A copy that would leave less
+	// than minFree is not started.
 	Size      func() (int64, error)
 	FreeSpace func(dir string) (int64, error)
 	Logger    *slog.Logger
@@ -67,7 +67,7 @@ type Options struct {
 // File is a copy in the folder.
 type File struct {
 	Name string
-	Time time.Time // when the copy began, from its name
+	Time time.Time // start of the copy, from its name
 	Size int64     // in bytes
 }
 
@@ -79,14 +79,14 @@ type Status struct {
 
 	Running  bool
 	Files    []File    // newest first
-	Next     time.Time // of the next attempt
-	Failures int       // since the last success
-	Total    int       // failures since the start
-	Err      error     // of the last attempt; nil if it succeeded
-	ErrTime  time.Time // of the last failure; zero if there was none
+	Next     time.Time // time of the next attempt
+	Failures int       // number of failures since the last success
+	Total    int       // number of failures since the start of the process
+	Err      error     // error of the last attempt; nil if it succeeded
+	ErrTime  time.Time // time of the last failure; zero if there was none
 }
 
-// Last returns the newest copy; false if there is none.
+// Last returns the newest copy. It returns false if there is none.
 func (s Status) Last() (File, bool) {
 	if len(s.Files) == 0 {
 		return File{}, false
@@ -102,8 +102,7 @@ type Schedule struct {
 	status Status
 }
 
-// New returns a schedule that Run follows. It makes no copy and reads nothing
-// yet.
+// New returns a schedule, which Run starts. New does not read the folder.
 func New(o Options) *Schedule {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -114,7 +113,7 @@ func New(o Options) *Schedule {
 	return &Schedule{opts: o, status: Status{Dir: o.Dir, Interval: o.Interval, Keep: o.Keep}}
 }
 
-// Status returns the present state. It does not read the folder.
+// Status returns the current state. It does not read the folder.
 func (s *Schedule) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,9 +128,9 @@ func (s *Schedule) change(set func(*Status)) {
 	set(&s.status)
 }
 
-// Run makes a copy whenever one is due, until ctx ends. A copy under way is
-// abandoned then and leaves nothing behind. The first one is due an interval
-// after the newest that the folder has, so a restart does not make it earlier.
+// Run makes a copy whenever one is due, until ctx is done. If a copy is being made when
+// ctx is done, it is abandoned and its file is removed. The first copy is due one interval
+// after the newest copy in the folder, so a restart does not make it earlier.
 func (s *Schedule) Run(ctx context.Context) {
 	if err := s.open(); err != nil {
 		s.fail(err)
@@ -150,8 +149,8 @@ func (s *Schedule) Run(ctx context.Context) {
 	}
 }
 
-// due returns when the next copy is due: at once if there is none. A copy from
-// the future counts as made now.
+// due returns the time when the next copy is due: now if there is none. A copy with a time
+// in the future counts as made now.
 func (s *Schedule) due(files []File) time.Time {
 	now := s.opts.Now()
 	if len(files) == 0 {
@@ -164,8 +163,7 @@ func (s *Schedule) due(files []File) time.Time {
 	return last.Add(s.opts.Interval)
 }
 
-// open creates the folder, removes what killed attempts have left in it, and
-// reads which copies it has.
+// open creates the folder, removes the files of killed attempts, and lists the copies.
 func (s *Schedule) open() error {
 	if err := os.Mkdir(s.opts.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("the folder for backups can't be created: %w", err)
@@ -175,7 +173,7 @@ func (s *Schedule) open() error {
 		return err
 	}
 	for _, name := range names {
-		// A copy grows under its name with a suffix.
+		// An incomplete copy has its name with a suffix.
 		base, suffix, _ := strings.Cut(name, extension+".")
 		if strings.Contains(suffix, ".partial") && s.isCopy(base+extension) {
 			if err := os.Remove(filepath.Join(s.opts.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +184,7 @@ func (s *Schedule) open() error {
 	return s.list()
 }
 
-// attempt makes a copy, then removes those that are too many.
+// attempt makes a copy, then removes the oldest copies beyond Keep.
 func (s *Schedule) attempt(ctx context.Context) {
 	s.change(func(st *Status) { st.Running = true })
 	defer s.change(func(st *Status) { st.Running = false })
@@ -237,14 +235,14 @@ func (s *Schedule) checkSpace() error {
 	return nil
 }
 
-// prune removes the oldest copies beyond Keep, but never the one called made.
+// prune removes the oldest copies beyond Keep, but never the copy with the name made.
 func (s *Schedule) prune(made string) error {
 	if err := s.list(); err != nil {
 		return err
 	}
 	files := s.Status().Files
 	var errs []error
-	kept := 1 // made
+	kept := 1 // counts made
 	for _, f := range files {
 		if f.Name == made {
 			continue
@@ -260,7 +258,7 @@ func (s *Schedule) prune(made string) error {
 	return errors.Join(append(errs, s.list())...)
 }
 
-// fail records the error of an attempt and tries again soon.
+// fail records the error of an attempt and schedules the next attempt.
 func (s *Schedule) fail(err error) {
 	retry := lastRetry
 	if n := s.Status().Failures; n < 6 {
@@ -280,7 +278,7 @@ func (s *Schedule) record(err error, next time.Time) {
 	s.opts.Logger.Error("the backup failed", "dir", s.opts.Dir, "error", err, "next", next.UTC().Format(time.RFC3339))
 }
 
-// list reads which copies the folder has.
+// list reads the folder and sets Status.Files.
 func (s *Schedule) list() error {
 	names, err := s.names()
 	if err != nil {
@@ -308,7 +306,8 @@ func (s *Schedule) list() error {
 	return nil
 }
 
-// names returns the names of at most maxEntries files in the folder.
+// names returns the names of the files in the folder. It returns an error if there are
+// more than maxEntries.
 func (s *Schedule) names() ([]string, error) {
 	dir, err := os.Open(s.opts.Dir)
 	if err != nil {
@@ -334,7 +333,7 @@ const (
 	extension  = ".db"
 )
 
-// name returns the name of a copy that begins at t.
+// name returns the name of a copy that is started at t.
 func (s *Schedule) name(t time.Time) string {
 	return s.opts.Prefix + "-" + t.UTC().Format(timeLayout) + extension
 }
@@ -344,7 +343,8 @@ func (s *Schedule) isCopy(name string) bool {
 	return ok
 }
 
-// time returns the time in the name of a copy; false for another name.
+// time returns the time in the name of a copy. It returns false for the name of another
+// file.
 func (s *Schedule) time(name string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(name, s.opts.Prefix+"-")
 	if !ok {

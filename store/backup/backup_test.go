@@ -114,8 +114,8 @@ func TestKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// A failure removes nothing, is reported, and is tried again: after a minute,
-// then ever later, but never later than the interval.
+// A failure is reported and removes no copy. It is tried again after a minute, then with
+// growing delays up to the interval.
 func TestFailure(t *testing.T) {
 	f := newFixture(t, Options{Keep: 1, Interval: 20 * time.Minute})
 	f.attempt(t.Context())
@@ -142,7 +142,7 @@ func TestFailure(t *testing.T) {
 	wantFiles(t, f, "tracker-20260304T140607Z.db")
 }
 
-// A disk that the copy would fill is left alone.
+// No copy is made if it would fill the disk.
 func TestNoRoom(t *testing.T) {
 	f := newFixture(t, Options{})
 	f.size, f.free = 100<<20, 150<<20
@@ -180,8 +180,8 @@ func TestRemainders(t *testing.T) {
 	wantFiles(t, f, "monday.db.456.partial", "tracker-20260304T050607Z.db")
 }
 
-// After a restart the next copy is due an interval after the newest, whatever
-// the clock did.
+// After a restart the next copy is due one interval after the newest, also if the clock
+// was changed.
 func TestDue(t *testing.T) {
 	f := newFixture(t, Options{Interval: time.Hour})
 	now := f.now
@@ -198,7 +198,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// Run makes the first copy at once, and ends with its context.
+// Run makes the first copy at once, and returns when its context is done.
 func TestRun(t *testing.T) {
 	f := newFixture(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,7 +212,7 @@ func TestRun(t *testing.T) {
 	<-ended
 	wantFiles(t, f, "tracker-20260304T050607Z.db")
 
-	// The next process finds it and waits.
+	// The next process finds the copy and waits.
 	ctx, cancel = context.WithCancel(t.Context())
 	next := newFixture(t, Options{Dir: f.dir})
 	ended = make(chan struct{})

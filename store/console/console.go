@@ -1,7 +1,7 @@
-// Package console stores the lines that runs print, under numbers that count from 0.
-// Lines that are sent again with the same numbers replace the former ones, so a client
-// can repeat a request whose answer it has not received. Only the newest lines of a run
-// are kept, the first of which says then that there were others. A long line is cut.
+// Package console stores the lines that runs print, numbered from 0. Lines that are sent
+// again with the same numbers replace the former ones, so a client can repeat a request
+// if it has not received the answer. Only the newest lines of a run are kept; if lines
+// were dropped, the first remaining line is replaced by a notice. Long lines are cut.
 //
 // The package identifies runs by the numbers of iterations. It does not deal with
 // users or rights.
@@ -17,19 +17,19 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Limits of the console of a run.
+// The limits of the console of a run.
 const (
-	// MaxLines is the number of lines that are kept: the ones with the largest numbers.
-	// The first is replaced by a notice when lines before it were dropped.
+	// MaxLines is the maximum number of lines that are kept. The lines with the largest
+	// numbers are kept, and the first of them is replaced by a notice if lines before
+	// it were dropped.
 	MaxLines = 50_000
-	// MaxLine is the length of a line in bytes. A longer one is cut.
+	// MaxLine is the maximum length of a line in bytes. A longer line is cut.
 	MaxLine = 8 << 10
 	// MaxNumber is the largest number of a line.
 	MaxNumber = 1 << 40
 )
 
-// Line is a line that a run has printed, with the escape sequences of terminals that
-// are in it.
+// Line is a line that a run has printed, including its terminal escape sequences.
 type Line struct {
 	Number      int64       `json:"number" db:"number"`
 	Text        string      `json:"text" db:"text"`
@@ -40,19 +40,19 @@ type Line struct {
 type Part struct {
 	Lines []Line `json:"lines"`
 	First int64  `json:"first"` // the number of the oldest line that is kept
-	Next  int64  `json:"next"`  // the number after that of the newest line
+	Next  int64  `json:"next"`  // the number of the newest line plus 1
 }
 
 // Query selects lines of a console.
 type Query struct {
-	From   *int64 // the number of the first line; nil for the last lines
-	Limit  int    // the largest number of lines
-	Search string // a part of the line, in any case; "" for all
+	From   *int64 // the smallest number of a line; nil for the last lines
+	Limit  int    // the maximum number of lines
+	Search string // text that a line contains, in any case; "" for all lines
 }
 
-// Write writes lines under the numbers from *from on, in place of those that have these
-// numbers, or after the last line when from is nil. It returns the number after that of
-// the newest line.
+// Write writes lines with consecutive numbers, beginning at *from, or after the last line
+// if from is nil. Existing lines with the same numbers are replaced. Write returns the
+// number of the newest line plus 1.
 func Write(tx *sqlite.Tx, iteration int64, from *int64, lines []string, now scalar.Time) (next int64, err error) {
 	first, next, err := bounds(tx, iteration)
 	if err != nil || len(lines) == 0 {
@@ -89,8 +89,8 @@ func Write(tx *sqlite.Tx, iteration int64, from *int64, lines []string, now scal
 	return next, err
 }
 
-// notice returns the text of the line with a number when it and all lines before it were
-// dropped.
+// notice returns the text that replaces the line with the given number after it and all
+// lines before it were dropped.
 func notice(number int64) string {
 	return fmt.Sprintf("… earlier lines, up to number %d, were dropped", number)
 }
@@ -108,7 +108,7 @@ func cut(s string) string {
 	return s[:end] + mark
 }
 
-// bounds returns the number of the first line, and the one after the last.
+// bounds returns the number of the first line, and the number of the last line plus 1.
 func bounds(tx *sqlite.Tx, iteration int64) (first, next int64, err error) {
 	err = tx.Row(`SELECT
 			coalesce((SELECT min(number) FROM console_line WHERE iteration_num = ?), 0),
@@ -117,8 +117,8 @@ func bounds(tx *sqlite.Tx, iteration int64) (first, next int64, err error) {
 	return first, next, err
 }
 
-// Read returns lines that a run has printed, in their order: fewer than the query asks
-// for when they have more than so many bytes.
+// Read returns the lines that q selects, in their order. It stops early if the lines have
+// more than the given number of bytes together.
 func Read(tx *sqlite.Tx, iteration int64, q Query, bytes int) (Part, error) {
 	p := Part{Lines: []Line{}}
 	var err error

@@ -1,9 +1,9 @@
-// Package goal finds the metric by which the runs of an experiment are compared, and
-// whether smaller or larger values are better: as a user has chosen it, or as the names
-// of the metrics suggest. It guesses by words such as loss and accuracy, prefers
-// held-out data, and returns nothing when no name has such a word.
+// Package goal describes the metric by which the runs of an experiment are compared, and
+// whether smaller or larger values are better. If no user has chosen the metric, the
+// package guesses it from words such as loss and accuracy in the names of the metrics, and
+// prefers metrics of held-out data. It makes no guess if no name has such a word.
 //
-// The package sees names only, neither runs nor the database.
+// The package uses only names; it does not read runs or the database.
 package goal
 
 import (
@@ -15,7 +15,7 @@ import (
 	"tracker/store/search"
 )
 
-// Goal says whether a metric is better when it is smaller or larger.
+// Goal is the direction in which a metric gets better. The zero value is an unknown goal.
 type Goal string
 
 // The goals.
@@ -42,13 +42,14 @@ func Parse(text string) (o Objective, ok bool) {
 	return Objective{metric, Goal(goal)}, Goal(goal) == Minimize || Goal(goal) == Maximize
 }
 
-// Value returns the best value of a run in the language of searches: the smallest or
-// the largest of the metric, or the last one when the goal is not known.
+// Value returns the best value of a run in the search language: the minimum or the
+// maximum of the metric, or the last value if the goal is unknown.
 func (o Objective) Value() string {
 	return filter.MetricName(o.Metric) + "." + o.Statistic()
 }
 
-// Statistic returns the statistic of the metric that is the best value of a run.
+// Statistic returns the statistic of the metric that is the best value of a run: "min",
+// "max", or "last" if the goal is unknown.
 func (o Objective) Statistic() string {
 	switch o.Goal {
 	case Minimize:
@@ -59,7 +60,7 @@ func (o Objective) Statistic() string {
 	return "last"
 }
 
-// Order returns the order of the best run first, in the language of searches.
+// Order returns the sort order with the best run first, in the search language.
 func (o Objective) Order() string {
 	if o.Goal == Maximize {
 		return "-" + o.Value()
@@ -74,10 +75,10 @@ var (
 	smallerEnds  = []string{"loss", "mae", "mse"} // also at the end of a longer word
 	larger       = []string{"acc", "accuracy", "auc", "auroc", "f1", "score", "precision", "recall", "reward", "return", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "r2", "psnr", "ssim", "elo"}
 	heldOut      = []string{"val", "valid", "validation", "test", "eval", "dev"}
-	neverLearned = []string{"grad", "layer", "scale", "weight"} // anywhere
+	neverLearned = []string{"grad", "layer", "scale", "weight"} // anywhere in a name
 )
 
-// Of returns the goal that the name of a metric suggests, "" for none.
+// Of returns the goal that the name of a metric suggests, or "".
 func Of(metric string) Goal {
 	name := strings.ToLower(metric)
 	contains := func(part string) bool { return strings.Contains(name, part) }
@@ -94,7 +95,8 @@ func Of(metric string) Goal {
 	return ""
 }
 
-// hasWord reports whether a name in lower case has one of words with no letter beside it.
+// hasWord reports whether name, which is in lower case, contains one of words with no
+// letter directly before or after it.
 func hasWord(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return ContainsWord(name, word, func(before, after byte) bool { return !isLetter(before) && !isLetter(after) })
@@ -103,8 +105,8 @@ func hasWord(name string, words []string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// ContainsWord reports whether name contains word between two bytes that bound it; 0
-// stands for the beginning and the end of name.
+// ContainsWord reports whether name contains word at a place where bound returns true for
+// the bytes before and after it. The byte is 0 at the beginning and at the end of name.
 func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
 	for from := 0; ; from++ {
 		at := strings.Index(name[from:], word)
@@ -125,9 +127,10 @@ func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
 	}
 }
 
-// Guess returns the metric whose name makes it the most likely objective: a loss or a
-// score, of held-out data before others, a loss before a score; where several are as
-// likely, the metric of most runs. It returns nil for none.
+// Guess returns the metric that is the most likely objective by its name, or nil if no
+// name suggests a goal. It prefers metrics of held-out data, then metrics to minimize, then
+// metrics that are not in the folders summary and best. Among equals it returns the metric
+// with the most runs.
 func Guess(metrics []search.Key) *Objective {
 	var all []search.Key
 	for _, k := range metrics {

@@ -1,11 +1,11 @@
-// Package journal remembers in memory which iterations, series and consoles have
-// changed, the last change of each, so that event streams can ask for what is newer than
-// their cursor.
+// Package journal holds in memory the last change of each iteration, series and console,
+// so that event streams can read the changes after their cursor.
 //
-// A journal is a participant of each commit: a change is there once its transaction is
-// on disk, and not at all when that was rolled back. It has at most maxChanges; a
-// cursor that it does not reach back to is refused, and the reader begins anew. So is
-// every cursor after a restart or after another process has written to the file.
+// A journal is a participant of each commit: a change is added when its transaction is
+// on disk, and dropped if the transaction is rolled back. A journal holds at most
+// maxChanges changes. It rejects a cursor if later changes were dropped, and every cursor
+// from before a restart or before a write of another process to the file; the reader then
+// starts again.
 package journal
 
 import (
@@ -20,21 +20,21 @@ import (
 	"tracker/store/sqlite"
 )
 
-// maxChanges bounds how many iterations and series the journal remembers, some
-// 350 bytes each.
+// maxChanges is the maximum number of changes in the journal. A change takes about
+// 350 bytes.
 const maxChanges = 20_000
 
-// Journal holds the last change of each iteration and series, in the order of the
-// changes. So its size depends on the number of live series, not on how often they
-// change. The oldest change is dropped first.
+// Journal holds the last change of each iteration, series and console, in the order of the
+// changes. Its size depends on the number of live series, not on the number of their
+// changes. The oldest change is dropped first.
 type Journal struct {
 	sqlite.Passive
-	noted []Entry // by the transaction under way; the writer's own
+	noted []Entry // changes of the current transaction; used only by the writer
 
 	mu     sync.Mutex
-	life   string // names this journal; cursors of others are refused
-	number uint64 // of the last change
-	floor  uint64 // of the last one that was forgotten
+	life   string // random id of this journal, which is a part of its cursors
+	number uint64 // number of the last change
+	floor  uint64 // number of the last change that was dropped
 	order  *list.List
 	items  map[Key]*list.Element
 }
@@ -46,8 +46,8 @@ type Iteration struct {
 	ExperimentID string
 }
 
-// Key names what a change is of: an iteration, or with a metric one of its series, or its
-// console.
+// Key identifies a thing that changes: an iteration, one of its series if Metric is set, or
+// its console if Console is set.
 type Key struct {
 	Iteration Iteration
 	Metric    string
@@ -57,7 +57,7 @@ type Key struct {
 // Entry is the last change of a Key.
 type Entry struct {
 	Key
-	Step    scalar.Step // of a series, the largest; of a console, the number after its last line
+	Step    scalar.Step // largest step of a series; number of the last line of a console plus 1
 	Deleted bool
 	number  uint64
 }
@@ -69,18 +69,18 @@ func New() *Journal {
 	return &Journal{life: hex.EncodeToString(life[:]), order: list.New(), items: map[Key]*list.Element{}}
 }
 
-// Note records a change in the transaction under way; for the writer only. Readers get
-// it when the transaction is on disk.
+// Note records a change in the current transaction. Only the writer may call it. Readers
+// get the change when the transaction is on disk.
 func (j *Journal) Note(e Entry) { j.noted = append(j.noted, e) }
 
-// Mark returns how many changes are noted.
+// Mark returns the number of changes noted in the current transaction.
 func (j *Journal) Mark() int64 { return int64(len(j.noted)) }
 
 // RolledBack drops the changes after the mark.
 func (j *Journal) RolledBack(mark int64) { j.noted = j.noted[:mark] }
 
-// Load invalidates every cursor when another process has changed the file, because
-// it is unknown what has changed.
+// Load invalidates every cursor if another process has changed the file, because the
+// changes are unknown.
 func (j *Journal) Load(_ *sqlite.Tx, foreign bool) error {
 	if foreign {
 		j.forget()
@@ -118,9 +118,9 @@ func (j *Journal) forget() {
 	clear(j.items)
 }
 
-// Since returns the changes after cursor that pass want, the oldest first, and
-// the new cursor. ok is false when the journal does not reach back to cursor;
-// with an empty one it begins now.
+// Since returns the changes after cursor for which want returns true, the oldest first, and
+// the new cursor. ok is false if cursor is invalid or changes after it were dropped. If
+// cursor is empty, Since returns no changes.
 func (j *Journal) Since(cursor string, want func(Entry) bool) (found []Entry, next string, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

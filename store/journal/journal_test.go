@@ -16,8 +16,8 @@ func nums(found []Entry) (nums []int64) {
 	return nums
 }
 
-// A cursor finds what was committed after it: the last change of each iteration, in the
-// order of the changes.
+// Since returns the changes that were committed after the cursor: the last change of each
+// iteration, in the order of the changes.
 func TestSince(t *testing.T) {
 	j := New()
 	_, cursor, ok := j.Since("", all)
@@ -48,7 +48,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// The oldest changes are forgotten, and a write of another process invalidates all
+// The oldest changes are dropped, and a write of another process invalidates all
 // cursors.
 func TestForgetting(t *testing.T) {
 	j := New()

@@ -1,10 +1,9 @@
-// Package json reads and writes JSON in UTF-8, strictly: names of fields are
-// case-sensitive and given once.
+// Package json reads and writes JSON. It is strict: the text must be UTF-8, names of
+// fields are case-sensitive, and an object must not have a name twice.
 //
-// It is the one place that names the implementation, which has the interface
-// of encoding/json/v2 and encoding/json/jsontext and no release of its own.
-// When the standard library has these two without an experiment, only the
-// imports of this file change.
+// Only this package imports the implementation, which has the interface of
+// encoding/json/v2 and encoding/json/jsontext and no releases. When the standard library
+// contains these packages without an experiment, only the imports of this file change.
 package json
 
 import (
@@ -15,13 +14,13 @@ import (
 )
 
 type (
-	// Options change how a value is read or written.
+	// Options configure how a value is read or written.
 	Options = json.Options
-	// UnmarshalerFrom is a type with its own method to read JSON.
+	// UnmarshalerFrom is implemented by types that read JSON from a Decoder.
 	UnmarshalerFrom = json.UnmarshalerFrom
-	// SemanticError is about JSON that is well-formed and does not fit the Go value.
+	// SemanticError reports well-formed JSON that does not fit the Go value.
 	SemanticError = json.SemanticError
-	// SyntacticError is about JSON that is not well-formed.
+	// SyntacticError reports JSON that is not well-formed.
 	SyntacticError = jsontext.SyntacticError
 	// Decoder reads a document token by token.
 	Decoder = jsontext.Decoder
@@ -31,17 +30,17 @@ type (
 	Kind = jsontext.Kind
 	// Pointer is a place in a document (RFC 6901).
 	Pointer = jsontext.Pointer
-	// Value is a value as it is written.
+	// Value is a JSON value as text.
 	Value = jsontext.Value
-	// Token is a part of a document.
+	// Token is a bracket, a brace, a string, a number, true, false or null.
 	Token = jsontext.Token
 )
 
 var (
-	// ErrUnknownName is the cause of a SemanticError about a field that the Go
+	// ErrUnknownName is the cause of a SemanticError for a field that the Go
 	// struct does not have.
 	ErrUnknownName = json.ErrUnknownName
-	// ErrDuplicateName is the cause of a SyntacticError about a name that an
+	// ErrDuplicateName is the cause of a SyntacticError for a name that an
 	// object has twice.
 	ErrDuplicateName = jsontext.ErrDuplicateName
 )
@@ -57,7 +56,7 @@ func MarshalWrite(w io.Writer, v any, opts ...Options) error {
 // Unmarshal reads one JSON value into the variable that v points to.
 func Unmarshal(data []byte, v any, opts ...Options) error { return json.Unmarshal(data, v, opts...) }
 
-// UnmarshalRead is Unmarshal for all of r.
+// UnmarshalRead reads r to its end and unmarshals its JSON value into v.
 func UnmarshalRead(r io.Reader, v any, opts ...Options) error {
 	return json.UnmarshalRead(r, v, opts...)
 }
@@ -85,17 +84,17 @@ func Float(f float64) Token { return jsontext.Float(f) }
 // Deterministic writes the entries of maps sorted by key.
 func Deterministic(v bool) Options { return json.Deterministic(v) }
 
-// RejectUnknownMembers refuses fields that the Go struct does not have.
+// RejectUnknownMembers makes fields that the Go struct does not have an error.
 func RejectUnknownMembers(v bool) Options { return json.RejectUnknownMembers(v) }
 
 // AllowDuplicateNames accepts objects that have a name twice.
 func AllowDuplicateNames(v bool) Options { return jsontext.AllowDuplicateNames(v) }
 
-// AllowInvalidUTF8 replaces what is not UTF-8 by U+FFFD instead of failing.
+// AllowInvalidUTF8 replaces invalid UTF-8 by U+FFFD instead of returning an error.
 func AllowInvalidUTF8(v bool) Options { return jsontext.AllowInvalidUTF8(v) }
 
-// EscapeForHTML escapes the characters that end a script or begin an element.
+// EscapeForHTML escapes the characters <, > and &, so that JSON can be embedded in HTML.
 func EscapeForHTML(v bool) Options { return jsontext.EscapeForHTML(v) }
 
-// WithIndent writes each entry on a line of its own.
+// WithIndent writes each entry on its own line, indented by indent for each level.
 func WithIndent(indent string) Options { return jsontext.WithIndent(indent) }

@@ -1,8 +1,8 @@
 package json
 
-// Values returns how many values a text of JSON has at most, names of members not
-// counted: one more than it has commas and opening brackets outside of its strings. It
-// takes no memory, so a body can be refused before anything is made of it.
+// Values returns an upper bound of the number of values in a JSON text, not counting the
+// names of members: the number of commas and opening brackets outside strings, plus 1. It
+// does not allocate memory, so a body can be rejected before it is decoded.
 func Values(text []byte) int {
 	n := 1
 	for i := 0; i < len(text); i++ {

@@ -18,7 +18,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// FuzzValues compares the number with what a decoder finds.
+// FuzzValues compares Values with the number of values that a decoder finds.
 func FuzzValues(f *testing.F) {
 	for _, text := range []string{`{"a":[1,{"b":"\\\""}],"":null}`, `"\ud800"`, `[[],[[{}]]]`} {
 		f.Add([]byte(text))

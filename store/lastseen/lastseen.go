@@ -1,11 +1,12 @@
-// Package lastseen keeps the times when iterations were last written to. A time is in
-// memory first, since a row that is written with each point would cost two pages. The
-// rows are written with the next transaction that changes other tables, and after a few
-// seconds by one of their own.
+// Package lastseen keeps the times when iterations were last written to. A time is first
+// kept in memory, because writing the row of the iteration with each point would cost two
+// pages. The rows are written with the next transaction that changes other tables, or in a
+// separate transaction after a few seconds.
 //
-// Times is a participant of each commit: a time is there once its transaction is on disk,
-// and not at all when that was rolled back. Readers get the times that the rows of their
-// snapshot lack. The package uses the numbers of iterations and the column last_seen.
+// Times is a participant of each commit: a time is published when its transaction is on
+// disk, and dropped if the transaction is rolled back. Readers get the times that are
+// missing in the rows of their snapshot. The package uses the numbers of iterations and the
+// column last_seen.
 package lastseen
 
 import (
@@ -17,12 +18,12 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Times holds the times that the rows of iterations may lack.
+// Times holds the times that may not be in the rows of iterations yet.
 type Times struct {
 	sqlite.Passive
 
-	// For the writer only: the touches of the transaction under way, whether it is to
-	// write the rows, and whether it has.
+	// Used only by the writer: the touches of the current transaction, whether the
+	// transaction must write the rows, and whether it has written them.
 	touched []touch
 	due     bool
 	written bool
@@ -30,8 +31,9 @@ type Times struct {
 	flushes atomic.Int64 // number of times that the rows were written
 
 	mu     sync.RWMutex
-	behind map[int64]scalar.Time // by number of the iteration: times that its row lacks
-	// flushed holds times whose rows were written, for snapshots from before that.
+	behind map[int64]scalar.Time // times that are not in the rows yet, by number of the iteration
+	// flushed holds times that were written to the rows, for snapshots taken before the
+	// write.
 	flushed map[int64]flushedTime
 }
 
@@ -45,8 +47,8 @@ type flushedTime struct {
 	flush int64 // the number of the flush that wrote it
 }
 
-// maxFlushed bounds Times.flushed. When it is full it is cleared: a read that
-// began before may then show a time from a few seconds ago.
+// maxFlushed is the maximum length of Times.flushed. A full map is cleared; a snapshot
+// taken before may then show a time that is a few seconds old.
 const maxFlushed = 20_000
 
 // New returns an empty Times.
@@ -54,27 +56,28 @@ func New() *Times {
 	return &Times{behind: map[int64]scalar.Time{}, flushed: map[int64]flushedTime{}}
 }
 
-// Touch records that iterations were seen at a time, in the transaction under way.
+// Touch records in the current transaction that iterations were seen at a time.
 func (s *Times) Touch(nums []int64, at scalar.Time) {
 	for _, num := range nums {
 		s.touched = append(s.touched, touch{num, at})
 	}
 }
 
-// Flushes returns how often the rows were written, for Since.
+// Flushes returns the number of times that the rows were written. It is the argument of
+// Since.
 func (s *Times) Flushes() int64 { return s.flushes.Load() }
 
-// Mark returns how many touches there are.
+// Mark returns the number of touches in the current transaction.
 func (s *Times) Mark() int64 { return int64(len(s.touched)) }
 
-// Changed marks the rows to be written with the transaction, which writes pages of its
-// own anyway.
+// Changed makes the current transaction write the rows, because it also changes other
+// tables.
 func (s *Times) Changed() { s.due = true }
 
-// Overdue reports whether a row lacks a time.
+// Overdue reports whether a time has not been written to its row.
 func (s *Times) Overdue() bool { return len(s.behind) > 0 }
 
-// Flush writes the rows when they are due.
+// Flush writes the rows if they are due.
 func (s *Times) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob || stage == sqlite.BeforeCommit && !s.due || len(s.behind)+len(s.touched) == 0 {
 		return nil
@@ -119,15 +122,15 @@ func (s *Times) RolledBack(mark int64) {
 	s.touched, s.written = s.touched[:mark], false
 }
 
-// Latest returns the time when an iteration was last seen. at is the one in its row.
+// Latest returns the time when an iteration was last seen. at is the time in its row.
 func (s *Times) Latest(num int64, at scalar.Time) scalar.Time {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return max(at, s.behind[num], s.flushed[num].at)
 }
 
-// Since returns the times that rows may lack in a snapshot that was taken after so many
-// Flushes, by number of the iteration.
+// Since returns the times that may be missing in the rows of a snapshot, by number of the
+// iteration. flushes is the result of Flushes before the snapshot was taken.
 func (s *Times) Since(flushes int64) map[int64]scalar.Time {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
