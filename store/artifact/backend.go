@@ -116,8 +116,8 @@ func (s *Store) configured() []Backend {
 	return append([]Backend{Inline}, slices.Sorted(maps.Keys(s.backends.Open))...)
 }
 
-// inUse returns a backend. It returns nil and no error if the backend can't be opened
-// and has no blobs.
+// inUse returns a backend. It returns nil without an error if the backend can't be opened
+// and stores no blobs.
 func (s *Store) inUse(ctx context.Context, name Backend) (blob.Store, error) {
 	b, err := s.Backend(name)
 	if err == nil {

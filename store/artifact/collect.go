@@ -34,7 +34,7 @@ type Orphan struct {
 	Kind    OrphanKind
 	Backend Backend // "" for a resumable upload, which is in Options.UploadDir
 	Name    string  // hash of a blob, id of an upload, or name of staged bytes in the backend
-	Size    int64   // in bytes
+	Size    int64   // in bytes; 0 if the backend does not report it
 	Err     error   // why it could not be deleted
 
 	// Kept is set if the orphan was not deleted because an upload or a command may
@@ -196,7 +196,7 @@ func (c *collector) expiredDeletion() scalar.Time {
 }
 
 // deleteExpired runs a DELETE statement, whose text after DELETE is from. It does nothing
-// in a dry run, and queues no write if there are no such rows.
+// in a dry run, and does not queue a write without such rows.
 func (c *collector) deleteExpired(ctx context.Context, from string, until scalar.Time) error {
 	if c.DryRun {
 		return nil

@@ -19,7 +19,7 @@ type inlineReader struct {
 	id     int64
 	size   int64
 	at     int64
-	part   int64 // that piece holds; -1 for none
+	part   int64 // number of the piece in memory; -1 for none
 	piece  buffer
 	closed bool
 }

@@ -36,7 +36,7 @@ type Line struct {
 	WrittenDate scalar.Time `json:"written_date" db:"written_date"`
 }
 
-// Part is a part of what a run has printed.
+// Part is a part of the console of a run.
 type Part struct {
 	Lines []Line `json:"lines"`
 	First int64  `json:"first"` // the number of the oldest line that is kept

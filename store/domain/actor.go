@@ -13,8 +13,8 @@ type Actor struct {
 	system bool
 }
 
-// System is the actor of the command line. It may do everything, because a person
-// who can write the file can, too.
+// System is the actor of the command line. It has all rights, because a user of the
+// command line can write the database file anyway.
 var System = Actor{system: true}
 
 // IsSystem reports whether the actor is System.
@@ -28,7 +28,7 @@ type User struct {
 	LastName    string      `json:"last_name" db:"last_name"`
 	IsAdmin     bool        `json:"is_admin" db:"is_admin"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
-	// PasswordChanged is when the password was last changed, 0 for never.
+	// PasswordChanged is the time of the last change of the password, or 0.
 	PasswordChanged scalar.Time `json:"-" db:"password_changed"`
 }
 
@@ -42,7 +42,8 @@ const UserColumns = `
 	user.created_date,
 	user.password_changed`
 
-// User returns the account of actor. That of System is an admin without an id.
+// User returns the account of actor. For System it returns an admin without an id. It
+// returns ACTOR_GONE if the account does not exist any more.
 func (tx *Tx) User(actor Actor) (u User, err error) {
 	if actor.system {
 		return User{IsAdmin: true}, nil
@@ -56,7 +57,7 @@ func (tx *Tx) User(actor Actor) (u User, err error) {
 
 var errGone = Errorf(CodeActorGone, "This account does not exist any more.")
 
-// Admin fails unless actor is an admin.
+// Admin returns ADMIN_REQUIRED if actor is not an admin.
 func (tx *Tx) Admin(actor Actor) error {
 	u, err := tx.User(actor)
 	if err == nil && !u.IsAdmin {
@@ -65,7 +66,8 @@ func (tx *Tx) Admin(actor Actor) error {
 	return err
 }
 
-// SameUser fails unless actor is the user with this id, or an admin.
+// SameUser returns SAME_USER_REQUIRED if actor is neither the user with this id nor an
+// admin.
 func (tx *Tx) SameUser(actor Actor, id string) error {
 	u, err := tx.User(actor)
 	if err == nil && !u.IsAdmin && u.ID != id {

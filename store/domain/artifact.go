@@ -1,7 +1,7 @@
 package domain
 
-// ResourceFrom is the FROM clause of queries for artifacts. Those that are being removed
-// are hidden.
+// ResourceFrom is the FROM clause of queries for artifacts. It leaves out artifacts that
+// are being deleted.
 const ResourceFrom = `FROM resource
 	JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
 	LEFT JOIN iteration ON iteration.num = resource.iteration_num `
@@ -15,8 +15,8 @@ type ResourceState struct {
 	Experiment   ExperimentState
 }
 
-// AllowArtifact fails unless the artifact exists, is not being removed, and
-// actor has the right in its project.
+// AllowArtifact checks that actor has the right in the project of an artifact. It returns
+// NOT_FOUND if the artifact does not exist or is being deleted.
 func (tx *Tx) AllowArtifact(actor Actor, id string, want Right) (r ResourceState, err error) {
 	err = tx.Row(`SELECT
 			resource.num,

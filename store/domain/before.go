@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Before holds, by field, the fingerprints of the values that a person saw before the
-// change. A patch with it is refused when one of these fields has changed
-// since: CONFLICT with the name of the first.
+// Before holds, by field, the fingerprints of the values that a user saw before the
+// change. A patch with a Before is rejected with CONFLICT and the name of the field if
+// one of these fields has changed since.
 type Before map[string]string
 
-// asRead returns a text as browsers read it, with single line feeds and without
-// NUL.
+// asRead replaces line breaks by line feeds, and NUL by U+FFFD, as browsers do.
 var asRead = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD")
 
-// Fingerprint returns 16 letters that identify a text.
+// Fingerprint returns 16 characters that identify a text: 96 bits of its SHA-256 in
+// base64url.
 func Fingerprint(text string) string {
 	sum := sha256.Sum256([]byte(asRead.Replace(text)))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// RefuseIfOverwritten fails with CONFLICT when one of the fields to set has
-// changed: when its value is neither the one before nor the new one. A field is a
-// column of the table; one that is nil is not set.
+// RefuseIfOverwritten returns CONFLICT if the present value of one of the fields to set is
+// neither the value in b nor the new value. next holds the new values by field, which is a
+// column of the table; nil leaves a field unchanged.
 func (tx *Tx) RefuseIfOverwritten(b Before, table, id string, next map[string]*string) error {
 	for _, field := range slices.Sorted(maps.Keys(next)) {
 		was, ok := b[field]

@@ -13,9 +13,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Code is the stable name of a kind of failure. The set is part of the API's
-// contract: a code may be added, never renamed. Those of a protocol are in the
-// package that implements it.
+// Code is the stable name of a kind of failure. The codes are part of the API: a code may
+// be added, but not renamed. The codes of a protocol are in the package that implements it.
 type Code string
 
 // The codes of the domain.
@@ -37,14 +36,14 @@ const (
 	CodeStorageFull               Code = "STORAGE_FULL"
 )
 
-// Error is the one error type of the service.
+// Error is the error type of the service.
 type Error struct {
 	Code    Code   `json:"code"`
-	Message string `json:"message"`        // a sentence that says what is wrong and what to do
-	Field   string `json:"field,omitzero"` // the offending field, "" where there is none
+	Message string `json:"message"`        // a sentence with the problem and its solution
+	Field   string `json:"field,omitzero"` // the invalid field, or ""
 	Err     error  `json:"-"`              // the cause, for the log only
-	// RetryAfter is how long the caller should wait before it tries again, 0 when
-	// that is not known.
+	// RetryAfter is the time that the caller should wait before it tries again, or 0 if
+	// it is unknown.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -58,20 +57,21 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error without a field.
+// Errorf returns an Error without a field.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid makes an INVALID_PAYLOAD error about one field.
+// Invalid returns an INVALID_PAYLOAD error for a field.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidPayload, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// AsError returns err as an *Error. Any other error becomes SERVER_ERROR
-// with err as its cause, except for SQLite's errors about a full disk (STORAGE_FULL)
-// or a lock (UNAVAILABLE) and for a caller that has gone (UNAVAILABLE). It
-// returns nil for nil.
+// AsError returns err as an *Error. It returns the *Error in err if there is one, and nil if
+// err is nil. Invalid input becomes INVALID_PAYLOAD or CONFLICT, and a problem of a database
+// file the code in fileCodes. A full disk becomes STORAGE_FULL. A database that is locked or
+// accepts no writes, and a context that is done, become UNAVAILABLE. Any other error becomes
+// SERVER_ERROR with err as its cause.
 func AsError(err error) *Error {
 	var e *Error
 	var refused *points.InvalidError
@@ -116,8 +116,8 @@ func AsError(err error) *Error {
 		Message: "Something went wrong in the server; its log says more under the request id."}
 }
 
-// fileCodes holds the problems of database files that are not failures of the
-// server.
+// fileCodes holds the codes of the problems of database files that are not failures of
+// the server.
 var fileCodes = map[sqlite.Problem]Code{
 	sqlite.Served:      CodeUnavailable,
 	sqlite.Foreign:     CodeConflict,
@@ -132,12 +132,12 @@ var fileCodes = map[sqlite.Problem]Code{
 	sqlite.Empty:       CodeInvalidPayload,
 }
 
-// NotFound returns NOT_FOUND for a kind of record.
+// NotFound returns a NOT_FOUND error for a kind of record.
 func NotFound(what string) *Error {
 	return Errorf(CodeNotFound, "There is no such %s.", what)
 }
 
-// OrNotFound turns "no rows" into NOT_FOUND.
+// OrNotFound returns NOT_FOUND if err is sql.ErrNoRows, and otherwise err.
 func OrNotFound(err error, what string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return NotFound(what)
@@ -145,7 +145,7 @@ func OrNotFound(err error, what string) error {
 	return err
 }
 
-// Refused returns a mistake in a search as INVALID_PAYLOAD.
+// Refused returns INVALID_PAYLOAD if err is a *filter.Error, and otherwise err.
 func Refused(err error) error {
 	var e *filter.Error
 	if errors.As(err, &e) {
@@ -154,7 +154,8 @@ func Refused(err error) error {
 	return err
 }
 
-// ChangedOne turns a statement that found no row into NOT_FOUND.
+// ChangedOne returns NOT_FOUND if a statement has changed no row, and otherwise err. n and
+// err are the results of the statement.
 func ChangedOne(n int64, err error, what string) error {
 	if err == nil && n == 0 {
 		return NotFound(what)

@@ -8,7 +8,7 @@ import (
 // ExperimentStatus is the status of an experiment.
 type ExperimentStatus string
 
-// The statuses of an experiment. Any can follow any other.
+// The statuses of an experiment. Any status can follow any other.
 const (
 	InProgress ExperimentStatus = "IN_PROGRESS"
 	Stopped    ExperimentStatus = "STOPPED"
@@ -20,11 +20,11 @@ type ExperimentState struct {
 	ProjectID string
 	Status    ExperimentStatus
 	EndDate   *scalar.Time
-	Deleted   bool // it or its project is in the trash
+	Deleted   bool // the experiment or its project is in the trash
 }
 
-// AllowExperiment fails unless the experiment exists and actor has the right
-// in its project.
+// AllowExperiment checks that actor has the right in the project of an experiment. It
+// returns NOT_FOUND if the experiment does not exist.
 func (tx *Tx) AllowExperiment(actor Actor, id string, want Right) (e ExperimentState, err error) {
 	err = tx.Row(`SELECT
 			experiment.project_id,
@@ -41,8 +41,8 @@ func (tx *Tx) AllowExperiment(actor Actor, id string, want Right) (e ExperimentS
 	return e, tx.Allow(actor, e.ProjectID, want)
 }
 
-// AllowOpenExperiment is AllowExperiment for adding to it: the experiment must be in
-// progress.
+// AllowOpenExperiment is AllowExperiment for additions to the experiment. It returns
+// EXPERIMENT_NOT_IN_PROGRESS if the experiment is not in progress.
 func (tx *Tx) AllowOpenExperiment(actor Actor, id string, want Right) (ExperimentState, error) {
 	e, err := tx.AllowExperiment(actor, id, want)
 	if err == nil {
@@ -51,7 +51,7 @@ func (tx *Tx) AllowOpenExperiment(actor Actor, id string, want Right) (Experimen
 	return e, err
 }
 
-// Open fails unless the experiment is in progress.
+// Open returns EXPERIMENT_NOT_IN_PROGRESS if the experiment is not in progress.
 func (e ExperimentState) Open() error {
 	if e.Status == InProgress {
 		return nil
@@ -60,12 +60,13 @@ func (e ExperimentState) Open() error {
 		"The experiment is %s; set its status to IN_PROGRESS to add to it.", e.Status)
 }
 
-// MaxSearched is the largest number of experiments that one query selects.
+// MaxSearched is the maximum number of experiments in one query.
 const MaxSearched = 10_000
 
-// AllowExperiments returns those of ids that exist, once each, and which of them are in
-// the trash. Those in the trash are left out unless trash is set. It fails unless actor
-// may read them all.
+// AllowExperiments returns the ids of the experiments that exist, without duplicates and
+// in ascending order. It returns an error if actor may not read all of them. inTrash reports
+// for each id whether the experiment is in the trash; without trash, these experiments are
+// left out. Experiments of projects in the trash are always left out.
 func (tx *Tx) AllowExperiments(actor Actor, ids []string, trash bool) (existing []string, inTrash map[string]bool, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

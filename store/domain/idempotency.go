@@ -11,33 +11,34 @@ import (
 	"tracker/store/scalar"
 )
 
-// idempotencyAge is how long an answer is kept for a repeated request.
+// idempotencyAge is the time that an answer is kept for repeated requests.
 const idempotencyAge = 24 * time.Hour
 
-// IdempotencyKey makes a create safe to repeat. The same key of the same user
-// on the same path gets the first answer; with another body it is refused.
+// IdempotencyKey makes it safe to repeat a create. A request with the same key, user and
+// path gets the first answer. If its body is different, it is rejected with
+// INVALID_PAYLOAD.
 type IdempotencyKey struct {
-	Path     string // of the request
+	Path     string // path of the request
 	Key      string // 1 to 128 visible ASCII characters
 	BodyHash []byte // SHA-256 of the request's body
 }
 
 type idempotencyContext struct{}
 
-// WithIdempotencyKey returns a context in which the next create is carried out
-// once for k, however often it is called within 24 hours.
+// WithIdempotencyKey returns a context in which a create is carried out only once for k
+// within 24 hours. Repeated calls return the first answer.
 func WithIdempotencyKey(ctx context.Context, k IdempotencyKey) context.Context {
 	return context.WithValue(ctx, idempotencyContext{}, k)
 }
 
-// KeyFrom returns the key that a context has, or the zero value.
+// KeyFrom returns the key in ctx, or the zero value.
 func KeyFrom(ctx context.Context) (k IdempotencyKey) {
 	k, _ = ctx.Value(idempotencyContext{}).(IdempotencyKey)
 	return k
 }
 
-// once runs fn unless its answer to key is stored. The answer is written
-// in the transaction that fn writes in, so there is never one without the other.
+// once returns the stored answer to k. If there is none, it runs fn and stores its answer
+// in the same transaction.
 func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	if k.Key == "" {
 		return fn(tx)
@@ -76,7 +77,7 @@ func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	return out, err
 }
 
-// Answered reports whether an answer to k is stored, for any body.
+// Answered reports whether an answer to k is stored. It does not compare the body.
 func (tx *Tx) Answered(actor Actor, k IdempotencyKey) (found bool, err error) {
 	if k.Key == "" {
 		return false, nil

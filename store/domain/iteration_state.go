@@ -8,7 +8,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// ErrEnded is the refusal to add to an iteration that has ended.
+// ErrEnded is returned for an addition to an iteration that has ended.
 var ErrEnded = Errorf(CodeIterationEnded, "The iteration has ended; set its status to RUNNING to write to it again.")
 
 // IterationRef identifies an iteration.
@@ -25,11 +25,11 @@ type IterationState struct {
 	Status       IterationStatus
 	ErrorMessage string
 	EndDate      *scalar.Time
-	Deleted      bool // it, its experiment or its project is in the trash
+	Deleted      bool // the iteration, its experiment or its project is in the trash
 }
 
-// IterationStateColumns are the columns that IterationState.Into scans, of iteration,
-// experiment and project.
+// IterationStateColumns are the columns of iteration, experiment and project that are
+// scanned into the result of IterationState.Into.
 const IterationStateColumns = `
 	iteration.num,
 	iteration.experiment_id,
@@ -54,8 +54,8 @@ func (i IterationState) Same(o IterationState) bool {
 	return i.Status == o.Status && i.ErrorMessage == o.ErrorMessage && sameEnd
 }
 
-// AllowIteration fails unless the iteration exists and actor has the right in
-// its project.
+// AllowIteration checks that actor has the right in the project of an iteration. It returns
+// NOT_FOUND if the iteration does not exist.
 func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationState, err error) {
 	i.ID = id
 	err = tx.Row(`SELECT `+IterationStateColumns+`
@@ -69,8 +69,8 @@ func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationSta
 	return i, tx.Allow(actor, i.ProjectID, want)
 }
 
-// AllowIterations is AllowIteration for up to MaxLimit iterations, in the order of
-// ids. An id that is given twice is returned twice.
+// AllowIterations is AllowIteration for up to MaxLimit iterations. The result is in the
+// order of ids; an id that is given twice is returned twice.
 func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]IterationState, error) {
 	all, err := tx.AllowExisting(actor, ids, want)
 	if err == nil && len(all) < len(ids) {
@@ -79,7 +79,7 @@ func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]Iteratio
 	return all, err
 }
 
-// AllowExisting is AllowIterations without iterations that do not exist.
+// AllowExisting is AllowIterations, but it leaves out iterations that do not exist.
 func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationState, error) {
 	if len(ids) > MaxLimit {
 		return nil, Invalid("ids", "Ask for up to %d iterations at once.", MaxLimit)
@@ -127,8 +127,8 @@ func NumsOf(states []IterationState) []int64 {
 	return nums
 }
 
-// AllowOpenIteration is AllowIteration for data that a run records: the iteration
-// must not have ended, and is marked as seen.
+// AllowOpenIteration is AllowIteration for data that a run records. It returns ErrEnded if
+// the iteration has ended, and otherwise marks the iteration as seen.
 func (tx *Tx) AllowOpenIteration(actor Actor, id string, want Right) (IterationState, error) {
 	it, err := tx.AllowIteration(actor, id, want)
 	if err != nil {
@@ -144,7 +144,7 @@ func (tx *Tx) AllowOpenIteration(actor Actor, id string, want Right) (IterationS
 // IterationStatus is the status of a run.
 type IterationStatus string
 
-// The statuses of an iteration. With all but RUNNING it has ended.
+// The statuses of an iteration. An iteration whose status is not RUNNING has ended.
 const (
 	Running   IterationStatus = "RUNNING"
 	Succeeded IterationStatus = "SUCCEEDED"
@@ -156,13 +156,13 @@ const (
 // iteration counts as lost.
 const LostAfter = 5 * time.Minute
 
-// LostBefore returns the time before which a RUNNING iteration must have been last seen to
-// be lost at now.
+// LostBefore returns the time LostAfter before now. A RUNNING iteration that was last seen
+// before that time is lost at now.
 func LostBefore(now scalar.Time) scalar.Time { return now - scalar.Time(LostAfter.Milliseconds()) }
 
 // Silent reports whether an iteration that was last seen at seen has been silent for more
 // than LostAfter at now.
 func Silent(seen, now scalar.Time) bool { return seen < LostBefore(now) }
 
-// Lost reports whether an iteration of this status that was last seen at seen is lost at now.
+// Lost reports whether an iteration with status s that was last seen at seen is lost at now.
 func (s IterationStatus) Lost(seen, now scalar.Time) bool { return s == Running && Silent(seen, now) }

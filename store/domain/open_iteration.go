@@ -36,7 +36,7 @@ func (o *openIterations) Changed() { o.drop() }
 // RolledBack drops the cache.
 func (o *openIterations) RolledBack(int64) { o.drop() }
 
-// AllowPoints is AllowOpenIteration for the right to create, cached.
+// AllowPoints is AllowOpenIteration for RightCreate, with a cache.
 func (tx *Tx) AllowPoints(iterationID string) (IterationRef, error) {
 	o := &tx.DB.openIterations
 	k := openIterationKey{tx.Actor, iterationID}

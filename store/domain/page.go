@@ -1,13 +1,13 @@
 package domain
 
 const (
-	// DefaultLimit is the page size when a caller names none.
+	// DefaultLimit is the default page size.
 	DefaultLimit = 50
-	// MaxLimit is the size of the largest page; a larger limit is reduced to it.
+	// MaxLimit is the maximum page size. A larger limit is reduced to it.
 	MaxLimit = 1000
-	// MaxPageBytes bounds the text of the records of a page: a page ends before the
-	// record that goes beyond it, unless that is its first, and its limit is then
-	// the number of its records.
+	// MaxPageBytes is the maximum size in bytes of the texts of a page. A page with
+	// more than one record ends before the record that exceeds it; List.Limit is then
+	// the number of records.
 	MaxPageBytes = 2 << 20
 )
 
@@ -17,10 +17,10 @@ type Page struct {
 	Offset int
 }
 
-// FirstPage is the page for a caller that names none.
+// FirstPage is the default page.
 var FirstPage = Page{Limit: DefaultLimit}
 
-// Clamp returns a page within the limits.
+// Clamp returns the page with Limit from 0 to MaxLimit and Offset not below 0.
 func (p Page) Clamp() Page {
 	return Page{Limit: max(0, min(p.Limit, MaxLimit)), Offset: max(0, p.Offset)}
 }
@@ -39,8 +39,8 @@ type sized interface {
 	TextBytes() int
 }
 
-// PageOf counts the rows that from selects, and scans one page of them. from begins
-// with FROM. It has the time limit of a search.
+// PageOf counts the rows of a query and scans one page of them. from is the query from the
+// keyword FROM on, without ORDER BY. The time limit of searches applies.
 func PageOf[T any](tx *Tx, p Page, columns, from, order string, args ...any) (List[T], error) {
 	return WithinLimit(tx, SlowRead(tx, "offset"), func() (List[T], error) {
 		return readPage[T](tx, p, columns, from, order, args)
@@ -77,9 +77,9 @@ func readPage[T any](tx *Tx, p Page, columns, from, order string, args []any) (L
 	return l, rows.Err()
 }
 
-// Created is the answer to a create.
+// Created is the result of a create.
 type Created struct {
 	ID string `json:"id"`
-	// Existing reports whether the record existed before and nothing was written.
+	// Existing is set if the record existed before and nothing was written.
 	Existing bool `json:"existing,omitzero"`
 }

@@ -13,7 +13,8 @@ type Permission struct {
 	Delete      bool   `json:"delete_permission" db:"delete_permission"`
 }
 
-// InsertPermission inserts a permission and returns its id. The right to grant it was checked.
+// InsertPermission inserts a permission and returns its id. The caller must have checked
+// the right to grant it.
 func (tx *Tx) InsertPermission(p Permission) (string, error) {
 	id, err := NewID()
 	if err != nil {
@@ -32,12 +33,13 @@ type NewProject struct {
 	Description string `json:"description"`
 }
 
-// Check fails unless the name and the description are valid.
+// Check checks that the name and the description are valid.
 func (n NewProject) Check() error {
 	return FirstError(CheckName("name", n.Name), CheckText("description", n.Description))
 }
 
-// InsertProject inserts a project that was checked, with all four permissions for actor.
+// InsertProject inserts a project with all four permissions for actor. The caller must have
+// called n.Check.
 func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
 	u, err := tx.User(actor)
 	if err != nil {
@@ -56,7 +58,8 @@ func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
 	return Created{ID: id}, err
 }
 
-// AllowProject fails unless the project exists and actor has the right in it.
+// AllowProject checks that actor has the right in a project. It returns NOT_FOUND if the
+// project does not exist.
 func (tx *Tx) AllowProject(actor Actor, id string, want Right) error {
 	if err := tx.Exists(`SELECT 1 FROM project WHERE id = ? AND `+tx.Found("project"), id, "project"); err != nil {
 		return err

@@ -8,8 +8,7 @@ import (
 	"tracker/store/json"
 )
 
-// Property is a text with a name that belongs to a record. Keys are unique in a
-// record.
+// Property is a key and a text that belong to a record. Keys are unique in a record.
 type Property struct {
 	Key   string `json:"key" db:"key"`
 	Value string `json:"value" db:"value"`
@@ -17,19 +16,19 @@ type Property struct {
 
 func (p Property) TextBytes() int { return len(p.Value) }
 
-// MaxProperties is the largest number of properties that one call sets.
+// MaxProperties is the maximum number of properties that one call sets.
 const MaxProperties = 1000
 
-// PropertyOwner is the record that properties belong to: the column of table
-// property that names it, and the key in it.
+// PropertyOwner identifies the record that properties belong to: Column is the column of
+// table property that refers to the record, and Key is its value.
 type PropertyOwner struct {
 	ProjectID string
 	Column    string
 	Key       any
-	iteration *IterationState // nil when it is another kind of record
+	iteration *IterationState // nil if the record is not an iteration
 }
 
-// CheckProperties fails unless all keys and values are valid.
+// CheckProperties checks that all keys and values are valid.
 func CheckProperties(all []Property) error {
 	if len(all) > MaxProperties {
 		return Invalid("properties", "Set up to %d properties at once.", MaxProperties)
@@ -42,8 +41,9 @@ func CheckProperties(all []Property) error {
 	return nil
 }
 
-// SetProperties sets properties that were checked. The right to create was checked
-// with the owner; the right to update is checked here.
+// SetProperties sets properties. The caller must have called CheckProperties and checked
+// the right to create. SetProperties checks the right to update if it changes an existing
+// property.
 func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) error {
 	if len(all) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) er
 	return owner.Changed(tx)
 }
 
-// Changed records a change of properties: of an iteration in the journal, of an
+// Changed records a change of properties: for an iteration in the journal, and for an
 // experiment as the time of its last change.
 func (o PropertyOwner) Changed(tx *Tx) (err error) {
 	switch o.Column {
@@ -90,8 +90,8 @@ func (i IterationState) Properties() PropertyOwner {
 	return PropertyOwner{ProjectID: i.ProjectID, Column: "iteration_num", Key: i.Num, iteration: &i}
 }
 
-// PropertiesOf calls fn with each property of the records whose keys in a column of
-// table property are in keys, by key of the record, then name.
+// PropertiesOf calls fn with each property of several records, ordered by record, then by
+// key of the property. column and keys identify the records as in PropertyOwner.
 func PropertiesOf[K comparable](tx *Tx, column string, keys []K, fn func(owner K, p Property)) error {
 	list, err := json.Marshal(keys)
 	if err != nil {

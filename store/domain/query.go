@@ -15,14 +15,15 @@ func (tx *Tx) Has(query string, args ...any) (bool, error) {
 	return err == nil, err
 }
 
-// Exists fails with NOT_FOUND unless query finds a row for id.
+// Exists returns NOT_FOUND if query returns no row for id. what is the kind of record.
 func (tx *Tx) Exists(query, id, what string) error {
 	var one int
 	return OrNotFound(tx.Row(query, id).Scan(&one), what)
 }
 
-// FirstOr returns the id that a query finds for id and args. When there is none it
-// inserts a record into the table, with id unless that of a record in the trash.
+// FirstOr returns the id that query returns for id and args. If query returns no row, FirstOr
+// calls insert and returns the id of the new record: id, or a new id if a record in the trash
+// has it.
 func (tx *Tx) FirstOr(table, id string, insert func(id string) error, query string, args ...any) (string, error) {
 	var found string
 	err := tx.Row(query, append([]any{id}, args...)...).Scan(&found)

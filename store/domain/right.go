@@ -19,7 +19,8 @@ const (
 // grant holds the rights of an actor in a project.
 type grant map[Right]bool
 
-// Allow fails unless actor has the right in the project, which must exist.
+// Allow checks that actor has the right in the project, which must exist. It returns
+// PROJECT_PERMISSION_REQUIRED if actor does not have the right.
 func (tx *Tx) Allow(actor Actor, projectID string, want Right) error {
 	if actor.system {
 		return nil
@@ -32,8 +33,8 @@ func (tx *Tx) Allow(actor Actor, projectID string, want Right) error {
 	return err
 }
 
-// grantOf returns the rights of actor in a project. They are looked up once for
-// all reads of a snapshot, because they do not change in it.
+// grantOf returns the rights of actor in a project. In a snapshot, where the rights do not
+// change, they are looked up only once.
 func (tx *Tx) grantOf(actor Actor, projectID string) (grant, error) {
 	key := grantKey{actor.UserID, projectID}
 	if g, ok := tx.grants[key]; ok {

@@ -6,17 +6,17 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TrashFilter selects records by whether they are in the trash.
+// TrashFilter selects whether a listing contains the records in the trash.
 type TrashFilter string
 
 // The filters of the trash.
 const (
-	NotTrash  TrashFilter = ""     // only records that are not in the trash
+	NotTrash  TrashFilter = ""     // only records outside the trash
 	OnlyTrash TrashFilter = "only" // only records in the trash
-	AlsoTrash TrashFilter = "also" // both
+	AlsoTrash TrashFilter = "also" // all records
 )
 
-// Condition returns the SQL condition on the rows of a table.
+// Condition returns the SQL condition of the filter for the rows of a table.
 func (f TrashFilter) Condition(table string) string {
 	switch f {
 	case OnlyTrash:
@@ -27,19 +27,20 @@ func (f TrashFilter) Condition(table string) string {
 	return NotTrashed(table)
 }
 
-// Takes reports whether the filter selects a record that is deleted, or is not.
+// Takes reports whether the filter selects a record. deleted is set if the record is in the
+// trash.
 func (f TrashFilter) Takes(deleted bool) bool {
 	return f == AlsoTrash || deleted == (f == OnlyTrash)
 }
 
-// NotTrashed returns the SQL condition for a row of a table not to be in the trash.
+// NotTrashed returns the SQL condition that a row of a table is not in the trash.
 func NotTrashed(table string) string { return table + `.deleted_date IS NULL` }
 
 type trashContext struct{}
 
-// WithTrash returns a context in which reads by id find records in the trash, too,
-// and read and list what they hold. Listings leave out what is in the trash, unless
-// their TrashFilter says otherwise. A write never finds what is in the trash.
+// WithTrash returns a context in which reads by id also find records in the trash, and read
+// and list the records that belong to them. Listings still leave out records in the trash if
+// their TrashFilter does not select them. Writes never find records in the trash.
 func WithTrash(ctx context.Context) context.Context {
 	return context.WithValue(ctx, trashContext{}, true)
 }
@@ -49,8 +50,8 @@ func trashFrom(ctx context.Context) bool {
 	return with
 }
 
-// Found returns the SQL condition for rows of these tables to be found: they are not
-// in the trash, or the transaction also reads that.
+// Found returns the SQL condition that rows of these tables are not in the trash. It returns
+// TRUE if the transaction also reads the trash.
 func (tx *Tx) Found(tables ...string) string {
 	if tx.trash {
 		return `TRUE`
@@ -65,7 +66,7 @@ func (tx *Tx) Found(tables ...string) string {
 	return condition
 }
 
-// TrashKind is a kind of record that can be in the trash: the name of its table.
+// TrashKind is a kind of record that can be in the trash. Its value is the name of the table.
 type TrashKind string
 
 // The kinds of records that can be in the trash.
@@ -79,7 +80,8 @@ const (
 	TrashedReport     TrashKind = "report"
 )
 
-// Discard runs fn, which calls Tx.Discard for records.
+// Discard runs fn, which calls Tx.Discard, in the writer. Without a trash fn may use the
+// reserve when the disk is full.
 func (db *DB) Discard(ctx context.Context, actor Actor, fn func(*Tx) error) error {
 	if db.Options.TrashAge > 0 {
 		return db.write(ctx, sqlite.Change|sqlite.Marking, actor, fn)
@@ -89,7 +91,7 @@ func (db *DB) Discard(ctx context.Context, actor Actor, fn func(*Tx) error) erro
 	return err
 }
 
-// Discard moves a record to the trash or, without one, deletes it.
+// Discard moves a record to the trash. It deletes the record if Options.TrashAge is 0.
 func (tx *Tx) Discard(kind TrashKind, id string) error {
 	if tx.DB.Options.TrashAge <= 0 {
 		return tx.Purge(kind, id)
@@ -99,17 +101,17 @@ func (tx *Tx) Discard(kind TrashKind, id string) error {
 	return err
 }
 
-// Purge deletes a record with all that it holds.
+// Purge deletes a record and all records that belong to it.
 func (tx *Tx) Purge(kind TrashKind, id string) error {
 	_, err := tx.Exec(`DELETE FROM `+string(kind)+` WHERE id = ?`, id)
 	return err
 }
 
-// trashWords holds the kinds as words.
+// trashWords holds the words for the kinds in messages.
 var trashWords = map[TrashKind]string{
 	TrashedProject: "project", TrashedExperiment: "experiment", TrashedIteration: "iteration",
 	TrashedModel: "model", TrashedVersion: "version", TrashedArtifact: "artifact", TrashedReport: "report",
 }
 
-// Word returns the kind as a word.
+// Word returns the word for the kind in messages.
 func (k TrashKind) Word() string { return trashWords[k] }

@@ -9,30 +9,30 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Tx is a transaction with the actor and the time, on which rules depend.
+// Tx is a transaction with the acting user and the time.
 type Tx struct {
 	*sqlite.Tx
 	DB       *DB
 	Actor    Actor
 	Now      scalar.Time
-	grants   map[grantKey]grant // of a snapshot, as far as they were looked up
-	searched time.Duration      // time that searches have taken
+	grants   map[grantKey]grant // cached rights; nil in the writer
+	searched time.Duration      // total time of the searches
 	inPoints *points.Tx         // nil before the first use
 	Seen     []int64            // numbers of the iterations that were seen
-	Flushes  int64              // of last seen times, when the transaction began
-	Commits  uint64             // Orders.Commits, before a snapshot was taken
-	trash    bool               // reads find records in the trash, too
+	Flushes  int64              // LastSeen.Flushes when the transaction began
+	Commits  uint64             // Orders.Commits before the snapshot was taken
+	trash    bool               // reads also find records in the trash
 }
 
-// Points returns the points as the transaction sees them.
+// Points returns the points that are visible in the transaction.
 func (tx *Tx) Points() *points.Tx {
-	if tx.inPoints == nil || tx.inPoints.Tx != tx.Tx { // a search has a context of its own
+	if tx.inPoints == nil || tx.inPoints.Tx != tx.Tx { // a search has its own context
 		tx.inPoints = tx.DB.Points.In(tx.Tx)
 	}
 	return tx.inPoints
 }
 
-// Read runs fn on one snapshot of the database.
+// Read runs fn on a snapshot of the database.
 func Read[T any](ctx context.Context, db *DB, fn func(*Tx) (T, error)) (out T, err error) {
 	err = db.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
 		out, err = fn(db.Reading(snapshot))
@@ -49,15 +49,15 @@ func ReadAs[T any](ctx context.Context, db *DB, actor Actor, fn func(*Tx) (T, er
 	})
 }
 
-// ReadParallel runs fn for each part on a snapshot of its own, with as many
-// goroutines as there are cores.
+// ReadParallel runs fn for each part on a separate snapshot, with as many goroutines as
+// there are cores.
 func ReadParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*Tx, P) (R, error)) ([]R, error) {
 	return sqlite.ReadParallel(ctx, db.Kernel, parts, func(snapshot *sqlite.Tx, part P) (R, error) {
 		return fn(db.Reading(snapshot), part)
 	})
 }
 
-// ReadShort is Read for a few look-ups by key that must not wait for searches.
+// ReadShort is Read for a few lookups by key, which do not wait for searches.
 func ReadShort[T any](ctx context.Context, db *DB, fn func(*Tx) (T, error)) (out T, err error) {
 	err = db.Kernel.ReadShort(ctx, func(snapshot *sqlite.Tx) error {
 		out, err = fn(db.Reading(snapshot))
@@ -72,26 +72,26 @@ func (db *DB) Reading(snapshot *sqlite.Tx) *Tx {
 		trash: trashFrom(snapshot.Context())}
 }
 
-// Ask runs a check on a snapshot, before work that is expensive.
+// Ask runs a check on a snapshot, for example before expensive work.
 func (db *DB) Ask(ctx context.Context, check func(*Tx) error) error {
 	_, err := Read(ctx, db, func(tx *Tx) (struct{}, error) { return struct{}{}, check(tx) })
 	return err
 }
 
-// Write runs fn in the writer and returns when its changes are on disk. fn can run more
-// than once: it must not keep anything but its result.
+// Write runs fn in the writer and returns when its changes are on disk. fn may be called
+// more than once, so it must not have effects other than its changes and its result.
 //
-// When ctx carries an idempotency key, the result is kept with the write, and
-// a second call with that key returns it without running fn.
+// If ctx has an idempotency key, the result is stored with the changes, and a second call
+// with the same key returns it without running fn.
 func Write[T any](ctx context.Context, db *DB, actor Actor, fn func(*Tx) (T, error)) (T, error) {
 	return WriteKind(ctx, db, sqlite.Change, actor, fn)
 }
 
-// AppendPoints is Write for an fn that changes nothing but the points it appends.
+// AppendPoints is Write for an fn that only appends points.
 func AppendPoints[T any](ctx context.Context, db *DB, actor Actor, fn func(*Tx) (T, error)) (T, error) {
 	kind := sqlite.Append
 	if KeyFrom(ctx).Key != "" {
-		kind = sqlite.Upkeep // the key has a row
+		kind = sqlite.Upkeep // a row is inserted for the key
 	}
 	return WriteKind(ctx, db, kind, actor, fn)
 }
@@ -116,27 +116,29 @@ func Change(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error 
 	return db.write(ctx, sqlite.Change, actor, fn)
 }
 
-// Remove is Change for an fn that deletes records: on a full disk it may use the
-// reserve.
+// Remove is Change for an fn that deletes records, which may use the reserve when the disk
+// is full.
 func Remove(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error {
 	return db.write(ctx, sqlite.Change|sqlite.Freeing, actor, fn)
 }
 
-// maxPart is how long a part of a large change takes.
+// maxPart is the time after which Part reports that a part is full.
 const maxPart = 20 * time.Millisecond
 
-// Part returns a function that reports whether a part of a large change has taken so long
-// that the rest belongs into another transaction, so that others can write meanwhile.
+// Part starts a part of a large change. The function that it returns reports whether the part
+// has taken so long that the rest must be done in another transaction, so that others can
+// write in between.
 func Part() (full func() bool) {
 	start := time.Now()
 	return func() bool { return time.Since(start) >= maxPart }
 }
 
-// Touch records that a write changes an iteration: its row, or what belongs to it alone.
+// Touch records that a write changes the row of an iteration, or records that belong only to
+// this iteration.
 func (tx *Tx) Touch(i IterationRef) { tx.DB.Orders.Touch(i.ExperimentID, i.Num) }
 
-// Within records that a write changes nothing that searches for iterations read but the
-// iterations that it touches. Without that all of them count as changed.
+// Within records that a write changes only the touched iterations, among all data that
+// searches for iterations read. If it is not called, all iterations count as changed.
 func (tx *Tx) Within() { tx.DB.Orders.Within() }
 
 func (db *DB) write(ctx context.Context, kind sqlite.Kind, actor Actor, fn func(*Tx) error) error {

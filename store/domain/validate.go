@@ -14,13 +14,13 @@ const (
 	MaxName = 250
 	// MaxText is the length limit of texts and parameter values, in bytes.
 	MaxText = 1 << 20
-	// MinPassword and MaxPassword are the limits of a password, in bytes; the
-	// upper one is bcrypt's.
+	// MinPassword and MaxPassword are the limits of the length of a password, in
+	// bytes. MaxPassword is the limit of bcrypt.
 	MinPassword = 8
 	MaxPassword = 72
 )
 
-// CheckName accepts 1 to MaxName printable characters that are not all spaces.
+// CheckName checks that s has 1 to MaxName printable characters that are not all spaces.
 func CheckName(field, s string) error {
 	if strings.TrimSpace(s) == "" {
 		return Invalid(field, "%s must not be empty.", field)
@@ -28,7 +28,7 @@ func CheckName(field, s string) error {
 	return CheckShort(field, s)
 }
 
-// CheckShort accepts up to MaxName printable characters.
+// CheckShort checks that s has at most MaxName characters, all printable.
 func CheckShort(field, s string) error {
 	if utf8.RuneCountInString(s) > MaxName {
 		return Invalid(field, "%s must have at most %d characters.", field, MaxName)
@@ -44,13 +44,13 @@ func CheckShort(field, s string) error {
 	return nil
 }
 
-// printable accepts what Unicode calls graphic, and the two joiners that
-// emoji and some scripts need within a word.
+// printable reports whether r is a graphic character as defined by Unicode, or one of the
+// two joiners that emoji and some scripts need within a word.
 func printable(r rune) bool {
 	return unicode.IsGraphic(r) || r == '\u200c' || r == '\u200d'
 }
 
-// CheckKey accepts the name of a parameter or metric: 1 to MaxName printable
+// CheckKey checks the name of a parameter or metric, which has 1 to MaxName printable
 // characters.
 func CheckKey(s string) error {
 	if s == "" {
@@ -59,7 +59,7 @@ func CheckKey(s string) error {
 	return CheckShort("key", s)
 }
 
-// CheckText accepts up to MaxText bytes.
+// CheckText checks that s is valid UTF-8 of at most MaxText bytes.
 func CheckText(field, s string) error {
 	if len(s) > MaxText {
 		return Invalid(field, "%s must have at most %d bytes, not %d.", field, MaxText, len(s))
@@ -70,7 +70,7 @@ func CheckText(field, s string) error {
 	return nil
 }
 
-// CheckOptional is CheckText for a text that may be left out.
+// CheckOptional is CheckText for a text that may be nil.
 func CheckOptional(field string, s *string) error {
 	if s == nil {
 		return nil
@@ -88,13 +88,14 @@ func FirstError(errs ...error) error {
 	return nil
 }
 
-// NewID returns a fresh UUIDv7.
+// NewID returns a new UUIDv7.
 func NewID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
 }
 
-// CheckNameAndText checks the two fields that most patches have.
+// CheckNameAndText checks the name and the text of a patch; either may be nil. field is the
+// name of the text.
 func CheckNameAndText(name *string, field string, text *string) error {
 	if name != nil {
 		if err := CheckName("name", *name); err != nil {
@@ -104,7 +105,7 @@ func CheckNameAndText(name *string, field string, text *string) error {
 	return CheckOptional(field, text)
 }
 
-// OneOf fails unless a value is in a list.
+// OneOf checks that v is in all.
 func OneOf[T ~string](field string, v T, all ...T) error {
 	for _, a := range all {
 		if v == a {

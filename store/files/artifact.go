@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// AllowUpload fails unless actor may add an artifact to the experiment now, so
-// that gigabytes are not sent for nothing.
+// AllowUpload checks that actor may add an artifact to the experiment. It is called
+// before the bytes are received, so that a client does not send gigabytes for nothing.
 func (db *DB) AllowUpload(ctx context.Context, actor domain.Actor, experimentID string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		_, err := tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate)
@@ -19,7 +19,7 @@ func (db *DB) AllowUpload(ctx context.Context, actor domain.Actor, experimentID 
 	})
 }
 
-// AllowReplace fails unless actor may give the artifact other bytes now.
+// AllowReplace checks that actor may replace the bytes of the artifact.
 func (db *DB) AllowReplace(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		r, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
@@ -30,7 +30,7 @@ func (db *DB) AllowReplace(ctx context.Context, actor domain.Actor, id string) e
 	})
 }
 
-// AllowUpdate fails unless actor may change the artifact.
+// AllowUpdate checks that actor may change the artifact.
 func (db *DB) AllowUpdate(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		_, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
@@ -38,11 +38,11 @@ func (db *DB) AllowUpdate(ctx context.Context, actor domain.Actor, id string) er
 	})
 }
 
-// Receive reads the bytes of an artifact to their end and stages them in the
-// default backend. The actor must have been allowed to send them, and is checked
-// again with the record. An error of r is returned unchanged. PAYLOAD_TOO_LARGE
-// when there are more than the limit; INVALID_PAYLOAD when want is not "" and is
-// not their SHA-256 in lowercase hex.
+// Receive reads the bytes of an artifact to their end and stages them in the default
+// backend. The caller must have checked that the actor may add them; the right is checked
+// again when the record is written. An error of r is returned unchanged. Receive returns
+// PAYLOAD_TOO_LARGE if there are more bytes than the limit, and INVALID_PAYLOAD if want is
+// neither "" nor the SHA-256 of the bytes in lowercase hex.
 func (db *DB) Receive(ctx context.Context, r io.Reader, want string) (*artifact.Received, error) {
 	if limit := db.base.Options.MaxUpload; limit > 0 {
 		r = LimitReader(r, limit)
@@ -62,8 +62,9 @@ func errHash(got string) error {
 	return domain.Invalid("data", "The bytes that arrived have the SHA-256 %s and not the one that was announced; send them again.", got)
 }
 
-// CheckSize fails when an artifact of size bytes is larger than the limit, or
-// than the free space of the default backend: PAYLOAD_TOO_LARGE, STORAGE_FULL.
+// CheckSize checks the size of an artifact in bytes. It returns PAYLOAD_TOO_LARGE if the
+// size is above the limit, and STORAGE_FULL if it is above the free space of the default
+// backend.
 func (db *DB) CheckSize(size int64) error {
 	if limit := db.base.Options.MaxUpload; limit > 0 && size > limit {
 		return errTooLarge(limit)
@@ -78,15 +79,14 @@ func (db *DB) CheckSize(size int64) error {
 	return AsError(err)
 }
 
-// MaxUpload returns the size in bytes of the largest artifact; 0 for no limit.
+// MaxUpload returns the maximum size of an artifact in bytes; 0 for no limit.
 func (db *DB) MaxUpload() int64 { return db.base.Options.MaxUpload }
 
 func errTooLarge(limit int64) error {
 	return domain.Errorf(domain.CodePayloadTooLarge, "An artifact may have at most %d bytes here; send a smaller one, or have the limit of the server raised.", limit)
 }
 
-// LimitReader returns a reader that fails with PAYLOAD_TOO_LARGE when there are more bytes
-// than limit.
+// LimitReader returns a reader that returns PAYLOAD_TOO_LARGE if r has more than limit bytes.
 func LimitReader(r io.Reader, limit int64) io.Reader { return &limitedReader{r: r, limit: limit} }
 
 type limitedReader struct {
@@ -102,8 +102,8 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// put calls fn to write the record of an artifact, with the id of the blob of received
-// bytes. The bytes are removed when it fails.
+// put puts received bytes in place and calls fn, which writes the record, with the id of
+// their blob. The bytes are removed if fn returns an error.
 func put[T any](ctx context.Context, db *DB, actor domain.Actor, r *artifact.Received, fn func(tx *domain.Tx, blobID int64) (T, error)) (T, error) {
 	var out T
 	claim, err := r.Commit(ctx)
@@ -123,8 +123,9 @@ func put[T any](ctx context.Context, db *DB, actor domain.Actor, r *artifact.Rec
 	return out, AsError(err)
 }
 
-// AsError returns an error of package artifact or of a backend as an
-// *Error. The message of the backend becomes the cause, which is only logged.
+// AsError returns an error of package artifact or of a backend as a *domain.Error. The
+// error of the backend becomes the cause, which is only logged. Other errors are returned
+// unchanged.
 func AsError(err error) error {
 	var e *domain.Error
 	var missing *artifact.BackendError

@@ -18,8 +18,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Artifact is a file with a name, kept for an experiment and, as a
-// rule, made by one of its iterations.
+// Artifact is a file with a name that belongs to an experiment. Usually one of the
+// iterations of the experiment has made it.
 type Artifact struct {
 	ID           string           `json:"id" db:"id"`
 	ExperimentID string           `json:"experiment_id" db:"experiment_id"`
@@ -37,17 +37,17 @@ type Artifact struct {
 
 func (r Artifact) TextBytes() int { return len(r.Description) }
 
-// ArtifactQuery narrows a listing.
+// ArtifactQuery selects artifacts of a listing.
 type ArtifactQuery struct {
 	domain.Page
-	Name        string  // a part of the name, in any case; "" for all
+	Name        string  // text that the name contains, in any case; "" for all
 	IterationID *string // nil for all
-	// WithoutVersions leaves out the files of the versions of artifacts that the iteration has
-	// logged with W&B's clients: those in a folder NAME:vN.
+	// WithoutVersions leaves out the files of artifact versions that the iteration has
+	// logged with a W&B client. They are in folders with names NAME:vN.
 	WithoutVersions bool
 }
 
-// DefaultContentType is the content type of artifacts for which none is given.
+// DefaultContentType is the default content type of artifacts.
 const DefaultContentType = "application/octet-stream"
 
 const artifactColumns = `
@@ -63,7 +63,8 @@ const artifactColumns = `
 	resource.created_date,
 	resource.updated_date`
 
-// Artifacts lists the artifacts of an experiment, the oldest first. Needs read.
+// Artifacts returns the artifacts of an experiment, the oldest first. It requires the right
+// to read.
 func (v *View) Artifacts(experimentID string, q ArtifactQuery) (domain.List[Artifact], error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return domain.List[Artifact]{}, err
@@ -88,17 +89,17 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (domain.List[Arti
 	return l, err
 }
 
-// Artifacts is View.Artifacts.
+// Artifacts is View.Artifacts on a new snapshot.
 func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, experimentID string, q ArtifactQuery) (domain.List[Artifact], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Artifact], error) { return v.Artifacts(experimentID, q) })
 }
 
-// MaxMade bounds the artifacts that MadeArtifacts returns.
+// MaxMade is the maximum number of artifacts that MadeArtifacts returns.
 const MaxMade = 20_000
 
-// MadeArtifacts returns the artifacts that iterations have made, the oldest first. Of more
-// than MaxMade it returns the newest, and more is set. Iterations that do not exist are left
-// out. Needs read.
+// MadeArtifacts returns the artifacts that iterations have made, the oldest first. If there
+// are more than MaxMade, it returns the newest MaxMade artifacts and true. Iterations that do
+// not exist are ignored. It requires the right to read.
 func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, err error) {
 	states, err := v.tx.AllowExisting(v.tx.Actor, iterationIDs, domain.RightRead)
 	if err != nil {
@@ -118,7 +119,7 @@ func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, 
 	return all, more, err
 }
 
-// Artifact returns one artifact without its bytes. Needs read.
+// Artifact returns an artifact without its bytes. It requires the right to read.
 func (v *View) Artifact(id string) (r Artifact, err error) {
 	if _, err := v.tx.AllowArtifact(v.tx.Actor, id, domain.RightRead); err != nil {
 		return r, err
@@ -130,14 +131,14 @@ func (v *View) Artifact(id string) (r Artifact, err error) {
 	return r, err
 }
 
-// Artifact is View.Artifact.
+// Artifact is View.Artifact on a new snapshot.
 func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Artifact, error) {
 	return view(ctx, db, actor, func(v *View) (Artifact, error) { return v.Artifact(id) })
 }
 
-// OpenArtifact returns an artifact and its bytes, which the caller closes.
-// Read from the beginning to the end they are compared with their hash, and the
-// last ones come only when all are right. Needs read.
+// OpenArtifact returns an artifact and a reader of its bytes, which the caller must close.
+// Bytes that are read from the beginning to the end are compared with their hash; the last
+// ones are returned only if the hash is right. It requires the right to read.
 func (db *DB) OpenArtifact(ctx context.Context, actor domain.Actor, id string) (Artifact, io.ReadSeekCloser, error) {
 	for moves := 0; ; moves++ {
 		r, err := db.Artifact(ctx, actor, id)
@@ -146,7 +147,7 @@ func (db *DB) OpenArtifact(ctx context.Context, actor domain.Actor, id string) (
 		}
 		content, err := db.base.Artifacts.Open(ctx, r.Backend, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes})
 		if errors.Is(err, blob.ErrNotFound) && moves < artifact.MaxMoves {
-			continue // it was removed, or its bytes were changed or moved, after it was looked up
+			continue // the artifact was removed, replaced or moved after the lookup
 		}
 		if err != nil {
 			return r, nil, AsError(err)
@@ -155,8 +156,7 @@ func (db *DB) OpenArtifact(ctx context.Context, actor domain.Actor, id string) (
 	}
 }
 
-// artifactReader reads the bytes of an artifact and returns errors as
-// AsError does.
+// artifactReader reads the bytes of an artifact and converts errors with AsError.
 type artifactReader struct{ io.ReadSeekCloser }
 
 func (r artifactReader) Read(p []byte) (int, error) {
@@ -164,9 +164,8 @@ func (r artifactReader) Read(p []byte) (int, error) {
 	return n, AsError(err)
 }
 
-// DeleteArtifact moves an artifact to the trash or, without one, removes it: the
-// bytes first, unless another one has them, hidden meanwhile, then the record. When
-// the bytes can't be removed the artifact stays. Needs delete.
+// DeleteArtifact moves an artifact to the trash. If Options.TrashAge is 0, it deletes the
+// artifact as described for PurgeArtifact. It requires the right to delete.
 func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string) error {
 	check := func(tx *domain.Tx) (domain.ResourceState, error) {
 		r, err := tx.AllowArtifact(actor, id, domain.RightDelete)
@@ -186,8 +185,9 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string)
 	})
 }
 
-// PurgeArtifact deletes the artifact that check allows, with its bytes unless
-// another one has them.
+// PurgeArtifact deletes the artifact that check returns. It hides the record, deletes the
+// bytes if no other artifact has them, and then deletes the record. If the bytes can't be
+// deleted, the artifact is visible again.
 func PurgeArtifact(ctx context.Context, db *DB, actor domain.Actor, check func(*domain.Tx) (domain.ResourceState, error)) error {
 	deletion, err := domain.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *domain.Tx) (*artifact.Deletion, error) {
 		r, err := check(tx)
@@ -206,8 +206,8 @@ func PurgeArtifact(ctx context.Context, db *DB, actor domain.Actor, check func(*
 	return AsError(deletion.Finish(ctx))
 }
 
-// CheckArtifactName accepts a name like that of a file, or a path like
-// images/sample_10.png that can be put below a folder without leaving it.
+// CheckArtifactName checks that s is a file name, or a path like images/sample_10.png that
+// does not leave the folder in which it is stored.
 func CheckArtifactName(s string) error {
 	if err := domain.CheckName("name", s); err != nil {
 		return err
@@ -223,7 +223,7 @@ func CheckArtifactName(s string) error {
 	return nil
 }
 
-// CheckContentType fails unless s is a media type.
+// CheckContentType checks that s is a media type.
 func CheckContentType(s string) error {
 	media, _, err := mime.ParseMediaType(s)
 	plain := len(s) <= domain.MaxName

@@ -7,30 +7,30 @@ import (
 	"tracker/store/domain"
 )
 
-// ArtifactUsage holds the space that artifacts take.
+// ArtifactUsage holds the disk space that artifacts use.
 type ArtifactUsage struct {
 	Artifacts    int             `json:"artifacts"`
-	Bytes        int64           `json:"bytes"`         // of all artifacts; shared contents count for each
-	Contents     int             `json:"contents"`      // that are stored, each once in its backend
-	StoredBytes  int64           `json:"stored_bytes"`  // of these contents
-	Backends     []BackendUsage  `json:"backends"`      // by name
+	Bytes        int64           `json:"bytes"`         // size of all artifacts; shared contents count for each artifact
+	Contents     int             `json:"contents"`      // number of stored contents, each once in its backend
+	StoredBytes  int64           `json:"stored_bytes"`  // size of these contents
+	Backends     []BackendUsage  `json:"backends"`      // sorted by name
 	Projects     []ProjectUsage  `json:"projects"`      // the largest first
-	Shared       []SharedContent `json:"shared"`        // the contents that save most bytes, at most MaxShared
-	Uploads      int             `json:"uploads"`       // resumable ones that are not complete
-	UploadsBytes int64           `json:"uploads_bytes"` // of these uploads that have arrived
+	Shared       []SharedContent `json:"shared"`        // the contents whose sharing saves most bytes, at most MaxShared
+	Uploads      int             `json:"uploads"`       // number of incomplete resumable uploads
+	UploadsBytes int64           `json:"uploads_bytes"` // size of the received bytes of these uploads
 	Trash        TrashUsage      `json:"trash"`
 }
 
-// TrashUsage counts the artifacts in the trash, and those of experiments and
-// projects in the trash. In ArtifactUsage they also count in Backends, but nowhere
-// else.
+// TrashUsage counts the artifacts in the trash, including the artifacts of experiments
+// and projects in the trash. In ArtifactUsage they also count in Backends, but not in the
+// other fields.
 type TrashUsage struct {
 	Artifacts  int   `json:"artifacts" db:"artifacts"`
-	Bytes      int64 `json:"bytes" db:"bytes"`             // shared contents count for each
-	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // that emptying the trash frees
+	Bytes      int64 `json:"bytes" db:"bytes"`             // shared contents count for each artifact
+	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // freed when the trash is emptied
 }
 
-// MaxShared is the number of shared contents that are listed.
+// MaxShared is the maximum number of shared contents in ArtifactUsage.
 const MaxShared = 100
 
 // BackendUsage counts the contents of a backend.
@@ -58,18 +58,17 @@ type ExperimentUsage struct {
 	Bytes     int64  `json:"bytes" db:"bytes"`
 }
 
-// SharedContent describes bytes that are stored once and that several artifacts
-// have.
+// SharedContent describes bytes that are stored once for several artifacts.
 type SharedContent struct {
 	Hash      string           `json:"hash" db:"hash"`
 	Backend   artifact.Backend `json:"backend" db:"backend"`
 	Size      int64            `json:"size_bytes" db:"size_bytes"`
 	Artifacts int              `json:"artifacts" db:"artifacts"`
-	Name      string           `json:"name" db:"name"` // of the oldest of these artifacts
+	Name      string           `json:"name" db:"name"` // name of the oldest of these artifacts
 }
 
-// usageFrom joins the tables of all artifacts; usageShown is the condition of those
-// that are not in the trash.
+// usageFrom is the FROM clause for all artifacts. usageShown is the condition that an
+// artifact is not in the trash.
 const (
 	usageFrom = `FROM resource
 		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
@@ -79,8 +78,8 @@ const (
 	usageShown = `coalesce(resource.deleted_date, iteration.deleted_date, experiment.deleted_date, project.deleted_date) IS NULL`
 )
 
-// ArtifactUsage counts the artifacts and their bytes. Projects and experiments
-// without one are not listed.
+// ArtifactUsage returns the disk space that artifacts use. Projects and experiments
+// without artifacts are not listed.
 func (db *DB) ArtifactUsage(ctx context.Context) (ArtifactUsage, error) {
 	return domain.Read(ctx, db.base, func(t *domain.Tx) (ArtifactUsage, error) {
 		u := ArtifactUsage{Backends: []BackendUsage{}, Projects: []ProjectUsage{}, Shared: []SharedContent{}}

@@ -10,11 +10,11 @@ import (
 	"tracker/store/scalar"
 )
 
-// NewArtifact holds the arguments of CreateArtifact beside the bytes.
+// NewArtifact holds the arguments of CreateArtifact, without the bytes.
 type NewArtifact struct {
 	Name        string
 	Description string
-	IterationID string // of the same experiment, or ""
+	IterationID string // iteration of the same experiment, or ""
 	ContentType string // "" for application/octet-stream
 
 	ID          string       // a UUID that no artifact has; "" for a new one
@@ -22,7 +22,7 @@ type NewArtifact struct {
 }
 
 // ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field
-// as it is.
+// unchanged.
 type ArtifactPatch struct {
 	Name        *string
 	Description *string
@@ -30,8 +30,8 @@ type ArtifactPatch struct {
 	ContentType *string
 }
 
-// CreateArtifact makes an artifact of bytes that have been received. Needs
-// create; the experiment must be in progress.
+// CreateArtifact creates an artifact from received bytes. It requires the right to create,
+// and the experiment must be in progress.
 func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, experimentID string, n NewArtifact, b *artifact.Received) (domain.Created, error) {
 	if n.ContentType == "" {
 		n.ContentType = DefaultContentType
@@ -45,8 +45,8 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, experiment
 	})
 }
 
-// InsertArtifact inserts the record of an artifact that was checked. It needs create, and
-// the experiment in progress.
+// InsertArtifact inserts the record of an artifact. The caller must have called
+// CheckArtifact. It requires the right to create, and the experiment must be in progress.
 func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n NewArtifact, blobID int64) (domain.Created, error) {
 	if _, err := tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate); err != nil {
 		return domain.Created{}, err
@@ -74,8 +74,8 @@ func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n Ne
 	return domain.Created{ID: id}, tx.NoteNumbered(iteration)
 }
 
-// iterationOf returns the number of an iteration of the experiment, nil for the
-// id "". An iteration that has not ended is marked as seen.
+// iterationOf returns the number of an iteration of the experiment, or nil if id is "". It
+// marks an iteration that has not ended as seen.
 func iterationOf(tx *domain.Tx, experimentID, id string) (*int64, error) {
 	if id == "" {
 		return nil, nil
@@ -92,8 +92,8 @@ func iterationOf(tx *domain.Tx, experimentID, id string) (*int64, error) {
 	return &num, err
 }
 
-// UpdateArtifact changes an artifact, and gives it other bytes unless b is nil.
-// Needs update; for other bytes the experiment must be in progress.
+// UpdateArtifact changes an artifact, and replaces its bytes if b is not nil. It requires
+// the right to update. To replace the bytes, the experiment must be in progress.
 func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string, p ArtifactPatch, b *artifact.Received) error {
 	if err := CheckArtifact(p); err != nil {
 		return err
@@ -114,15 +114,14 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string,
 	return nil
 }
 
-// removeFormer removes the bytes that an artifact had before, unless another one has them.
+// removeFormer removes the bytes that an artifact had before if no other artifact has them.
 func (db *DB) removeFormer(ctx context.Context, blobID int64) {
 	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), blobID); err != nil {
 		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
 	}
 }
 
-// updateArtifact changes the record of an artifact, and returns the id of the blob that it
-// had before.
+// updateArtifact changes the record of an artifact, and returns the id of its former blob.
 func updateArtifact(tx *domain.Tx, actor domain.Actor, id string, p ArtifactPatch, blobID *int64) (former int64, err error) {
 	r, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
 	if err == nil && blobID != nil {
@@ -159,8 +158,7 @@ func updateArtifact(tx *domain.Tx, actor domain.Actor, id string, p ArtifactPatc
 	return r.BlobID, domain.FirstError(err, tx.NoteNumbered(r.IterationNum), tx.NoteNumbered(iteration))
 }
 
-// CheckArtifact fails unless the fields of an artifact are valid, as far as that can be
-// known without the database.
+// CheckArtifact checks the fields of an artifact that can be checked without the database.
 func CheckArtifact(p ArtifactPatch) error {
 	if p.Name != nil {
 		if err := CheckArtifactName(*p.Name); err != nil {

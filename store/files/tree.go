@@ -12,16 +12,16 @@ import (
 	"tracker/store/registry"
 )
 
-// Tree names the iteration or the logged model whose artifacts are a tree of files:
-// the name of each is its path, and folders exist by having files. Of several
-// artifacts with the same name the newest one is the file.
+// Tree identifies the iteration or the logged model whose artifacts form a tree of files.
+// The name of an artifact is its path, and a folder exists if it contains files. If several
+// artifacts have the same name, the newest one is the file.
 type Tree struct {
 	IterationID   string
-	LoggedModelID string // when IterationID is ""
+	LoggedModelID string // used if IterationID is ""
 }
 
-// TreePlace is where the files of a Tree are: the artifacts that condition selects whose
-// names begin with prefix.
+// TreePlace selects the artifacts of a Tree: they meet condition, and their names begin with
+// prefix.
 type TreePlace struct {
 	experimentID string
 	condition    string
@@ -30,7 +30,8 @@ type TreePlace struct {
 	iteration    *domain.IterationState // nil for a logged model
 }
 
-// AllowTree fails unless the record exists and actor has the right in its project.
+// AllowTree checks that actor has the right in the project of the iteration or logged model.
+// It returns NOT_FOUND if the record does not exist.
 func AllowTree(tx *domain.Tx, actor domain.Actor, t Tree, want domain.Right) (TreePlace, error) {
 	if t.IterationID == "" {
 		m, _, err := registry.AllowLoggedModel(tx, actor, t.LoggedModelID, want)
@@ -41,8 +42,8 @@ func AllowTree(tx *domain.Tx, actor domain.Actor, t Tree, want domain.Right) (Tr
 	return TreePlace{experimentID: it.ExperimentID, condition: `resource.iteration_num = ?`, owner: it.Num, iteration: &it}, err
 }
 
-// below returns the bounds of the names in a folder: from the first one on and before the
-// second, "" for no bound.
+// below returns the bounds of the names in a folder. from is inclusive and to is exclusive;
+// "" means unbounded.
 func (t TreePlace) below(folder string) (from, to string) {
 	folder = strings.TrimSuffix(t.prefix+folder, "/")
 	if folder == "" {
@@ -51,18 +52,20 @@ func (t TreePlace) below(folder string) (from, to string) {
 	return folder + "/", folder + "0" // the character after the slash
 }
 
-// File is a file or a folder in such a tree.
+// File is a file or a folder in a Tree.
 type File struct {
-	Name   string `db:"name"` // its last part
+	Name   string `db:"name"` // last part of the path
 	Folder bool   `db:"folder"`
 	Size   int64  `db:"size"` // in bytes; 0 for a folder
 }
 
-// MaxFiles bounds the entries of a folder that Files returns.
+// MaxFiles is the maximum number of entries that Files returns. For a larger folder it
+// returns INVALID_PAYLOAD.
 const MaxFiles = 100_000
 
-// Files lists what is directly in a folder of a tree, "" for the top, by name;
-// nothing for a folder that does not exist. Needs read.
+// Files returns the direct entries of a folder of a tree, sorted by name. The folder "" is
+// the root. Files returns an empty list if the folder does not exist. It requires the right
+// to read.
 func (db *DB) Files(ctx context.Context, actor domain.Actor, t Tree, folder string) ([]File, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]File, error) {
 		at, err := AllowTree(tx, actor, t, domain.RightRead)
@@ -88,14 +91,14 @@ func (db *DB) Files(ctx context.Context, actor domain.Actor, t Tree, folder stri
 	})
 }
 
-// FileNamed returns the artifact that is a file in a tree.
+// FileNamed returns the id of the artifact of a file in a tree.
 func FileNamed(tx *domain.Tx, at TreePlace, name string) (id string, err error) {
 	err = tx.Row(`SELECT resource.id `+domain.ResourceFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
 		ORDER BY resource.num DESC LIMIT 1`, at.owner, at.prefix+name).Scan(&id)
 	return id, err
 }
 
-// OpenFile is OpenArtifact for a file of a tree.
+// OpenFile is OpenArtifact for a file in a tree.
 func (db *DB) OpenFile(ctx context.Context, actor domain.Actor, t Tree, name string) (Artifact, io.ReadSeekCloser, error) {
 	id, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
 		at, err := AllowTree(tx, actor, t, domain.RightRead)
@@ -111,8 +114,8 @@ func (db *DB) OpenFile(ctx context.Context, actor domain.Actor, t Tree, name str
 	return db.OpenArtifact(ctx, actor, id)
 }
 
-// AllowFile fails unless actor may write the file now, so that gigabytes are not sent
-// for nothing.
+// AllowFile checks that actor may write the file. It is called before the bytes are
+// received, so that a client does not send gigabytes for nothing.
 func (db *DB) AllowFile(ctx context.Context, actor domain.Actor, t Tree, name string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		at, err := AllowTree(tx, actor, t, domain.RightCreate)
@@ -127,9 +130,9 @@ func (db *DB) AllowFile(ctx context.Context, actor domain.Actor, t Tree, name st
 	})
 }
 
-// WriteFile writes received bytes to a file of a tree, in place of its former ones. The
-// iteration may have ended; the experiment must be in progress. Needs create, and update
-// for a file that is there.
+// WriteFile writes received bytes to a file in a tree, and replaces the bytes of an existing
+// file. The iteration may have ended, but the experiment must be in progress. It requires the
+// right to create and, for an existing file, the right to update.
 func (db *DB) WriteFile(ctx context.Context, actor domain.Actor, t Tree, name, contentType string, b *artifact.Received) error {
 	if contentType == "" {
 		contentType = DefaultContentType

@@ -8,27 +8,27 @@ import (
 	"tracker/store/registry"
 )
 
-// maxDiscarded is the number of files that one transaction deletes at most: others write
-// between two of them.
+// maxDiscarded is the maximum number of files that one transaction deletes, so that others
+// can write between two transactions.
 const maxDiscarded = 1000
 
-// Names are the names of artifacts from the first one on and before the second, "" for no
-// bound.
+// Names is a range of names of artifacts. From is inclusive and To is exclusive; "" means
+// unbounded.
 type Names struct{ From, To string }
 
-// FileMark is how far a deletion of files has come. The zero value is its beginning.
+// FileMark is the progress of a deletion of files. The zero value is the beginning.
 type FileMark struct {
-	part int // of the names
+	part int // index in the list of Names
 	name string
 	num  int64
 }
 
-// lastName is after all names: it can't be printed.
+// lastName sorts after all names, because names consist of printable characters.
 const lastName = "\U0010FFFF"
 
-// DiscardFiles deletes artifacts of a tree by their names, from a mark on and up to
-// maxDiscarded. It returns the next mark, and whether there may be more. CONFLICT when a
-// model version refers to one of all these artifacts.
+// DiscardFiles deletes artifacts of a tree by their names. It starts at the mark from and
+// processes at most maxDiscarded artifacts. It returns the next mark, and whether there may
+// be more artifacts. It returns CONFLICT if a model version refers to an artifact in all.
 func DiscardFiles(tx *domain.Tx, at TreePlace, all []Names, from FileMark) (next FileMark, more bool, err error) {
 	for _, n := range all {
 		err := registry.RefuseIfVersioned(tx, `EXISTS (SELECT 1 FROM resource
@@ -87,10 +87,10 @@ func (n Names) end() string {
 	return n.To
 }
 
-// DeleteFiles moves a file of a tree to the trash, or a folder with all that is in it, ""
-// for all; NOT_FOUND when there is neither. Many files go in several transactions: a call
-// that is broken off leaves some of them, and another one continues. CONFLICT when a model
-// version refers to one of them. Needs delete.
+// DeleteFiles moves a file, or a folder with all its files, to the trash. The path "" is the
+// root. Many files are deleted in several transactions; if a call is interrupted, another
+// call deletes the remaining files. DeleteFiles returns NOT_FOUND if path does not exist, and
+// CONFLICT if a model version refers to one of the files. It requires the right to delete.
 func (db *DB) DeleteFiles(ctx context.Context, actor domain.Actor, t Tree, path string) (err error) {
 	path = strings.Trim(path, "/")
 	var from, next FileMark

@@ -12,7 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Upload is an artifact that comes in several requests.
+// Upload is a resumable upload of an artifact in several requests.
 type Upload struct {
 	ID           string      `json:"id" db:"id"`
 	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
@@ -20,23 +20,23 @@ type Upload struct {
 	Name         string      `json:"name" db:"name"`
 	Description  string      `json:"description" db:"description"`
 	ContentType  string      `json:"content_type" db:"content_type"`
-	ContentHash  string      `json:"content_hash" db:"hash"` // as announced; "" when it was not
+	ContentHash  string      `json:"content_hash" db:"hash"` // announced SHA-256, or ""
 	SizeBytes    int64       `json:"size_bytes" db:"size_bytes"`
-	Offset       int64       `json:"offset" db:"received"`         // bytes that are on disk
-	ArtifactID   *string     `json:"resource_id" db:"resource_id"` // once all bytes are there
+	Offset       int64       `json:"offset" db:"received"`         // number of bytes on disk
+	ArtifactID   *string     `json:"resource_id" db:"resource_id"` // nil if the upload is incomplete
 	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
 
-	Metadata string `json:"-" db:"metadata"` // as it was announced
+	Metadata string `json:"-" db:"metadata"` // metadata of CreateUpload, unchanged
 }
 
-// Expires is the time when the upload is deleted unless more of it arrives.
+// Expires returns the time when the upload is deleted if no more bytes arrive.
 func (u Upload) Expires() time.Time { return u.UpdatedDate.Time().Add(artifact.UploadAge) }
 
 // NewUpload holds the arguments of CreateUpload.
 type NewUpload struct {
 	NewArtifact
-	Hash     string // SHA-256 in lowercase hex; "" when it is not known
+	Hash     string // SHA-256 in lowercase hex; "" if unknown
 	Size     int64  // in bytes
 	Metadata string // kept for the caller
 }
@@ -56,8 +56,8 @@ const uploadColumns = `
 	updated_date,
 	metadata`
 
-// CreateUpload begins an artifact that comes in several requests; one without
-// bytes is complete at once. Needs create; the experiment must be in progress.
+// CreateUpload creates a resumable upload. An upload of 0 bytes is complete at once. It
+// requires the right to create, and the experiment must be in progress.
 func (db *DB) CreateUpload(ctx context.Context, actor domain.Actor, experimentID string, n NewUpload) (Upload, error) {
 	if n.ContentType == "" {
 		n.ContentType = DefaultContentType
@@ -105,8 +105,8 @@ func (db *DB) checkUpload(n NewUpload) error {
 	return CheckArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
 }
 
-// Upload returns the progress of an upload, after it has interrupted a request
-// that is writing to it. Needs create.
+// Upload returns the progress of an upload. It interrupts a request that is writing to the
+// upload. It requires the right to create.
 func (db *DB) Upload(ctx context.Context, actor domain.Actor, id string) (Upload, error) {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
 		return Upload{}, err
@@ -119,8 +119,8 @@ func (db *DB) Upload(ctx context.Context, actor domain.Actor, id string) (Upload
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Upload, error) { return upload(tx, actor, id) })
 }
 
-// upload returns an upload that has not expired, when actor may add to its
-// experiment.
+// upload returns an upload that has not expired, after checking that actor has the right to
+// create in the project of its experiment.
 func upload(tx *domain.Tx, actor domain.Actor, id string) (u Upload, err error) {
 	err = tx.Get(&u, `SELECT `+uploadColumns+` FROM upload WHERE id = ? AND updated_date > ?`,
 		id, tx.Now-scalar.Time(artifact.UploadAge.Milliseconds()))
@@ -131,7 +131,8 @@ func upload(tx *domain.Tx, actor domain.Actor, id string) (u Upload, err error) 
 	return u, err
 }
 
-// DeleteUpload removes an upload that is not complete. Needs create.
+// DeleteUpload deletes an upload. The artifact of a complete upload is kept. It requires the
+// right to create.
 func (db *DB) DeleteUpload(ctx context.Context, actor domain.Actor, id string) error {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
 		return err
@@ -154,15 +155,16 @@ func (db *DB) DeleteUpload(ctx context.Context, actor domain.Actor, id string) e
 	return err
 }
 
-// errUploadTooLong is the refusal of bytes beyond the announced size.
+// errUploadTooLong returns the error for bytes beyond the announced size.
 func errUploadTooLong(size int64) error {
 	return domain.Invalid("Upload-Length", "The part goes beyond the %d bytes of the upload; send what is left of them.", size)
 }
 
-// WriteUpload adds a part to an upload. The bytes before an error of Body are kept, and
-// the error is returned unchanged. When all bytes are there the upload becomes an
-// artifact; only then they all count as received. CONFLICT when the part does not begin
-// where the upload ends. Needs create; the experiment must be in progress.
+// WriteUpload adds a part to an upload. An error of p.Body is returned unchanged, and the
+// bytes before it are kept. When all bytes have arrived, the upload becomes an artifact; only
+// then do all of them count as received. WriteUpload returns CONFLICT if the part does not
+// begin at the end of the received bytes. It requires the right to create, and the experiment
+// must be in progress.
 func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p artifact.Part) (Upload, error) {
 	open := func(tx *domain.Tx) (Upload, error) {
 		u, err := upload(tx, actor, id)
@@ -206,12 +208,12 @@ func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p 
 	return domain.Read(context.WithoutCancel(ctx), db.base, func(tx *domain.Tx) (Upload, error) { return upload(tx, actor, id) })
 }
 
-// ErrChecksum is returned for a part that does not have its checksum.
+// ErrChecksum is returned for a part that does not match its checksum.
 var ErrChecksum = &domain.Error{Code: domain.CodeInvalidPayload, Field: "checksum",
 	Message: "The part does not have the checksum that was sent with it; send it again from the same offset."}
 
-// uploadError returns an error of a resumable upload as an *Error, if it is one
-// of package artifact.
+// uploadError returns an error of package artifact about a resumable upload as a
+// *domain.Error.
 func uploadError(err error) error {
 	switch {
 	case errors.Is(err, artifact.ErrUploadBusy):
@@ -224,8 +226,8 @@ func uploadError(err error) error {
 	return AsError(err)
 }
 
-// finishUpload makes the artifact of an upload whose bytes have all arrived. The
-// caller holds its lock. It goes on when the caller's client is gone.
+// finishUpload creates the artifact of an upload after all bytes have arrived. It is not
+// interrupted if ctx is cancelled. The caller must hold the lock of the upload.
 func (db *DB) finishUpload(ctx context.Context, actor domain.Actor, u Upload) (Upload, error) {
 	ctx = context.WithoutCancel(ctx)
 	b, err := db.base.Artifacts.ReceiveUpload(ctx, u.ID, u.SizeBytes)
@@ -234,7 +236,7 @@ func (db *DB) finishUpload(ctx context.Context, actor domain.Actor, u Upload) (U
 	}
 	defer b.Discard()
 	if u.ContentHash != "" && u.ContentHash != b.Hash {
-		db.dropUpload(ctx, u.ID) // sending more can't make it right
+		db.dropUpload(ctx, u.ID) // further parts can't correct it
 		return u, errHash(b.Hash)
 	}
 	n := NewArtifact{Name: u.Name, Description: u.Description, ContentType: u.ContentType}

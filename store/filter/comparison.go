@@ -24,10 +24,10 @@ var fields = map[string]Field{
 	"id":        ID,
 }
 
-// fieldNames lists the fields without a name of their own, for error messages.
+// fieldNames lists the fields that are not followed by a name, for error messages.
 const fieldNames = "tag, name, status, created, ended, last_seen, duration or id"
 
-// statistics of a metric; last is the default.
+// statistics holds the statistics of a metric; last is the default.
 var statistics = []string{"min", "max", "mean", "last", "count"}
 
 // ref reads a field.
@@ -108,7 +108,8 @@ func statistic(s string) (string, bool) {
 	return s, slices.Contains(statistics, s)
 }
 
-// notFinite reads a word for NaN or an infinity.
+// notFinite reports whether t is a word for NaN or an infinity. It returns the word in the
+// form NaN, Infinity or -Infinity.
 func notFinite(t token) (string, bool) {
 	if t.quoted || t.kind == numberToken {
 		return "", false
@@ -124,8 +125,8 @@ func notFinite(t token) (string, bool) {
 	return "", false
 }
 
-// check refuses operators and values that the field can't be compared with, and
-// reads the values. The operator is at pos.
+// check reads the values, and checks that the field can be compared with them by the
+// operator, which is at pos.
 func (c *Comparison) check(pos int, values []token) *Error {
 	equality := c.Op == "=" || c.Op == "!=" || c.Op == "in"
 	switch c.Ref.Field {
@@ -206,7 +207,7 @@ func parseNotFinite(text string) float64 {
 	return math.NaN()
 }
 
-// parseTime reads a time, or a date, which means its midnight in UTC.
+// parseTime reads a time or a date. A date is midnight UTC.
 func parseTime(t token) (scalar.Time, *Error) {
 	if t.kind == textToken {
 		if at, err := scalar.ParseTime(t.text); err == nil {
@@ -219,7 +220,7 @@ func parseTime(t token) (scalar.Time, *Error) {
 	return 0, wrong(t.at, "write a time in quotes, like '2026-11-21T09:30:00Z' or '2026-11-21'")
 }
 
-// parseDuration reads a text like 1h30m.
+// parseDuration reads a duration like 1h30m.
 func parseDuration(t token) (v Literal, err *Error) {
 	d, e := time.ParseDuration(t.text)
 	if t.kind != textToken || e != nil {

@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// Contains reports whether part occurs in text, in upper or lower case. If part
-// is ASCII, only ASCII letters have two cases; otherwise all letters have the
-// cases that Unicode's simple folding gives them, except that an ASCII letter in
-// part never matches a character beyond ASCII.
+// Contains reports whether text contains part, ignoring case. It uses Unicode's
+// simple case folding, except that an ASCII letter in part never matches a
+// character beyond ASCII.
 //
-// The time is at most proportional to the length of text times the number of
-// 64-character words in part, whatever the two hold.
+// For all inputs the time is at most proportional to the length of text times the
+// number of 64-character words in part.
 func Contains(text, part string) bool {
 	if part == "" {
 		return true
@@ -25,19 +24,19 @@ func Contains(text, part string) bool {
 	return m.find(text) >= 0
 }
 
-// matcher looks for one text with the algorithm Shift-And (R. Baeza-Yates and
+// matcher searches for one pattern with the algorithm Shift-And (R. Baeza-Yates and
 // G. Gonnet, A new approach to text searching, 1992). Bit i of the mask of a
-// character is set when it matches place i of the text that is looked for; bit i
-// of the state is set when the first i+1 places have just been matched.
+// character is set if the character matches place i of the pattern. Bit i of the
+// state is set if the first i+1 places match the last i+1 characters read.
 type matcher struct {
-	ascii [utf8.RuneSelf]int32 // index in masks; 0 for a character that is not looked for
-	other map[rune]int32       // the same beyond ASCII
-	masks []uint64             // one after the other; the first is that of all other characters
-	words int                  // in a mask
+	ascii [utf8.RuneSelf]int32 // index in masks; 0 for a character that is not in the pattern
+	other map[rune]int32       // index in masks of characters beyond ASCII
+	masks []uint64             // concatenated masks; the first is the mask of characters not in the pattern
+	words int                  // number of words in a mask
 	last  uint64               // the bit of the last place, in the last word
 }
 
-// begin prepares m for a text of n characters.
+// begin prepares m for a pattern of n characters.
 func (m *matcher) begin(n int) {
 	m.words, m.last = (n+63)/64, 1<<((n-1)%64)
 	m.masks = make([]uint64, m.words, 16*m.words)
@@ -84,8 +83,7 @@ func (m *matcher) index(r rune) int32 {
 	return m.other[r]
 }
 
-// find returns the end of the first place in text that matches, -1 when there is
-// none.
+// find returns the index in text after the first match, or -1.
 func (m *matcher) find(text string) int {
 	if m.words == 1 {
 		var state uint64
@@ -112,7 +110,7 @@ func (m *matcher) find(text string) int {
 	return -1
 }
 
-// after returns where the character that begins at a place of text ends.
+// after returns the index in text after the character that begins at index at.
 func after(text string, at int) int {
 	_, size := utf8.DecodeRuneInString(text[at:])
 	return at + size

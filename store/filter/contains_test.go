@@ -18,7 +18,7 @@ func TestContains(t *testing.T) {
 		{"Adam", "ADAM", true}, {"adam w", "M W", true}, {"adm", "am", false}, {"aab", "ab", true}, {"aaab", "aab", true},
 		{"100%", "%", true}, {"abc", "%", false}, {"a_b", "_", true}, {"abc", "a?c", false}, {"a*", "*", true}, {"[x]", "[x]", true},
 		{"ÄRGER", "ärger", true}, {"ärger", "ÄRGER", true}, {"ÄRGER", "rg", true}, {"日本語", "本", true}, {"é", "e", false},
-		// K and S have a third form beyond ASCII.
+		// K and S have a third case beyond ASCII.
 		{"\u212a", "k", false}, {"k", "\u212a", true}, {"K", "\u212a", true}, {"éK", "é\u212a", true}, {"é\u212a", "ék", false},
 		{"ſ", "s", false}, {"S", "ſ", true}, {"ß", "ss", false}, {"Σ", "ς", true},
 		{"x" + long + "y", long, true}, {"x" + long + "y", long + "y", true}, {"x" + long + "y", long + "x", false},
@@ -30,7 +30,7 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// slowContains is Contains by trying every place.
+// slowContains is Contains, implemented by comparing at every index.
 func slowContains(text, part string) bool {
 	ascii := !strings.ContainsFunc(part, func(r rune) bool { return r > unicode.MaxASCII })
 	equal := func(want, got rune) bool {
@@ -79,7 +79,7 @@ func TestContainsAgreesWithTryingEveryPlace(t *testing.T) {
 	}
 }
 
-// FuzzContains compares Contains with trying every place.
+// FuzzContains compares Contains with slowContains.
 func FuzzContains(f *testing.F) {
 	f.Add("ÄRGER", "ärger")
 	f.Add("é\u212a", "ék")
@@ -94,8 +94,8 @@ func FuzzContains(f *testing.F) {
 	})
 }
 
-// BenchmarkContains looks for texts in a value of 1 MiB that has no place where
-// they begin to differ early.
+// BenchmarkContains searches a value of 1 MiB for texts whose comparison fails only
+// after many characters at every index.
 func BenchmarkContains(b *testing.B) {
 	text := strings.Repeat("é", 1<<19)
 	for name, part := range map[string]string{"one": "ü", "1000 bytes": strings.Repeat("é", 499) + "x", "ascii": "x"} {

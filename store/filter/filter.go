@@ -1,15 +1,14 @@
-// Package filter reads the search language that docs/search.md describes: the
-// expressions that select iterations, and the lists of names to sort by, to show
-// as columns and to group by.
+// Package filter parses the search language described in docs/search.md: expressions
+// that select iterations, and lists of names to sort by, to show as columns and to
+// group by.
 //
-// A text goes through a lexer and a recursive-descent parser and becomes a
-// syntax tree (Expr) or a list, in which every name, operator and value has been
-// checked: what is accepted has a meaning. A text that is refused gives an *Error
-// with the position of the mistake and a sentence that says what to write
-// instead. The length, the nesting and the number of parts of a text are bounded.
+// A lexer and a recursive-descent parser convert a text into a syntax tree (Expr) or
+// a list, and check every name, operator and value. For an invalid text they return an
+// *Error with the position of the mistake and a message about the correct form. The
+// length, the nesting and the number of parts of a text are limited.
 //
-// The package knows neither the database nor who is asking. Package search writes
-// the tree as SQL.
+// The package does not use the database and does not check rights. Package search
+// converts the tree to SQL.
 package filter
 
 import (
@@ -19,22 +18,22 @@ import (
 	"tracker/store/scalar"
 )
 
-// The limits of one search. SQLite takes an expression no deeper than 1000, and
-// no more than 64 tables in a join, of which a key needs up to two.
+// The limits of a search. SQLite allows expressions up to a depth of 1000 and up to 64
+// tables in a join. A key needs up to two tables.
 const (
-	MaxLength      = 16_000 // of an expression, in characters
-	MaxNesting     = 50     // of parentheses and nots
+	MaxLength      = 16_000 // characters of an expression
+	MaxNesting     = 50     // depth of parentheses and nots
 	MaxComparisons = 200
-	MaxKeys        = 30   // different parameters and metrics in filter, sort and group together
-	MaxValues      = 1000 // in one list
+	MaxKeys        = 30   // different parameters and metrics in filter, sort and group
+	MaxValues      = 1000 // values in one list
 	MaxSortKeys    = 10
 	MaxColumns     = 200
 	MaxGroupKeys   = 3
-	// MaxContains bounds the text after contains, in bytes.
+	// MaxContains is the maximum length of the text after contains, in bytes.
 	MaxContains = 1000
 )
 
-// Field is a property of an iteration that the language can name.
+// Field is a property of an iteration that an expression can use.
 type Field int
 
 // The fields. Param, Metric and Property are followed by a name.
@@ -49,61 +48,60 @@ const (
 	LastSeen
 	Duration
 	ID
-	Updated // of records other than iterations
+	Updated // only for records other than iterations
 	Property
 	Notes
 	CompactID  // the id without its dashes
 	Parent     // the id of the parent without its dashes
-	Entrypoint // of the snapshot, like the next two
+	Entrypoint // of the snapshot, like GitSHA and GitRemote
 	GitSHA
 	GitRemote
-	DatasetName // of one of the datasets, like the next two
+	DatasetName // of any of the datasets, like DatasetDigest and DatasetContext
 	DatasetDigest
 	DatasetContext
-	AnyText // the name, the notes, a tag or the value of a parameter
+	AnyText // any of the name, the notes, the tags and the values of parameters
 )
 
-// AsText is the Stat of a parameter that is sorted as text, also where it is a number.
+// AsText is the Stat of a parameter that is sorted as text, even if it is a number.
 const AsText = "text"
 
-// Lost is a status that can be searched for and that no iteration has: it stands
-// for RUNNING without a sign of life for some minutes.
+// Lost is a status that exists only in searches: it matches iterations that are RUNNING
+// and have not been seen for some minutes.
 const Lost = "LOST"
 
-// Statuses holds the statuses that an iteration can have.
+// Statuses are the statuses of iterations.
 var Statuses = []string{"RUNNING", "SUCCEEDED", "FAILED", "KILLED"}
 
-// Key is a parameter or a metric.
+// Key is a parameter, a metric or a property. In a Ref it can be any field.
 type Key struct {
-	Field Field // Param or Metric in a Key of its own; any field as a part of Ref
+	Field Field // Param, Metric or Property; any field in a Ref
 	Name  string
 }
 
-// Ref is a field as an expression names it.
+// Ref is a reference to a field in an expression.
 type Ref struct {
-	Key         // the name is "" for fields other than Param and Metric
-	Stat string // of a metric: min, max, mean, last or count; last is the default
-	Pos  int    // of its first character, counted from 1
+	Key         // Name is "" for fields other than Param, Metric and Property
+	Stat string // statistic of a metric: min, max, mean, last or count; last is the default
+	Pos  int    // position of the first character, counted from 1
 }
 
-// Expr is a condition that an iteration meets or not: a Junction, a Negation or
-// a Comparison.
+// Expr is a condition on an iteration: a Junction, a Negation or a Comparison.
 type Expr interface{ isExpr() }
 
-// Junction is true when all of its parts are, or with Or when one of them is.
+// Junction is true if all of its parts are true or, with Or, if at least one is true.
 type Junction struct {
 	Or    bool
 	Parts []Expr // two or more
 }
 
-// Negation is true when its part is not.
+// Negation is true if its part is false.
 type Negation struct{ Part Expr }
 
-// Comparison compares a field of the iteration with a value, or with several
-// after in.
+// Comparison compares a field of the iteration with a value. The operator in has
+// several values.
 type Comparison struct {
 	Ref    Ref
-	Op     string // = != < <= > >= contains in; like, ilike and exists, which no text of the language has
+	Op     string // = != < <= > >= contains in; also like, ilike and exists, which the parser does not return
 	Values []Literal
 }
 
@@ -113,13 +111,13 @@ func (Comparison) isExpr() {}
 
 // Literal is a value that a field is compared with.
 type Literal struct {
-	Text     string // as written for a number, in upper case for a status
+	Text     string // the value as written; a status is in upper case
 	Number   float64
 	IsNumber bool
-	Time     scalar.Time // for Created, Ended and LastSeen
+	Time     scalar.Time // set for Created, Ended and LastSeen
 }
 
-// SortKey is one of the fields that a listing is sorted by.
+// SortKey is a field by which a listing is sorted.
 type SortKey struct {
 	Ref
 	Descending bool
@@ -128,32 +126,32 @@ type SortKey struct {
 // Column is a parameter or a metric that a listing shows.
 type Column struct {
 	Ref
-	Label string // the name as it was written, with the statistic of a metric; unique among the columns of a field
+	Label string // the name as written, with the statistic of a metric; unique among the columns with the same Field
 }
 
-// Error says what is wrong with a text, and where.
+// Error reports a mistake in a text.
 type Error struct {
 	Part    string // filter, sort, columns or group
-	Pos     int    // of the character, counted from 1
-	Message string // says what to write; has no capital letter and no full stop
+	Pos     int    // position of the mistake in characters, counted from 1
+	Message string // the mistake and the correct form, without capital letter and full stop
 }
 
-// Error returns a sentence.
+// Error returns the mistake as a sentence.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s is wrong at character %d: %s.", e.Part, e.Pos, e.Message)
 }
 
-// Parser reads the parts of one search, whose parameters and metrics are counted
-// together. Its zero value is ready for use. All errors are *Error.
+// Parser reads the parts of one search, and counts their parameters and metrics together.
+// The zero value is ready for use. All errors are of type *Error.
 type Parser struct {
 	keys []Key
 }
 
-// Keys returns the parameters and metrics that filter, sort and group have named,
-// in the order of their first mention.
+// Keys returns the parameters and metrics in filter, sort and group, in the order of their
+// first use.
 func (p *Parser) Keys() []Key { return p.keys }
 
-// add records k. It returns false when there are MaxKeys keys already.
+// add records k. It returns false if k is new and there are already MaxKeys keys.
 func (p *Parser) add(k Key) bool {
 	switch {
 	case slices.Contains(p.keys, k):
@@ -165,7 +163,8 @@ func (p *Parser) add(k Key) bool {
 	return true
 }
 
-// Filter reads an expression, or words to look for; nil for a text that is empty.
+// Filter reads an expression, or a list of words to search for. It returns nil for an empty
+// text.
 func (p *Parser) Filter(text string) (Expr, error) {
 	e, err := parseFilter(text, p)
 	if err != nil {
@@ -183,21 +182,20 @@ func (p *Parser) Sort(text string) ([]SortKey, error) {
 	return keys, err.in("sort")
 }
 
-// Columns reads up to MaxColumns parameters and metrics with commas between
-// them. A column that is named twice is returned once. Their keys are not
-// recorded.
+// Columns reads up to MaxColumns parameters and metrics with commas between them. It
+// returns a column only once. It does not record the keys of the columns.
 func (p *Parser) Columns(text string) ([]Column, error) {
 	columns, err := parseColumns(text)
 	return columns, err.in("columns")
 }
 
-// Group reads the parameters, and tag, to group by: one to MaxGroupKeys.
+// Group reads the fields to group by: one to MaxGroupKeys parameters or tag.
 func (p *Parser) Group(text string) ([]Ref, error) {
 	by, err := parseGroup(text, p)
 	return by, err.in("group")
 }
 
-// in returns e with the part of the search that it is about, nil when e is nil.
+// in sets the part of the search in e and returns it. It returns nil if e is nil.
 func (e *Error) in(part string) error {
 	if e == nil {
 		return nil
@@ -206,9 +204,9 @@ func (e *Error) in(part string) error {
 	return e
 }
 
-// Keys returns the parameters, metrics and properties that an expression and an order
-// name, in the order of their first mention. It is for expressions that were not read
-// by a Parser. An expression beyond the limits of a search is an *Error.
+// Keys returns the parameters, metrics and properties in an expression and an order, in the
+// order of their first use. It is used for expressions that were not read by a Parser. It
+// returns an *Error if the expression or the order exceeds the limits of a search.
 func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	var p Parser
 	comparisons := 0
@@ -232,8 +230,8 @@ func Keys(e Expr, sort []SortKey) ([]Key, error) {
 // keyed reports whether the field is followed by a name.
 func (r Ref) keyed() bool { return r.Field == Param || r.Field == Metric || r.Field == Property }
 
-// addFrom records the keys in e, and counts its comparisons. It reports whether there
-// was room for all keys.
+// addFrom records the keys in e and counts its comparisons. It returns false if there are
+// more than MaxKeys keys.
 func (p *Parser) addFrom(e Expr, comparisons *int) bool {
 	switch e := e.(type) {
 	case Junction:

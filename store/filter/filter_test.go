@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// show returns e with all of its parentheses.
+// show returns e as text with all parentheses.
 func show(e Expr) string {
 	switch e := e.(type) {
 	case nil:
@@ -275,8 +275,8 @@ func manyNames(n int) string {
 	return strings.Join(all, " or ")
 }
 
-// TestDocumentedExamplesAreUnderstood reads the blocks of docs/search.md that
-// are in no other language.
+// TestDocumentedExamplesAreUnderstood parses the code blocks of docs/search.md that are not
+// in another language.
 func TestDocumentedExamplesAreUnderstood(t *testing.T) {
 	text, err := os.ReadFile("../../docs/search.md")
 	if err != nil {
@@ -331,7 +331,7 @@ func FuzzParse(f *testing.F) {
 		_, columnsErr := p.Columns(text)
 		_, groupErr := p.Group(text)
 		runtime.ReadMemStats(&after)
-		// A parser that works more than in proportion to the text allocates so, too.
+		// A parser whose work is more than proportional to the text would also allocate too much.
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))*200+256<<10 {
 			t.Errorf("%d bytes allocate %d", len(text), took)
 		}
@@ -351,7 +351,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// size returns how many comparisons e has, and how deep it is.
+// size returns the number of comparisons in e, and its depth.
 func size(e Expr) (comparisons, depth int) {
 	switch e := e.(type) {
 	case Comparison:

@@ -22,22 +22,22 @@ const (
 // token is a word, a number, a quoted text or a sign.
 type token struct {
 	kind tokenKind
-	at   int    // its first character, counted from 1
-	text string // as written; of a text the content of the quotes
+	at   int    // position of the first character, counted from 1
+	text string // as written; for a quoted text, the content of the quotes
 
-	// A word may have a part in backquotes: of metric.`a b`.min the text is
-	// "metric.", the name "a b" and the tail ".min".
+	// A word may have a part in backquotes. For metric.`a b`.min, text is "metric.",
+	// name is "a b" and tail is ".min".
 	quoted bool
 	name   string
 	tail   string
 }
 
-// is reports whether t is this keyword, in upper or lower case.
+// is reports whether t is the keyword, ignoring case.
 func (t token) is(keyword string) bool {
 	return t.kind == wordToken && !t.quoted && strings.EqualFold(t.text, keyword)
 }
 
-// sign reports whether t is this sign.
+// sign reports whether t is the sign s.
 func (t token) sign(s string) bool { return t.kind == signToken && t.text == s }
 
 func wrong(pos int, format string, args ...any) *Error {
@@ -65,7 +65,7 @@ func newLexer(s string) (*lexer, *Error) {
 	return l, nil
 }
 
-// peek returns the character n places after the current one, 0 after the end.
+// peek returns the character n places after the current one, or 0 after the end.
 func (l *lexer) peek(n int) rune {
 	if l.pos+n < len(l.src) {
 		return l.src[l.pos+n]
@@ -104,7 +104,7 @@ func (l *lexer) next() (token, *Error) {
 	return l.sign(t)
 }
 
-// replacements holds what to write instead of the signs of other languages.
+// replacements holds, by sign of another language, the correct form in this one.
 var replacements = map[string]string{
 	"&": `write "and" for both, as in: name = 'a' and tag = 'b'`,
 	"|": `write "or" for one of the two, as in: name = 'a' or tag = 'b'`,
@@ -170,7 +170,7 @@ func (l *lexer) word(t token) (token, *Error) {
 	}
 }
 
-// run reads characters of a name without backquotes.
+// run reads the characters of a name without backquotes.
 func (l *lexer) run() string {
 	start := l.pos
 	for continuesName(l.peek(0)) {

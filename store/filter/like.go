@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Like reports whether text matches pattern as in SQL's LIKE: % stands for any
-// characters or none, _ for one character. With fold, upper and lower case are the
-// same.
+// Like reports whether text matches pattern as in SQL's LIKE: % matches any number of
+// characters, _ matches one character. With fold, case is ignored.
 //
 // The time is at most proportional to the length of text times the number of
 // 64-character words in pattern.
@@ -29,7 +28,7 @@ func Like(text, pattern string, fold bool) bool {
 		if !more {
 			return hasSuffix(text, part)
 		}
-		// The first place is as good as any later one.
+		// The first match is sufficient: a later one leaves less text for the other parts.
 		end := find(text, part)
 		if end < 0 {
 			return false
@@ -38,7 +37,8 @@ func Like(text, pattern string, fold bool) bool {
 	}
 }
 
-// prefix returns how many bytes at the beginning of text part matches.
+// prefix reports whether part matches the beginning of text, and returns the length of the
+// match in bytes.
 func prefix(text, part string) (n int, ok bool) {
 	for _, want := range part {
 		got, size := utf8.DecodeRuneInString(text[n:])
@@ -50,8 +50,7 @@ func prefix(text, part string) (n int, ok bool) {
 	return n, true
 }
 
-// find returns the end of the first place in text that part matches, -1 when there
-// is none.
+// find returns the index in text after the first match of part, or -1.
 func find(text, part string) int {
 	if !strings.Contains(part, "_") {
 		at := strings.Index(text, part)
@@ -69,7 +68,7 @@ func find(text, part string) int {
 	return m.find(text)
 }
 
-// compileLike is compile for a part of a pattern, where _ is any character.
+// compileLike is compile for a part of a pattern, in which _ matches any character.
 func (m *matcher) compileLike(part string, n int) {
 	m.begin(n)
 	at := 0

@@ -24,7 +24,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// Like agrees with a regular expression that says the same.
+// Like agrees with an equivalent regular expression.
 func TestLikeAgreesWithRegularExpressions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	random := func(letters string, n int) string {
@@ -53,8 +53,8 @@ func TestLikeAgreesWithRegularExpressions(t *testing.T) {
 	}
 }
 
-// TestLikeIsLinear looks for the longest part in the worst texts. Trying every place
-// would take minutes.
+// TestLikeIsLinear searches the worst texts for the longest part. A comparison at every
+// index would take minutes.
 func TestLikeIsLinear(t *testing.T) {
 	text := strings.Repeat("a", 1<<20)
 	for _, c := range []struct {

@@ -23,7 +23,7 @@ func TestListsAreRefusedWithAPosition(t *testing.T) {
 	for _, c := range []struct {
 		parse func(*Parser) error
 		part  string
-		text  string // the beginning of the error
+		text  string // beginning of the error
 	}{
 		{filter("param.lr = "), "filter", "filter is wrong at character 12: write a number, or a text in quotes, here."},
 		{sort("created,"), "sort", "sort is wrong at character 9: write param.NAME"},

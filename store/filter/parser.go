@@ -11,7 +11,7 @@ type parser struct {
 	before      token // the token before the current one
 	depth       int
 	comparisons int
-	search      *Parser // records the keys; nil when they do not count
+	search      *Parser // records the keys; nil if they are not recorded
 }
 
 func newParser(text string, search *Parser) (*parser, *Error) {
@@ -34,8 +34,8 @@ func (p *parser) wrong(format string, args ...any) *Error {
 	return wrong(p.token.at, format, args...)
 }
 
-// unexpected returns an error about a token that can't follow a comparison. It
-// recognizes a decimal comma; for other tokens the message is advice.
+// unexpected returns an error about a token that can't follow a comparison. The message is
+// advice, except for a decimal comma.
 func (p *parser) unexpected(advice string) *Error {
 	if p.token.sign(",") && p.before.kind == numberToken {
 		return p.wrong("a number has a decimal point, like 0.2, and no comma")
@@ -119,8 +119,8 @@ func (p *parser) condition() (Expr, *Error) {
 	return p.comparison()
 }
 
-// enter reads a token that begins a nested expression. The caller calls leave at
-// the end of it.
+// enter reads a token that begins a nested expression. The caller must call leave at the
+// end of the expression.
 func (p *parser) enter() (leave func(), err *Error) {
 	if p.depth == MaxNesting {
 		return nil, p.wrong("parentheses and nots may be nested %d deep", MaxNesting)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// maxWords is the number of words that one search looks for.
+// maxWords is the maximum number of words in a search.
 const maxWords = 20
 
-// words reads a text that is not an expression as words to look for, each in one of the
-// texts of an iteration (AnyText). It returns nil for a text that was probably meant as
-// an expression: one that has operators, quotes or keywords in it, or begins with a
-// field.
+// words reads a text that is not an expression as words to search for. Each word must occur
+// in one of the texts of an iteration (AnyText). words returns nil for a text that was
+// probably meant as an expression, because it contains operators, quotes or keywords or
+// begins with a field.
 func words(text string) Expr {
 	all := strings.Fields(text)
 	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>()'\"`") {

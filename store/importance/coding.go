@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// A tree divides the values of a column by a set of codes, which fits into 64 bits.
+// A tree divides the values of a column by a set of codes, which must fit into 64 bits.
 const (
 	maxBins  = 48
-	maxTexts = 14 // texts with a code of their own; the others share one, and missing values have one
+	maxTexts = 14 // texts with a separate code; the other texts share a code, and missing values have one
 )
 
 // coding is a column in the form that trees use: a small number, the code, for each
-// run. The codes below bins are intervals of numbers in their order; those after them
+// run. The codes below bins are intervals of numbers in ascending order. The other codes
 // are texts and missing values, which have no order.
 type coding struct {
 	codes  []uint8
 	bins   int
 	labels []string // by code
-	known  int      // runs that have a value
-	alone  []bool   // by code: whether it stands for one value that is not missing
+	known  int      // number of runs with a value
+	alone  []bool   // by code: whether the code represents a single value that is not missing
 }
 
-// encode gives each value its code. Numbers are divided into intervals with about the
-// same number of runs, or one for each where there are few.
+// encode returns the coding of values. Numbers are divided into intervals with about the
+// same number of runs. If there are few different numbers, each has its own interval.
 func encode(values []*string) coding {
 	c := coding{codes: make([]uint8, len(values))}
 	numbers := make([]float64, len(values))
@@ -84,7 +84,8 @@ func encode(values []*string) coding {
 	return c
 }
 
-// interval holds the numbers above the interval before it, up to high.
+// interval is a range of numbers from the end of the previous interval, exclusive, to high,
+// inclusive.
 type interval struct{ high, middle float64 }
 
 // intervals divides numbers into at most maxBins intervals.
@@ -110,8 +111,8 @@ func intervals(numbers []float64) []interval {
 	return all
 }
 
-// mostFrequent returns the texts, those of most runs first. If there are more than
-// maxTexts, it returns that many at most, without those of a single run.
+// mostFrequent returns the texts in descending order of their number of runs. If there are
+// more than maxTexts, it leaves out the texts with a single run and returns at most maxTexts.
 func mostFrequent(texts map[string]int) []string {
 	var all []string
 	for text, runs := range texts {

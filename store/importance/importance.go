@@ -1,21 +1,21 @@
-// Package importance estimates how much each parameter of a set of runs matters for
-// a result.
+// Package importance estimates how much a result depends on each parameter of a set of
+// runs.
 //
-// It is the permutation importance of a random forest (Breiman, "Random forests",
-// 2001): trees predict the result from the parameters, and a parameter matters as much
-// as predictions change when its values are shuffled among the runs. Trees need no
-// assumption about the form of a dependence, and treat texts and missing values as
-// values of their own. Results are replaced by their ranks, so that a few diverged
+// It computes the permutation importance of a random forest (Breiman, "Random forests",
+// 2001): trees predict the result from the parameters, and the importance of a parameter
+// is the increase of the squared error of the predictions when its values are shuffled
+// among the runs. Trees need no assumption about the form of a dependence, and can use
+// texts and missing values. Results are replaced by their ranks, so that a few diverged
 // runs do not hide all others.
 //
-// Predictions are only made for runs that a tree has not seen. Each of several forests
-// is grown on a random half of the runs and judged on the other half. The deviation of
-// an estimate among these halves is its standard error: the delete-d jackknife with d =
-// n/2 (Shao and Wu, "A general theory for jackknife variance estimation", 1989), which
-// Ishwaran and Lu recommend for forests ("Standard errors and confidence intervals for
-// variable importance in random forest regression", 2019).
+// Predictions are made only for runs that were not used to grow the tree. Each of several
+// forests is grown on a random half of the runs and judged on the other half. The standard
+// deviation of an estimate among these halves is its standard error. This is the delete-d
+// jackknife with d = n/2 (Shao and Wu, "A general theory for jackknife variance
+// estimation", 1989), which Ishwaran and Lu recommend for forests ("Standard errors and
+// confidence intervals for variable importance in random forest regression", 2019).
 //
-// The same table always has the same result.
+// The result for the same table is always the same.
 package importance
 
 import (
@@ -29,31 +29,31 @@ import (
 )
 
 const (
-	// MinRuns is the smallest number of runs for an estimate.
+	// MinRuns is the minimum number of runs for an estimate.
 	MinRuns = 10
-	// MaxColumns is the largest number of columns that vary; further ones are ignored.
+	// MaxColumns is the maximum number of columns that vary. Further columns are ignored.
 	MaxColumns = 128
 
-	halves    = 24   // forests, each of another half of the runs
-	trees     = 12   // of one forest
-	mostSeen  = 1000 // runs that a forest is grown on
-	mostJudge = 500  // runs that it is judged on
-	shapeRuns = 50   // that the shape of a dependence is averaged over
-	quantile  = 1.96 // of the normal distribution: 95 % on both sides
+	halves    = 24   // number of forests, each grown on a different half of the runs
+	trees     = 12   // number of trees in a forest
+	mostSeen  = 1000 // maximum number of runs to grow a forest
+	mostJudge = 500  // maximum number of runs to judge a forest
+	shapeRuns = 50   // maximum number of runs to average the shape of a dependence
+	quantile  = 1.96 // two-sided 95 % quantile of the normal distribution
 )
 
 // Column holds the values of one parameter in the runs.
 type Column struct {
 	Name   string
-	Values []*string // one for each run, nil where it has none
+	Values []*string // one for each run; nil for a missing value
 }
 
-// Shape is the form in which a result depends on a parameter.
+// Shape is the form of the dependence of a result on a parameter.
 type Shape string
 
 // The shapes of a dependence.
 const (
-	Unknown Shape = ""        // no shape on which most forests agree
+	Unknown Shape = ""        // the forests do not agree on a shape
 	Rising  Shape = "rising"  // the result rises with the parameter
 	Falling Shape = "falling" // the result falls as the parameter rises
 	Lowest  Shape = "lowest"  // the result is lowest at At, and higher on both sides
@@ -61,18 +61,18 @@ const (
 	Between Shape = "between" // texts: the result is lowest at At and highest at Top
 )
 
-// Estimate is how much a parameter matters.
+// Estimate is the estimated importance of a parameter.
 type Estimate struct {
 	Name string
-	// Share is the part of the variation of the ranks that the parameter explains,
-	// alone and together with others: the total index of Sobol, which is half the
-	// permutation importance where parameters are independent.
+	// Share is the part of the variance of the ranks that the parameter explains, alone
+	// and together with others; at least 0. It is Sobol's total index, which is half the
+	// permutation importance if the parameters are independent.
 	Share float64
 	Error float64 // standard error of Share
-	Runs  int     // that have the parameter
+	Runs  int     // number of runs with the parameter
 	Shape Shape
-	At    string // the value that Shape refers to, "" for none
-	Top   string // where the result is highest, for Between
+	At    string // the value in the description of Shape, or ""
+	Top   string // the value with the highest result, for Between
 }
 
 // Low returns the lower end of the 95 % confidence interval of the share, at least 0.
@@ -81,19 +81,21 @@ func (e Estimate) Low() float64 { return max(0, e.Share-quantile*e.Error) }
 // High returns the upper end of the 95 % confidence interval of the share, at most 1.
 func (e Estimate) High() float64 { return min(1, e.Share+quantile*e.Error) }
 
-// Known reports whether the parameter matters more than chance would explain.
+// Known reports whether the importance is significant: whether Share is above 0 and above
+// 1.96 standard errors.
 func (e Estimate) Known() bool { return e.Share > quantile*e.Error && e.Share > 0 }
 
 // Result holds the estimates for a table.
 type Result struct {
 	Runs    int
-	Fit     float64    // R² of the predictions of ranks, for runs that were not seen; 0 or less: they predict nothing
-	Columns []Estimate // those that vary, the most important first
+	Fit     float64    // R² of the predicted ranks of unseen runs; at 0 or below, the predictions are useless
+	Columns []Estimate // estimates of the columns that vary, the most important first
 }
 
-// Of estimates how much each column matters for target, which has a number for each run
-// and no NaN. Columns that are the same in all runs are left out. The result has no columns when
-// there are fewer than MinRuns runs or the target does not vary. The error is that of ctx.
+// Of estimates the importance of each column for target, which has a number for each run and
+// no NaN. Columns with the same value in all runs are left out. The result has no columns if
+// there are fewer than MinRuns runs or target does not vary. Of returns an error only if ctx is
+// done.
 func Of(ctx context.Context, target []float64, columns []Column) (Result, error) {
 	r := Result{Runs: len(target)}
 	y := ranks(target)
@@ -143,10 +145,10 @@ func Of(ctx context.Context, target []float64, columns []Column) (Result, error)
 type judgement struct {
 	fit   float64
 	share []float64   // by column
-	curve [][]float64 // by column and code: the mean prediction
+	curve [][]float64 // mean prediction, by column and code
 }
 
-// judge grows the forests and judges them, as many at once as there are cores.
+// judge grows and judges the forests, with as many goroutines as there are cores.
 func judge(ctx context.Context, y []float64, columns []coding) ([]judgement, error) {
 	all := make([]judgement, halves)
 	var wait sync.WaitGroup
@@ -203,7 +205,7 @@ func judgeHalf(random *rand.Rand, y []float64, columns []coding) judgement {
 			worse += p*p - d*d
 		}
 		j.share[c] = worse / (2 * spread)
-		// The mean prediction if all runs had the same code: partial dependence (Friedman,
+		// Partial dependence: the mean prediction if all runs had the same code (Friedman,
 		// "Greedy function approximation", 2001).
 		j.curve[c] = make([]float64, len(columns[c].labels))
 		some := known[:min(len(known), shapeRuns)]
@@ -227,8 +229,8 @@ func deviation(values []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// ranks returns the place of each value among all, from 0 to 1; equal ones share the
-// mean of theirs.
+// ranks returns the rank of each value, from 0 to 1. Equal values have the mean of their
+// ranks.
 func ranks(values []float64) []float64 {
 	order := make([]int, len(values))
 	for i := range order {

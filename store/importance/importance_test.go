@@ -12,7 +12,7 @@ import (
 	"tracker/store/importance"
 )
 
-// table is a sweep that is made up: a value of each parameter for each run.
+// table is an artificial sweep: a value of each parameter for each run.
 type table struct {
 	columns []importance.Column
 	target  []float64
@@ -50,8 +50,9 @@ func find(t *testing.T, r importance.Result, name string) importance.Estimate {
 	return importance.Estimate{}
 }
 
-// sweep has a learning rate that is best in the middle, an optimizer, a batch size that
-// is sometimes a word, a dropout that some runs do not have, and parameters without effect.
+// sweep returns a table with a learning rate whose optimum is in the middle, an optimizer, a
+// batch size that is sometimes a word, a dropout that some runs do not have, and parameters
+// without effect.
 func sweep(runs int, seed uint64) *table {
 	random := rand.New(rand.NewPCG(seed, 1))
 	t := &table{target: make([]float64, runs)}
@@ -124,8 +125,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A parameter without effect is seldom said to matter, and one with an effect is seldom
-// missed: of 100 of each. A range of 95 % leaves 2.5 % above it.
+// Among 100 parameters without effect few are known, and among 100 parameters with an effect
+// few are not. A confidence interval of 95 % leaves 2.5 % above it.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	wrong, missed := 0, 0
@@ -163,7 +164,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The share is Sobol's total index: of a sum of independent parts, their variances.
+// The share is Sobol's total index: for a sum of independent terms, their relative variances.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 3))
@@ -186,7 +187,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// A few runs that diverged do not hide what the others show.
+// A few diverged runs do not hide the effects in the other runs.
 func TestOutliers(t *testing.T) {
 	t.Parallel()
 	all := sweep(300, 4)
@@ -216,7 +217,7 @@ func TestNothingKnown(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	// As few runs as are taken at all, and every value another text.
+	// The minimum number of runs, with a different text in each.
 	least := sweep(importance.MinRuns, 1)
 	if r := least.estimate(t); len(r.Columns) == 0 {
 		t.Error("nothing is said about the fewest runs that are enough")

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	agreement = 0.75 // part of the forests that must agree on a shape
-	clearly   = 0.2  // of the whole range: how far both ends are from an optimum between them
-	monotone  = 0.8  // smallest rank correlation of what rises or falls
+	agreement = 0.75 // fraction of the forests that must agree on a shape
+	clearly   = 0.2  // minimum distance of both ends from an optimum between them, as a fraction of the range
+	monotone  = 0.8  // minimum rank correlation of a rising or falling curve
 )
 
-// shape returns the form of a dependence, from the curve of each forest, which has a
-// mean prediction for each code.
+// shape returns the form of a dependence. A curve holds the mean prediction of a forest for
+// each code.
 func shape(c coding, curves [][]float64) (s Shape, at, top string) {
 	if c.bins >= 3 || c.bins == 2 && c.bins == len(c.labels) {
 		return numberShape(c, curves)
@@ -80,7 +80,7 @@ func formOf(curve []float64) Shape {
 	case high == low:
 		return Unknown
 	case min(first, last)-low > far && high-max(first, last) > far:
-		return Unknown // it has a peak and a valley
+		return Unknown // the curve has a peak and a valley
 	case min(first, last)-low > far:
 		return Lowest
 	case high-max(first, last) > far:
@@ -99,8 +99,8 @@ func formOf(curve []float64) Shape {
 	return Unknown
 }
 
-// optimum returns the middle of the values around the lowest one that are nearly as low,
-// to two digits.
+// optimum returns the middle of the range of values around the lowest point in which the curve
+// is nearly as low, rounded to two digits.
 func optimum(c coding, curve []float64) string {
 	low, high := slices.Min(curve), slices.Max(curve)
 	at := slices.Index(curve, low)

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	minLeaf  = 3  // runs
-	maxDepth = 14 // divisions from the root to a leaf
+	minLeaf  = 3  // minimum number of runs in a leaf
+	maxDepth = 14 // maximum number of divisions from the root to a leaf
 )
 
 // tree is a list of nodes, the root first.
@@ -17,17 +17,17 @@ type tree []node
 // node divides the runs by one column, or is a leaf.
 type node struct {
 	column int    // -1 for a leaf
-	left   uint64 // a bit for each code that goes to the left
-	seen   uint64 // codes that the node was made of
-	first  int32  // node of those on the left; those on the right are at the next place
+	left   uint64 // set of codes that go to the left
+	seen   uint64 // set of all intervals and of the other codes in the sample of the node
+	first  int32  // index of the left child; the right child follows it
 	value  float64
-	toLeft bool // where codes go that were not seen
+	toLeft bool // whether codes that are not in seen go to the left
 }
 
 type forest []tree
 
-// predict returns the prediction of a tree for a run that has code in column, and adds
-// the columns that it has used to used. With column -1 the run has its own codes.
+// predict returns the prediction of a tree for a run, with its code in column replaced by
+// code. Column -1 replaces nothing. predict adds the columns that it uses to used.
 func (t tree) predict(columns []coding, run, column int, code uint8, used *columnSet) float64 {
 	at := int32(0)
 	for t[at].column >= 0 {
@@ -42,8 +42,7 @@ func (t tree) predict(columns []coding, run, column int, code uint8, used *colum
 	return t[at].value
 }
 
-// predictions holds the prediction of a forest for a run, and those of its
-// trees.
+// predictions holds the predictions of a forest and of its trees for a run.
 type predictions struct {
 	mean float64
 	of   []float64
@@ -88,8 +87,8 @@ func (n *node) next(code uint8) int32 {
 	return n.first + 1
 }
 
-// grow makes a tree from a sample of these runs, of the same size and drawn with
-// replacement. A node chooses among a random half of the columns.
+// grow returns a tree that is grown on a bootstrap sample of runs: a sample of the same size,
+// drawn with replacement. Each node chooses among a random half of the columns.
 func grow(random *rand.Rand, y []float64, columns []coding, runs []int) tree {
 	sample := make([]int, len(runs))
 	for i := range sample {
@@ -104,12 +103,12 @@ func grow(random *rand.Rand, y []float64, columns []coding, runs []int) tree {
 	return g.tree
 }
 
-// growth is a tree that is being made.
+// growth is a tree that is being grown.
 type growth struct {
 	random  *rand.Rand
 	y       []float64
 	columns []coding
-	order   []int // of the columns, shuffled for each node
+	order   []int // columns in an order that is shuffled for each node
 	tree    tree
 }
 
@@ -158,7 +157,7 @@ func (g *growth) divide(at int32, sample []int, depth int) {
 	g.divide(first+1, sample[middle:], depth+1)
 }
 
-// division divides codes into those on the left and the others.
+// division is a division of the codes of a column into left and right.
 type division struct {
 	column     int
 	left, seen uint64
@@ -172,11 +171,12 @@ type part struct {
 	sum  float64
 }
 
-// bestDivision returns the division of a column that leaves the least squared error. Numbers are
-// divided at a threshold. Texts and missing values are ordered by their means, which has the best
-// division among all of texts alone (Fisher, "On grouping for maximum homogeneity", 1958); beside
-// numbers all of them go to one side, or one of them is separated from all others. ok is false
-// when no division leaves enough runs on both sides.
+// bestDivision returns the division of a column with the smallest squared error. Numbers are
+// divided at a threshold. A column without numbers is divided in the order of the means of its
+// codes, which finds the best of all divisions (Fisher, "On grouping for maximum homogeneity",
+// 1958). In a column that also has numbers, either all texts and missing values go to one side
+// and the numbers are divided, or one of them is separated from all other values. ok is false
+// if no division leaves minLeaf runs on both sides.
 func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) {
 	var parts [64]part
 	var total part
@@ -210,7 +210,7 @@ func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) 
 		}
 	}
 	numbers, others := parts[:c.bins], parts[c.bins:len(c.labels)]
-	// A threshold is in the middle of numbers that these runs do not have.
+	// A threshold is in the middle of the gap between two numbers of these runs.
 	thresholds := func(start part, mask uint64) {
 		before := -1
 		for code, p := range numbers {
