@@ -9,16 +9,16 @@ import (
 type Sample struct {
 	Key        string `json:"key"`
 	Value      Value  `json:"value"`
-	Step       *Step  `json:"step"`        // nil for the largest step of the series plus one, 0 in a new one
+	Step       *Step  `json:"step"`        // nil for the step after the largest one of the series, 0 in a new series
 	RecordedAt *Time  `json:"recorded_at"` // nil for the time of the request
 }
 
 // Append adds samples to the series of an iteration, in their order, and returns
-// the ids of the points. It stops at the first sample that is refused: the ids
-// are those of the samples before it then, and the error is an *InvalidError.
-// With another error nothing was added. now is the time of samples without one.
+// the ids of the points. It stops at the first sample that is refused and returns
+// the ids of the points before it with an *InvalidError. With any other error
+// nothing was added. now is the time of samples without a time.
 //
-// The points are written by the commit; the transaction must be the writer's.
+// The points are written by the commit. The transaction must be the writer's.
 func (tx *Tx) Append(iteration int64, samples []Sample, now Time) (ids []string, err error) {
 	planned, err := tx.plan(iteration, samples, now)
 	var refused *InvalidError
@@ -32,7 +32,7 @@ func (tx *Tx) Append(iteration int64, samples []Sample, now Time) (ids []string,
 	return ids, err
 }
 
-// AppendAll is Append for all of the samples or, with an error, none.
+// AppendAll is Append, but adds no point if it returns an error.
 func (tx *Tx) AppendAll(iteration int64, samples []Sample, now Time) error {
 	planned, err := tx.plan(iteration, samples, now)
 	if err != nil {
@@ -44,15 +44,14 @@ func (tx *Tx) AppendAll(iteration int64, samples []Sample, now Time) error {
 	return nil
 }
 
-// plannedPoint is a sample that has its series and its step, but no seq.
+// plannedPoint is a sample with its series and its step. It has no seq yet.
 type plannedPoint struct {
 	series *series
 	point  point
 }
 
-// plan returns the points that samples become, in their order, and changes
-// nothing. When a sample is refused, the error is an *InvalidError, and the
-// points before it are returned with it.
+// plan returns the points for samples, in their order, and changes nothing. If a
+// sample is refused, it returns the points before it with an *InvalidError.
 func (tx *Tx) plan(iteration int64, samples []Sample, now Time) ([]plannedPoint, error) {
 	planned := make([]plannedPoint, 0, len(samples))
 	last := make(map[*series]*Step, 1) // the largest step of each series, planned points included
@@ -91,7 +90,7 @@ func (tx *Tx) plan(iteration int64, samples []Sample, now Time) ([]plannedPoint,
 	return planned, nil
 }
 
-// stepAfter returns the step after the largest one, 0 for an empty series.
+// stepAfter returns the step after largest, 0 if largest is nil.
 func stepAfter(largest *Step) (Step, error) {
 	if largest == nil {
 		return 0, nil
@@ -102,9 +101,9 @@ func stepAfter(largest *Step) (Step, error) {
 	return *largest + 1, nil
 }
 
-// AppendNew is AppendAll without the samples that are points of their series already,
-// with the same step, time and value: a client that got no answer sends its points
-// again. Of the points of one step it compares the last sameStep.
+// AppendNew is AppendAll without the samples whose series already has a point with
+// the same step, time and value: a client that got no answer sends its points
+// again. It compares a sample with the last sameStep points of its step.
 func (tx *Tx) AppendNew(iteration int64, samples []Sample, now Time) error {
 	planned, err := tx.plan(iteration, samples, now)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// bins divide a range of a curve's axis. Where they begin depends on nothing
-// but the range and their number, so the answer to a question is the same
-// whatever rollups there are.
+// bins divide a range of a curve's axis. Their edges depend only on the range and
+// the number of bins, so the same query always has the same bins, whatever rollups
+// there are.
 type bins struct {
 	n     int
 	from  int64 // the ends of the range, included
@@ -17,15 +17,15 @@ type bins struct {
 	edges []uint64 // where each bin but the first begins, in order
 }
 
-// binRun is a stretch of neighbouring bins that all begin and end at multiples
-// of 2^align, but for the ends of the whole range.
+// binRun is a run of adjacent bins. All their edges except the ends of the whole
+// range are multiples of 2^align.
 type binRun struct {
 	from, to int64
 	align    int
 }
 
-// unsigned shifts x so that the smallest int64 is 0 and no difference
-// overflows. Multiples of a power of two stay multiples of it.
+// unsigned maps x to a uint64 in the same order, so that differences do not
+// overflow. Multiples of a power of two stay multiples of it.
 func unsigned(x int64) uint64 { return uint64(x) ^ 1<<63 }
 
 func signed(x uint64) int64 { return int64(x ^ 1<<63) }
@@ -49,18 +49,16 @@ func newBins(first, last int64, n int, scale Scale) bins {
 	return b
 }
 
-// roundWidth rounds w up to a number whose binary digits after the first two are
-// zeros: by half at most. Bins of such a width, which begin at multiples of
-// it, are made up of whole rollups, and stay where they are when a curve grows
-// a little.
+// roundWidth rounds w up, by half at most, to a number whose binary digits after
+// the first two are zeros. Bins of such a width begin at multiples of it. They
+// consist of whole rollups, and stay in place when a curve grows a little.
 func roundWidth(w uint64) uint64 {
 	digits := max(0, bits.Len64(w)-2)
 	return (w + 1<<digits - 1) >> digits << digits
 }
 
-// logEdges divides a range into bins that each reach to the same multiple of
-// their beginning, as far as whole steps and rounding allow. The first bin has
-// all values up to 1.
+// logEdges divides a range into bins that grow by the same factor, rounded to whole
+// steps. The first bin has all values up to 1.
 func logEdges(first, last int64, n int) []uint64 {
 	floor := math.Log(math.Max(1, float64(first)))
 	width := (math.Log(math.Max(1, float64(last))) - floor) / float64(n)
@@ -71,7 +69,7 @@ func logEdges(first, last int64, n int) []uint64 {
 		if x >= float64(last) {
 			break
 		}
-		// Rounded to as many digits as the bin is wide, like linear ones.
+		// The edge is rounded to the precision of the bin's width, like the edges of linear bins.
 		digits := max(0, bits.Len64(uint64(int64(x)-before))-3)
 		edge := int64(x) >> digits << digits
 		if edge > before {
@@ -81,7 +79,7 @@ func logEdges(first, last int64, n int) []uint64 {
 	return edges
 }
 
-// of returns the index of the bin that has x, which is in the range.
+// of returns the index of the bin that contains x, which must be in the range.
 func (b *bins) of(x int64) int {
 	switch {
 	case b.n == 1:
@@ -96,7 +94,7 @@ func (b *bins) of(x int64) int {
 	return i
 }
 
-// runs cuts the range into stretches that can be read with cells of one width.
+// runs splits the range into runs that can be read with cells of one width.
 func (b *bins) runs() []binRun {
 	switch {
 	case b.n == 1:

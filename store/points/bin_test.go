@@ -32,9 +32,9 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// TestBinsOfWholeCells says what a curve costs: with 25 points or more in a bin
-// the cells of 16 points divide it, and with 49 those of 32 that a series has
-// whose first requests came out of order.
+// TestBinsOfWholeCells checks how wide the cells are that a curve can use: 16 points with
+// 25 points or more in a bin, 32 points with 49 or more. A series whose first requests
+// came out of order has cells of 32.
 func TestBinsOfWholeCells(t *testing.T) {
 	const points = 100_000
 	for n := 1; n < points/25; n++ {
@@ -55,7 +55,7 @@ func TestBinsOfWholeCells(t *testing.T) {
 }
 
 // checkRun looks at both sides of some multiples of 2^align, where a bin may
-// begin, and between them, where none may.
+// begin, and between them, where no bin may begin.
 func checkRun(t *testing.T, b bins, r binRun) {
 	t.Helper()
 	if r.align > 61 {

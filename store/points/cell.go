@@ -10,10 +10,10 @@ import (
 type cell struct {
 	count     int64
 	last      point // by step, then seq
-	finite    bool  // it has a finite value, and so low and high
+	finite    bool  // some value is finite; low and high are set
 	low, high Value
-	// inTime is set when no point was recorded before one of an earlier step: all
-	// were recorded from start to last.at. Without it, start has no meaning.
+	// inTime is set if the points were recorded in the order of their steps, from
+	// start to last.at. Otherwise start has no meaning.
 	inTime bool
 	start  Time
 }
@@ -22,13 +22,12 @@ func cellOf(p point) cell {
 	return cell{count: 1, last: p, finite: p.value.Finite(), low: p.value, high: p.value, inTime: true, start: p.at}
 }
 
-// add adds a point. The times of the cell are right when the point comes after all
-// others by step, then seq.
+// add adds a point. The times of the cell are right only if the point comes after
+// all others by step, then seq.
 func (c *cell) add(p point) { c.merge(cellOf(p)) }
 
-// addLate is add for a point that may come before others of the cell. It adds
-// nothing and returns false when the times can be known only by reading the
-// points.
+// addLate is add for a point that may come before others of the cell. It returns
+// false and adds nothing if the times can only be computed from the points.
 func (c *cell) addLate(p point) bool {
 	known := c.count == 0 || !c.inTime || byStep(c.last, p) < 0 ||
 		p.at > c.last.at || p.at == c.start && p.at == c.last.at
@@ -38,8 +37,8 @@ func (c *cell) addLate(p point) bool {
 	return known
 }
 
-// merge adds the points of o, which all lie after those of c, or all before
-// them.
+// merge adds the points of o. All of them must come after the points of c, or all
+// before them.
 func (c *cell) merge(o cell) {
 	if c.count == 0 {
 		*c = o
@@ -74,9 +73,9 @@ const (
 // maskBytes is the length of the mask of a row, which has a bit for each cell.
 const maskBytes = rowCells / 8
 
-// encodeCells returns a row as bytes: a mask of the cells that have points,
-// then those cells. Most numbers are stored as the difference from the cell
-// before.
+// encodeCells returns the encoding of a row: a mask of the cells that have points,
+// then these cells. Most numbers are stored as the difference from the previous
+// cell.
 func encodeCells(cells *[rowCells]cell, first Step, shift int) []byte {
 	out := make([]byte, maskBytes, 600)
 	var before point
@@ -165,8 +164,7 @@ func decodeCells(in []byte, first Step, shift int, cells *[rowCells]cell) error 
 	return nil
 }
 
-// decoder reads numbers from the front of in. It sets bad when in ends too
-// early.
+// decoder reads numbers from the front of in. It sets bad if in ends too early.
 type decoder struct {
 	in  []byte
 	bad bool

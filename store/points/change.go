@@ -1,6 +1,6 @@
 package points
 
-// Patch is what Update changes; nil leaves a field as it is.
+// Patch holds the fields that Update sets; nil leaves a field as it is.
 type Patch struct {
 	Key        *string `json:"key"`
 	Value      *Value  `json:"value"`
@@ -8,8 +8,8 @@ type Patch struct {
 	RecordedAt *Time   `json:"recorded_at"`
 }
 
-// Update changes a point that was read in this transaction, which must be the
-// writer's.
+// Update changes p, which must have been read in this transaction. The transaction
+// must be the writer's.
 func (tx *Tx) Update(p Point, patch Patch) error {
 	if patch == (Patch{}) {
 		return nil
@@ -58,8 +58,8 @@ func (tx *Tx) Update(p Point, patch Patch) error {
 	return tx.rollUpAgain(next.place)
 }
 
-// seriesFor returns the id of the series of a key with all of its points in table
-// metric. It inserts the series when there is none.
+// seriesFor returns the id of the series of a key, with all of its points in table
+// metric. It inserts the series if there is none.
 func (tx *Tx) seriesFor(iteration int64, key string) (int64, error) {
 	s, err := tx.openSeries(iteration, key)
 	if err == nil && !s.stored {
@@ -82,8 +82,8 @@ func (tx *Tx) recordMove(p Point) error {
 	return err
 }
 
-// Delete removes a point that was read in this transaction, which must be the
-// writer's. A series is removed with its last point.
+// Delete removes p, which must have been read in this transaction, and the series
+// with its last point. The transaction must be the writer's.
 func (tx *Tx) Delete(p Point) error {
 	if err := tx.compactSeries(p.place.series); err != nil {
 		return err

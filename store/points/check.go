@@ -4,15 +4,15 @@ import "fmt"
 
 // Problem is a contradiction between tables that Check found.
 type Problem struct {
-	Iteration int64  // of the series that it is about, 0 for none
+	Iteration int64  // of the series with the problem, 0 for none
 	Text      string // a sentence
-	// Repair computes again what is wrong, in a transaction of the writer.
+	// Repair recomputes the wrong rows in a transaction of the writer.
 	Repair func(*Tx) error
 }
 
-// Check compares statistics and rollups, which follow from the points, with the
-// points. It does so in several transactions, because a long one keeps the
-// write-ahead log from being reset: Series until Done is set, then Rest.
+// Check compares the statistics and rollups, which are derived from the points, with
+// the points. It uses several transactions, because a long one keeps the write-ahead
+// log from being reset. Call Series until Done is set, then Rest.
 type Check struct {
 	Done bool // every series was checked
 
@@ -20,9 +20,8 @@ type Check struct {
 	seq  int64 // largest seq of the points that were checked
 }
 
-// Series compares the statistics and rollups of the next series with their
-// points, in the order of their ids, until it has read about as many points as
-// limit.
+// Series checks the statistics and rollups of the next series, in the order of their
+// ids, until it has read about limit points.
 func (c *Check) Series(tx *Tx, limit int64) (found []Problem, err error) {
 	for {
 		all, err := tx.seriesWhere(`series.id > ? ORDER BY series.id LIMIT 1000`, c.last)
@@ -48,8 +47,8 @@ func (c *Check) Series(tx *Tx, limit int64) (found []Problem, err error) {
 	}
 }
 
-// Rest looks for rows that belong to nothing, and for a wrong counter. It takes a
-// look-up for each series, and reads none of their points.
+// Rest looks for rows without an owner and for a wrong counter. It does one look-up
+// for each series and reads none of their points.
 func (c *Check) Rest(tx *Tx) (found []Problem, err error) {
 	for _, find := range []func() ([]Problem, error){tx.strayRollups, tx.strayPoints, tx.strayMoves,
 		func() ([]Problem, error) { return tx.wrongCounter(c.seq) }} {
@@ -79,10 +78,10 @@ func (c *Check) wrongStats(tx *Tx, s *series) (*Problem, error) {
 	}, nil
 }
 
-// strayPoints looks for points whose series is gone. They belong to nothing and
-// can't be shown, so the repair removes them.
+// strayPoints looks for points whose series does not exist. They can't be shown, so
+// the repair removes them.
 func (tx *Tx) strayPoints() ([]Problem, error) {
-	// The ids are found by one look-up each: all points would take as long as their check.
+	// The ids are found by one look-up each: reading all points would take as long as checking them.
 	return tx.stray(`metric WHERE series_id IN (
 		WITH RECURSIVE found(id) AS (
 			SELECT min(series_id) FROM metric
@@ -93,8 +92,8 @@ func (tx *Tx) strayPoints() ([]Problem, error) {
 		SELECT id FROM found WHERE id NOT IN (SELECT id FROM series))`, "1 point belongs to no series.", "%d points belong to no series.")
 }
 
-// strayMoves looks for former places of points that are not where they were
-// moved to.
+// strayMoves looks for rows that record a move of a point that is not at the
+// recorded place.
 func (tx *Tx) strayMoves() ([]Problem, error) {
 	return tx.stray(`metric_moved WHERE NOT EXISTS (SELECT 1 FROM metric
 		WHERE metric.series_id = metric_moved.series_id
@@ -102,8 +101,8 @@ func (tx *Tx) strayMoves() ([]Problem, error) {
 		AND metric.seq = metric_moved.seq)`, "1 moved point is not where it was moved to.", "%d moved points are not where they were moved to.")
 }
 
-// stray returns a problem if there are rows that should not be there. rows is
-// "TABLE WHERE CONDITION". The repair deletes them.
+// stray returns a problem if the rows exist. rows is "TABLE WHERE CONDITION". The
+// repair deletes them.
 func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	var n int64
 	if err := tx.Row(`SELECT count(*) FROM ` + rows).Scan(&n); err != nil || n == 0 {
@@ -122,8 +121,8 @@ func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	}}, nil
 }
 
-// wrongCounter checks that no new point can get the seq of another one. used is
-// the largest one in table metric.
+// wrongCounter checks that a new point can't get the seq of another one. used is
+// the largest seq in table metric.
 func (tx *Tx) wrongCounter(used int64) ([]Problem, error) {
 	var next int64
 	err := tx.Row(`SELECT max(value, coalesce((SELECT max(seq) FROM recent), value))

@@ -20,12 +20,12 @@ func (tx *Tx) wrongRollups(s *series) (*Problem, error) {
 	}, nil
 }
 
-// strayRollups looks for rollups whose series is gone.
+// strayRollups looks for rollups whose series does not exist.
 func (tx *Tx) strayRollups() ([]Problem, error) {
 	return tx.stray(`rollup WHERE id >> 36 NOT IN (SELECT id FROM series)`, "1 rollup belongs to no series.", "%d rollups belong to no series.")
 }
 
-// sameRollups reports whether the rollups of a series are what its points make.
+// sameRollups reports whether the rollups of a series agree with its points.
 func (tx *Tx) sameRollups(s *series) (bool, error) {
 	if s.rollups.end != nil {
 		shift := s.rollups.shift + rowShift
@@ -62,13 +62,13 @@ func (tx *Tx) sameRollups(s *series) (bool, error) {
 	return got.sum() == want.sum(), rows.Err()
 }
 
-// maxLevels is more than there can be: the cells of a level are 2^rowShift times as
-// wide as those of the level below.
+// maxLevels bounds the number of levels. The cells of each level are 2^rowShift
+// times as wide as the cells of the level below.
 const maxLevels = 64 / rowShift
 
 // rollHash computes the rollups of points, which come in order, and adds up a hash
-// of each row, so that a series of any length is checked in little memory,
-// whatever the order in which its rows come.
+// of each row. So a series of any length is checked in little memory, and the order
+// of the rows does not matter.
 type rollHash struct {
 	*series
 	levels [maxLevels + 1]struct {
@@ -84,8 +84,8 @@ func (h *rollHash) add(p point) {
 	h.merge(1, int64(p.step)>>h.rollups.cellShift(1), cellOf(p))
 }
 
-// merge takes c into the cell of a level with this number, counted from step 0.
-// When that begins another row, the one before is complete.
+// merge merges c into the cell with this number, counted from step 0, of a level.
+// The row before is complete when a new row begins.
 func (h *rollHash) merge(level int, number int64, c cell) {
 	l := &h.levels[level]
 	if block := number >> rowShift; !l.open || l.block != block {
@@ -95,8 +95,7 @@ func (h *rollHash) merge(level int, number int64, c cell) {
 	l.cells[number&(rowCells-1)].merge(c)
 }
 
-// close ends the row of a level, which belongs to the rollups if they reach
-// over all of it.
+// close ends the row of a level. The row is counted if the rollups cover all of it.
 func (h *rollHash) close(level int) {
 	l := &h.levels[level]
 	shift := h.rollups.cellShift(level + 1)
@@ -113,7 +112,7 @@ func (h *rollHash) close(level int) {
 	l.open, l.cells = false, [rowCells]cell{}
 }
 
-// end closes what is open, from the finest level on.
+// end closes the open rows, from the finest level on.
 func (h *rollHash) end() {
 	for level := range h.levels {
 		if level > 0 && h.levels[level].open {
@@ -130,5 +129,5 @@ func (h *rollHash) row(id int64, cells []byte) {
 	h.rows++
 }
 
-// sum returns a text that is different for different sets of rows.
+// sum returns a text that identifies the set of rows.
 func (h *rollHash) sum() string { return fmt.Sprint(h.rows, h.hash) }

@@ -9,8 +9,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// A check in parts finds what a check in one transaction finds, once each, and
-// reads no more than its limit and one series in a part.
+// A check in parts finds each problem that a check in one transaction finds, once. Each
+// part reads no more points than its limit and one series.
 func TestCheckSeriesInParts(t *testing.T) {
 	b := newBed(t, true)
 	var all []Sample
@@ -51,10 +51,10 @@ func TestCheckSeriesInParts(t *testing.T) {
 	}
 }
 
-// checkPages returns how many pages of the file the parts of a check look at.
+// checkPages returns how many pages of the file each part of a check reads.
 func (b *bed) checkPages(t testing.TB, limit int64) (series []int64, rest int64) {
 	t.Helper()
-	// part runs fn on a snapshot, and returns the pages it looked at.
+	// part runs fn on a snapshot and returns the number of pages that it read.
 	part := func(fn func(*Tx) ([]Problem, error)) (pages int64) {
 		b.read(t, func(tx *Tx) error {
 			before, err := tx.PageReads()
@@ -81,8 +81,8 @@ func (b *bed) checkPages(t testing.TB, limit int64) (series []int64, rest int64)
 	return series, part(c.Rest)
 }
 
-// The work of a check grows as the file does, also while the points are in table
-// recent, and with a process that has no head.
+// The work of a check is linear in the size of the file, also while the points are in
+// table recent, and in a process without a head.
 func TestCheckWorkIsLinear(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		var before int64
@@ -114,8 +114,8 @@ func TestCheckWorkIsLinear(t *testing.T) {
 	}
 }
 
-// One transaction of a check reads no more pages of a file with many points than
-// its limit has it read, so that the write-ahead log can be reset after it.
+// One transaction of a check reads few pages of a file with many points, so that the
+// write-ahead log can be reset after it.
 func TestCheckTransactionsAreShort(t *testing.T) {
 	const series, steps, limit = 50, 2000, 3000
 	b := newBed(t, true)
@@ -138,8 +138,7 @@ func TestCheckTransactionsAreShort(t *testing.T) {
 	}
 }
 
-// The write-ahead log of a file that is written to while it is checked stays
-// small.
+// The write-ahead log stays small when a file is written to during a check.
 func TestCheckLetsTheLogBeReset(t *testing.T) {
 	b := newBed(t, true)
 	const series, steps = 60, 1000

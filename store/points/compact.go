@@ -11,26 +11,26 @@ import (
 
 const (
 	// maxHeadAge is how long the oldest point may stay in the head while others
-	// come: the longer, the more points of a series are moved at once, and the
-	// fewer pages are written.
+	// arrive. The longer it is, the more points of a series are moved at once, and
+	// the fewer pages are written.
 	maxHeadAge = 5 * time.Minute
-	// maxHeadRest is how long after the newest point the head is compacted.
+	// maxHeadRest is the time after the newest point when the head is compacted.
 	maxHeadRest = 30 * time.Second
-	// compactSlice is about how many points one transaction moves: a few
-	// milliseconds of work, so that no other write waits long.
+	// compactSlice is the approximate number of points that one transaction moves. It
+	// takes a few milliseconds, so that no other write waits long.
 	compactSlice = 2000
 	// maintainTick is the time between two checks of the age of the head.
 	maintainTick = time.Second
-	// ticksAfterFailure is the number of such checks that are skipped after a
+	// ticksAfterFailure is the number of these checks that are skipped after a
 	// failed compaction.
 	ticksAfterFailure = 30
 )
 
-// maintain compacts the head when it is due, and rolls up series in the
-// background, until ctx ends: those that ask for it, and, once after the start,
-// those that have no rollups. A failed compaction is logged and tried again: the
-// points are safe in table recent. Work under way is not ended by ctx but by
-// sqlite.ErrClosed, which is no failure.
+// maintain compacts the head when it is due and rolls up series in the background,
+// until ctx ends: the series in toRollUp and, once after the start, all series
+// without rollups. A failed compaction is logged and retried; the points are safe in
+// table recent. ctx does not end work in progress. It ends with sqlite.ErrClosed,
+// which is not logged as a failure.
 func (e *Engine) maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainTick)
 	defer tick.Stop()
@@ -73,9 +73,9 @@ func (h *head) due(now time.Time) bool {
 	return h.size >= maxHead || h.size > 0 && (now.Sub(h.since) >= maxHeadAge || now.Sub(h.latest) >= maxHeadRest)
 }
 
-// Compact moves all points that are in table recent now to table metric, in the
-// order of their series, then removes their rows. Without the lock of the file
-// it does nothing.
+// Compact moves all points of table recent to table metric, in the order of their
+// series, and then removes their rows. It does nothing if this process does not have
+// the lock of the file.
 func (e *Engine) Compact(ctx context.Context) error {
 	if e.head == nil {
 		return nil
@@ -114,8 +114,8 @@ func (e *Engine) toCompact(ctx context.Context) (last int64, ids []int64, err er
 }
 
 // compact moves the points up to the seq last of the first series of ids from
-// table recent to table metric, and returns of how many series. Their rows in
-// recent stay: by the seq in the row of the series they do not count any more.
+// table recent to table metric, and returns the number of series. Their rows stay in
+// table recent; readers ignore them because of moved_seq in the row of the series.
 func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
 	var rows []row
 	var moved []*series
@@ -164,12 +164,12 @@ func (tx *Tx) compactSeries(id int64) error {
 	return err
 }
 
-// removeCompacted removes the rows of table recent up to the seq last, whose
-// points are all in table metric. Emptying a table writes almost nothing, while
-// deleting rows writes each page once more; so it is emptied, and the few rows
-// that came during the compaction are inserted again.
+// removeCompacted removes the rows of table recent up to the seq last, whose points
+// are all in table metric. Emptying a table writes almost nothing, but deleting rows
+// writes each page again. So it empties the table and inserts the few rows that were
+// added during the compaction again.
 func (tx *Tx) removeCompacted(last int64) error {
-	// The row with the largest seq may go: the counter must have it.
+	// The row with the largest seq can be removed only if the counter is saved.
 	if err := tx.engine.open.saveSeq(tx.Tx); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Axis is what a curve is drawn over.
+// Axis is the axis of a curve.
 type Axis string
 
 // The axes of a curve.
@@ -17,7 +17,7 @@ const (
 	ByTime Axis = "time" // recorded_at
 )
 
-// Scale is how an axis is divided.
+// Scale is the scale of an axis.
 type Scale string
 
 // The scales of an axis. Logarithmic buckets grow by the same factor; the first
@@ -28,51 +28,51 @@ const (
 )
 
 const (
-	// DefaultPoints is how many points of a curve are asked for by default.
+	// DefaultPoints is the default maximum number of points of a curve.
 	DefaultPoints = 1000
-	// MaxPoints is the maximum number of points of one curve. A larger number
-	// means MaxPoints.
+	// MaxPoints is the maximum number of points of one curve. Larger numbers
+	// mean MaxPoints.
 	MaxPoints = 100_000
-	// MaxCurves is the maximum number of curves of one answer.
+	// MaxCurves is the maximum number of curves in one answer.
 	MaxCurves = 10_000
-	// MaxAnswerPoints is the maximum number of points that the curves of one
-	// answer show together.
+	// MaxAnswerPoints is the maximum number of points in all curves of one
+	// answer.
 	MaxAnswerPoints = 500_000
 )
 
-// CurveQuery selects a part of some curves and the number of their points.
+// CurveQuery selects curves, a range of their axis and the number of points.
 type CurveQuery struct {
 	Keys   []string // empty for all
 	Points int      // maximum number of points, from 2 to MaxPoints
 	X      Axis
 	Scale  Scale
-	From   *int64 // first step, or Unix millisecond for ByTime; nil for the first there is
-	To     *int64 // last one; nil for the last there is
+	From   *int64 // first step, or Unix millisecond for ByTime; nil for the start of the series
+	To     *int64 // last step or Unix millisecond; nil for the end of the series
 }
 
 // Curve is a metric of one iteration in columns, in the order of the axis.
 type Curve struct {
 	Key        string  `json:"key"`
-	Count      int     `json:"count"` // points in the range
+	Count      int     `json:"count"` // number of points in the range
 	Shown      int     `json:"shown"` // length of the columns
 	Step       []Step  `json:"step"`
 	Value      []Value `json:"value"`
 	RecordedAt []Time  `json:"recorded_at"`
-	// Min and Max are the smallest and largest finite value of all points of a
-	// bucket, nil where there is none; left out when every point is shown.
+	// Min and Max hold the smallest and largest finite value of each bucket, nil if
+	// it has none. They are omitted if every point is shown.
 	Min []*Value `json:"min,omitempty"`
 	Max []*Value `json:"max,omitempty"`
-	// Behind has for each point that is shown the number of points that it stands
-	// for: itself and those since the one before. It is nil when every point is
-	// shown.
+	// Behind holds, for each shown point, the number of points that it stands for:
+	// itself and all points since the previous shown point. It is nil if every point
+	// is shown.
 	Behind []int `json:"-"`
-	Total  int   `json:"-"` // points of the whole metric
+	Total  int   `json:"-"` // number of points of the whole metric
 }
 
-// CurveCount counts the curves of one answer and the points that they show, at
-// most MaxCurves and MaxAnswerPoints, while several goroutines read them.
+// CurveCount counts the curves of one answer and their points, and enforces MaxCurves
+// and MaxAnswerPoints. Several goroutines can use it at once.
 type CurveCount struct {
-	// Take is called with the size in bytes of further points; nil counts nothing.
+	// Take, if not nil, is called with the size in bytes of further points.
 	Take func(bytes int64) error
 
 	curves, points atomic.Int64
@@ -98,9 +98,9 @@ func (c *CurveCount) addPoints(n int) error {
 	return nil
 }
 
-// Curves returns the curves of an iteration that q asks for, in the order of the
-// keys. A metric that the iteration does not have is left out. q must pass Check.
-// count has the earlier curves of the same answer.
+// Curves returns the curves of an iteration that q selects, in the order of the
+// keys. It omits metrics that the iteration does not have. q must pass Check. count
+// counts the curves of the whole answer.
 func (tx *Tx) Curves(iteration int64, q CurveQuery, count *CurveCount) ([]Curve, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all, err := tx.seriesOf(iteration, q.Keys)
@@ -123,7 +123,7 @@ func (tx *Tx) Curves(iteration int64, q CurveQuery, count *CurveCount) ([]Curve,
 	return curves, nil
 }
 
-// Check returns an *InvalidError unless the query has a meaning.
+// Check returns an *InvalidError if a field of the query is not valid.
 func (q CurveQuery) Check() error {
 	switch {
 	case q.Points < 2:
@@ -138,7 +138,7 @@ func (q CurveQuery) Check() error {
 	return nil
 }
 
-// curve returns one series, reduced to the number of points that q asks for.
+// curve returns one series, reduced to the number of points in q.
 func (tx *Tx) curve(s *series, q CurveQuery) (Curve, error) {
 	if q.X == ByTime {
 		return tx.timeCurve(s, q)
@@ -183,7 +183,7 @@ func (tx *Tx) curve(s *series, q CurveQuery) (Curve, error) {
 	return c, nil
 }
 
-// bounds returns the range that is asked for, the ends included.
+// bounds returns the range of q, both ends included.
 func (q CurveQuery) bounds() (from, to int64) {
 	from, to = math.MinInt64, math.MaxInt64
 	if q.From != nil {
@@ -195,15 +195,15 @@ func (q CurveQuery) bounds() (from, to int64) {
 	return from, to
 }
 
-// within cuts points, which are in order, to the steps of a range.
+// within returns the part of points, which are in order, whose steps are in a range.
 func within(points []point, from, to Step) []point {
 	first := sort.Search(len(points), func(i int) bool { return points[i].step >= from })
 	end := sort.Search(len(points), func(i int) bool { return points[i].step > to })
 	return points[first:end]
 }
 
-// ends returns the first and the last point in a range, recent ones among
-// them; nil when there is none.
+// ends returns the first and the last point in a range, including recent points;
+// nil if the range has none.
 func (tx *Tx) ends(s *series, from, to int64, recent []point) (first, last *point, err error) {
 	if len(recent) > 0 {
 		first, last = &recent[0], &recent[len(recent)-1]
@@ -243,8 +243,8 @@ func (tx *Tx) eachPoint(seriesID, from, to int64, fn func(point)) error {
 		return err
 	}
 	defer rows.Close()
-	// Reading many points spends its time here, so nothing is allocated for each
-	// of them and no number is converted by reflection.
+	// Most of the time for many points is spent here. So nothing is allocated for
+	// each point, and no number is converted by reflection.
 	var p point
 	into := []any{(*int64)(&p.step), &p.seq, &p.value, (*int64)(&p.at)}
 	for rows.Next() {
@@ -270,8 +270,8 @@ func (c *Curve) show(p point) {
 	c.Shown++
 }
 
-// showCells shows the last point of each cell with the minimum and maximum of
-// all of its points, and before them the first point of the range.
+// showCells shows the first point of the range, then the last point of each cell
+// with the minimum and maximum of the points in the cell.
 func (c *Curve) showCells(first point, cells []cell) {
 	c.showCell(cellOf(first), 1)
 	before := 1 // the first point also belongs to the first cell with points
@@ -295,10 +295,10 @@ func (c *Curve) showCell(o cell, behind int) {
 	c.Min, c.Max = append(c.Min, &o.low), append(c.Max, &o.high)
 }
 
-// eachCell calls fn with cells that together have all points of table metric in
-// a range of steps, none of which crosses a multiple of 2^align. They come from
-// the widest rollups that fit and, at the ends and after the last rollup, from
-// finer ones and from single points.
+// eachCell calls fn with cells that together cover all points of table metric in a
+// range of steps. No cell crosses a multiple of 2^align. The cells come from the
+// widest rollups that fit; at the ends of the range and after the last rollup they
+// come from narrower rollups and from single points.
 func (tx *Tx) eachCell(s *series, r binRun, fn func(cell)) error {
 	level := 0
 	if s.rollups.end != nil && r.align >= s.rollups.shift {
@@ -326,7 +326,7 @@ func (tx *Tx) eachCellOf(s *series, level int, from, to int64, fn func(cell)) er
 	if shift+rowShift >= 63 {
 		return tx.eachCellOf(s, level-1, from, to, fn)
 	}
-	// The cells from a to b lie in the range, and in rows that are written.
+	// The cells from a to b lie in the range, and in complete rows.
 	a, b := (from-1)>>shift+1, to>>shift
 	if to&(1<<shift-1) != 1<<shift-1 {
 		b--

@@ -14,8 +14,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TestRollupEncoding fails when the encoding of rollups changes. Files have
-// rollups in the encoding of before then: add a migration that drops them, as
+// TestRollupEncoding fails if the encoding of rollups changes. Existing files have
+// rollups in the former encoding: add a migration that drops them, as
 // 0009_rollup_encoding.sql does, and change the bytes here.
 func TestRollupEncoding(t *testing.T) {
 	const first, shift = -64, 2
@@ -35,7 +35,7 @@ func TestRollupEncoding(t *testing.T) {
 	}
 }
 
-// encodeOldCells is encodeCells as it was when cells had three flags and no times.
+// encodeOldCells is encodeCells before cells had a fourth flag and times.
 func encodeOldCells(cells *[rowCells]cell, first Step, shift int) []byte {
 	out := make([]byte, maskBytes)
 	var before point
@@ -70,8 +70,8 @@ func encodeOldCells(cells *[rowCells]cell, first Step, shift int) []byte {
 	return out
 }
 
-// A file whose rollups were written in an older encoding draws the right curves,
-// and gets rollups of today without a chart that asks for them.
+// A file with rollups in an older encoding draws the right curves, and gets rollups in
+// the present encoding without a request for a chart.
 func TestOlderRollupsAreMadeAgain(t *testing.T) {
 	b := newBed(t, true)
 	const series, steps = 120, 1000
@@ -117,7 +117,7 @@ func TestOlderRollupsAreMadeAgain(t *testing.T) {
 				}
 			}
 		}
-		// The migration that drops rollups, as a file from before it goes through it.
+		// Run the migration that drops rollups, as an older file would.
 		script, err := os.ReadFile("../migrations/0009_rollup_encoding.sql")
 		if err != nil {
 			return err
@@ -134,7 +134,7 @@ func TestOlderRollupsAreMadeAgain(t *testing.T) {
 	}))
 	wantOK(t, b.db.Close())
 
-	reader := openBed(t, b.path, false) // nothing is rolled up in the background
+	reader := openBed(t, b.path, false) // does no rollups in the background
 	if got := curves(reader); !reflect.DeepEqual(got, want) {
 		t.Error("the curves differ from those before")
 	}
@@ -153,8 +153,7 @@ func TestOlderRollupsAreMadeAgain(t *testing.T) {
 	b.wantClean(t)
 }
 
-// rollupRows returns how many rollups a file has, and a sum that differs between
-// different ones.
+// rollupRows returns the number of rollups in a file and a checksum of them.
 func rollupRows(t *testing.T, b *bed) (text string) {
 	b.read(t, func(tx *Tx) error {
 		return tx.Row(`SELECT count(*) || ' rows, ' || coalesce(sum(length(cells)), 0) || ' bytes' FROM rollup`).Scan(&text)
@@ -162,7 +161,7 @@ func rollupRows(t *testing.T, b *bed) (text string) {
 	return text
 }
 
-// The search for series without rollups reads those alone, of however many.
+// The search for series without rollups reads only these, however many series there are.
 func TestSeriesWithoutRollupsHaveAnIndex(t *testing.T) {
 	newBed(t, true).read(t, func(tx *Tx) error {
 		var plan []struct {

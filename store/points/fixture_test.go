@@ -22,7 +22,7 @@ var (
 type bed struct {
 	*Engine
 	path    string
-	changes []change // that were reported
+	changes []change // that OnChange got
 }
 
 type change struct {
@@ -31,7 +31,7 @@ type change struct {
 	last      *Step
 }
 
-// newBed opens a new file, exclusively like a server or beside one.
+// newBed opens a new file. exclusive opens it as a server does, with the lock.
 func newBed(t testing.TB, exclusive bool) *bed {
 	t.Helper()
 	b := openBed(t, filepath.Join(t.TempDir(), "points.db"), exclusive)
@@ -141,7 +141,7 @@ func sameFloat(a, b Value) bool {
 	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
 }
 
-// rows returns how many rows a table has.
+// rows returns the number of rows in a table.
 func (b *bed) rows(t testing.TB, table string) (n int) {
 	t.Helper()
 	b.read(t, func(tx *Tx) error { return tx.Row(`SELECT count(*) FROM ` + table).Scan(&n) })

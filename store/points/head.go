@@ -11,25 +11,25 @@ import (
 	"tracker/store/sqlite"
 )
 
-// head is table recent in memory, by series, so that a read does not have to
-// look through all of it. It exists in the process that has the lock of the
-// file, which is the only one that writes to that table.
+// head holds table recent in memory, by series, so that a read does not have to
+// scan the table. Only the process that has the lock of the file has a head; no
+// other process writes to that table.
 //
 // The writer adds points before it commits them, and drops points after it has
-// committed their removal. So the head always has at least what the snapshot of
-// a reader shows, and Tx.recent leaves out the rest.
+// committed their removal. So the head always has at least the points that the
+// snapshot of a reader shows, and Tx.recent leaves out the rest.
 type head struct {
 	mu      sync.RWMutex
 	series  map[int64]*headSeries            // by id
-	late    map[string]map[int64]*headSeries // those whose row may lack points, by key and id
-	size    int                              // points of all series
+	late    map[string]map[int64]*headSeries // series whose row may lack points, by key and id
+	size    int                              // number of points of all series
 	dropped int64                            // the seq up to which points were dropped
 	since   time.Time                        // when the oldest point came, or earlier
 	latest  time.Time                        // when the newest point came
 }
 
 // headSeries holds the points of one series in the order of seq. The slice is only
-// appended to; a reader may keep a part of it.
+// appended to, so a reader may keep a part of it.
 type headSeries struct {
 	iteration int64
 	key       string
@@ -46,10 +46,10 @@ func (s *headSeries) isLate() bool {
 }
 
 const (
-	// maxHead is the number of points from which the head is compacted. One takes
+	// maxHead is the number of points at which the head is compacted. A point takes
 	// 32 bytes in memory.
 	maxHead = 150_000
-	// fullHead is the number of points from which no more are added.
+	// fullHead is the number of points at which the head is full.
 	fullHead = 2 * maxHead
 )
 
@@ -76,7 +76,7 @@ func loadHead(tx *sqlite.Tx) (*head, error) {
 		h.put(id, &s)
 		delete(all, id)
 	}
-	for id, points := range all { // of series that were deleted
+	for id, points := range all { // of deleted series
 		h.size += len(points)
 		h.put(id, &headSeries{points: points})
 	}
@@ -101,7 +101,7 @@ func readRecent(tx *sqlite.Tx) (map[int64][]point, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// put adds a series, or records that it has changed.
+// put adds a series, or updates it after a change.
 func (h *head) put(id int64, s *headSeries) {
 	if len(s.points) > 0 {
 		h.series[id] = s
@@ -120,7 +120,7 @@ func (h *head) put(id int64, s *headSeries) {
 	}
 }
 
-// full reports whether the head takes no more points.
+// full reports whether the head accepts no further points.
 func (h *head) full() bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -149,7 +149,7 @@ func (h *head) add(rows []row) {
 	}
 }
 
-// truncate drops the points after the seq last: they were added and not
+// truncate drops the points after the seq last: they were added but not
 // committed.
 func (h *head) truncate(last int64) {
 	if h == nil {
@@ -161,7 +161,7 @@ func (h *head) truncate(last int64) {
 		if n := len(s.points); n > 0 && s.points[n-1].seq > last {
 			kept := s.points[:after(s.points, last)]
 			h.size -= n - len(kept)
-			// A reader may still hold what follows: nothing is written over it.
+			// A reader may still hold the rest of the slice, so it must not be overwritten.
 			s.points = slices.Clip(kept)
 			if s.statsSeq > last {
 				s.statsSeq = 0
@@ -171,8 +171,8 @@ func (h *head) truncate(last int64) {
 	}
 }
 
-// drop removes the points up to the seq last: they are not in table recent any
-// more. The others have come after since.
+// drop removes the points up to the seq last, which have been removed from table
+// recent. since is a lower bound for the arrival of the other points.
 func (h *head) drop(last int64, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +203,7 @@ func after(points []point, last int64) int {
 	return sort.Search(len(points), func(i int) bool { return points[i].seq > last })
 }
 
-// pointsOf returns the points of a series. ok is false when points with the seq
+// pointsOf returns the points of a series. ok is false if points with the seq
 // first or a larger one were dropped.
 func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
 	h.mu.RLock()
@@ -214,18 +214,18 @@ func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
 	return points, h.dropped < first
 }
 
-// window is what a transaction sees of table recent.
+// window is the part of table recent that a transaction sees.
 type window struct {
 	known       bool
-	first, last int64             // seq of the first and last row, 0 when there is none
+	first, last int64             // seq of the first and last row, 0 if there is none
 	scanned     bool              // one series was read from the table
-	points      map[int64][]point // by series, once all were read from the table
+	points      map[int64][]point // by series; set after the whole table was read
 }
 
-// recent returns the points of a series after the seq compacted that lie in table
-// recent, in the order of seq. They must not be changed. The head lacks points of a
-// snapshot that is older than the last compaction. The table has no index by
-// series, so a second series that the head lacks reads all of it.
+// recent returns the points of a series after the seq compacted that are in table
+// recent, in the order of seq. They must not be changed. The head lacks points if the
+// snapshot is older than the last compaction. The table has no index by series, so
+// for the second series that the head lacks, recent reads the whole table.
 func (tx *Tx) recent(seriesID, compacted int64) ([]point, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last <= compacted {
@@ -265,7 +265,7 @@ func (tx *Tx) recent(seriesID, compacted int64) ([]point, error) {
 }
 
 // readAhead prepares Tx.recent for many series: without a head, each call would
-// go through the whole table.
+// scan the whole table.
 func (tx *Tx) readAhead() error {
 	w, err := tx.recentWindow()
 	if err != nil || w.last == 0 || w.points != nil || tx.engine.head != nil {
@@ -277,7 +277,7 @@ func (tx *Tx) readAhead() error {
 
 func (tx *Tx) recentWindow() (window, error) {
 	if tx.Writer() && tx.engine.head != nil {
-		return window{first: math.MaxInt64, last: math.MaxInt64}, nil // it must see what it has written
+		return window{first: math.MaxInt64, last: math.MaxInt64}, nil // it must see its own writes
 	}
 	if !tx.window.known {
 		tx.window.known = true

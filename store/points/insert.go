@@ -13,12 +13,12 @@ type row struct {
 	place
 	value  Value
 	at     Time
-	series *series // nil when only its id is needed
+	series *series // nil if only its id is needed
 }
 
 func (r row) point() point { return point{Step(r.step), r.seq, r.value, r.at} }
 
-// compare orders the rows of a series as table metric does.
+// compare compares two rows in the order of table metric.
 func (r row) compare(o row) int {
 	return cmp.Or(cmp.Compare(r.step, o.step), cmp.Compare(r.seq, o.seq))
 }
@@ -28,8 +28,8 @@ func (r *row) scan(from sqlite.Scanner) error {
 	return from.Scan(&r.seq, &r.place.series, &r.step, &r.value, &r.at)
 }
 
-// insertSizes are the numbers of rows that one statement inserts: few, so that
-// each statement is prepared once.
+// insertSizes are the numbers of rows that one statement inserts. There are few, so
+// that each statement is prepared once.
 var insertSizes = []int{256, 64, 16, 4, 1}
 
 var (
@@ -48,7 +48,7 @@ func insertStatements(table string) map[int]string {
 }
 
 // insertIntoMetric adds rows to table metric. They should be in the order of the
-// table, so that the rows of a page come together.
+// table, so that rows of the same page are inserted together.
 func (tx *Tx) insertIntoMetric(rows []row) error {
 	return tx.insert(insertMetric, rows, func(args []driver.NamedValue, r *row) {
 		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value =

@@ -4,9 +4,9 @@ import (
 	"tracker/store/json"
 )
 
-// A row of table series has the statistics of the points that were there when it
-// was written. Queries that read these rows ask Recent and Late which of them
-// lack points in their snapshot, and for the statistics with those points.
+// A row of table series has the statistics of the points that existed when it was
+// written. Queries that read these rows call Recent and Late to find the rows that
+// lack points in their snapshot, and to get the statistics with these points.
 
 // Series names a series.
 type Series struct {
@@ -15,14 +15,14 @@ type Series struct {
 	Key       string
 }
 
-// Statistics are those of a series in a snapshot.
+// Statistics holds the statistics of a series in a snapshot.
 type Statistics struct {
 	Series
 	Stats
 }
 
 // Recent returns the series with these keys whose rows may lack points of table
-// recent. The rows of all other series are up to date.
+// recent. The rows of all other series are current.
 func (tx *Tx) Recent(keys []string) ([]Series, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last == 0 || len(keys) == 0 {
@@ -55,7 +55,7 @@ func (tx *Tx) Recent(keys []string) ([]Series, error) {
 }
 
 // recent returns the series with these keys whose rows may lack points of the
-// window. ok is false when some of its points were dropped.
+// window. ok is false if some points of the window were dropped.
 func (h *head) recent(keys []string, w window) (all []Series, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -69,8 +69,8 @@ func (h *head) recent(keys []string, w window) (all []Series, ok bool) {
 	return all, h.dropped < w.first
 }
 
-// Late returns the statistics of those of the series whose rows lack points
-// that the snapshot shows.
+// Late returns the statistics of each series in all whose row lacks points that the
+// snapshot shows.
 func (tx *Tx) Late(all []Series) ([]Statistics, error) {
 	if len(all) == 0 {
 		return nil, nil

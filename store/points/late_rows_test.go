@@ -8,8 +8,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// recentKeys returns those of the keys whose rows may lack points, and those
-// whose rows do.
+// recentKeys returns the keys whose rows may lack points and the keys whose rows lack
+// points.
 func (b *bed) recentKeys(t testing.TB, keys ...string) (recent, late []string) {
 	t.Helper()
 	b.read(t, func(tx *Tx) error {
@@ -31,8 +31,8 @@ func (b *bed) recentKeys(t testing.TB, keys ...string) (recent, late []string) {
 	return recent, late
 }
 
-// A search does not read the rows of series that were written with all of their
-// points, however many there are.
+// A search does not read the rows of series that were written with all of their points,
+// however many there are.
 func TestRowsOfNewSeriesAreNotLate(t *testing.T) {
 	b := newBed(t, true)
 	b.append(t, sample("a", 0, 1), sample("a", 1, 2), sample("b", 0, 1))
@@ -59,8 +59,8 @@ func TestRowsOfNewSeriesAreNotLate(t *testing.T) {
 	want("a point after the compaction", "b")
 }
 
-// The number of a series whose transaction failed is given to the next one, which
-// has nothing of it.
+// The number of a series whose transaction failed is given to the next series, which
+// has none of its points.
 func TestSeriesAfterAFailedTransaction(t *testing.T) {
 	b := newBed(t, true)
 	err := b.write(sqlite.Append, func(tx *Tx) error {

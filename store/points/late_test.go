@@ -6,8 +6,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Rolling up the same steps once more costs the same each time, however many
-// points they have by then.
+// Writing to the same steps again costs the same each time, however many points these
+// steps already have.
 func TestRepeatedStepsCostTheSame(t *testing.T) {
 	const steps, repetitions = 4000, 12
 	b := newBed(t, true)
@@ -53,7 +53,7 @@ func TestRepeatedStepsCostTheSame(t *testing.T) {
 		}))
 	}
 	b.wantClean(t)
-	// The first finds cells whose times are in order, and reads their points.
+	// The first repetition finds cells whose times are in order, and reads their points.
 	if last := pages[repetitions-1]; last > pages[1]*5/4 {
 		t.Errorf("pages that were looked at by each: %d", pages)
 	}

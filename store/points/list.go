@@ -7,9 +7,9 @@ import (
 	"cmp"
 )
 
-// List returns one page of the points of an iteration, by step and then seq: up
-// to limit from offset on, and how many there are in all. key is that of one
-// series, nil for all.
+// List returns one page of the points of an iteration, by step and then seq, and the
+// total number of points. The page has up to limit points from offset on. A key
+// restricts the list to one series; nil selects all.
 func (tx *Tx) List(iteration int64, key *string, limit, offset int) (page []Point, total int, err error) {
 	var keys []string
 	if key != nil {
@@ -29,13 +29,13 @@ func (tx *Tx) List(iteration int64, key *string, limit, offset int) (page []Poin
 	return page, total, err
 }
 
-// list merges what SQL finds in table metric with the points of table recent.
+// list merges the points of table metric with the points of table recent.
 func (tx *Tx) list(all []*series, limit, offset int) (page []Point, err error) {
 	recent, err := tx.recentPoints(all)
 	if err != nil {
 		return nil, err
 	}
-	// Of the points before the page at most so many are recent ones, so the page
+	// At most len(recent) points before the page are recent ones, so the page
 	// begins at this row of metric or after it.
 	skip := max(0, offset-len(recent))
 	stored, err := tx.storedPoints(all, skip, offset+limit-skip)
@@ -60,7 +60,7 @@ func (tx *Tx) list(all []*series, limit, offset int) (page []Point, err error) {
 	return page, nil
 }
 
-// compare orders the points of an iteration as they are listed.
+// compare compares two points of an iteration in the order of List.
 func (p Point) compare(o Point) int {
 	return cmp.Or(cmp.Compare(p.Step, o.Step), cmp.Compare(p.place.seq, o.place.seq))
 }
@@ -82,16 +82,16 @@ func (tx *Tx) recentPoints(all []*series) ([]Point, error) {
 	return found, nil
 }
 
-// storedPoints returns points of table metric in order: as many as limit, without
-// the first so many of skip.
+// storedPoints returns up to limit points of table metric in order, after the first
+// skip points.
 func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
 	where, args := `WHERE series.id = ?`, []any{all[0].id}
 	if len(all) > 1 {
-		// All points would have to be sorted to find the first ones. The steps
-		// say where to stop.
+		// Finding the first points would sort all points. The steps limit the
+		// number of points that are sorted.
 		last, err := tx.stepOfRow(all[0].iteration, skip+limit)
 		if err != nil {
 			return nil, err
@@ -114,9 +114,8 @@ func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err e
 	return found, rows.Err()
 }
 
-// stepOfRow returns a step up to which an iteration has n points or more in
-// table metric, and not very many more; the largest step there is when it has
-// fewer.
+// stepOfRow returns a step up to which an iteration has at least n points in table
+// metric, and not many more. If it has fewer, stepOfRow returns its largest step.
 func (tx *Tx) stepOfRow(iteration int64, n int) (int64, error) {
 	var first, last *int64
 	err := tx.Row(`SELECT

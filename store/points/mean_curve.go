@@ -7,34 +7,34 @@ import (
 	"tracker/store/sqlite"
 )
 
-// MeanCurve is a metric of several iterations. The value of an iteration in a
-// bucket is its last one there, as in its own curve. X is the largest step or
-// time of those that count or, with PairQuery.Against, the mean of that metric.
-// Iterations without a finite value in a bucket do not count there.
+// MeanCurve is the mean of a metric of several iterations. The value of an iteration
+// in a bucket is its last value there, as in its own curve. Iterations without a
+// finite value in a bucket do not count there. X is the largest step or time of the
+// iterations that count or, with PairQuery.Against, the mean of that metric.
 type MeanCurve struct {
 	Key        string
-	Count      int // points of all of them in the range
-	Total      int // points of the longest one, in the range or not
-	Iterations int // that have the metric
+	Count      int // number of points of all iterations in the range
+	Total      int // number of points of the longest series, in the range or not
+	Iterations int // number of iterations that have the metric
 	X          []Value
 	Mean       []Value
-	SD         []*Value // of the sample; nil where only one counts
+	SD         []*Value // sample standard deviation; nil if only one iteration counts
 	N          []int    // number of iterations that count
 }
 
-// The division of the tracks of a group depends on nothing but their number, so
-// that their mean is the same to the last digit on every machine.
+// The division of the tracks of a group depends only on their number, so that their
+// mean is the same to the last digit on every machine.
 const (
 	meanParts   = 8
 	minMeanPart = 8 // tracks
-	// partTracks is how many tracks one goroutine reads at a time.
+	// partTracks is the number of tracks that one goroutine reads at a time.
 	partTracks = 4
 )
 
-// MeanCurves returns the means of metrics over groups of members, numbered from 0:
-// for each group, in the order of q.Keys, those that some of its members have. The
-// buckets are the same for all groups. q must pass Check. count has the tracks
-// already.
+// MeanCurves returns the means of metrics over groups of members, numbered from 0.
+// For each group it returns the metrics that at least one member has, in the order of
+// q.Keys. The buckets are the same for all groups. q must pass Check. count must
+// already include the tracks.
 func (e *Engine) MeanCurves(ctx context.Context, tracks []Track, groups int, q PairQuery, count *CurveCount) ([][]MeanCurve, error) {
 	q.Points = min(q.Points, MaxPoints)
 	answer := make([][]MeanCurve, groups)
@@ -65,13 +65,13 @@ func inParallel[P, R any](ctx context.Context, e *Engine, parts []P, fn func(*Tx
 	return sqlite.ReadParallel(ctx, e.db, parts, func(tx *sqlite.Tx, part P) (R, error) { return fn(e.In(tx), part) })
 }
 
-// meanCurves returns the means of the tracks of each group that has some.
+// meanCurves returns the means of the tracks, by group.
 func (e *Engine) meanCurves(ctx context.Context, tracks []Track, q PairQuery) (map[int]MeanCurve, error) {
 	slots, err := e.sharedSlots(ctx, tracks, q)
 	if err != nil {
 		return nil, err
 	}
-	if slots.exact == nil && slots.bins.n > 0 { // points that came since then have no slot
+	if slots.exact == nil && slots.bins.n > 0 { // points that were added later have no slot
 		q.From, q.To = &slots.bins.from, &slots.bins.to
 	}
 	byGroup := map[int][]Track{}
@@ -103,7 +103,7 @@ func (e *Engine) meanCurves(ctx context.Context, tracks []Track, q PairQuery) (m
 	return curves, nil
 }
 
-// sharedSlots divides the axis that tracks share.
+// sharedSlots divides the axis of the tracks.
 func (e *Engine) sharedSlots(ctx context.Context, tracks []Track, q PairQuery) (slots, error) {
 	var s slots
 	err := e.db.Read(ctx, func(tx *sqlite.Tx) (err error) {
@@ -128,7 +128,7 @@ func (e *Engine) sharedSlots(ctx context.Context, tracks []Track, q PairQuery) (
 	return all.slots(q), err
 }
 
-// meanSum is the sum of some tracks, from which their mean is computed.
+// meanSum holds the sums of some tracks, from which their mean is computed.
 type meanSum struct {
 	count, total, iterations int
 	slots                    []slotSum
@@ -209,7 +209,7 @@ func (a meanSum) curve(q PairQuery) MeanCurve {
 			x = Value(sum.against)
 		}
 		if spread.Mean == nil {
-			continue // beyond a double
+			continue // outside the range of a double
 		}
 		c.X, c.Mean = append(c.X, x), append(c.Mean, *spread.Mean)
 		c.SD, c.N = append(c.SD, spread.SD), append(c.N, sum.n)

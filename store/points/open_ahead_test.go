@@ -7,8 +7,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Series that are read ahead, known and new ones, get their points as others do, and many
-// that are saved together have each its own statistics.
+// Series that are read ahead, existing and new ones, get their points as others do, and
+// many series that are saved together have their own statistics.
 func TestOpenAhead(t *testing.T) {
 	b := newBed(t, true)
 	const rounds = 3

@@ -10,19 +10,19 @@ import (
 )
 
 // openSeries is the writer's cache of the series that are being written to, so
-// that a point costs no query. It also holds the points of the transaction under
-// way, which Flush inserts. Everything but those points can be dropped at any
-// time. It belongs to the writer.
+// that a point needs no query. It also holds the points of the current transaction,
+// which Flush inserts. Everything but these points can be dropped at any time. It
+// belongs to the writer.
 type openSeries struct {
 	sqlite.Passive
 	engine *Engine
 
 	byKey    map[seriesKey]*series
-	byID     map[int64]*series // the same ones
-	dirty    []*series         // those with points that are not in a table yet
+	byID     map[int64]*series // the same series by id
+	dirty    []*series         // series with points that are not in a table yet
 	seq      int64             // last seq given out
-	savedSeq int64             // last seq as the row in table counter has it
-	lastID   int64             // last id of a series given out
+	savedSeq int64             // the seq in table counter
+	lastID   int64             // the last series id given out
 }
 
 type seriesKey struct {
@@ -34,12 +34,12 @@ const (
 	// maxOpen bounds the number of cached series.
 	maxOpen = 20_000
 	// bulkPoints is the number of points of one series in a transaction from which
-	// they go to table metric at once: from about this number on, writing a page
+	// they go directly to table metric: from about this number on, writing a page
 	// of that table costs no more than writing to table recent first.
 	bulkPoints = 32
 )
 
-// drop empties the cache, which may be out of date.
+// drop empties the cache, which may be stale.
 func (o *openSeries) drop() {
 	o.byKey, o.byID = map[seriesKey]*series{}, map[int64]*series{}
 	o.dirty = o.dirty[:0]
@@ -71,8 +71,8 @@ func (o *openSeries) RolledBack(mark int64) {
 	o.engine.head.truncate(mark)
 }
 
-// openSeries returns the series of a key for writing. One that has no row yet
-// gets it with its first points.
+// openSeries returns the series of a key for writing. A new series is inserted with
+// its first points.
 func (tx *Tx) openSeries(iteration int64, key string) (*series, error) {
 	if s, ok := tx.engine.open.byKey[seriesKey{iteration, key}]; ok {
 		return s, nil
@@ -84,8 +84,8 @@ func (tx *Tx) openSeries(iteration int64, key string) (*series, error) {
 	return tx.engine.open.put(iteration, key, s), nil
 }
 
-// OpenAhead reads the series of many keys at once, so that AppendAll need not read each
-// by itself. At most a few hundred keys should be given.
+// OpenAhead reads the series of many keys at once, so that AppendAll does not read each
+// one separately. The number of keys should be at most a few hundred.
 func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
 	o := tx.engine.open
 	unknown := make(map[string]bool, len(keys))
@@ -109,7 +109,7 @@ func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
 		delete(unknown, s.key)
 		o.put(iteration, s.key, s)
 	}
-	for _, key := range keys { // in their order: it is the one of the ids
+	for _, key := range keys { // new series get their ids in this order
 		if unknown[key] {
 			delete(unknown, key)
 			o.put(iteration, key, nil)
@@ -118,7 +118,7 @@ func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
 	return nil
 }
 
-// put adds a series to the cache, a new one if s is nil, and returns it.
+// put adds s, or a new series if s is nil, to the cache and returns it.
 func (o *openSeries) put(iteration int64, key string, s *series) *series {
 	if s == nil {
 		o.lastID++
@@ -132,7 +132,7 @@ func (o *openSeries) put(iteration int64, key string, s *series) *series {
 	return s
 }
 
-// openByID returns a series for writing, nil when there is none.
+// openByID returns a series for writing, or nil if it does not exist.
 func (tx *Tx) openByID(id int64) (*series, error) {
 	if s := tx.engine.open.byID[id]; s != nil {
 		return s, nil
@@ -140,7 +140,7 @@ func (tx *Tx) openByID(id int64) (*series, error) {
 	return tx.seriesByID(id)
 }
 
-// add holds a point back until the commit and returns its place.
+// add keeps a point until the commit and returns its place.
 func (o *openSeries) add(s *series, p point) place {
 	o.seq++
 	p.seq = o.seq
@@ -154,9 +154,9 @@ func (o *openSeries) add(s *series, p point) place {
 	return at
 }
 
-// Flush inserts the points that were added: those of a series with many of them
-// into table metric, the others into recent. Without a head, and with a head
-// that is full, all go into metric.
+// Flush inserts the added points: into table metric if their series has at least
+// bulkPoints of them, otherwise into table recent. Without a head, or with a full
+// head, all points go into metric.
 func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	if len(o.dirty) == 0 {
 		return nil
@@ -199,7 +199,7 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 }
 
 // flushSeries updates the statistics and rollups of series for their pending points,
-// which were inserted: into table metric for those with bulkPoints, or all.
+// which were inserted: into table metric for series with bulkPoints, or for all.
 func (tx *Tx) flushSeries(flushed []*series, all bool) error {
 	var save []*series
 	for _, s := range flushed {
@@ -224,8 +224,8 @@ func (tx *Tx) flushSeries(flushed []*series, all bool) error {
 	return nil
 }
 
-// saveSeq writes the counter of points. The largest seq in table recent is the
-// same number, so the counter is written only when that table may not have it.
+// saveSeq writes the counter of points. The largest seq in table recent equals the
+// counter, so the counter is written only if that table may not contain it.
 func (o *openSeries) saveSeq(tx *sqlite.Tx) error {
 	if o.seq == o.savedSeq {
 		return nil

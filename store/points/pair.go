@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// SinceStart is an axis that curves of several iterations share: milliseconds
-// after the start of each iteration.
+// SinceStart is a common axis for curves of several iterations: milliseconds since
+// the start of each iteration.
 const SinceStart Axis = "relative"
 
-// exactPoints is the number of points up to which each step has a slot of its
-// own, unless there are more steps than points are asked for.
+// exactPoints is the maximum number of points for which each step has its own slot.
+// If there are more steps than requested points, the slots are bins.
 const exactPoints = 20_000
 
 // PairQuery selects parts of metrics that are drawn over a common axis or over
 // another metric.
 type PairQuery struct {
-	CurveQuery        // X may be SinceStart; From and To are of the axis, of steps with Against
-	Against    string // a metric whose values are the axis; "" for X
+	CurveQuery        // X may be SinceStart; From and To are values of the axis, or steps with Against
+	Against    string // the metric whose values are the axis; "" for X
 }
 
-// Check returns an *InvalidError unless the query has a meaning.
+// Check returns an *InvalidError if a field of the query is not valid.
 func (q PairQuery) Check() error {
 	if q.X == SinceStart {
 		q.X = ByTime
@@ -30,15 +30,15 @@ func (q PairQuery) Check() error {
 	return q.CurveQuery.Check()
 }
 
-// Pairs are the values of two metrics of one iteration, in the order of their
+// Pairs holds the values of two metrics of one iteration, in the order of their
 // steps.
 type Pairs struct {
 	Iteration int64
 	Key       string
-	Count     int     // points of the metric in the range
-	Total     int     // points of the metric in all
+	Count     int     // number of points of the metric in the range
+	Total     int     // number of all points of the metric
 	Step      []Step  // of the metric
-	X         []Value // of the metric PairQuery.Against; finite
+	X         []Value // values of the metric PairQuery.Against; finite
 	Value     []Value
 }
 
@@ -46,18 +46,18 @@ type Pairs struct {
 type Member struct {
 	Group     int
 	Iteration int64
-	Start     Time // of the axis SinceStart
+	Start     Time // zero of the axis SinceStart
 }
 
-// Track is a series of a member, and the series of PairQuery.Against.
+// Track is a series of a member, with the member's series of PairQuery.Against.
 type Track struct {
 	Member
 	series  *series
-	against *series     // nil without Against, or when the iteration has none
+	against *series     // nil without Against, or if the iteration does not have the metric
 	at, x   []lastPoint // by slot
 }
 
-// start returns where the axis of q begins for the track.
+// start returns the zero of the axis of q for the track.
 func (t *Track) start(q PairQuery) int64 {
 	if q.X == SinceStart {
 		return int64(t.Start)
@@ -65,9 +65,8 @@ func (t *Track) start(q PairQuery) int64 {
 	return 0
 }
 
-// Tracks returns the tracks of members that q asks for, in the order of the
-// members and then of the keys. q must pass Check. count has the earlier ones
-// of the same answer.
+// Tracks returns the tracks that q selects, in the order of the members and then of
+// the keys. q must pass Check. count counts the tracks of the whole answer.
 func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track, error) {
 	var all []Track
 	for _, m := range members {
@@ -93,11 +92,10 @@ func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track,
 	return all, nil
 }
 
-// Pairs returns the metrics of tracks, which were read in this transaction, over
-// the metric q.Against: the values of the same step or, when there are more steps
-// than q asks for, the last value of each in the same bucket of steps. Tracks
-// without that metric are left out. count has the earlier ones of the same
-// answer.
+// Pairs returns the metrics of tracks, which were read in this transaction, over the
+// metric q.Against. It pairs values of the same step. If there are more steps than
+// points in q, it pairs the last values in the same bucket of steps. It omits tracks
+// without that metric. count counts the pairs of the whole answer.
 func (tx *Tx) Pairs(tracks []Track, q PairQuery, count *CurveCount) ([]Pairs, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all := []Pairs{}
@@ -139,8 +137,7 @@ func (l *lastPoint) take(x int64, p point) {
 	}
 }
 
-// renewed returns tracks as this snapshot has them, without those that were
-// deleted.
+// renewed reads the tracks again in this snapshot, without deleted series.
 func (tx *Tx) renewed(tracks []Track) ([]Track, error) {
 	all := make([]Track, 0, len(tracks))
 	for _, t := range tracks {
@@ -160,7 +157,7 @@ func (tx *Tx) renewed(tracks []Track) ([]Track, error) {
 	return all, nil
 }
 
-// byStep reports whether the slots are of steps.
+// byStep reports whether the slots are steps.
 func (q PairQuery) byStep() bool { return q.X == ByStep || q.Against != "" }
 
 // slots are the buckets of a chart: one for each step, or bins.
@@ -171,7 +168,7 @@ type slots struct {
 
 func (s *slots) n() int { return max(len(s.exact), s.bins.n) }
 
-// of returns the slot of a step or time, -1 for none.
+// of returns the index of the slot of a step or time, -1 for none.
 func (s *slots) of(x int64) int {
 	if s.exact == nil {
 		return s.bins.of(x)
@@ -191,8 +188,8 @@ func (tx *Tx) slots(t Track, q PairQuery) (slots, error) {
 	return span.slots(q), err
 }
 
-// exactSlots returns a slot for each step of tracks, none when there are more
-// steps than q asks for.
+// exactSlots returns a slot for each step of tracks, or no slots if there are more
+// steps than points in q.
 func (tx *Tx) exactSlots(tracks []Track, q PairQuery) (s slots, err error) {
 	var points int64
 	for _, t := range tracks {
@@ -249,8 +246,8 @@ func (a span) slots(q PairQuery) (s slots) {
 	return s
 }
 
-// reach returns where a series begins and ends within the range; first is the
-// larger one when it has nothing there.
+// reach returns the first and last position of a series within the range. first is
+// larger than last if the series has no points there.
 func (tx *Tx) reach(s *series, start int64, q PairQuery) (first, last int64, err error) {
 	first, last = math.MaxInt64, math.MinInt64
 	if !q.byStep() {
@@ -276,8 +273,8 @@ func (tx *Tx) reach(s *series, start int64, q PairQuery) (first, last int64, err
 	return first, last, err
 }
 
-// walkSince returns a walk over the points of a series in the range of q, whose
-// times count from start, and those of its points that are in table recent.
+// walkSince returns a walk over the points of a series in the range of q, with times
+// relative to start, and the points of the walk that are in table recent.
 func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, recent []point, err error) {
 	from, to := q.bounds()
 	walk = timeWalk{Tx: tx, s: s, from: saturated(from, start), to: saturated(to, start)}
@@ -286,8 +283,8 @@ func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, rec
 }
 
 // eachLast calls fn with points of a series in the range: the position of each
-// on the axis, and the number of points that it stands for. With bins each is
-// the last of points that lie in one bin.
+// on the axis, and the number of points that it stands for. With bins, each point is
+// the last of several points that lie in one bin.
 func (tx *Tx) eachLast(s *series, start int64, b *bins, q PairQuery, fn func(x int64, p point, count int)) error {
 	if !q.byStep() {
 		walk, recent, err := tx.walkSince(s, start, q)
@@ -329,8 +326,8 @@ func saturated(x, by int64) int64 {
 	return x + by
 }
 
-// fill puts the last points of a track into its slots, and returns how many
-// points there are.
+// fill puts the last points of a track into its slots, and returns the number of
+// points.
 func (tx *Tx) fill(t *Track, s slots, q PairQuery) (count int, err error) {
 	read := func(of *series, counted bool) ([]lastPoint, error) {
 		at := make([]lastPoint, s.n())

@@ -12,7 +12,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// model is what the points of iteration 1 should be.
+// model holds the expected points of iteration 1.
 type model struct {
 	*testing.T
 	*rand.Rand
@@ -37,7 +37,7 @@ func TestPointsAgreeWithTheModel(t *testing.T) {
 				m.compare()
 			}
 			m.wantClean(t)
-			// The same after a start.
+			// Check the same after a restart.
 			wantOK(t, m.db.Close())
 			m.bed = openBed(t, m.path, seed%2 == 0)
 			m.compare()
@@ -66,7 +66,7 @@ func (m *model) change() {
 			m.points[id] = modelPoint{all[i], m.order}
 			m.order++
 		}
-	case 3: // some that are rolled back
+	case 3: // some points that are rolled back
 		err := m.write(sqlite.Change, func(tx *Tx) error {
 			return errors.Join(tx.AppendAll(1, []Sample{m.sample(), m.sample()}, 0), errTest)
 		})
@@ -129,7 +129,7 @@ func (m *model) any() (id string, ok bool) {
 	return ids[m.IntN(len(ids))], true
 }
 
-// compare reads all points, the statistics, and those that the rows lack.
+// compare reads all points, the statistics, and the statistics that the rows lack.
 func (m *model) compare() {
 	m.Helper()
 	var want []modelPoint
@@ -158,7 +158,7 @@ func (m *model) compare() {
 		for _, s := range known {
 			m.wantStats(s, want)
 		}
-		// With what is late, the rows say the same.
+		// The rows together with the late statistics agree with it.
 		recent, err := tx.Recent([]string{"loss", "acc"})
 		if err != nil {
 			return err
@@ -248,7 +248,7 @@ func TestRefusedSamples(t *testing.T) {
 	}
 }
 
-// A sample without a step or time gets the next step of its series, and now.
+// A sample without a step or time gets the next step of its series and the present time.
 func TestStepsAndTimesByDefault(t *testing.T) {
 	b := newBed(t, true)
 	wantOK(t, b.write(sqlite.Append, func(tx *Tx) error {
@@ -264,7 +264,7 @@ func TestStepsAndTimesByDefault(t *testing.T) {
 	}
 }
 
-// A bulk of points goes to table metric at once, a few go by table recent.
+// A bulk of points goes to table metric directly, a few points go to table recent.
 func TestWherePointsGo(t *testing.T) {
 	for _, c := range []struct {
 		n         int

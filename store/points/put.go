@@ -7,12 +7,12 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Put adds samples, which must have steps and times. A sample takes the place of the
-// points that its series has at its step; of samples with the same key and step the
-// last one holds. So the same samples can be put any number of times. It returns the
-// number of steps whose points were replaced by others.
+// Put adds samples, which must have steps and times. A sample replaces the points of
+// its series at its step. Of several samples with the same key and step, the last one
+// counts. So putting the same samples again changes nothing. Put returns the number of
+// steps whose points were replaced.
 //
-// The transaction must be the writer's, and have added no points yet.
+// The transaction must be the writer's and must not have added points before.
 func (tx *Tx) Put(iteration int64, samples []Sample) (replaced int, err error) {
 	byKey := map[string][]Sample{}
 	var keys []string
@@ -32,7 +32,7 @@ func (tx *Tx) Put(iteration int64, samples []Sample) (replaced int, err error) {
 	return replaced, nil
 }
 
-// lastOfEachStep returns samples of one key by step, the last one of each.
+// lastOfEachStep returns samples of one key by step, with only the last sample of each step.
 func lastOfEachStep(all []Sample) []Sample {
 	byStep := func(a, b Sample) int { return cmp.Compare(*a.Step, *b.Step) }
 	if !slices.IsSortedFunc(all, byStep) {
@@ -47,7 +47,7 @@ func lastOfEachStep(all []Sample) []Sample {
 	return kept
 }
 
-// putSeries is Put for samples of one key in the order of their steps, which differ.
+// putSeries is Put for samples of one key, sorted by step, with one sample for each step.
 func (tx *Tx) putSeries(iteration int64, key string, samples []Sample) (replaced int, err error) {
 	s, err := tx.openSeries(iteration, key)
 	if err != nil {
@@ -79,8 +79,8 @@ func (tx *Tx) putSeries(iteration int64, key string, samples []Sample) (replaced
 	return replaced, nil
 }
 
-// differing returns those of samples that are not points of s yet, and the steps of
-// those where s has other points.
+// differing returns the samples that are not points of s yet, and the steps at which s
+// has other points.
 func (tx *Tx) differing(s *series, samples []Sample) (missing []Sample, replaced []Step, err error) {
 	first, last := *samples[0].Step, *samples[len(samples)-1].Step
 	there := map[Step][]point{}
@@ -101,7 +101,7 @@ func (tx *Tx) differing(s *series, samples []Sample) (missing []Sample, replaced
 			keep(p)
 		}
 	}
-	for _, r := range s.pending { // of an earlier job of the same commit
+	for _, r := range s.pending { // from an earlier job of the same commit
 		keep(r.point())
 	}
 	for _, m := range samples {
@@ -118,7 +118,7 @@ func (tx *Tx) differing(s *series, samples []Sample) (missing []Sample, replaced
 }
 
 // deleteSteps removes the points of a series at some steps, and returns the series
-// as it is then.
+// after the change.
 func (tx *Tx) deleteSteps(s *series, steps []Step) (*series, error) {
 	o := tx.engine.open
 	forget := func() {
@@ -148,6 +148,6 @@ func (tx *Tx) deleteSteps(s *series, steps []Step) (*series, error) {
 	return tx.openSeries(s.iteration, s.key)
 }
 
-// Flush writes the points that the transaction has added, so that its statements find
+// Flush inserts the points that the transaction has added, so that its statements find
 // them.
 func (tx *Tx) Flush() error { return tx.engine.open.Flush(tx.Tx, sqlite.AroundJob) }

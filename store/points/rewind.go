@@ -2,7 +2,7 @@ package points
 
 // DeleteFrom removes the points of a metric whose steps are from or larger, and
 // returns their number. The series is removed with its last point. The
-// transaction must be the writer's, and have added no points yet.
+// transaction must be the writer's and must not have added points before.
 func (tx *Tx) DeleteFrom(iteration int64, key string, from Step) (int64, error) {
 	s, err := tx.findSeries(iteration, key)
 	if err != nil || s == nil {

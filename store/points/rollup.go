@@ -8,56 +8,56 @@ import (
 )
 
 // A chart shows a thousand points of a series that may have millions. Rollups
-// make it cheap: a cell holds what a chart needs of the points in a stretch of
-// 2^n steps.
+// make it cheap: a cell summarizes the points in a range of 2^n steps.
 //
 // Cells of level 1 are 2^shift steps wide; shift is chosen so that a cell has
-// about cellPoints points when they are evenly spaced. A cell of each further
-// level covers 16 cells of the level below. 16 neighbouring cells are a row of
-// table rollup, so a chart reads few rows. A row is written when its stretch is
-// complete, that is when a point after it was written, and again when a point in
+// about cellPoints points if they are evenly spaced. A cell of each further
+// level covers 16 cells of the level below. 16 adjacent cells are a row of
+// table rollup, so a chart reads few rows. A row is written when its range is
+// complete, that is when a point after it is written, and again when a point in
+// it arrives late, is changed or is deleted.
 // it comes late, is changed or is deleted.
 
 const (
 	cellPoints = 16
-	// rowShift is the power of two of the number of cells in a row.
+	// rowShift is the binary logarithm of the number of cells in a row.
 	rowShift = 4
 	rowCells = 1 << rowShift
-	// minRolledUp is the number of points from which a series has rollups.
+	// minRolledUp is the minimum number of points of a series with rollups.
 	minRolledUp = 512
-	// maxShift is the width of the widest cells of level 1.
+	// maxShift is the largest shift of cells of level 1.
 	maxShift = 56
-	// refit is by how many powers of two cells must be too wide or too narrow to
-	// be computed anew: the distances of the points have changed eightfold by then.
+	// refit is the difference of shifts at which cells are computed again: the
+	// distances between the points have then changed eightfold.
 	refit = 3
 
-	// The id of a row has the series above seriesBit, then the level, then the
-	// lower blockBits of the block.
+	// The id of a row consists of the series (the bits from seriesBit on), the level,
+	// and the lower blockBits of the block.
 	seriesBit = 36
 	blockBits = 32
-	// maxRolledUpID is the first id of a series that does not fit. From it on,
-	// series have no rollups.
+	// maxRolledUpID is the first id of a series that does not fit into the id of a
+	// row. Series from this id on have no rollups.
 	maxRolledUpID = 1 << (63 - seriesBit)
 )
 
-// extent describes the rollups of a series: it has all rows that end before
+// extent describes the rollups of a series. They include all rows that end before
 // end.
 type extent struct {
 	shift int   // a cell of level 1 has 2^shift steps
 	end   *Step // a multiple of the width of a row of level 1; nil without rollups
 }
 
-// cellShift returns the width of a cell of a level, as a power of two.
+// cellShift returns the binary logarithm of the width of a cell of a level.
 func (e extent) cellShift(level int) int { return e.shift + rowShift*(level-1) }
 
-// cellIndex returns the index of the cell of a level that has a step, within
-// its row.
+// cellIndex returns the index, within its row, of the cell of a level that contains a
+// step.
 func (e extent) cellIndex(level int, step Step) int64 {
 	return int64(step) >> e.cellShift(level) & (rowCells - 1)
 }
 
-// endOf returns the step after the last complete row of a level, the smallest
-// step there is without one.
+// endOf returns the step after the last complete row of a level, or the smallest
+// possible step if there is none.
 func (e extent) endOf(level int) Step {
 	shift := e.cellShift(level) + rowShift
 	if e.end == nil || shift >= 63 {
@@ -71,8 +71,8 @@ func (s *series) rowID(level int, block int64) int64 {
 	return s.id<<seriesBit | int64(level)<<blockBits | block&(1<<blockBits-1)
 }
 
-// fitCells drops the rollups of a series when its points lie much closer
-// together or farther apart than when the width of the cells was chosen.
+// fitCells drops the rollups of a series if its points lie much closer together or
+// farther apart than when the width of the cells was chosen.
 func (tx *Tx) fitCells(s *series) error {
 	if s.rollups.end == nil {
 		return nil
@@ -85,8 +85,7 @@ func (tx *Tx) fitCells(s *series) error {
 	return tx.dropRollups(s.id)
 }
 
-// bestShift returns the width that the cells of a series should have, as a power
-// of two, and its first step.
+// bestShift returns the best shift for the cells of a series, and its first step.
 func (tx *Tx) bestShift(s *series) (first Step, shift int, err error) {
 	if s.first == nil {
 		err := tx.Row(`SELECT step FROM metric WHERE series_id = ? ORDER BY step LIMIT 1`, s.id).Scan(&s.first)
@@ -98,12 +97,12 @@ func (tx *Tx) bestShift(s *series) (first Step, shift int, err error) {
 	span := uint64(*s.LastStep) - uint64(first)
 	distance := max(1, span/uint64(max(1, s.Count-1)))
 	shift = bits.Len64(distance) - 1 + bits.Len(cellPoints) - 1
-	// Two rows must not be so far apart that they get the same id. A width is kept
-	// while it is off by less than refit.
+	// The range must not be so long that two rows get the same id. A shift is kept
+	// while it differs from the best one by less than refit.
 	return first, min(max(shift, bits.Len64(span)-blockBits-rowShift+refit), maxShift), nil
 }
 
-// saveRow writes a row, or removes it when it has no points.
+// saveRow writes a row, or removes it if it has no points.
 func (tx *Tx) saveRow(s *series, level int, block int64, cells *[rowCells]cell) (err error) {
 	shift := s.rollups.cellShift(level)
 	row := encodeCells(cells, Step(block<<(shift+rowShift)), shift)
@@ -128,7 +127,7 @@ func (tx *Tx) dropRollups(seriesID int64) error {
 // order. fn must not keep the cells.
 func (tx *Tx) eachRow(s *series, level int, first, last int64, fn func(block int64, cells *[rowCells]cell)) error {
 	if end := first | (1<<blockBits - 1); last > end {
-		// The lower bits begin again at 0 here.
+		// The lower bits of the block wrap to 0 here.
 		if err := tx.eachRow(s, level, first, end, fn); err != nil {
 			return err
 		}

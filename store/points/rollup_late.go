@@ -1,7 +1,7 @@
 package points
 
-// addLate adds points, in order, that lie in rows of level 1 which are written, and
-// writes these rows and all above them.
+// addLate adds points, in order, to complete rows of level 1, and writes these rows and
+// all rows above them.
 func (tx *Tx) addLate(s *series, late []row) error {
 	shift := s.rollups.shift + rowShift
 	blocks := map[int64]bool{}
@@ -20,7 +20,7 @@ func (tx *Tx) addLate(s *series, late []row) error {
 }
 
 // addToBlock adds points, in order, to a row of level 1. It reads the points of a
-// cell again only where the new ones decide whether all were recorded in order:
+// cell again only if the new ones decide whether all were recorded in order, because
 // the same steps may be written many times.
 func (tx *Tx) addToBlock(s *series, block int64, late []row) error {
 	var cells [rowCells]cell
@@ -49,7 +49,7 @@ func (tx *Tx) addToBlock(s *series, block int64, late []row) error {
 	return tx.saveRow(s, 1, block, &cells)
 }
 
-// rewriteBlocks writes rows of level 1 again, and all above them.
+// rewriteBlocks recomputes rows of level 1 and all rows above them.
 func (tx *Tx) rewriteBlocks(s *series, late map[int64]bool) error {
 	for block := range late {
 		if err := tx.rewriteBlock(s, block); err != nil {
@@ -59,7 +59,7 @@ func (tx *Tx) rewriteBlocks(s *series, late map[int64]bool) error {
 	return tx.rewriteParents(s, late)
 }
 
-// rewriteParents writes all rows above some of level 1.
+// rewriteParents recomputes all rows above some rows of level 1.
 func (tx *Tx) rewriteParents(s *series, late map[int64]bool) error {
 	for level := 2; len(late) > 0; level++ {
 		shift := s.rollups.cellShift(level + 1)
@@ -79,7 +79,7 @@ func (tx *Tx) rewriteParents(s *series, late map[int64]bool) error {
 	return nil
 }
 
-// rewriteBlock writes a row of level 1 from the points in it.
+// rewriteBlock recomputes a row of level 1 from its points.
 func (tx *Tx) rewriteBlock(s *series, block int64) error {
 	shift := s.rollups.shift + rowShift
 	first := block << shift

@@ -10,23 +10,23 @@ import (
 	"tracker/store/sqlite"
 )
 
-// maxRollUp is the maximum number of points that one transaction reads for
-// rollups, besides those that it has written.
+// maxRollUp is the maximum number of points that one transaction reads for rollups, in
+// addition to the points that it has written.
 const maxRollUp = 8192
 
-// openRow is the row of level 1 that begins where the rollups end, as far as it
-// has points. No point lies after it.
+// openRow is the incomplete row of level 1 that begins where the rollups end. No point
+// lies after it.
 type openRow struct {
 	block int64
 	cells [rowCells]cell
-	// late is set when a point came after one of a later step of its cell: its
-	// times are not certain then.
+	// late is set after a point was added before a point of a later step in its cell:
+	// the times of the cell are then not certain.
 	late bool
 }
 
-// rollUp brings the rollups of a series up to date after rows of it, in order,
-// were inserted into table metric. Rows that are too many for one transaction
-// are left to the next, or to rollUpLater.
+// rollUp updates the rollups of a series after rows of it, in order, were inserted
+// into table metric. If the rows are too many for one transaction, the rest is left to
+// the next one or to rollUpLater.
 func (tx *Tx) rollUp(s *series, rows []row) error {
 	if tx.engine.opts.NoRollups || s.rollups.end == nil && s.Count < minRolledUp || s.id >= maxRolledUpID {
 		return nil
@@ -58,7 +58,7 @@ func (tx *Tx) rollUp(s *series, rows []row) error {
 }
 
 // extendOpenRow adds rows after the end of the rollups to the open row of a
-// series, and writes it when they go beyond it.
+// series, and writes the open row when they go beyond it.
 func (tx *Tx) extendOpenRow(s *series, rows []row) error {
 	shift, from := s.rollups.shift+rowShift, *s.rollups.end
 	for _, r := range rows {
@@ -88,8 +88,8 @@ func (tx *Tx) saveOpenRow(s *series) error {
 	return tx.saveRow(s, 1, s.open.block, &s.open.cells)
 }
 
-// rollUpLater asks the background to roll up a series. When too many series
-// wait, nothing happens, and the next chart of the series asks again.
+// rollUpLater queues a series for rollup in the background. If the queue is full, it
+// does nothing, and the next chart of the series calls it again.
 func (e *Engine) rollUpLater(seriesID int64) {
 	select {
 	case e.toRollUp <- seriesID:
@@ -97,7 +97,7 @@ func (e *Engine) rollUpLater(seriesID int64) {
 	}
 }
 
-// rollUpNext rolls a series up as far as one transaction may.
+// rollUpNext rolls up a series within the limit of one transaction, and queues the rest.
 func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 	done := true
 	err := e.upkeep(ctx, func(tx *Tx) error {
@@ -116,11 +116,10 @@ func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 	return err
 }
 
-// rollUpWithout rolls up some series that have no rollups although they have the
-// points for them, because a migration has dropped rollups with an older
-// encoding: those with an id above after, in order, until it has read about
-// maxRollUp points. It returns the id of the last one, after when there was
-// none.
+// rollUpWithout rolls up some series that should have rollups and have none, because a
+// migration has dropped rollups in an older encoding. It takes series with an id above
+// after, in order, until it has read about maxRollUp points. It returns the id of the
+// last series, or after if there was none.
 func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, err error) {
 	last = after
 	found := false
@@ -160,9 +159,8 @@ func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, er
 	return last, nil
 }
 
-// withoutRollups selects the ids of some series that have no rollups although
-// they have the points for them in table metric. 512 is minRolledUp, as index
-// series_without_rollups has it.
+// withoutRollups selects the ids of some series that have no rollups, but enough
+// points in table metric. 512 is minRolledUp, as in index series_without_rollups.
 const withoutRollups = `SELECT id
 	FROM series
 	WHERE rolled_to IS NULL
@@ -173,9 +171,8 @@ const withoutRollups = `SELECT id
 	ORDER BY id
 	LIMIT 100`
 
-// rollUpMissing writes the rollups of a series that are missing, as far as that
-// reads no more than about limit points. It reports whether none is missing any
-// more.
+// rollUpMissing writes the missing rollups of a series. It stops at the end of the row in
+// which it has read more than limit points. It reports whether all rollups are written.
 func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	s.open = nil
 	if s.rollups.end == nil {
@@ -232,8 +229,8 @@ func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	return done, tx.writeHigherLevels(s, from)
 }
 
-// writeHigherLevels writes the rows of the levels from 2 on that have become
-// complete since the rollups ended at from.
+// writeHigherLevels writes the rows of the levels from 2 on that became complete
+// since the rollups ended at from.
 func (tx *Tx) writeHigherLevels(s *series, from Step) error {
 	for level := 2; ; level++ {
 		shift := s.rollups.cellShift(level + 1)
@@ -250,8 +247,8 @@ func (tx *Tx) writeHigherLevels(s *series, from Step) error {
 	}
 }
 
-// writeParents writes the rows of a level from first to last from those of the
-// level below.
+// writeParents writes the rows first to last of a level from the rows of the level
+// below.
 func (tx *Tx) writeParents(s *series, level int, first, last int64) error {
 	parents := map[int64]*[rowCells]cell{}
 	err := tx.eachRow(s, level-1, first<<rowShift, last<<rowShift|(rowCells-1), func(block int64, cells *[rowCells]cell) {
@@ -280,8 +277,8 @@ func (tx *Tx) writeParents(s *series, level int, first, last int64) error {
 	return nil
 }
 
-// rollUpAgain brings the rollups up to date after a point was changed, removed
-// or inserted at p. The statistics of the series must be right.
+// rollUpAgain updates the rollups after a point was changed, removed or inserted at p.
+// The statistics of the series must be current.
 func (tx *Tx) rollUpAgain(p place) error {
 	s, err := tx.seriesByID(p.series)
 	if err != nil || s == nil || s.rollups.end == nil {

@@ -17,11 +17,11 @@ type series struct {
 	Stats
 	lastSeq      int64  // seq of the last point in Stats
 	statsSeq     int64  // seq of the last point in the stored statistics
-	compactedSeq int64  // seq up to which the points are in table metric
-	rollups      extent // what is rolled up
+	compactedSeq int64  // seq up to which all points are in table metric
+	rollups      extent // the part that is rolled up
 	open         *openRow
-	first        *Step // smallest step in table metric; nil when it is not known
-	stored       bool  // it has a row
+	first        *Step // smallest step in table metric; nil if not known
+	stored       bool  // it has a row in table series
 	pending      []row // points that are not in a table yet
 }
 
@@ -56,12 +56,12 @@ func scanSeries(row sqlite.Scanner) (*series, error) {
 	return s, err
 }
 
-// findSeries returns the series of a key, nil when there is none.
+// findSeries returns the series of a key, or nil if there is none.
 func (tx *Tx) findSeries(iteration int64, key string) (*series, error) {
 	return tx.oneSeries(tx.Row(`SELECT `+seriesColumns+` WHERE series.iteration_num = ? AND series.key = ?`, iteration, key))
 }
 
-// seriesByID returns a series, nil when there is none.
+// seriesByID returns the series with an id, or nil if there is none.
 func (tx *Tx) seriesByID(id int64) (*series, error) {
 	return tx.oneSeries(tx.Row(`SELECT `+seriesColumns+` WHERE series.id = ?`, id))
 }
@@ -77,8 +77,9 @@ func (tx *Tx) oneSeries(row sqlite.Scanner) (*series, error) {
 	return s, err
 }
 
-// seriesOf returns those series of an iteration that have the keys, in the order
-// of keys; all of them in alphabetical order when keys is empty.
+// seriesOf returns the series of an iteration with these keys, in the order of keys.
+// It omits keys without a series. If keys is empty, it returns all series in
+// alphabetical order.
 func (tx *Tx) seriesOf(iteration int64, keys []string) ([]*series, error) {
 	if len(keys) == 0 {
 		return tx.seriesWhere(`series.iteration_num = ? ORDER BY series.key`, iteration)
@@ -127,8 +128,7 @@ func (tx *Tx) seriesWhere(condition string, args ...any) ([]*series, error) {
 	return all, nil
 }
 
-// addRecent adds the points to the statistics that came after the row of s was
-// written.
+// addRecent adds the points that were written after the row of s to its statistics.
 func (tx *Tx) addRecent(s *series) error {
 	late, err := tx.recent(s.id, s.statsSeq)
 	for _, p := range late {
@@ -138,14 +138,14 @@ func (tx *Tx) addRecent(s *series) error {
 	return err
 }
 
-// saveSizes are the numbers of series that one statement saves: few, so that each
-// statement is prepared once.
+// saveSizes are the numbers of series that one statement saves. There are few, so that
+// each statement is prepared once.
 var saveSizes = []int{128, 16, 1}
 
 var insertSeries, updateSeries = saveStatements()
 
 // saveStatements returns the statements that insert and update rows of series, by number
-// of rows. Their arguments are those of seriesArgs, for each row.
+// of rows. Their arguments are the values of seriesArgs for each row.
 func saveStatements() (insert, update map[int]string) {
 	insert, update = map[int]string{}, map[int]string{}
 	row := `(?` + strings.Repeat(`, ?`, seriesArgCount-1) + `)`
@@ -186,9 +186,9 @@ func seriesArgs(args []any, s *series) []any {
 		s.lastSeq, s.compactedSeq, shift, s.rollups.end)
 }
 
-// saveSeries writes the rows of series, new ones for those that have none. Series share
-// statements: the triggers of the table make each statement a savepoint, whose release
-// costs more the more pages the transaction has changed.
+// saveSeries updates the rows of series and inserts rows for new series. One statement
+// saves several series: the triggers of the table make each statement a savepoint, and
+// its release costs more the more pages the transaction has changed.
 func (tx *Tx) saveSeries(all ...*series) error {
 	var added, changed []*series
 	for _, s := range all {
@@ -224,8 +224,8 @@ func (tx *Tx) saveRows(statements map[int]string, rows []*series) error {
 	return nil
 }
 
-// recompute sets the statistics of a series to those of its points, and removes
-// the series when it has none.
+// recompute computes the statistics of a series from its points again, and removes the
+// series if it has no points.
 func (tx *Tx) recompute(id int64) error {
 	s, err := tx.seriesByID(id)
 	if err != nil || s == nil {

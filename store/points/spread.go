@@ -3,7 +3,7 @@ package points
 import "math"
 
 // Spread is the mean of the finite values of N iterations and their sample
-// standard deviation. A number beyond the range of a double is nil, and so is
+// standard deviation. Numbers outside the range of a double are nil, and so is
 // the deviation of fewer than two values.
 type Spread struct {
 	N    int    `json:"n"`
@@ -11,8 +11,8 @@ type Spread struct {
 	SD   *Value `json:"sd"`
 }
 
-// NewSpread returns the spread of n values with this mean and this sum of the
-// squares of their distances from it.
+// NewSpread returns the spread of n values with this mean. squares is the sum of the
+// squared differences from the mean.
 func NewSpread(n int, mean, squares *float64) Spread {
 	s := Spread{N: n}
 	if mean == nil || math.IsInf(*mean, 0) {

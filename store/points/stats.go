@@ -7,20 +7,20 @@ import (
 	"tracker/store/json"
 )
 
-// Stats are the running statistics of a series: a pure function of its points.
-// Of points with the same minimum or maximum the one with the smallest step
-// counts; of those with the largest step the one written last.
+// Stats holds the running statistics of a series: a pure function of its points.
+// Among points with the same minimum or maximum, MinStep and MaxStep are the smallest
+// step. Among points with the largest step, Last is the value that was written last.
 type Stats struct {
 	Count    int64  `db:"count"`
-	Finite   int64  `db:"finite"` // neither NaN nor an infinity
+	Finite   int64  `db:"finite"` // number of finite values
 	Last     Value  `db:"last"`
-	LastStep *Step  `db:"last_step"` // nil when there is no point
+	LastStep *Step  `db:"last_step"` // nil if the series has no points
 	LastAt   *Time  `db:"last_at"`
-	Min      *Value `db:"min"` // nil when no value is finite, like the next three
+	Min      *Value `db:"min"` // nil if no value is finite, like the next three
 	MinStep  *Step  `db:"min_step"`
 	Max      *Value `db:"max"`
 	MaxStep  *Step  `db:"max_step"`
-	Sum      Value  `db:"sum"` // of the finite values
+	Sum      Value  `db:"sum"` // sum of the finite values
 }
 
 const statsColumns = `count, finite, last, last_step, last_at, min, min_step, max, max_step, sum`
@@ -44,8 +44,8 @@ func (s *Stats) add(p point) {
 	}
 }
 
-// Mean returns the mean of the finite values, nil when there is none or their sum
-// is beyond the range of a double.
+// Mean returns the mean of the finite values, or nil if there is none or their sum
+// is outside the range of a double.
 func (s *Stats) Mean() *Value {
 	if s.Finite == 0 || !s.Sum.Finite() {
 		return nil
@@ -54,11 +54,11 @@ func (s *Stats) Mean() *Value {
 	return &mean
 }
 
-// MeanSQL is Stats.Mean of a row of table series in SQL.
+// MeanSQL is the SQL of Stats.Mean for a row of table series.
 const MeanSQL = `iif(abs(series.sum) <= 1.7976931348623157e308, series.sum / series.finite, NULL)`
 
 // Summary holds the statistics of one metric of an iteration. Minimum, maximum
-// and mean are over the finite values, and nil when there is none.
+// and mean cover the finite values, and are nil if there is none.
 type Summary struct {
 	Count    int64  `json:"count"`
 	Last     Value  `json:"last"` // at the largest step
@@ -70,13 +70,13 @@ type Summary struct {
 	Mean     *Value `json:"mean"`
 }
 
-// Summary returns the statistics of a series that has points.
+// Summary returns s as a Summary. The series must have points.
 func (s *Stats) Summary() Summary {
 	return Summary{Count: s.Count, Last: s.Last, LastStep: *s.LastStep,
 		Min: s.Min, MinStep: s.MinStep, Max: s.Max, MaxStep: s.MaxStep, Mean: s.Mean()}
 }
 
-// Statistics returns those of all series of iterations.
+// Statistics returns the statistics of all series of iterations.
 func (tx *Tx) Statistics(iterations ...int64) ([]Statistics, error) {
 	list, err := json.Marshal(iterations)
 	if err != nil {
@@ -91,7 +91,7 @@ func (tx *Tx) Statistics(iterations ...int64) ([]Statistics, error) {
 }
 
 // sameAs reports whether two statistics describe the same points. Sums that were
-// added up in another order may differ in their last digits; scale is the sum
+// added up in different orders may differ in their last digits; scale is the sum
 // of the absolute values.
 func (s *Stats) sameAs(o *Stats, scale float64) bool {
 	tolerance := 1e-9 * scale
@@ -110,7 +110,7 @@ func sameValue(a, b Value) bool {
 	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
 }
 
-// finiteSQL is Value.Finite of column value in SQL.
+// finiteSQL is the SQL of Value.Finite for column value.
 const finiteSQL = `(value IS NOT NULL AND abs(value) <= 1.7976931348623157e308)`
 
 // computed holds the statistics of a series, computed from its points.
@@ -121,7 +121,7 @@ type computed struct {
 }
 
 // computeStats computes the statistics of a series from its points. compacted is
-// the seq up to which the points are in table metric.
+// the seq up to which all points are in table metric.
 func (tx *Tx) computeStats(id, compacted int64) (s computed, err error) {
 	recent, err := tx.recent(id, compacted)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A curve over the time of recording is made of the same cells as a curve over steps: a cell has the
-// times of its first and its last point if its points were recorded in the order of their steps. A cell
-// that crosses the edge of a bin, or in which times go back, is replaced by finer cells or single points.
+// A curve over the time of recording consists of the same cells as a curve over steps. A cell has the
+// times of its first and last point if its points were recorded in the order of their steps. A cell
+// that crosses the edge of a bin, or in which times go back, is replaced by narrower cells or single points.
 
-// timeCurve is like curve, over the time of recording.
+// timeCurve is curve over the time of recording.
 func (tx *Tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
 	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
 	walk := timeWalk{Tx: tx, s: s}
@@ -55,8 +55,8 @@ func (tx *Tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
 	return c, nil
 }
 
-// timeWalk goes over the points of a series that were recorded in a range of
-// times, the ends included.
+// timeWalk reads the points of a series that were recorded in a range of
+// times, both ends included.
 type timeWalk struct {
 	*Tx
 	s        *series
@@ -78,15 +78,15 @@ func (w *timeWalk) recent() ([]point, error) {
 }
 
 // timeEnds holds the number of points in a range of times, the first and the last
-// one, and the smallest and largest step of those in table metric.
+// point, and the smallest and largest step of the points in table metric.
 type timeEnds struct {
 	count       int
 	first, last point
 	low, high   Step
 }
 
-// ends returns the ends of the points in the range, among them recent, the
-// points of table recent.
+// ends returns the ends of the points in the range. recent holds the points of table
+// recent.
 func (w *timeWalk) ends(recent []point) (timeEnds, error) {
 	var e timeEnds
 	var head cell // the cell with the first point
@@ -129,9 +129,9 @@ func (w *timeWalk) ends(recent []point) (timeEnds, error) {
 	return e, nil
 }
 
-// each calls fn with cells that together have all points of table metric in the
-// range, and the stretch of steps each comes from. In each, points were recorded
-// in the order of their steps, from its start to its last point, and cut is
+// each calls fn with cells that together cover all points of table metric in the
+// range, and with the range of steps of each cell. The points of a cell were recorded
+// in the order of their steps, from its start to its last point, and cut returns
 // false for these two times.
 func (w *timeWalk) each(cut func(from, to Time) bool, fn func(c cell, low, high Step)) error {
 	first, last, err := w.Tx.ends(w.s, math.MinInt64, math.MaxInt64, nil)
@@ -146,7 +146,7 @@ func (w *timeWalk) each(cut func(from, to Time) bool, fn func(c cell, low, high 
 }
 
 // eachOf is each for the steps from low to high, with cells of a level and
-// finer ones.
+// narrower cells.
 func (w *timeWalk) eachOf(level int, low, high Step, cut func(from, to Time) bool, fn func(c cell, low, high Step)) error {
 	if low > high {
 		return nil
@@ -169,7 +169,7 @@ func (w *timeWalk) eachOf(level int, low, high Step, cut func(from, to Time) boo
 	if low < end {
 		shift := w.s.rollups.cellShift(level)
 		a, b := int64(low)>>shift, int64(min(high, end-1))>>shift
-		joined := false // the next cell extends the last stretch
+		joined := false // the next cell extends the last range
 		err := w.eachRow(w.s, level, a>>rowShift, b>>rowShift, func(block int64, cells *[rowCells]cell) {
 			for i, c := range cells {
 				at := block<<rowShift + int64(i)

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// maxSorted is the largest number of points that Walk sorts.
+// maxSorted is the maximum number of points that Walk sorts.
 const maxSorted = 1 << 19
 
-// Walk calls fn with the points of an iteration. Up to maxSorted of them are in the
-// order of writing; more are metric by metric, each by step, then in the order of
+// Walk calls fn with the points of an iteration. Up to maxSorted points are in the
+// order of writing. More points come metric by metric, by step, then in the order of
 // writing. fn must not use the transaction.
 func (tx *Tx) Walk(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
 	const query = `SELECT metric.series_id AS series, metric.seq AS seq, metric.step AS step, metric.value AS value, metric.recorded_at AS at
@@ -44,7 +44,7 @@ func (tx *Tx) Walk(iteration int64, fn func(key string, step Step, value Value, 
 	}, iteration)
 }
 
-// valueOf returns the value in a column.
+// valueOf returns the value of a column.
 func valueOf(v driver.Value) Value {
 	if f, ok := v.(float64); ok {
 		return Value(f)
@@ -52,14 +52,14 @@ func valueOf(v driver.Value) Value {
 	return Value(math.NaN())
 }
 
-// keyedSeries is a series as WalkByKey needs it.
+// keyedSeries is a series in WalkByKey.
 type keyedSeries struct {
 	id, moved int64
 	key       string
-	late      []point // which are in table recent, in the order of table metric
+	late      []point // points in table recent, in the order of table metric
 }
 
-// keyed returns the series of an iteration in the order of their keys, without late.
+// keyed returns the series of an iteration in the order of their keys. late is not set.
 func (tx *Tx) keyed(iteration int64) (all []keyedSeries, err error) {
 	err = tx.EachRow(`SELECT id, moved_seq, key FROM series WHERE iteration_num = ? ORDER BY key`, func(row []driver.Value) error {
 		all = append(all, keyedSeries{id: row[0].(int64), moved: row[1].(int64), key: row[2].(string)})
@@ -68,8 +68,8 @@ func (tx *Tx) keyed(iteration int64) (all []keyedSeries, err error) {
 	return all, err
 }
 
-// WalkByKey calls fn with the points of an iteration metric by metric, in the order of their
-// names, each by step, then in the order of writing. fn must not use the transaction.
+// WalkByKey calls fn with the points of an iteration metric by metric, in alphabetical
+// order, by step, then in the order of writing. fn must not use the transaction.
 func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
 	all, err := tx.keyed(iteration)
 	if err != nil {
@@ -120,7 +120,7 @@ func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Va
 	return err
 }
 
-// inSeries compares two points of a series as table metric orders them.
+// inSeries compares two points of a series in the order of table metric.
 func inSeries(a, b point) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.seq, b.seq)) }
 
 // late returns the points of a series that are in table recent, in the order of table
@@ -151,7 +151,7 @@ func (tx *Tx) Keys(iteration int64) (keys []string, err error) {
 	return keys, err
 }
 
-// Cursor goes through the points of a metric by step and, among equal steps, in the
+// Cursor iterates over the points of a metric by step and, among equal steps, in the
 // order of writing.
 type Cursor struct {
 	Step  Step
@@ -164,7 +164,7 @@ type Cursor struct {
 		Err() error
 		Close() error
 	}
-	late    []point // which are in table recent
+	late    []point // points in table recent
 	next    point   // of rows
 	hasNext bool
 	err     error
@@ -198,7 +198,7 @@ func (c *Cursor) read() {
 	}
 }
 
-// Next goes to the next point. It returns false after the last one and after an
+// Next advances to the next point. It returns false after the last point and after an
 // error, which Close returns.
 func (c *Cursor) Next() bool {
 	var p point
