@@ -16,7 +16,6 @@ import (
 // table rollup, so a chart reads few rows. A row is written when its range is
 // complete, that is when a point after it is written, and again when a point in
 // it arrives late, is changed or is deleted.
-// it comes late, is changed or is deleted.
 
 const (
 	cellPoints = 16

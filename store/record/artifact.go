@@ -7,7 +7,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Artifact is the row of an artifact, without numbers.
+// Artifact is the row of an artifact, with ids in place of numbers.
 type Artifact struct {
 	ID          string      `db:"id"`
 	Name        string      `db:"name"`
@@ -51,7 +51,7 @@ func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// storedArtifact is an artifact that has the id of one that is copied.
+// storedArtifact is the stored artifact with the id of a copied one.
 type storedArtifact struct {
 	Artifact
 	Ours    bool `db:"ours"` // it belongs to the same record

@@ -13,14 +13,14 @@ import (
 // Target is the database that records are copied to. It checks the rights of the
 // user who copies.
 type Target interface {
-	// Read and Write run a function on a snapshot and in the writer.
+	// Read runs fn on a snapshot, Write runs fn in the writer.
 	Read(ctx context.Context, fn func(TargetTx) error) error
 	Write(ctx context.Context, fn func(TargetTx) error) error
 	// Claim stores the bytes of an artifact. use returns the id of the blob in the
 	// transaction that inserts the record; release ends a claim that was not used.
 	Claim(ctx context.Context, hash string, size int64) (use func(Tx) (int64, error), release func(), err error)
-	// Discard puts an artifact into the trash. refused says why it has to stay, "" if it
-	// has not.
+	// Discard moves an artifact to the trash. If the artifact has to stay, refused is the
+	// reason; otherwise it is "".
 	Discard(ctx context.Context, id string) (refused string, err error)
 }
 
@@ -28,52 +28,52 @@ type Target interface {
 type TargetTx interface {
 	Records() Tx
 	Now() scalar.Time
-	// AllowCreate fails unless records may be added to a project or, when projectID is
-	// "", projects; AllowUpdate unless records of a project may be replaced. The project
-	// may be in the trash.
+	// AllowCreate returns an error if records may not be added to a project or, if
+	// projectID is "", projects may not be created. AllowUpdate returns an error if
+	// records of a project may not be replaced. The project may be in the trash.
 	AllowCreate(projectID string) error
 	AllowUpdate(projectID string) error
 	// Copied is called after a record was written.
 	Copied(ref Ref) error
 }
 
-// ConflictError reports that records can't be written as they are now. Its message is a
-// sentence that says what to do.
+// ConflictError reports that records can't be written at present. Its message is a
+// sentence with the remedy.
 type ConflictError struct{ Message string }
 
 func (e *ConflictError) Error() string { return e.Message }
 
 var errRace = &ConflictError{"Somebody else is writing the same records; try again."}
 
-// Copier copies records from a snapshot of one database to another database. A record that
-// exists there is replaced only when it has not changed since both databases last had the
-// same record, which its fingerprint shows.
+// Copier copies records from a snapshot of one database to another database. It replaces an
+// existing record only if the record has not changed since both databases last had the same
+// one. It uses the fingerprints of the records to check that.
 type Copier struct {
 	From Tx
 	To   Target
-	// Fresh is set when To was empty: every record is new, and no fingerprints are
-	// noted.
+	// Fresh is set if To was empty: every record is new, and no fingerprints are
+	// stored.
 	Fresh  bool
 	DryRun bool
 	// NoArtifacts leaves artifacts out.
 	NoArtifacts bool
-	// Base returns the fingerprint that a record had in To when From was last the same;
-	// "" when that is not known. nil takes what was noted in To.
+	// Base returns the fingerprint that a record had in To when From was last the same,
+	// or "" if it is not known. If Base is nil, the note in To is used.
 	Base func(ref Ref) string
-	// Peer reports whether a record, as kind/id, is where From comes from, though not in
-	// From. It may be nil.
+	// Peer reports whether a record, as kind/id, exists in the database that From was taken
+	// from. It may be nil.
 	Peer func(record string) bool
-	// Bare returns the id of a blob without bytes. It is set when From is complete and To
-	// gets a part of it, and used for the artifacts in Needed of records with Context.
+	// Bare returns the id of a blob without bytes. It is set if From is complete and To
+	// gets a part of it. It is used for artifacts in Needed of records with Context.
 	Bare   func(tx Tx, hash string, size int64) (int64, error)
 	Needed map[string]bool // as resource/id
 	Result *transfer.Result
-	// Progress is called after each record; it may be nil.
+	// Progress, if not nil, is called after each record.
 	Progress func()
 
-	Conflicts []string        // records that were left alone, as kind/id
+	Conflicts []string        // records that were left unchanged, as kind/id
 	copied    map[string]Ref  // all records that are copied, as kind/id
-	written   []writtenRecord // whose late parts are to be written
+	written   []writtenRecord // records whose late parts have to be written
 }
 
 type writtenRecord struct {
@@ -85,7 +85,7 @@ type writtenRecord struct {
 // transaction.
 const lateRecords = 200
 
-// Copy copies records; those that contain others come first.
+// Copy copies records. Containers must come before the records in them.
 func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
 	c.copied = map[string]Ref{}
 	for _, ref := range refs {
@@ -147,7 +147,7 @@ func (c *Copier) record(ctx context.Context, ref Ref) error {
 	return err
 }
 
-// count counts what a dry run would copy.
+// count counts the records that a dry run would copy.
 func (c *Copier) count(ref Ref) error {
 	if ref.Kind == iterationKind {
 		num, err := c.From.Num(ref.ID)
@@ -178,7 +178,7 @@ func (c *Copier) count(ref Ref) error {
 	})
 }
 
-// write writes a record with its points and artifacts, but for its late parts.
+// write writes a record with its points and artifacts, but without its late parts.
 func (c *Copier) write(ctx context.Context, ref Ref, state State, v verdict) error {
 	rows := make([][][]any, len(ref.Kind.Parts))
 	for i := range ref.Kind.Parts {
@@ -251,8 +251,9 @@ func (c *Copier) write(ctx context.Context, ref Ref, state State, v verdict) err
 	return c.artifacts(ctx, ref, v)
 }
 
-// clear deletes the rows of a part of a record that is replaced. A reference goes only if
-// From has the record that it names: otherwise From can't have it.
+// clear deletes the rows of a part of a record that is replaced. It removes a reference
+// only if From has the record that it names. If From lacks that record, it can't have the
+// reference.
 func (c *Copier) clear(to Tx, p *Part, id string) error {
 	statement := p.Clear
 	if p.Unlink != "" {
@@ -278,7 +279,7 @@ func (c *Copier) clear(to Tx, p *Part, id string) error {
 }
 
 // stub writes the row of a run that another record refers to, with the rows of the needed
-// artifacts, into a new database. A run that To does not have yet is not made from it.
+// artifacts. It does so only in a new database: an existing database gets no such runs.
 func (c *Copier) stub(ctx context.Context, ref Ref) error {
 	if !c.Fresh {
 		return nil
@@ -326,7 +327,7 @@ func (c *Copier) differences(ctx context.Context, id string) (all map[string]div
 	return all, err
 }
 
-// note records the fingerprint of a record that is copied.
+// note stores the note of a record that is copied.
 func (c *Copier) note(tx TargetTx, ref Ref, n Note) error {
 	if c.Fresh {
 		return nil
@@ -334,7 +335,7 @@ func (c *Copier) note(tx TargetTx, ref Ref, n Note) error {
 	return tx.Records().SetNote(ref, n, tx.Now())
 }
 
-// late writes the late parts of records, and notes that their copying is finished.
+// late writes the late parts of records and marks the copies of the records as finished.
 func (c *Copier) late(ctx context.Context, written []writtenRecord) error {
 	type lateRows struct {
 		id   string

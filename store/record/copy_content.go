@@ -10,15 +10,15 @@ import (
 	"tracker/store/scalar"
 )
 
-// The numbers of points in a transaction. One of a new database may take more, since nobody
-// waits for it: a series is written once for each transaction with points of it.
+// The numbers of points in a transaction. A new database allows more, because no other
+// write waits for it: each transaction writes each series with points of it once.
 const (
 	copyPoints      = 32768
 	copyPointsFresh = 65536
 )
 
-// points copies the points of a run: all points of a new run, and those from
-// the first difference on of a run that exists.
+// points copies the points of a run: all points of a new run, or the points from the
+// first difference on of an existing run.
 func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence) error {
 	num, err := c.From.Num(ref.ID)
 	if err != nil {
@@ -66,8 +66,8 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 	return flush()
 }
 
-// artifacts copies the artifacts of a record. Those that only the other database has
-// go to the trash.
+// artifacts copies the artifacts of a record. Artifacts that only the other database has
+// are moved to the trash.
 func (c *Copier) artifacts(ctx context.Context, ref Ref, v verdict) error {
 	if c.NoArtifacts {
 		return nil

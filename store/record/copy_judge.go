@@ -16,7 +16,7 @@ const (
 	replace
 )
 
-// judge decides what is to be done with a record, and checks that it may be done.
+// judge decides what to do with a record, and checks that it is permitted.
 func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, err error) {
 	if c.Fresh {
 		return insert, state, nil
@@ -31,7 +31,7 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 	var (
 		here      Home
 		exists    bool
-		homeless  bool // its container is not there
+		homeless  bool // its container does not exist or is in the trash
 		note      Note
 		mayUpdate error
 
@@ -104,7 +104,7 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 	return keep, state, c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
 }
 
-// base returns what was noted of a record when both databases were last the same.
+// base returns the fingerprint that a record had when both databases were last the same.
 func (c *Copier) base(ref Ref, n Note) string {
 	if c.Base != nil {
 		return c.Base(ref)
@@ -112,8 +112,8 @@ func (c *Copier) base(ref Ref, n Note) string {
 	return n.Fingerprint
 }
 
-// toHas reports whether To has a record or an artifact, as kind/id, or will have it after the
-// copy.
+// toHas reports whether To has a record or an artifact, as kind/id, or will have it after
+// the copy.
 func (c *Copier) toHas(to Tx, record string) (bool, error) {
 	has, err := to.Has(record)
 	ref, copied := c.copied[record]
@@ -127,8 +127,7 @@ func (c *Copier) toHas(to Tx, record string) (bool, error) {
 	return false, err // it is in the trash
 }
 
-// fromHas reports whether the database that is copied from has a record or an artifact, as
-// kind/id.
+// fromHas reports whether the source database has a record or an artifact, as kind/id.
 func (c *Copier) fromHas(record string) (bool, error) {
 	if c.Peer != nil && c.Peer(record) {
 		return true, nil
@@ -136,8 +135,8 @@ func (c *Copier) fromHas(record string) (bool, error) {
 	return c.From.Has(record)
 }
 
-// mayInsert fails unless the record may be added. there is false when its project or its
-// container is not there; a dry run does not look for those that it would have copied.
+// mayInsert returns an error if the record may not be added. there reports whether its
+// project and its container exist. A dry run does not check for records that it would copy.
 func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err error) {
 	if ref.Kind == projectKind {
 		return true, tx.AllowCreate("")
@@ -160,7 +159,7 @@ func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err err
 	return c.hasOwners(tx.Records(), ref)
 }
 
-// hasOwners reports whether the records are in to that a record does not exist without.
+// hasOwners reports whether to has all records that a record can't exist without.
 func (c *Copier) hasOwners(to Tx, ref Ref) (there bool, err error) {
 	for i := range ref.Kind.Parts {
 		p := &ref.Kind.Parts[i]
@@ -183,8 +182,8 @@ func (c *Copier) hasOwners(to Tx, ref Ref) (there bool, err error) {
 	return true, nil
 }
 
-// mayAdd fails unless records may be added to a project. there is false when it does not
-// exist or is in the trash.
+// mayAdd returns an error if records may not be added to a project. there is false if it
+// does not exist or is in the trash.
 func mayAdd(tx TargetTx, projectID string) (there bool, err error) {
 	err = tx.Records().Row(`SELECT EXISTS (SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL)`, projectID).Scan(&there)
 	if err == nil && there {
@@ -193,7 +192,7 @@ func mayAdd(tx TargetTx, projectID string) (there bool, err error) {
 	return there, err
 }
 
-// hasContainer reports whether the container of a record is there, in its project.
+// hasContainer reports whether the container of a record exists in its project.
 func (tx Tx) hasContainer(h Home) (there bool, err error) {
 	err = tx.Row(`SELECT EXISTS (
 		SELECT 1 FROM project WHERE id = ?1 AND id = ?2 AND deleted_date IS NULL
@@ -202,7 +201,7 @@ func (tx Tx) hasContainer(h Home) (there bool, err error) {
 	return there, err
 }
 
-// leaveOut notes that a record was not copied.
+// leaveOut reports that a record was not copied.
 func (c *Copier) leaveOut(ref Ref, reason string) error {
 	name, err := c.From.Path(ref)
 	if ref.Kind == iterationKind {
@@ -213,7 +212,7 @@ func (c *Copier) leaveOut(ref Ref, reason string) error {
 	return err
 }
 
-// allowed fails unless the record may be written now, as it was judged.
+// allowed returns an error if the record may not be written now, according to verdict v.
 func (c *Copier) allowed(tx TargetTx, ref Ref, from Home, v verdict) error {
 	here, err := tx.Records().Home(ref)
 	switch {
@@ -236,7 +235,7 @@ func (c *Copier) allowed(tx TargetTx, ref Ref, from Home, v verdict) error {
 	return err
 }
 
-// allowContent fails unless parts may be added to a record that was written.
+// allowContent returns an error if parts may not be added to a record that was written.
 func allowContent(tx TargetTx, ref Ref) error {
 	here, err := tx.Records().Home(ref)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && here.Deleted {

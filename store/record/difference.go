@@ -9,12 +9,12 @@ import (
 
 // divergence is the step from which the points of a metric differ in two databases.
 type divergence struct {
-	Same bool // the points do not differ; From is not set
+	Same bool // the points are equal; From is not set
 	From scalar.Step
 }
 
-// differences compares the metrics of an iteration in tx with those that it has in
-// another database. The result is by key.
+// differences compares the metrics of an iteration in tx with its metrics in another
+// database. The result is by key.
 func (tx Tx) differences(other Tx, id string) (map[string]divergence, error) {
 	from, err := other.Num(id)
 	if err != nil {

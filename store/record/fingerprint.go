@@ -12,17 +12,17 @@ import (
 	"tracker/store/scalar"
 )
 
-// State is a record as it is compared with the same record in another database.
+// State holds the hashes of a record for the comparison with another database.
 type State struct {
-	// Fingerprint is a hash of the whole content of a record, with its references. Two
-	// databases that have the same record have the same one.
+	// Fingerprint is a hash of the whole content of a record, with its references. It is
+	// equal in two databases that have the same record.
 	Fingerprint string `json:"fingerprint"`
-	// Content is the fingerprint without references. It is "" in a state that an earlier
-	// version has sent.
+	// Content is the fingerprint without references. It is "" in a state from an earlier
+	// version.
 	Content string `json:"content"`
-	// References are the records, as kind/id, that the record refers to and that can be
-	// missing in another database, each after the name of its part and before a hash of
-	// what the record says about it.
+	// References lists the records that the record refers to and that another database may
+	// lack. Each has the name of its part, the record as kind/id, and a hash of the
+	// other columns about that record.
 	References []string `json:"references,omitzero"`
 }
 
@@ -106,7 +106,7 @@ func (tx Tx) pointsInto(id string, put func([]byte)) error {
 		return err
 	}
 	var line []byte
-	begun := 0 // how many of the keys
+	begun := 0 // number of keys that were begun
 	err = tx.WalkByKey(num, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
 		for begun == 0 || keys[begun-1] != key {
 			put([]byte(keys[begun]))
@@ -127,7 +127,7 @@ func (tx Tx) pointsInto(id string, put func([]byte)) error {
 	return err
 }
 
-// appendValues appends values so that different ones give different bytes.
+// appendValues appends an encoding of values. Different values have different encodings.
 func appendValues(to []byte, values ...any) []byte {
 	for _, v := range values {
 		switch v := v.(type) {

@@ -1,34 +1,33 @@
 package record
 
-// Kind is a kind of record. It has the name of its table.
+// Kind is a kind of record. Its name is also the name of its table.
 type Kind struct {
 	Name string
 	// Home is the query for the id of the project, the id of the container, the name of
 	// the record, and whether it is in the trash.
 	Home  string
 	Parts []Part // the first one is the row of the record
-	// Artifacts is the SQL condition for its artifacts, "" when it has none.
+	// Artifacts is the SQL condition for its artifacts, "" if it has none.
 	Artifacts string
 }
 
-// Part is the rows of a record in one table. Its columns name other records by their
-// ids, since numbers differ from one database to another.
+// Part describes the rows of a record in one table. Its columns name other records by
+// their ids, because numbers differ between databases.
 type Part struct {
 	Name    string
 	Read    string   // ?1 is the id of the record
-	Columns []Column // of each column of Read
-	Content int      // how many of the columns, the first ones, count in a fingerprint
+	Columns []Column // the kind of each column of Read
+	Content int      // the number of leading columns that count in a fingerprint
 	Clear   string   // deletes what Write writes; ?1 is the id of the record
 	Write   string   // ?1 is the id of the record, ?2 and so on are the columns
 	Late    bool     // Write needs records that are copied later
-	// References are the columns with the ids of records that may travel apart from
+	// References are the columns with the ids of records that may be copied without
 	// this one.
 	References []Reference
-	// Link is set when each row is a reference as a whole. A row is not removed because
-	// another database does not have it.
+	// Link is set if each row as a whole is a reference. A row is not removed because
+	// another database lacks it.
 	Link bool
-	// Unlink removes the reference of a Link that can be removed; ?1 is the id of the
-	// record.
+	// Unlink removes the removable reference of a Link; ?1 is the id of the record.
 	Unlink string
 }
 
@@ -36,12 +35,12 @@ type Part struct {
 type Reference struct {
 	Column int
 	Kind   string // iteration, or resource for an artifact
-	// Owner is set when the record does not exist without the other one. Its id counts as
-	// content.
+	// Owner is set if the record can't exist without the other one. The id of the other
+	// record counts as content.
 	Owner bool
 }
 
-// Column is the kind of the texts in a column. The schema has rules for other types.
+// Column is the kind of the texts in a column. The schema checks all other types.
 type Column int
 
 // The kinds of columns.
@@ -59,8 +58,8 @@ const (
 	FileName // of an artifact
 )
 
-// Kinds are all kinds in the order in which records are copied: those that hold others
-// come before them.
+// Kinds holds all kinds in the order in which records are copied: containers come before
+// the records in them.
 var Kinds = []*Kind{projectKind, experimentKind, iterationKind, loggedModelKind, wandbArtifactKind, reportKind, modelKind, modelVersionKind}
 
 // ID returns the kind of the column with the ids of records.

@@ -87,7 +87,7 @@ var iterationKind = &Kind{
 		Read: `SELECT id, path, size, fingerprint, position, state, updated_date FROM source
 			WHERE iteration_num = ` + iterationNum + ` AND state NOT IN ('` + copied + `', '` + copying + `') ORDER BY id`,
 		Columns: []Column{ID, Text, Any, Text, Any, Text, Any},
-		Content: 0, // how it was imported is no part of its content
+		Content: 0, // the origin of an import is not part of the content
 		Write: `INSERT INTO source (iteration_num, id, path, size, fingerprint, position, state, updated_date)
 			VALUES (` + iterationNum + `, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 			ON CONFLICT (id) DO UPDATE SET

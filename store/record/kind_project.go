@@ -41,7 +41,7 @@ var experimentKind = &Kind{
 		Read: `SELECT name, digest, source_type, source, schema, profile FROM dataset
 			WHERE experiment_id = ?1 ORDER BY id`,
 		Columns: []Column{Text, Text, Text, Text, Text, Long},
-		Content: 0, // each run has those that it uses
+		Content: 0, // each run has the datasets that it uses
 		Write: `INSERT INTO dataset (experiment_id, name, digest, source_type, source, schema, profile)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`,
 	}, {

@@ -8,22 +8,22 @@ import (
 	"tracker/store/transfer"
 )
 
-// States of a row of table source that has the fingerprint of a record when it was
-// copied here.
+// The states of a row of table source that holds the fingerprint of a record at the time
+// when it was copied to this database.
 const (
 	copied  = "archive"
 	copying = "archive, not finished"
 )
 
-// Note is the state of a record when it was copied here.
+// Note describes a record at the time when it was copied to this database.
 type Note struct {
-	Fingerprint string // its state when it was copied, as State.Noted returns it; "" for one that never was
-	Unfinished  bool   // its copying was begun and not finished
+	Fingerprint string // the text of State.Noted; "" if the record was never copied
+	Unfinished  bool   // the copy was begun but not finished
 }
 
 func noteID(ref Ref) string { return transfer.ID("archive", ref.Kind.Name, ref.ID).String() }
 
-// Note returns the note of a record, the zero value when there is none.
+// Note returns the note of a record, or the zero value if it has none.
 func (tx Tx) Note(ref Ref) (n Note, err error) {
 	var state string
 	err = tx.Row(`SELECT fingerprint, state FROM source WHERE id = ?`, noteID(ref)).Scan(&n.Fingerprint, &state)
@@ -51,14 +51,14 @@ func (tx Tx) SetNote(ref Ref, n Note, now scalar.Time) error {
 	return err
 }
 
-// synced is the state of a row of table source that has the fingerprint that a record
-// had when it was the same in another database.
+// synced is the state of a row of table source with the fingerprint of a record at the time
+// when it was the same in another database.
 const synced = "sync"
 
 func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
 
-// Synced returns the text that was noted of a record, as kind/id, when it was last the same
-// here and in the database of a peer, "" when there is none.
+// Synced returns the text of State.Noted of a record, as kind/id, at the time when it was
+// last the same here and in the database of a peer, or "" if there is none.
 func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	err = tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -67,7 +67,7 @@ func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	return fingerprint, err
 }
 
-// SetSynced notes that a record is the same here and in the database of a peer.
+// SetSynced records that a record is the same here and in the database of a peer.
 // fingerprint is the text of State.Noted.
 func (tx Tx) SetSynced(peer, record, fingerprint string, now scalar.Time) error {
 	_, err := tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date)

@@ -2,14 +2,15 @@
 // iteration, logged model, artifact version, report, model or model version, each with
 // all rows that belong to it, its points and its artifacts.
 //
-// Kinds has the statements that read the rows of each kind, with ids in place of numbers,
-// and that write them. The fingerprint of a record is a hash of its content that does not
-// depend on numbers, so it is the same in two databases that have the same record.
-// A Copier copies them: it inserts new records, replaces those that have changed only
-// where they came from, and leaves alone and reports those that have changed on both
-// sides. A copy that was stopped is finished by the next one. The package knows no users
-// and no rights: the target checks them in the transaction that writes. Texts that are
-// read are given to a rule of the caller, since a database may come from elsewhere.
+// Kinds holds, for each kind, the statements that read and write its rows, with ids in
+// place of numbers. The fingerprint of a record is a hash of its content that does not
+// depend on numbers, so it is equal in two databases that have the same record. A Copier
+// inserts new records and replaces records that have changed only in the source. It
+// reports records that have changed in both databases and leaves them unchanged. The next
+// copy finishes a copy that was interrupted.
+//
+// Rights are checked by the target, in the transaction that writes. The texts of a record
+// are checked by a function of the caller, because a database may come from elsewhere.
 package record
 
 import (
@@ -23,7 +24,7 @@ import (
 // Tx is a transaction on the records.
 type Tx struct {
 	*points.Tx
-	// Check fails unless a column may have a text.
+	// Check returns an error if a column does not accept a text.
 	Check func(column Column, text string) error
 }
 
@@ -31,12 +32,12 @@ type Tx struct {
 type Ref struct {
 	Kind *Kind
 	ID   string
-	// Context is set for a record that is there because others need it: it is
-	// copied where it does not exist, and left alone otherwise.
+	// Context is set if the record is only copied because other records need it. It is
+	// copied if it does not exist, and otherwise left unchanged.
 	Context bool
 }
 
-// String returns the kind and the id of a record, with a slash between.
+// String returns the kind and the id of a record, separated by a slash.
 func (r Ref) String() string { return r.Kind.Name + "/" + r.ID }
 
 // SizeError reports a record that is too large to be copied.
@@ -46,7 +47,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("A record has more than %d MiB in the table %s.", maxRecord>>20, e.Table)
 }
 
-// Home is the place of a record.
+// Home holds the location of a record.
 type Home struct {
 	ProjectID string
 	Parent    string // id of its container, "" for a project
@@ -54,13 +55,13 @@ type Home struct {
 	Deleted   bool // it or its container is in the trash
 }
 
-// Home returns the place of a record, or sql.ErrNoRows.
+// Home returns the location of a record, or sql.ErrNoRows.
 func (tx Tx) Home(ref Ref) (h Home, err error) {
 	err = tx.Row(ref.Kind.Home, ref.ID).Scan(&h.ProjectID, &h.Parent, &h.Name, &h.Deleted)
 	return h, err
 }
 
-// Path returns the names of a record and its containers, with slashes between.
+// Path returns the names of the containers of a record and of the record, separated by slashes.
 func (tx Tx) Path(ref Ref) (string, error) {
 	h, err := tx.Home(ref)
 	if err != nil || h.Parent == "" {
@@ -84,7 +85,7 @@ func (tx Tx) Num(id string) (num int64, err error) {
 	return num, err
 }
 
-// maxRecord bounds the values that a record has in one table, in bytes.
+// maxRecord is the maximum size of the values of a record in one table, in bytes.
 const maxRecord = 512 << 20
 
 // Rows returns the rows of a part of a record, checked.
@@ -123,7 +124,7 @@ func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// writeRows writes rows that Rows has read into the record with an id.
+// writeRows writes rows that Rows has returned to the record with an id.
 func (tx Tx) writeRows(p *Part, id string, rows [][]any) error {
 	for _, row := range rows {
 		if _, err := tx.Exec(p.Write, append([]any{id}, row...)...); err != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A reference in a State is the name of its part, the record that it names as kind/id, and,
-// where the part says more about that record, a hash of this.
+// A reference in a State consists of the name of its part, the record that it names as
+// kind/id, and, if the part has further columns about that record, a hash of these.
 
-// parentPart is the name of the part with the parent of a run, the only reference that
-// can be removed while both of its records stay.
+// parentPart is the name of the part with the parent of a run. It is the only reference that
+// can be removed while both of its records exist.
 const parentPart = "parent"
 
 // target returns the record that a reference names.
@@ -23,7 +23,7 @@ func target(reference string) string {
 	return record
 }
 
-// slot returns what a reference is about: two different references with the same slot
+// slot returns the subject of a reference. Two different references with the same slot
 // exclude each other.
 func slot(reference string) string {
 	part, _, _ := strings.Cut(reference, " ")
@@ -81,8 +81,8 @@ func (s State) Targets() []string {
 	return all
 }
 
-// Noted returns the text that is noted of a state that two databases share. It has the
-// references to records for which has returns true: only these can be missed later.
+// Noted returns the text to store for a state that two databases share. It has the
+// references to records for which has returns true; only these can be missed later.
 func (s State) Noted(has func(record string) bool) string {
 	var hashes []string
 	for _, r := range s.References {
@@ -101,18 +101,18 @@ func hashOf(reference string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Changes reports which of two states of a record have changed since both were noted as
-// base: a text of State.Noted, the fingerprint that an earlier version has noted, or ""
-// when nothing is known. A reference that only one of them has counts if shared returns
-// true, that is if both databases have the record that it names. So a record that one of
-// them lacks is a change of neither. When neither has changed, they are the same.
+// Changes reports which of two states of a record have changed since the state base, which
+// both had: a text of State.Noted, a fingerprint from an earlier version, or "" if nothing
+// is known. A reference in only one state counts if shared returns true, that is if both
+// databases have the record that it names. So a record that one database lacks is not a
+// change. If neither state has changed, they are equal.
 func Changes(from, to State, base string, shared func(record string) bool) (fromChanged, toChanged bool) {
 	if from.Fingerprint == to.Fingerprint {
 		return false, false
 	}
 	content, hashes, _ := strings.Cut(base, " ")
 	unchanged := func(s State) bool { return base != "" && (s.Fingerprint == base || s.Content == content) }
-	if from.Content == "" || to.Content == "" { // one is of an earlier version
+	if from.Content == "" || to.Content == "" { // one is from an earlier version
 		return !unchanged(from), !unchanged(to)
 	}
 	if from.Content != to.Content {
@@ -154,7 +154,7 @@ func Changes(from, to State, base string, shared func(record string) bool) (from
 	return fromChanged, toChanged
 }
 
-// Has reports whether a record or an artifact, as kind/id, is there and not in the trash.
+// Has reports whether a record or an artifact, as kind/id, exists and is not in the trash.
 func (tx Tx) Has(record string) (bool, error) {
 	kind, id, _ := strings.Cut(record, "/")
 	if kind == "resource" {
@@ -174,7 +174,7 @@ func (tx Tx) Has(record string) (bool, error) {
 }
 
 // Needs returns the records and artifacts, as kind/id, that a record refers to. The run
-// of an artifact is among them.
+// of an artifact is included.
 func (tx Tx) Needs(ref Ref) (all []string, err error) {
 	for i := range ref.Kind.Parts {
 		p := &ref.Kind.Parts[i]

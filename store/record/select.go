@@ -18,9 +18,9 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// Only narrows the records of a project to the wanted ones, as kind/id, the records that
-// contain others, and the needed ones. The latter two are kept because others need them.
-// missing is the first wanted record that refs does not have.
+// Only returns the records of refs, which belong to a project, that are wanted, as kind/id.
+// It also returns the records that can contain others and the needed records, with Context
+// set. missing is the first wanted record that refs does not contain.
 func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, missing string) {
 	isWanted, there := map[string]bool{}, map[string]bool{}
 	for _, w := range wanted {
@@ -41,8 +41,8 @@ func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, miss
 	return some, ""
 }
 
-// OfExperiment returns the records of an experiment, without reports and models. The
-// project is among them because the others need it.
+// OfExperiment returns the records of an experiment, without reports and models. It
+// includes the project, which the others need.
 func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	refs = []Ref{{Kind: projectKind, ID: projectID, Context: true}, {Kind: experimentKind, ID: id}}
 	for _, k := range []*Kind{iterationKind, loggedModelKind, wandbArtifactKind} {

@@ -1,13 +1,13 @@
-// Package registry is the register of models: models with their versions, stages and
-// aliases, and the models that runs log as files.
+// Package registry stores registered models with their versions, stages and aliases, and
+// the logged models of runs.
 //
 // A model belongs to a project and its versions to the model. A version refers to the run
-// and the artifact that it came from. It protects both: RefuseIfVersioned and the like
-// refuse to delete a record while a version refers to it, and name these versions. At most
-// one version of a model has an alias, and a move to a stage says what becomes of the
-// version that was there.
+// and the artifact that it came from, and protects both: RefuseIfVersioned and similar
+// functions refuse to delete a record while a version refers to it, and name the versions.
+// An alias names at most one version of a model. A move to a stage also decides what
+// happens to the other versions in that stage.
 //
-// Methods of DB take transactions of their own. Methods of View read one snapshot.
+// The methods of DB run their own transactions. The methods of View read one snapshot.
 package registry
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that take transactions of their own.
+// DB has the methods that run their own transactions.
 type DB struct{ base *domain.DB }
 
 // New returns the models of a database.
@@ -28,7 +28,7 @@ type View struct{ tx *domain.Tx }
 // In returns the models that a transaction sees.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
-// view runs fn on a view of its own.
+// view runs fn on a new view.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
 	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

@@ -21,20 +21,20 @@ const (
 	LoggedModelFailed  LoggedModelStatus = "FAILED"
 )
 
-// LoggedModel is the files of a trained model in an experiment, with their description.
-// The files are artifacts of the experiment whose names begin with LoggedModelFolder of
-// its id. A version of a model can have it as its source.
+// LoggedModel is a trained model in an experiment, with its description. Its files are
+// artifacts of the experiment whose names begin with LoggedModelFolder of its id. It can
+// be the source of a model version.
 type LoggedModel struct {
 	ID           string            `json:"id" db:"id"` // m- and 32 hexadecimal digits
 	ExperimentID string            `json:"experiment_id" db:"experiment_id"`
-	IterationID  *string           `json:"iteration_id" db:"iteration_id"` // that made it
+	IterationID  *string           `json:"iteration_id" db:"iteration_id"` // the iteration that made it
 	Name         string            `json:"name" db:"name"`                 // need not be unique
 	Type         string            `json:"type" db:"type"`
 	Status       LoggedModelStatus `json:"status" db:"status"`
 	Params       Params            `json:"params" db:"params"`
 	CreatedDate  scalar.Time       `json:"created_date" db:"created_date"`
-	UpdatedDate  scalar.Time       `json:"updated_date" db:"updated_date"` // of the last change of status
-	Num          int64             `json:"-" db:"-"`                       // the key of its rows
+	UpdatedDate  scalar.Time       `json:"updated_date" db:"updated_date"` // time of the last change of status
+	Num          int64             `json:"-" db:"-"`                       // primary key
 }
 
 func (m LoggedModel) TextBytes() int {
@@ -45,7 +45,7 @@ func (m LoggedModel) TextBytes() int {
 	return n
 }
 
-// Params are the parameters of a logged model. They are added and never change.
+// Params are the parameters of a logged model. Parameters can be added but not changed.
 type Params map[string]string
 
 // Scan reads a JSON object.
@@ -57,20 +57,20 @@ func (p *Params) Scan(from any) error {
 	return json.Unmarshal([]byte(text), (*map[string]string)(p))
 }
 
-// MaxLoggedModelParams is the largest number of parameters of a logged model.
+// MaxLoggedModelParams is the maximum number of parameters of a logged model.
 const MaxLoggedModelParams = 10_000
 
 // NewLoggedModel holds the arguments of CreateLoggedModel.
 type NewLoggedModel struct {
 	Name        string
 	Type        string
-	IterationID string // of the same experiment or another of the project, or ""
+	IterationID string // in the same project, or ""
 	Params      []domain.Property
 	Properties  []domain.Property
 }
 
-// LoggedModelFolder returns the folder in the experiment's artifacts that a logged
-// model's files are in.
+// LoggedModelFolder returns the folder of a logged model's files among the artifacts of
+// its experiment.
 func LoggedModelFolder(id string) string { return "models/" + id + "/" }
 
 const (
@@ -100,7 +100,7 @@ func (db *DB) LoggedModel(ctx context.Context, actor domain.Actor, id string) (L
 	return view(ctx, db, actor, func(v *View) (LoggedModel, error) { return v.LoggedModel(id) })
 }
 
-// CreateLoggedModel makes a logged model without files, in the status PENDING. Needs
+// CreateLoggedModel creates a logged model without files, in the status PENDING. Needs
 // create; the experiment must be in progress.
 func (db *DB) CreateLoggedModel(ctx context.Context, actor domain.Actor, experimentID string, n NewLoggedModel) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckShort("model_type", n.Type), domain.CheckProperties(n.Properties)); err != nil {
@@ -138,8 +138,8 @@ func (db *DB) CreateLoggedModel(ctx context.Context, actor domain.Actor, experim
 	})
 }
 
-// AddParams returns the JSON of old with more. A parameter that is there with
-// another value is refused.
+// AddParams returns the JSON of old with the parameters more. It returns an error if a
+// parameter exists with another value.
 func AddParams(old Params, more []domain.Property) (string, error) {
 	all := map[string]string{}
 	maps.Copy(all, old)
@@ -178,8 +178,8 @@ func (db *DB) AddLoggedModelParams(ctx context.Context, actor domain.Actor, id s
 	})
 }
 
-// SetLoggedModelStatus sets the status of a logged model. Needs create, as the
-// upload that it ends does.
+// SetLoggedModelStatus sets the status of a logged model. Needs create, like the
+// upload that it ends.
 func (db *DB) SetLoggedModelStatus(ctx context.Context, actor domain.Actor, id string, status LoggedModelStatus) error {
 	if err := domain.OneOf("status", status, LoggedModelPending, LoggedModelReady, LoggedModelFailed); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (db *DB) SetLoggedModelStatus(ctx context.Context, actor domain.Actor, id s
 }
 
 // DeleteLoggedModel removes a logged model and moves its files to the trash. CONFLICT
-// when a version of a model has it as its source. Needs delete.
+// if it is the source of a model version. Needs delete.
 func (db *DB) DeleteLoggedModel(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		m, _, err := AllowLoggedModel(tx, actor, id, domain.RightDelete)
@@ -224,12 +224,12 @@ func (db *DB) DeleteLoggedModel(ctx context.Context, actor domain.Actor, id stri
 	})
 }
 
-// afterFolder returns the text that follows all names in a folder, which ends with
+// afterFolder returns the smallest text after all names in a folder, which ends with
 // a slash.
 func afterFolder(folder string) string { return strings.TrimSuffix(folder, "/") + "0" }
 
-// AllowLoggedModel returns the logged model and its project. It fails unless there
-// is one and actor has the right in that project.
+// AllowLoggedModel returns the logged model and its project. It returns an error if the
+// model does not exist or actor does not have the right in that project.
 func AllowLoggedModel(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (m LoggedModel, projectID string, err error) {
 	row := struct {
 		LoggedModel

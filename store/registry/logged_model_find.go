@@ -10,16 +10,16 @@ import (
 // LoggedModelQuery selects logged models.
 type LoggedModelQuery struct {
 	Properties []PropertyMatch
-	// MetricKeys are the keys of the points that Metric is called with, before Match
-	// is called; AllMetrics stands for all keys.
+	// MetricKeys are the keys of the points that are passed to Metric before Match is
+	// called; AllMetrics selects all keys.
 	MetricKeys []string
 	AllMetrics bool
 	Metric     func(LoggedModelMetric)
 	Match      func(LoggedModel) bool
 }
 
-// FindLoggedModels returns the logged models of experiments that match, without
-// their parameters, the oldest first. Needs read on all of the experiments that exist.
+// FindLoggedModels returns the matching logged models of experiments, without their
+// parameters, oldest first. Needs read on all of the experiments that exist.
 func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]LoggedModel, error) {
 	if len(experimentIDs) > domain.MaxSearched {
 		return nil, domain.Invalid("experiment_ids", "Search up to %d experiments at once.", domain.MaxSearched)
@@ -111,8 +111,8 @@ type DescribedModel struct {
 	Metrics    []LoggedModelMetric
 }
 
-// LoggedModels returns up to MaxLimit logged models in the order of ids, without
-// those that do not exist. Needs read.
+// LoggedModels returns up to MaxLimit logged models in the order of ids. It omits ids
+// that do not exist. Needs read.
 func (v *View) LoggedModels(ids []string) ([]DescribedModel, error) {
 	list, err := v.allowLoggedModels(ids)
 	if err != nil {

@@ -16,10 +16,10 @@ type LoggedModelMetric struct {
 	RecordedAt    scalar.Time  `db:"recorded_at"`
 	DatasetName   string       `db:"dataset_name"`
 	DatasetDigest string       `db:"dataset_digest"`
-	Place         int64        `db:"place"` // among the points of the model, from 1
+	Place         int64        `db:"place"` // rank among the points of the model, from 1
 }
 
-// CheckModelMetrics fails unless all keys and names are valid.
+// CheckModelMetrics returns an error if a key or a name is not valid.
 func CheckModelMetrics(all []LoggedModelMetric) error {
 	for _, p := range all {
 		err := domain.FirstError(domain.CheckKey(p.Key), domain.CheckText("dataset_name", p.DatasetName), domain.CheckText("dataset_digest", p.DatasetDigest))
@@ -31,7 +31,7 @@ func CheckModelMetrics(all []LoggedModelMetric) error {
 }
 
 // AddModelMetrics adds points of an iteration to the logged models that they measure.
-// The same point again is kept once.
+// Adding the same point again has no effect.
 func AddModelMetrics(tx *domain.Tx, it domain.IterationState, all []LoggedModelMetric) error {
 	for _, p := range all {
 		num, err := loggedModelOf(tx, it.ProjectID, p.ModelID)
@@ -50,9 +50,9 @@ func AddModelMetrics(tx *domain.Tx, it domain.IterationState, all []LoggedModelM
 	return nil
 }
 
-// loggedModelMetrics returns the points of logged models, which are given as a JSON
-// list of ids, by the id of the model in the order of key, time and step: up to
-// MaxLoggedModelPoints of each.
+// loggedModelMetrics returns the points of logged models, by the id of the model in the
+// order of key, time and step, up to MaxLoggedModelPoints of each model. list is a
+// JSON list of ids.
 func (v *View) loggedModelMetrics(list string) (map[string][]LoggedModelMetric, error) {
 	var rows []LoggedModelMetric
 	err := v.tx.Select(&rows, `SELECT * FROM (
@@ -79,12 +79,12 @@ func (v *View) loggedModelMetrics(list string) (map[string][]LoggedModelMetric, 
 	return all, err
 }
 
-// MaxLoggedModelPoints is the largest number of points of a logged model that are
-// returned.
+// MaxLoggedModelPoints is the maximum number of points that are returned for a logged
+// model.
 const MaxLoggedModelPoints = 10_000
 
-// allowLoggedModels returns those of ids that exist as a JSON list. It fails unless
-// the actor may read them.
+// allowLoggedModels returns the ids that exist, as a JSON list. It returns an error if
+// the actor may not read one of the models.
 func (v *View) allowLoggedModels(ids []string) (string, error) {
 	if len(ids) > domain.MaxLimit {
 		return "", domain.Invalid("ids", "Ask for up to %d logged models at once.", domain.MaxLimit)

@@ -20,19 +20,19 @@ const (
 type LoggedModelUse struct {
 	Role    LoggedModelRole
 	ModelID string
-	Step    scalar.Step // of a model that was made
-	// ModelName and ExperimentID are those of the model. They are not read when a use is
-	// added.
+	Step    scalar.Step // of an output model
+	// ModelName and ExperimentID are the model's name and experiment. AddModelUses ignores
+	// them.
 	ModelName    string
 	ExperimentID string
 }
 
-// MaxUses is the largest number of uses that one call adds, and that an iteration is
-// shown with.
+// MaxUses is the maximum number of uses in one call, and the maximum number that is
+// returned for an iteration.
 const MaxUses = 1000
 
-// AddModelUses adds logged models of the project to those that an iteration read or
-// made; one that is there with the same step is kept once.
+// AddModelUses records that an iteration has read or made logged models of the project.
+// Adding a use again with the same step has no effect.
 func AddModelUses(tx *domain.Tx, it domain.IterationState, uses []LoggedModelUse) error {
 	for _, u := range uses {
 		num, err := loggedModelOf(tx, it.ProjectID, u.ModelID)
@@ -49,7 +49,7 @@ func AddModelUses(tx *domain.Tx, it domain.IterationState, uses []LoggedModelUse
 }
 
 // ModelUsesOf calls fn with each logged model that iterations have read or made, in
-// the order of the creation of the models: up to MaxUses of each iteration.
+// the order of creation of the models, up to MaxUses for each iteration.
 func ModelUsesOf(tx *domain.Tx, nums string, fn func(num int64, u LoggedModelUse)) error {
 	rows, err := tx.Rows(`SELECT iteration_num, role, id, name, experiment_id, step FROM (
 			SELECT

@@ -9,14 +9,14 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Model is a name in a project for the versions of a trained model.
+// Model is a registered model of a project. It has versions.
 type Model struct {
 	ID          string      `json:"id" db:"id"`
 	ProjectID   string      `json:"project_id" db:"project_id"`
 	Name        string      `json:"name" db:"name"` // unique in the project
 	Description string      `json:"description" db:"description"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
-	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // of the last change of name or description
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change of name or description
 }
 
 func (m Model) TextBytes() int { return len(m.Description) }
@@ -38,8 +38,8 @@ type ModelPatch struct {
 // ModelQuery selects models.
 type ModelQuery struct {
 	domain.Page
-	Part  string  // a part of the name, in any case; "" for all
-	Name  *string // the whole name, to the letter; nil for all
+	Part  string  // a substring of the name, ignoring case; "" for all
+	Name  *string // the exact name; nil for all
 	Trash domain.TrashFilter
 }
 
@@ -80,8 +80,8 @@ func (db *DB) Model(ctx context.Context, actor domain.Actor, id string) (Model, 
 	return view(ctx, db, actor, func(v *View) (Model, error) { return v.Model(id) })
 }
 
-// CreateModel makes a model without versions; CONFLICT when the project has
-// one of that name. Needs create.
+// CreateModel creates a model without versions. CONFLICT if the project has a
+// model of that name. Needs create.
 func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID string, n NewModel) (domain.Created, error) {
 	err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("description", n.Description), domain.CheckProperties(n.Properties))
 	if err != nil {
@@ -109,7 +109,7 @@ func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID str
 	})
 }
 
-// UpdateModel changes a model; CONFLICT when another one of the project has
+// UpdateModel changes a model. CONFLICT if another model of the project has
 // the new name. Needs update.
 func (db *DB) UpdateModel(ctx context.Context, actor domain.Actor, id string, p ModelPatch) error {
 	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
@@ -146,7 +146,7 @@ func (db *DB) UpdateModel(ctx context.Context, actor domain.Actor, id string, p 
 }
 
 // DeleteModel moves a model with its versions to the trash. The iterations and
-// artifacts that they refer to stay. Needs delete.
+// artifacts of the versions stay. Needs delete.
 func (db *DB) DeleteModel(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, err := AllowModel(tx, actor, id, domain.RightDelete); err != nil {
@@ -159,8 +159,8 @@ func (db *DB) DeleteModel(ctx context.Context, actor domain.Actor, id string) er
 var errModelExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
 	Message: "The project has a model of this name; add a version to that one or choose another name."}
 
-// AllowModel returns the model. It fails unless there is one and actor has the
-// right in its project.
+// AllowModel returns the model. It returns an error if the model does not exist or actor
+// does not have the right in its project.
 func AllowModel(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (m Model, err error) {
 	if err := tx.Get(&m, `SELECT `+modelColumns+`
 		FROM model

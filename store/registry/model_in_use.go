@@ -8,25 +8,25 @@ import (
 	"tracker/store/domain"
 )
 
-// maxVersionsNamed is the number of versions that the refusal of a delete names.
+// maxVersionsNamed is the maximum number of versions that a refusal to delete names.
 const maxVersionsNamed = 5
 
-// RefuseIfArtifactVersioned fails with CONFLICT when a model version refers to
+// RefuseIfArtifactVersioned returns CONFLICT if a model version refers to
 // the artifact with this number.
 func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.resource_num = ?`,
 		"The artifact is used by %s; delete those versions or give them another resource_id first.", num)
 }
 
-// RefuseIfIterationVersioned fails with CONFLICT when a model version refers to
-// the iteration with this number or to an artifact of it.
+// RefuseIfIterationVersioned returns CONFLICT if a model version refers to
+// the iteration with this number or to one of its artifacts.
 func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,
 		"The iteration or an artifact of it is used by %s; delete those versions first.", num, num)
 }
 
-// RefuseIfExperimentVersioned fails with CONFLICT when a model version refers
+// RefuseIfExperimentVersioned returns CONFLICT if a model version refers
 // to an iteration or an artifact of the experiment.
 func RefuseIfExperimentVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
@@ -34,9 +34,9 @@ func RefuseIfExperimentVersioned(tx *domain.Tx, id string) error {
 		"An iteration or an artifact of the experiment is used by %s; delete those versions first.", id, id)
 }
 
-// RefuseIfProjectVersioned fails with CONFLICT when a version of a model of
-// another project refers to something in the project. Its own models are removed
-// with it. No version is created like that, but the reference would break.
+// RefuseIfProjectVersioned returns CONFLICT if a model version of another project
+// refers to a record in the project. The models of the project are removed with it.
+// No function creates such a version, but its reference would break.
 func RefuseIfProjectVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model.project_id <> ? AND (
 			model_version.iteration_num IN (
@@ -46,13 +46,13 @@ func RefuseIfProjectVersioned(tx *domain.Tx, id string) error {
 		"An iteration or an artifact of the project is used by %s in another project; delete those versions first.", id, id, id)
 }
 
-// RefuseIfVersioned fails with CONFLICT when there are versions that are not in the
-// trash and for which condition holds. They are named in the place of %s in message.
+// RefuseIfVersioned returns CONFLICT if versions that are not in the trash meet the
+// condition. %s in message stands for these versions.
 func RefuseIfVersioned(tx *domain.Tx, condition, message string, args ...any) error {
 	return RefuseIfAnyVersioned(tx, `model.deleted_date IS NULL AND model_version.deleted_date IS NULL AND (`+condition+`)`, message, args...)
 }
 
-// RefuseIfAnyVersioned is RefuseIfVersioned for versions in the trash as well.
+// RefuseIfAnyVersioned is RefuseIfVersioned, but also considers versions in the trash.
 func RefuseIfAnyVersioned(tx *domain.Tx, condition, message string, args ...any) error {
 	var used []struct {
 		Name    string `db:"name"`
@@ -85,7 +85,7 @@ func RefuseIfAnyVersioned(tx *domain.Tx, condition, message string, args ...any)
 	return domain.Errorf(domain.CodeConflict, message, strings.Join(models, "; "))
 }
 
-// versions returns numbers as words: version 3, versions 3 and 4.
+// versions returns the numbers as a phrase: version 3, versions 3 and 4.
 func versions(numbers []string) string {
 	last := len(numbers) - 1
 	if last == 0 {

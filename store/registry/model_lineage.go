@@ -2,7 +2,7 @@ package registry
 
 import "tracker/store/domain"
 
-// MadeVersion is a version of a model that came from an iteration or artifact.
+// MadeVersion is a version of a model that was made from an iteration or artifact.
 type MadeVersion struct {
 	ModelID   string `db:"model_id"`
 	ModelName string `db:"model_name"`
@@ -11,7 +11,7 @@ type MadeVersion struct {
 	Stage     Stage  `db:"stage"`
 }
 
-// MadeVersionSelect is the beginning of a query for MadeVersions.
+// MadeVersionSelect is the first part of a query for MadeVersions.
 const MadeVersionSelect = `SELECT
 		model.id AS model_id,
 		model.name AS model_name,
@@ -21,11 +21,11 @@ const MadeVersionSelect = `SELECT
 	FROM model_version
 	JOIN model ON model.id = model_version.model_id AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL `
 
-// MadeVersionOrder is the end of a query for MadeVersions, with the limit as its argument.
+// MadeVersionOrder is the last part of a query for MadeVersions, with the limit as its argument.
 const MadeVersionOrder = ` ORDER BY model.name, model.id, model_version.version LIMIT ?`
 
-// ArtifactVersions returns up to MaxLimit versions of models that have an
-// artifact, by model and number. Needs read.
+// ArtifactVersions returns up to MaxLimit model versions that refer to an artifact,
+// ordered by model and number. Needs read.
 func (v *View) ArtifactVersions(artifactID string) (made []MadeVersion, err error) {
 	r, err := v.tx.AllowArtifact(v.tx.Actor, artifactID, domain.RightRead)
 	if err != nil {
@@ -37,8 +37,8 @@ func (v *View) ArtifactVersions(artifactID string) (made []MadeVersion, err erro
 	return made, err
 }
 
-// IterationVersions returns up to MaxLimit versions of models that came from an
-// iteration, by model and number. Needs read.
+// IterationVersions returns up to MaxLimit model versions that were made from an
+// iteration, ordered by model and number. Needs read.
 func (v *View) IterationVersions(iterationID string) (made []MadeVersion, err error) {
 	i, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -50,10 +50,10 @@ func (v *View) IterationVersions(iterationID string) (made []MadeVersion, err er
 	return made, err
 }
 
-// ModelState holds how many versions a model has, and which one is in production, of
-// several the one that was put there last.
+// ModelState holds the number of versions of a model and its production version. If several
+// versions are in production, it is the one that was moved there last.
 type ModelState struct {
-	Versions   int    `db:"versions"`   // that there are
+	Versions   int    `db:"versions"`   // number of versions
 	Production *int64 `db:"production"` // the number of the version in production
 }
 

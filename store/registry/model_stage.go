@@ -8,11 +8,11 @@ import (
 	"tracker/store/domain"
 )
 
-// Stage is the use of a version of a model.
+// Stage is the stage of a version of a model.
 type Stage string
 
-// The stages of a version. Any can follow any. A model has at most one version in
-// PRODUCTION, unless a client asked to keep the others there.
+// The stages of a version. A version can move from any stage to any other. At most one
+// version of a model is in PRODUCTION, except when a client asked to keep the others there.
 const (
 	NoStage    Stage = "NONE"
 	Staging    Stage = "STAGING"
@@ -20,19 +20,19 @@ const (
 	Archived   Stage = "ARCHIVED"
 )
 
-// StageOthers selects what happens to the other versions of the model in the stage that a
-// version is moved to.
+// StageOthers selects what happens to the other versions of a model that are in the stage
+// that a version is moved to.
 type StageOthers int
 
 // The values of StageOthers.
 const (
-	OthersByStage StageOthers = iota // PRODUCTION archives them, any other stage keeps them
+	OthersByStage StageOthers = iota // archives them in PRODUCTION, keeps them in any other stage
 	OthersArchived
 	OthersKept
 )
 
-// ProductionVersion returns the version of a model that is in PRODUCTION, of
-// several the one that was put there last; NOT_FOUND when none is. Needs read.
+// ProductionVersion returns the version of a model that is in PRODUCTION, or if there are
+// several, the one that was moved there last. NOT_FOUND if there is none. Needs read.
 func (db *DB) ProductionVersion(ctx context.Context, actor domain.Actor, modelID string) (ModelVersion, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (v ModelVersion, err error) {
 		if _, err := AllowModel(tx, actor, modelID, domain.RightRead); err != nil {
@@ -52,11 +52,11 @@ func (db *DB) ProductionVersion(ctx context.Context, actor domain.Actor, modelID
 type Promotion struct {
 	ModelID string
 	Version int64
-	Former  *int64 // the version that was in PRODUCTION before and is archived now, nil for none
+	Former  *int64 // the version that was archived because it was in PRODUCTION; nil if there was none
 }
 
-// SetStage moves a version to another stage. Needs update. PRODUCTION moves the
-// version that was there before to ARCHIVED.
+// SetStage moves a version to another stage. A move to PRODUCTION archives the version
+// that was there. Needs update.
 func (db *DB) SetStage(ctx context.Context, actor domain.Actor, id string, stage Stage) (Promotion, error) {
 	if err := CheckStage(stage); err != nil {
 		return Promotion{}, err
@@ -66,9 +66,9 @@ func (db *DB) SetStage(ctx context.Context, actor domain.Actor, id string, stage
 	})
 }
 
-// LeaveStage archives the other versions of v's model that are in a stage, or
-// keeps them there beside v. It returns the version that was in PRODUCTION before
-// and is archived now, nil for none.
+// LeaveStage archives the other versions of v's model in a stage, or keeps them there
+// with v, according to others. It returns the number of the version that was archived
+// because it was in PRODUCTION, or nil if there was none.
 func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) (former *int64, err error) {
 	if others == OthersKept || others == OthersByStage && stage != Production {
 		if stage == Production {
@@ -83,7 +83,7 @@ func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) 
 		Beside    bool   `db:"beside"`
 		Deleted   bool   `db:"deleted"`
 	}
-	// One in the trash is archived as well: it is not in production when it is restored.
+	// A version in the trash is archived as well, so that it is not in production after a restore.
 	err = tx.Select(&archived, `SELECT version, iteration_num, beside, deleted_date IS NOT NULL AS deleted FROM model_version
 		WHERE model_id = ? AND stage = ? AND id <> ?
 		ORDER BY beside DESC, version LIMIT ?`, v.ModelID, stage, v.ID, domain.MaxLimit)
@@ -107,7 +107,7 @@ func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) 
 	return former, err
 }
 
-// CheckStage fails unless s is a stage.
+// CheckStage returns an error if s is not a stage.
 func CheckStage(s Stage) error {
 	return domain.OneOf("stage", s, NoStage, Staging, Production, Archived)
 }

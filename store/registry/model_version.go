@@ -10,36 +10,36 @@ import (
 	"tracker/store/scalar"
 )
 
-// ModelVersion is one outcome of training a model, with the iteration that it came
-// from and, if there is one, the artifact that holds it.
+// ModelVersion is a version of a model, with the iteration that it came from and the
+// artifact that holds it, if any.
 type ModelVersion struct {
 	ID          string      `json:"id" db:"id"`
 	ModelID     string      `json:"model_id" db:"model_id"`
 	Version     int64       `json:"version" db:"version"`           // 1, 2, 3 in the order of creation
-	IterationID *string     `json:"iteration_id" db:"iteration_id"` // nil for a version with a source that has none
+	IterationID *string     `json:"iteration_id" db:"iteration_id"` // nil if the version has a source without an iteration
 	ArtifactID  *string     `json:"resource_id" db:"resource_id"`
-	Source      string      `json:"source" db:"source"` // URI of the files, "" when the artifact holds them
+	Source      string      `json:"source" db:"source"` // URI of the files, "" if an artifact holds them
 	Stage       Stage       `json:"stage" db:"stage"`
 	Aliases     Aliases     `json:"aliases" db:"aliases"`
 	Description string      `json:"description" db:"description"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
-	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // of the last change, also by the promotion of another
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change, also by a promotion of another version
 	Origin
-	Beside bool `json:"-" db:"beside"` // in PRODUCTION together with a version that was put there later
+	Beside bool `json:"-" db:"beside"` // it is in PRODUCTION together with a version that was moved there later
 }
 
-// Origin is the origin of a version with a source, as a client of another tracker gave
+// Origin is the origin of a version with a source, as a client of another tracker sent
 // it.
 type Origin struct {
-	Location string `json:"-" db:"location"` // where the files are when the source refers to something else, or ""
-	RunID    string `json:"-" db:"run_id"`   // the run that the client named, when the project has no such iteration
+	Location string `json:"-" db:"location"` // location of the files if the source refers to something else, or ""
+	RunID    string `json:"-" db:"run_id"`   // the run that the client named, if the project has no such iteration
 	RunLink  string `json:"-" db:"run_link"`
 }
 
 func (v ModelVersion) TextBytes() int { return len(v.Description) + len(v.Source) }
 
 // NewModelVersion holds the arguments of CreateModelVersion. The iteration and the
-// artifact must be of the model's project. A version needs an iteration or a source.
+// artifact must belong to the model's project. An iteration or a source is required.
 type NewModelVersion struct {
 	IterationID string            `json:"iteration_id"`
 	ArtifactID  *string           `json:"resource_id"`
@@ -54,8 +54,8 @@ type NewModelVersion struct {
 type ModelVersionPatch struct {
 	Stage       *Stage        `json:"stage"`
 	Description *string       `json:"description"`
-	ArtifactID  *string       `json:"resource_id"` // of the model's project
-	Aliases     *[]string     `json:"aliases"`     // all of the version; another one that has them loses them
+	ArtifactID  *string       `json:"resource_id"` // in the model's project
+	Aliases     *[]string     `json:"aliases"`     // all aliases of the version; other versions lose these aliases
 	Others      StageOthers   `json:"-"`
 	Before      domain.Before `json:"-"`
 }
@@ -89,7 +89,7 @@ const (
 	LEFT JOIN resource ON resource.num = model_version.resource_num `
 )
 
-// ModelVersions lists the versions of a model, the newest first. Needs read.
+// ModelVersions lists the versions of a model, newest first. Needs read.
 func (v *View) ModelVersions(modelID string, q ModelVersionQuery) (domain.List[ModelVersion], error) {
 	if q.Stage != nil {
 		if err := CheckStage(*q.Stage); err != nil {
@@ -171,8 +171,8 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelI
 	})
 }
 
-// UpdateModelVersion changes a version. Needs update. PRODUCTION moves the
-// version that was there before to ARCHIVED.
+// UpdateModelVersion changes a version. A move to PRODUCTION archives the version that
+// was there. Needs update.
 func (db *DB) UpdateModelVersion(ctx context.Context, actor domain.Actor, id string, p ModelVersionPatch) error {
 	if p.Stage != nil {
 		if err := CheckStage(*p.Stage); err != nil {
@@ -258,8 +258,8 @@ func (db *DB) DeleteModelVersion(ctx context.Context, actor domain.Actor, id str
 	})
 }
 
-// AllowModelVersion returns the version and the project that it is in. It
-// fails unless there is one and actor has the right in that project.
+// AllowModelVersion returns the version and its project. It returns an error if the
+// version does not exist or actor does not have the right in that project.
 func AllowModelVersion(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (v ModelVersion, projectID string, err error) {
 	err = tx.Get(&v, `SELECT `+modelVersionColumns+` `+modelVersionFrom+`WHERE model_version.id = ? AND `+tx.Found("model_version"), id)
 	if err != nil {
@@ -269,8 +269,8 @@ func AllowModelVersion(tx *domain.Tx, actor domain.Actor, id string, want domain
 	return v, m.ProjectID, err
 }
 
-// IterationOfProject returns the number of the iteration that a version of a
-// model in the project can come from, nil for the id "".
+// IterationOfProject returns the number of an iteration of the project, for a model
+// version. It returns nil for the id "".
 func IterationOfProject(tx *domain.Tx, projectID, id string) (num *int64, err error) {
 	if id == "" {
 		return nil, nil
@@ -286,9 +286,9 @@ func IterationOfProject(tx *domain.Tx, projectID, id string) (num *int64, err er
 	return num, err
 }
 
-// artifactOfProject returns the number of the artifact that a version of a
-// model in the project can have, nil for nil. An artifact whose bytes are being
-// removed counts as removed.
+// artifactOfProject returns the number of an artifact of the project, for a model
+// version. It returns nil for nil. An artifact whose bytes are being removed counts
+// as removed.
 func artifactOfProject(tx *domain.Tx, projectID string, id *string) (num *int64, err error) {
 	if id == nil {
 		return nil, nil

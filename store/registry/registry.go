@@ -9,7 +9,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// RegisteredModel is a model as a registry shows it.
+// RegisteredModel is a model with its latest versions and its aliases.
 type RegisteredModel struct {
 	Model
 	Properties []domain.Property
@@ -29,12 +29,12 @@ type RegisteredVersion struct {
 	ModelVersion
 	ModelName    string `db:"model_name"`
 	ExperimentID string `db:"experiment_id"` // of its iteration, or ""
-	ArtifactName string `db:"artifact_name"` // when the artifact that holds it is of its iteration, or ""
+	ArtifactName string `db:"artifact_name"` // set if the artifact that holds it belongs to its iteration, or ""
 	Properties   []domain.Property
 }
 
-// RegisteredModels returns models of a project in the order of ids, without those
-// that it does not have. Needs read.
+// RegisteredModels returns models of a project in the order of ids. It omits ids that the
+// project does not have. Needs read.
 func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredModel, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredMod
 	return inOrder(ids, all), err
 }
 
-// RegisteredVersions returns versions of models of a project in the order of ids,
-// without those that it does not have. Needs read.
+// RegisteredVersions returns versions of models of a project in the order of ids. It omits
+// ids that the project does not have. Needs read.
 func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredVersion, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -139,20 +139,20 @@ func inOrder[T any](ids []string, all map[string]*T) []T {
 type PropertyMatch struct {
 	Key   string
 	Match func(value string) bool
-	// Missing reports whether a record without the property passes.
+	// Missing reports whether a record without the property matches.
 	Missing bool
 }
 
-// ModelHead holds the fields that searches for models compare and sort by.
+// ModelHead holds the fields of a model that searches compare and sort by.
 type ModelHead struct {
 	ID          string      `db:"id"`
 	Name        string      `db:"name"`
 	CreatedDate scalar.Time `db:"created_date"`
-	UpdatedDate scalar.Time `db:"updated_date"` // of the last change of the model or one of its versions
+	UpdatedDate scalar.Time `db:"updated_date"` // time of the last change of the model or one of its versions
 }
 
-// FindModels returns the models of a project that match and have the properties, by
-// name. Needs read.
+// FindModels returns the models of a project for which match returns true and that meet the
+// conditions on properties, ordered by name. Needs read.
 func (v *View) FindModels(projectID string, properties []PropertyMatch, match func(ModelHead) bool) ([]ModelHead, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -176,19 +176,20 @@ func (v *View) FindModels(projectID string, properties []PropertyMatch, match fu
 	})
 }
 
-// VersionHead holds the fields that searches for versions of models compare and sort by.
+// VersionHead holds the fields of a model version that searches compare and sort by.
 type VersionHead struct {
 	ID          string      `db:"id"`
 	ModelName   string      `db:"model_name"`
 	Version     int64       `db:"version"`
-	IterationID string      `db:"iteration_id"` // or the run that was named, or ""
+	IterationID string      `db:"iteration_id"` // or the run that the client named, or ""
 	Source      string      `db:"source"`
 	CreatedDate scalar.Time `db:"created_date"`
 	UpdatedDate scalar.Time `db:"updated_date"`
 }
 
-// FindVersions returns the versions of models of a project that match and have the
-// properties; only of the model with a name unless that is nil. Needs read.
+// FindVersions returns the model versions of a project for which match returns true and that
+// meet the conditions on properties. If name is not nil, it searches only the model of that
+// name. Needs read.
 func (v *View) FindVersions(projectID string, name *string, properties []PropertyMatch, match func(VersionHead) bool) ([]VersionHead, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -221,14 +222,14 @@ func (v *View) FindVersions(projectID string, name *string, properties []Propert
 	})
 }
 
-// keepMatching returns those of all that match, until the context ends.
+// keepMatching returns the elements of all that match, until the context ends.
 func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T, error) {
 	all = slices.DeleteFunc(all, func(one T) bool { return ctx.Err() != nil || !match(one) })
 	return all, ctx.Err()
 }
 
-// withProperties returns a function that reports whether a record has the
-// properties. owners selects the records that column names, with the argument of.
+// withProperties returns a function that reports whether a record meets the conditions on
+// properties. owners is the SQL that selects the values of column, with the argument of.
 func (v *View) withProperties(column, owners, of string, conditions []PropertyMatch) (func(id string) bool, error) {
 	const maxConditions = 64
 	if len(conditions) > maxConditions {

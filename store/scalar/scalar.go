@@ -1,6 +1,6 @@
-// Package scalar holds the values that records are made of: instants, metric
-// values, steps and texts. Each type reads and writes its JSON form, refuses
-// what does not fit with a sentence, and is stored by SQLite without loss.
+// Package scalar defines the types of values in records: instants, metric values, steps
+// and texts. Each type reads and writes its JSON form, rejects invalid input with an
+// error message, and is stored in SQLite without loss.
 package scalar
 
 import (
@@ -16,13 +16,13 @@ import (
 	"tracker/store/json"
 )
 
-// Time is an instant in Unix milliseconds, the resolution of everything that is
-// stored. In JSON it is RFC 3339 in UTC.
+// Time is an instant in Unix milliseconds, the resolution of all stored times. In JSON
+// it is RFC 3339 in UTC.
 type Time int64
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// TimeOf returns t without what is finer than a millisecond.
+// TimeOf returns t truncated to milliseconds.
 func TimeOf(t time.Time) Time { return Time(t.UnixMilli()) }
 
 // Time returns t as a time.Time in UTC.
@@ -30,8 +30,8 @@ func (t Time) Time() time.Time { return time.UnixMilli(int64(t)).UTC() }
 
 func (t Time) String() string { return t.Time().Format(timeLayout) }
 
-// ParseTime reads RFC 3339 with any offset; without an offset it is UTC. Digits
-// after the milliseconds are cut off.
+// ParseTime parses RFC 3339 with any offset; without an offset it is UTC. Digits
+// after the milliseconds are discarded.
 func ParseTime(s string) (Time, error) {
 	upper := strings.ToUpper(s)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05"} {
@@ -43,9 +43,9 @@ func ParseTime(s string) (Time, error) {
 	return 0, errors.New("must be a date and time like 2026-11-21T09:30:00.123Z")
 }
 
-// isRFC3339 reports whether s, which Go reads as t, follows the standard. Go also
+// isRFC3339 reports whether s, which Go parsed as t, conforms to RFC 3339. Go also
 // accepts an hour of one digit, a comma before the fraction, offsets of 24 hours
-// or 60 minutes, and a year that the offset carries out of its four digits.
+// or 60 minutes, and offsets that move the year out of the range of four digits.
 func isRFC3339(s string, t time.Time) bool {
 	if year := t.UTC().Year(); year < 0 || year > 9999 {
 		return false
@@ -76,9 +76,9 @@ func (t *Time) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// Value is the value of a metric: any IEEE double. JSON has no NaN and no
-// infinities: the strings "NaN", "Infinity" and "-Infinity" stand for them.
-// SQLite has no NaN: it is stored as NULL.
+// Value is the value of a metric: any IEEE double. In JSON, the strings "NaN",
+// "Infinity" and "-Infinity" represent the values that JSON numbers lack. In SQLite,
+// NaN is stored as NULL.
 type Value float64
 
 // Finite reports whether v is neither NaN nor an infinity.
@@ -97,7 +97,7 @@ func (v Value) String() string {
 	}
 }
 
-// MarshalJSONTo writes a number, or the string that stands for v.
+// MarshalJSONTo writes a number or, if v is not finite, a string.
 func (v Value) MarshalJSONTo(enc *json.Encoder) error {
 	if v.Finite() {
 		return enc.WriteToken(json.Float(float64(v)))
@@ -105,7 +105,7 @@ func (v Value) MarshalJSONTo(enc *json.Encoder) error {
 	return enc.WriteToken(json.String(v.String()))
 }
 
-// UnmarshalJSONFrom reads a number, or one of the three strings.
+// UnmarshalJSONFrom reads a number or one of the three strings.
 func (v *Value) UnmarshalJSONFrom(dec *json.Decoder) error {
 	tok, err := dec.ReadToken()
 	if err != nil {
@@ -133,7 +133,7 @@ func (v *Value) UnmarshalJSONFrom(dec *json.Decoder) error {
 // Value implements driver.Valuer.
 func (v Value) Value() (driver.Value, error) { return v.Driver(), nil }
 
-// Driver returns the form in which v is bound to a statement: NULL for NaN.
+// Driver returns v as an argument of a statement: NULL for NaN.
 func (v Value) Driver() driver.Value {
 	if math.IsNaN(float64(v)) {
 		return nil
@@ -156,8 +156,8 @@ func (v *Value) Scan(src any) error {
 	return nil
 }
 
-// Step is a position in a series: any int64. JSON may write it with a zero
-// fraction or an exponent (3.0, 1e3), as languages without integers do.
+// Step is a position in a series: any int64. In JSON it may have a zero fraction or an
+// exponent (3.0, 1e3), because some languages do not have integers.
 type Step int64
 
 // UnmarshalJSONFrom reads a whole number.
@@ -172,7 +172,7 @@ func (s *Step) UnmarshalJSONFrom(dec *json.Decoder) error {
 			*s = Step(n)
 			return nil
 		}
-		// From 2^53 on a double can't say which whole number was meant.
+		// From 2^53 on a double does not identify an integer.
 		if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			*s = Step(f)
 			return nil
@@ -186,8 +186,8 @@ func (s Step) MarshalJSONTo(enc *json.Encoder) error {
 	return enc.WriteToken(json.Int(int64(s)))
 }
 
-// Text is the value of a parameter. In JSON it may be a number or a boolean,
-// which is stored with exactly the characters that were sent.
+// Text is the value of a parameter. In JSON it may be a number or a boolean, which is
+// stored with exactly the characters of the input.
 type Text string
 
 // UnmarshalJSONFrom reads a string, a number or a boolean.

@@ -10,8 +10,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// decoded returns what T makes of a JSON text, in Go's own notation and written
-// as JSON again. A text that is refused gives "refused".
+// decoded returns the value that T decodes from a JSON text, formatted by Go and
+// as JSON again. It returns "refused" if T rejects the text.
 func decoded[T any](text string) (value, again string) {
 	var v T
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -91,7 +91,7 @@ func TestValueInJSON(t *testing.T) {
 		refused(`"1"`), refused(`""`), refused(`" NaN"`), refused(`NaN`), refused(`Infinity`), refused(`-Infinity`), refused(`+1`),
 		refused(`01`), refused(`1.`), refused(`.5`), refused(`0x10`), refused(`1_000`), refused(`true`), refused(`[1]`), refused(`{}`),
 	})
-	// A list in which each is read by itself.
+	// A list, in which each element is decoded separately.
 	checkDecoding[[]scalar.Value](t, []decoding{{`[1,"NaN",-2]`, `[1 NaN -2]`, `[1,"NaN",-2]`}, refused(`[1,[2]]`)})
 }
 
@@ -148,7 +148,7 @@ func TestTextInJSON(t *testing.T) {
 		is(`true`, `true`), is(`false`, `false`), is(` 1.50 `, `1.50`),
 		refused(`[1,2]`), refused(`{"a":1}`), refused(`nul`), refused(`1.`), refused(`+1`), refused(`"open`), refused(`"\ud800"`),
 	})
-	// An optional one may be null, which is the same as leaving it out.
+	// An optional value may be null, which is the same as leaving it out.
 	checkDecoding[struct {
 		Value *scalar.Text `json:"value,omitzero"`
 	}](t, []decoding{{`{"value":null}`, `{<nil>}`, `{}`}, {`{}`, `{<nil>}`, `{}`}, refused(`{"value":[{"a":[1]}]}`)})
