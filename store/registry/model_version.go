@@ -23,7 +23,7 @@ type ModelVersion struct {
 	Aliases     Aliases     `json:"aliases" db:"aliases"`
 	Description string      `json:"description" db:"description"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
-	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change, also by a promotion of another version
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change, also by promoting another
 	Origin
 	Beside bool `json:"-" db:"beside"` // it is in PRODUCTION together with a version that was moved there later
 }

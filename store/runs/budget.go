@@ -8,21 +8,22 @@ import (
 	"tracker/store/points"
 )
 
-// curveCount counts the memory of the curves of one answer.
+// curveCount returns a CurveCount that counts the memory of the curves of one answer.
 func curveCount(ctx context.Context) *points.CurveCount {
 	return &points.CurveCount{Take: func(bytes int64) error { return domain.Take(ctx, bytes) }}
 }
 
 const (
-	// summaryBytes is the memory of the summary of a metric without its key, and
-	// textBytes that of a text without its bytes.
+	// summaryBytes is the size in memory of the summary of a metric without its key.
+	// textBytes is the size in memory of a text without its bytes.
 	summaryBytes = 400
 	textBytes    = 100
-	// iterationBytes is the memory of an iteration without its texts.
+	// iterationBytes is the size in memory of an iteration without its texts.
 	iterationBytes = 1000
 )
 
-// takeSummaries counts the memory of the summaries of iterations, before they are read. list has their numbers in JSON.
+// takeSummaries counts the memory of the summaries of iterations before they are read. list is a
+// JSON list of their numbers.
 func takeSummaries(tx *domain.Tx, list string) error {
 	var size int64
 	err := tx.Row(`SELECT
@@ -40,9 +41,9 @@ func takeSummaries(tx *domain.Tx, list string) error {
 	return domain.Take(tx.Context(), size)
 }
 
-// takeIterations counts the memory of iterations with the requested parameters, before
-// they are read. It returns those that a page has: with cut only
-// those before the one that goes beyond MaxPageBytes, but at least one.
+// takeIterations counts the memory of iterations with the requested parameters before
+// they are read. It returns the iterations of the page. With cut, the page ends before the
+// iteration that exceeds MaxPageBytes, but has at least one.
 func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
 	keys, err := json.Marshal(append([]string{}, params...))
 	if err != nil {
@@ -72,11 +73,11 @@ func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]i
 	return nums, domain.Take(tx.Context(), sum)
 }
 
-// sizesAtOnce is how many iterations takeIterations looks at together when it counts
-// parameters. SQLite reads most of a large parameter to know its size.
+// sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query when it
+// counts parameters. SQLite reads most of a large parameter to determine its size.
 const sizesAtOnce = 16
 
-// iterationSizes returns what iterations hold with the parameters keys, a JSON list, by
+// iterationSizes returns the sizes of iterations with the parameters keys, a JSON list, by
 // number.
 func iterationSizes(tx *domain.Tx, nums []int64, keys string) (map[int64]int64, error) {
 	list, err := json.Marshal(nums)
@@ -93,8 +94,8 @@ func iterationSizes(tx *domain.Tx, nums []int64, keys string) (map[int64]int64, 
 		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, keys, string(list))
 }
 
-// RecordSizes returns what iterations hold with all that was recorded in them, by number,
-// before they are read.
+// RecordSizes returns the sizes in bytes of iterations with all their records, by number. It
+// does not read the records.
 func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
@@ -114,7 +115,7 @@ func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
 		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
 }
 
-// sizes runs a query for numbers of iterations and what each holds.
+// sizes runs a query for numbers of iterations and their sizes.
 func sizes(tx *domain.Tx, query string, args ...any) (map[int64]int64, error) {
 	var found []struct {
 		Num  int64 `db:"num"`
@@ -128,8 +129,8 @@ func sizes(tx *domain.Tx, query string, args ...any) (map[int64]int64, error) {
 	return sizes, err
 }
 
-// Fitting returns how many of nums, at least one of them, hold no more than limit, and
-// what these hold.
+// Fitting returns how many of nums, at least one, fit into limit together, and the sum of
+// their sizes.
 func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64) {
 	for n < len(nums) && (n == 0 || sum+sizes[nums[n]] <= limit) {
 		sum += sizes[nums[n]]
@@ -138,8 +139,8 @@ func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64
 	return n, sum
 }
 
-// TakeRecords counts what iterations hold with all that was recorded in them, before they
-// are read. It returns those before the one that goes beyond limit, but at least one.
+// TakeRecords counts the memory of iterations with all their records before they are read. It
+// returns the iterations before the one that exceeds limit, but at least one.
 func TakeRecords(tx *domain.Tx, nums []int64, limit int64) ([]int64, error) {
 	sizes, err := RecordSizes(tx, nums)
 	if err != nil {

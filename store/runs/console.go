@@ -12,23 +12,23 @@ import (
 	"tracker/store/sqlite"
 )
 
-// MaxConsoleWrite is the number of lines of one write.
+// MaxConsoleWrite is the maximum number of lines in one write.
 const MaxConsoleWrite = 5_000
 
 // ConsoleWritten is the answer to WriteConsole.
 type ConsoleWritten struct {
-	Next int64 `json:"next"` // the number after that of the newest line
+	Next int64 `json:"next"` // the number of the line after the newest one
 }
 
-// ConsoleGrowth reports how many lines a console has.
+// ConsoleGrowth reports the length of a console.
 type ConsoleGrowth struct {
 	IterationID string `json:"iteration_id"`
-	Next        int64  `json:"next"` // the number after that of the newest line
+	Next        int64  `json:"next"` // the number of the line after the newest one
 }
 
-// WriteConsole writes lines under the numbers from *from on, in place of those that have
-// these numbers, or after the last line when from is nil. Only the newest
-// console.MaxLines are kept. Needs create, and update for an iteration that has ended.
+// WriteConsole writes lines with the numbers from *from on, and replaces existing lines with
+// these numbers. If from is nil, it appends. Only the newest console.MaxLines are kept.
+// Needs create, and update for an iteration that has ended.
 func (db *DB) WriteConsole(ctx context.Context, actor domain.Actor, iterationID string, from *int64, lines []string) (ConsoleWritten, error) {
 	if len(lines) > MaxConsoleWrite {
 		return ConsoleWritten{}, domain.Invalid("lines", "Send up to %d lines at once, not %d.", MaxConsoleWrite, len(lines))
@@ -54,8 +54,8 @@ func (db *DB) WriteConsole(ctx context.Context, actor domain.Actor, iterationID 
 	})
 }
 
-// WriteConsole writes lines that were checked, as DB.WriteConsole does, to an iteration that
-// the actor may write to. It returns the number after that of the newest line.
+// WriteConsole writes checked lines, as DB.WriteConsole does, to an iteration that the actor
+// may write to. It returns the number of the line after the newest one.
 func WriteConsole(tx *domain.Tx, it domain.IterationRef, from *int64, lines []string) (next int64, err error) {
 	next, err = console.Write(tx.Tx, it.Num, from, lines, tx.Now)
 	if err == nil && len(lines) > 0 {
@@ -64,7 +64,7 @@ func WriteConsole(tx *domain.Tx, it domain.IterationRef, from *int64, lines []st
 	return next, err
 }
 
-// Console returns lines that a run has printed, in their order, up to MaxLimit. Needs
+// Console returns lines of the console of a run in order, up to MaxLimit. Needs
 // read.
 func (v *View) Console(iterationID string, q console.Query) (console.Part, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)

@@ -17,15 +17,15 @@ type Curve struct {
 	points.Curve
 }
 
-// Pairs are two metrics of one iteration, in the order of their steps.
+// Pairs holds two metrics of one iteration, in the order of their steps.
 type Pairs struct {
 	IterationID string
 	points.Pairs
 }
 
 // Curves returns the metrics of iterations for charts, in the order of the
-// iterations and then of the keys. A metric that an iteration does not have is
-// left out. Needs read on each.
+// iterations and then of the keys. It omits metrics that an iteration does not have.
+// Needs read on each.
 func (db *DB) Curves(ctx context.Context, actor domain.Actor, iterationIDs []string, q points.CurveQuery) ([]Curve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (db *DB) Curves(ctx context.Context, actor domain.Actor, iterationIDs []str
 	return append([]Curve{}, slices.Concat(curves...)...), nil
 }
 
-// Unique returns ids without repetitions, in the order of their first.
+// Unique returns ids without repetitions, in the order of their first occurrences.
 func Unique(ids []string) []string {
 	seen := make(map[string]bool, len(ids))
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
@@ -65,10 +65,9 @@ func Unique(ids []string) []string {
 	})
 }
 
-// PairedCurves returns metrics of iterations as pairs with another of their
-// metrics: the values that were logged at the same step or, when there are more
-// steps than the limit, the last value of each metric in the same bucket of
-// steps. Needs read on each.
+// PairedCurves returns metrics of iterations paired with another of their metrics.
+// It pairs values of the same step. If there are more steps than the limit, it pairs
+// the last values in the same bucket of steps. Needs read on each.
 func (db *DB) PairedCurves(ctx context.Context, actor domain.Actor, iterationIDs []string, q points.PairQuery) ([]Pairs, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -96,9 +95,9 @@ func (db *DB) PairedCurves(ctx context.Context, actor domain.Actor, iterationIDs
 	})
 }
 
-// MeanCurves returns the means of metrics over groups of iterations, for each
-// group the metrics that at least one of its iterations has. The buckets are
-// the same for all groups. Needs read on each.
+// MeanCurves returns the means of metrics over groups of iterations. For each group it
+// returns the metrics that at least one of its iterations has. The buckets are the same
+// for all groups. Needs read on each.
 func (db *DB) MeanCurves(ctx context.Context, actor domain.Actor, groups [][]string, q points.PairQuery) ([][]points.MeanCurve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err

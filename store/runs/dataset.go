@@ -8,7 +8,7 @@ import (
 	"tracker/store/json"
 )
 
-// DatasetUse is data that a run has read.
+// DatasetUse is a dataset that a run has read.
 type DatasetUse struct {
 	Name       string            `json:"name"`
 	Digest     string            `json:"digest"` // of the data; unique in an experiment with the name
@@ -16,18 +16,18 @@ type DatasetUse struct {
 	Source     string            `json:"source"`
 	Schema     string            `json:"schema"`
 	Profile    string            `json:"profile"`
-	Context    *string           `json:"context"` // its purpose, like training; nil when it is not known
+	Context    *string           `json:"context"` // its purpose, like training; nil if not known
 	Tags       []domain.Property `json:"tags"`
 }
 
 const (
-	// MaxDatasets is the largest number of datasets that one call adds.
+	// MaxDatasets is the maximum number of datasets in one call.
 	MaxDatasets = 1000
-	// MaxProfile is the length limit of the profile of a dataset, in bytes.
+	// MaxProfile is the maximum length of the profile of a dataset, in bytes.
 	MaxProfile = 16 << 20
 )
 
-// CheckDatasets fails unless all fields of datasets are valid.
+// CheckDatasets returns an error if a field of a dataset is not valid.
 func CheckDatasets(all []DatasetUse) error {
 	if len(all) > MaxDatasets {
 		return domain.Invalid("datasets", "Add up to %d datasets at once.", MaxDatasets)
@@ -53,8 +53,8 @@ func CheckDatasets(all []DatasetUse) error {
 	return nil
 }
 
-// AddDatasets records that an iteration has read datasets. Fields of a dataset, and of
-// its use in a run, are those that were recorded first.
+// AddDatasets records that an iteration has read datasets. If a dataset, or its use in the
+// run, was recorded before, its fields do not change.
 func AddDatasets(tx *domain.Tx, it domain.IterationRef, all []DatasetUse) error {
 	for _, d := range all {
 		var id int64
@@ -82,7 +82,7 @@ func AddDatasets(tx *domain.Tx, it domain.IterationRef, all []DatasetUse) error 
 }
 
 // datasetsOf calls fn with each dataset that iterations have read, by number of the
-// iteration, then in the order of their recording.
+// iteration, then in the order of recording.
 func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) error {
 	rows, err := tx.Rows(`SELECT
 			iteration_dataset.iteration_num,
@@ -123,11 +123,11 @@ type DatasetName struct {
 	Name       string  `db:"name"`
 	Digest     string  `db:"digest"`
 	SourceType string  `db:"source_type"`
-	Context    *string `db:"context"` // nil when it was not given
+	Context    *string `db:"context"` // nil if not known
 }
 
-// Datasets lists the datasets that an iteration has read, in the order of their
-// recording. Needs read.
+// Datasets lists the datasets that an iteration has read, in the order of recording.
+// Needs read.
 func (v *View) Datasets(iterationID string, p domain.Page) (domain.List[DatasetName], error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package runs holds the iterations of experiments and the data recorded in them: parameters,
-// metrics, tags, properties, datasets, lines of a console, the code and the environment.
+// Package runs stores the iterations of experiments and the data recorded in them: parameters,
+// metrics, tags, properties, datasets, console lines, code and environment.
 //
-// It writes them, with rights and states checked in the same transaction; lists, searches
-// and groups them; and reads their curves, summaries and changes. Points are kept by package
-// points and found by package search, both of which know no rights. The memory of an
-// answer is bounded, and counted before the answer is read (budget.go).
+// It checks rights and states in the transaction that writes. It lists, searches and groups
+// iterations, and reads their curves, summaries and changes. Package points stores the points
+// and package search finds iterations; neither checks rights. The memory of an answer is
+// bounded and counted before the answer is read (budget.go).
 //
-// Methods of DB take transactions of their own. Methods of View read one snapshot.
+// The methods of DB run their own transactions. The methods of View read one snapshot.
 package runs
 
 import (
@@ -15,7 +15,7 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that take transactions of their own.
+// DB has the methods that run their own transactions.
 type DB struct{ base *domain.DB }
 
 // New returns the runs of a database.
@@ -27,7 +27,7 @@ type View struct{ tx *domain.Tx }
 // In returns the runs that a transaction sees.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
-// view runs fn on a view of its own.
+// view runs fn on a new view.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
 	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

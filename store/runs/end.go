@@ -5,9 +5,9 @@ import (
 	"tracker/store/scalar"
 )
 
-// SetEnd writes the status, the error message and the end of an iteration, and announces the
-// change. It is the only place that ends an iteration or opens it again: end is nil for a
-// RUNNING one, and an end before the creation of the iteration is moved to the creation.
+// SetEnd sets the status, the error message and the end of an iteration, and announces the
+// change. All code that ends or reopens an iteration calls it. end is nil for a RUNNING
+// iteration. An end before the creation of the iteration is moved to the creation.
 func SetEnd(tx *domain.Tx, it domain.IterationRef, status domain.IterationStatus, message string, end *scalar.Time) error {
 	// max is NULL if one of its values is.
 	_, err := tx.Exec(`UPDATE iteration SET

@@ -11,12 +11,12 @@ import (
 // Changes holds the changes of an experiment, or of one of its iterations, since a
 // cursor.
 type Changes struct {
-	Cursor     string      `json:"-"`          // for the next call
-	Reset      bool        `json:"-"`          // too much happened since: read everything again
-	Iterations []Iteration `json:"iterations"` // those that are new, or in which more than points changed
-	Deleted    []string    `json:"deleted"`    // ids of iterations
+	Cursor     string      `json:"-"`          // cursor for the next call
+	Reset      bool        `json:"-"`          // the changes are not known any more; read everything again
+	Iterations []Iteration `json:"iterations"` // new iterations, and iterations in which more than points changed
+	Deleted    []string    `json:"deleted"`    // ids of deleted iterations
 	Series     []Growth    `json:"series"`
-	// Console has the consoles that grew, among the changes of one iteration only.
+	// Console lists the consoles that grew. It is set only for the changes of one iteration.
 	Console []ConsoleGrowth `json:"console,omitzero"`
 }
 
@@ -24,16 +24,16 @@ type Changes struct {
 type Growth struct {
 	IterationID string       `json:"iteration_id"`
 	Key         string       `json:"key"`
-	LastStep    *scalar.Step `json:"last_step"` // nil when its last point was deleted
+	LastStep    *scalar.Step `json:"last_step"` // nil if its last point was deleted
 }
 
-// Empty reports whether nothing happened.
+// Empty reports whether c has no changes.
 func (c Changes) Empty() bool {
 	return !c.Reset && len(c.Iterations)+len(c.Deleted)+len(c.Series)+len(c.Console) == 0
 }
 
-// ExperimentChanges returns the changes of an experiment since cursor, which is
-// "" for now or the Cursor of an earlier answer. Needs read.
+// ExperimentChanges returns the changes of an experiment since cursor, which is the
+// Cursor of an earlier answer, or "" for now. Needs read.
 func (db *DB) ExperimentChanges(ctx context.Context, actor domain.Actor, experimentID, cursor string) (Changes, error) {
 	allow := func(tx *domain.Tx) error {
 		_, err := tx.AllowExperiment(actor, experimentID, domain.RightRead)
@@ -53,8 +53,8 @@ func (db *DB) IterationChanges(ctx context.Context, actor domain.Actor, iteratio
 	return db.changes(ctx, cursor, allow, func(e journal.Entry) bool { return e.Iteration.ID == iterationID })
 }
 
-// changes reads the journal first and the database second: a change between the
-// two is returned again by the next call.
+// changes reads the journal first and the database second. The next call returns a
+// change between the two again.
 func (db *DB) changes(ctx context.Context, cursor string, allow func(*domain.Tx) error, want func(journal.Entry) bool) (Changes, error) {
 	found, next, ok := db.base.Journal.Since(cursor, want)
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Changes, error) {
@@ -75,7 +75,7 @@ func (db *DB) changes(ctx context.Context, cursor string, allow func(*domain.Tx)
 			case e.Deleted:
 				c.Deleted = append(c.Deleted, e.Iteration.ID)
 			default:
-				var found []Iteration // none when it was deleted since
+				var found []Iteration // empty if it was deleted
 				err := tx.Select(&found, `SELECT `+iterationColumns+` FROM iteration WHERE num = ? AND deleted_date IS NULL`, e.Iteration.Num)
 				if err != nil {
 					return c, err

@@ -12,23 +12,23 @@ import (
 // docs/search.md describes.
 type GroupQuery struct {
 	domain.Page
-	By      string // parameters, and tag, with commas between them
-	Filter  string // which iterations count; "" for all
-	Sort    string // by a mean, a value or a date; "" for the order of the values
-	Columns string // the metrics to give the spread of; parameters are ignored
+	By      string // parameters, and tag, separated by commas
+	Filter  string // filter for the iterations; "" for all
+	Sort    string // a mean, a value or a date to sort by; "" for the order of the values
+	Columns string // the metrics whose spread is returned; parameters are ignored
 }
 
 // Grouped names one group.
 type Grouped struct {
 	By     string
-	Values []*string // one for each name of By, nil for what the iterations don't have
+	Values []*string // one for each name of By, nil if the iterations do not have it
 }
 
 // Groups lists the groups of the iterations that pass a filter. They are sorted
-// by the means of metrics, by duration (its mean), created or ended (the newest
-// first when descending, else the oldest), by what they are grouped by, or by
-// name, which stands for all of it; other keys don't count. INVALID_PAYLOAD when
-// a part of the query can't be read. Needs read.
+// by the mean of a metric or of the duration, by a date (created, ended or
+// last_seen: the newest of the group if descending, otherwise the oldest), by a
+// parameter or tag of By, or by name, which stands for all of By. Other keys are
+// ignored. INVALID_PAYLOAD if a part of the query can't be parsed. Needs read.
 func (v *View) Groups(experimentID string, q GroupQuery) (domain.List[search.Group], error) {
 	s, err := parseGroups(q)
 	if err != nil {

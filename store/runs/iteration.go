@@ -10,7 +10,7 @@ import (
 
 // Iteration is one run. Parameters and metrics are recorded in it.
 type Iteration struct {
-	Num               int64                  `json:"-" db:"num"` // the key of what is logged in it
+	Num               int64                  `json:"-" db:"num"` // primary key
 	ID                string                 `json:"id" db:"id"`
 	ExperimentID      string                 `json:"experiment_id" db:"experiment_id"`
 	ParentIterationID *string                `json:"parent_iteration_id" db:"parent_iteration_id"`
@@ -20,18 +20,18 @@ type Iteration struct {
 	ErrorMessage      string                 `json:"error_message" db:"error_message"`
 	CreatedDate       scalar.Time            `json:"created_date" db:"created_date"`
 	EndDate           *scalar.Time           `json:"end_date" db:"end_date"`
-	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"` // of the last write or heartbeat
+	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"` // time of the last write or heartbeat
 	Tags              domain.Strings         `json:"tags" db:"tags"`
 
-	// Params and Metrics hold the columns of a listing; nil without columns. A
-	// column that the iteration does not have is not in them.
+	// Params and Metrics hold the columns of a listing; nil without columns. They
+	// omit columns that the iteration does not have.
 	Params  map[string]string       `json:"params,omitzero" db:"-"`
 	Metrics map[string]scalar.Value `json:"metrics,omitzero" db:"-"`
 
-	// Deleted reports that the iteration, or what holds it, is in the trash.
+	// Deleted reports whether the iteration or its container is in the trash.
 	Deleted bool `json:"-" db:"deleted"`
 
-	// Children is the number of hits that a folded listing has under this one.
+	// Children is the number of hits under this iteration in a folded listing.
 	Children int `json:"-" db:"-"`
 }
 
@@ -46,8 +46,8 @@ type IterationPatch struct {
 	EndDate      *scalar.Time            `json:"end_date"`
 	Before       domain.Before           `json:"-"`
 
-	// Reopen changes an iteration that has ended as if it were opened before and
-	// ended afterwards.
+	// Reopen changes an iteration that has ended as if it were opened before the change
+	// and ended after it.
 	Reopen bool `json:"-"`
 }
 
@@ -55,18 +55,18 @@ type IterationPatch struct {
 // describes.
 type IterationQuery struct {
 	domain.Page
-	Filter  string // which iterations; "" for all
-	Sort    string // by what, then by age; "" for the oldest first
-	Columns string // the parameters and metrics to embed in each; "" for none
+	Filter  string // "" for all
+	Sort    string // sort keys, then by age; "" for oldest first
+	Columns string // the parameters and metrics to embed in each iteration; "" for none
 	Trash   domain.TrashFilter
-	Cut     bool // the page ends early rather than have more than MaxPageBytes
+	Cut     bool // end the page early if it would exceed MaxPageBytes
 
-	Group  *Grouped // only those of a group; nil for all
-	Fold   bool     // children are listed under their parents, if these pass the filter too
-	Parent *string  // with Fold: those under this one; nil for those at the top
+	Group  *Grouped // only the iterations of a group; nil for all
+	Fold   bool     // list children under their parents, if these pass the filter too
+	Parent *string  // with Fold: only the children of this iteration; nil for the top level
 }
 
-// IterationStatuses are all statuses of an iteration.
+// IterationStatuses holds all statuses of an iteration.
 var IterationStatuses = []domain.IterationStatus{domain.Running, domain.Succeeded, domain.Failed, domain.Killed}
 
 const (
@@ -74,7 +74,7 @@ const (
 	(SELECT parent.id FROM iteration AS parent
 		WHERE parent.num = iteration.parent_num AND parent.deleted_date IS NULL) AS parent_iteration_id,` + ownColumns
 
-	// recordColumns are those of a record, whose parent may be in the trash.
+	// recordColumns are the columns of a record, whose parent may be in the trash.
 	recordColumns = `
 	(SELECT parent.id FROM iteration AS parent WHERE parent.num = iteration.parent_num) AS parent_iteration_id,` + ownColumns
 
@@ -94,8 +94,8 @@ const (
 	iteration.deleted_date IS NOT NULL AS deleted`
 )
 
-// Iterations lists the iterations of an experiment. INVALID_PAYLOAD when a part
-// of the query can't be read; its message says at which character. Needs read.
+// Iterations lists the iterations of an experiment. INVALID_PAYLOAD if a part of the
+// query can't be parsed; the message has the position. Needs read.
 func (v *View) Iterations(experimentID string, q IterationQuery) (domain.List[Iteration], error) {
 	s, err := parseSearch(q)
 	if err != nil {
@@ -118,8 +118,8 @@ func (db *DB) Iterations(ctx context.Context, actor domain.Actor, experimentID s
 	return view(ctx, db, actor, func(v *View) (domain.List[Iteration], error) { return v.Iterations(experimentID, q) })
 }
 
-// IterationChildren lists the direct children of an iteration, the oldest
-// first. Needs read.
+// IterationChildren lists the direct children of an iteration, oldest first. Needs
+// read.
 func (v *View) IterationChildren(id string, p domain.Page) (domain.List[Iteration], error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
@@ -148,8 +148,8 @@ func (v *View) Iteration(id string) (i Iteration, err error) {
 	return i, err
 }
 
-// IterationsByID returns up to MaxLimit iterations in the order of ids, without
-// those that do not exist. Needs read for all of them.
+// IterationsByID returns up to MaxLimit iterations in the order of ids. It omits ids
+// that do not exist. Needs read for all of them.
 func (v *View) IterationsByID(ids []string) ([]Iteration, error) {
 	states, err := v.tx.AllowExisting(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
@@ -171,12 +171,12 @@ func (v *View) IterationsByID(ids []string) ([]Iteration, error) {
 	return all, nil
 }
 
-// EndingLength is the number of characters at the end of an id that IterationsEndingIn takes:
+// EndingLength is the length of the endings of ids in IterationsEndingIn:
 // 48 random bits of a UUID.
 const EndingLength = 12
 
-// IterationsEndingIn returns the ids of the iterations of an experiment that end in some
-// characters, in the order of these. Those that no iteration ends in are left out. Needs read.
+// IterationsEndingIn returns the ids of the iterations of an experiment that end in the given
+// endings, in the order of endings. It omits endings without an iteration. Needs read.
 func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]string, error) {
 	if len(endings) > domain.MaxLimit {
 		return nil, domain.Invalid("ids", "Ask for up to %d iterations at once.", domain.MaxLimit)
@@ -201,16 +201,16 @@ func (db *DB) Iteration(ctx context.Context, actor domain.Actor, id string) (Ite
 	return view(ctx, db, actor, func(v *View) (Iteration, error) { return v.Iteration(id) })
 }
 
-// UpdateIteration changes an iteration. Needs update. A status that is an end
-// sets the end date when none is given; an end date alone ends it as
-// SUCCEEDED; RUNNING opens it again. ITERATION_ENDED when it has ended and
-// anything but its name and notes would change.
+// UpdateIteration changes an iteration. Needs update. A status that ends the iteration
+// also sets the end date if none is given. An end date alone ends it as SUCCEEDED.
+// RUNNING reopens it. ITERATION_ENDED if it has ended and fields other than its name
+// and notes would change.
 func (db *DB) UpdateIteration(ctx context.Context, actor domain.Actor, id string, p IterationPatch) error {
 	return db.UpdateIterations(ctx, actor, []string{id}, p)
 }
 
-// UpdateIterations is UpdateIteration for several: all are changed or, with an
-// error, none.
+// UpdateIterations is UpdateIteration for several iterations. It changes all of them or,
+// with an error, none.
 func (db *DB) UpdateIterations(ctx context.Context, actor domain.Actor, ids []string, p IterationPatch) error {
 	if err := p.check(); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (p IterationPatch) check() error {
 	return nil
 }
 
-// UpdateIteration is DB.UpdateIteration in a transaction. The patch was checked.
+// UpdateIteration is DB.UpdateIteration in a transaction. The patch must have been checked.
 func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPatch) error {
 	it, err := tx.AllowIteration(actor, id, domain.RightUpdate)
 	if err != nil {
@@ -281,12 +281,12 @@ func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPa
 		}
 	}
 	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
-		tx.Seen = append(tx.Seen, it.Num) // written by the run, and not notes of a person
+		tx.Seen = append(tx.Seen, it.Num) // the run sets these fields, not a person
 	}
 	return SetEnd(tx, it.IterationRef, next.Status, next.ErrorMessage, next.EndDate)
 }
 
-// Heartbeat sets the time when a run was last seen. Needs update.
+// Heartbeat sets the time when a run was last seen to now. Needs update.
 func (db *DB) Heartbeat(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		_, err := tx.AllowOpenIteration(actor, id, domain.RightUpdate)

@@ -14,24 +14,23 @@ import (
 
 // NewIteration holds the arguments of CreateIteration.
 type NewIteration struct {
-	ID                *string      `json:"id"`                  // a UUID; nil for one of the server's
-	Name              *string      `json:"name"`                // nil for a made-up one
+	ID                *string      `json:"id"`                  // a UUID; nil for a new one
+	Name              *string      `json:"name"`                // nil for a random name
 	Notes             string       `json:"notes"`               //
-	ParentIterationID *string      `json:"parent_iteration_id"` // of the same experiment, or nil
-	CreatedDate       *scalar.Time `json:"created_date"`        // when the run began; nil for now
+	ParentIterationID *string      `json:"parent_iteration_id"` // in the same experiment, or nil
+	CreatedDate       *scalar.Time `json:"created_date"`        // start of the run; nil for now
 
-	// Further records of the run.
+	// Properties and the following fields are further records of the run.
 	Properties []domain.Property `json:"-"`
 	Snapshot   *SnapshotPatch    `json:"-"`
 }
 
-// maxAhead is the largest lead of the clock of a client over the server's.
+// maxAhead is the maximum lead of a client's clock over the server's clock.
 const maxAhead = 5 * time.Minute
 
-// CreateIteration starts a run in an experiment that is in progress. Needs
-// create. An ID that the experiment already has answers with that iteration,
-// so that a client may resume; one of another experiment or in the trash is a
-// CONFLICT.
+// CreateIteration starts a run in an experiment that is in progress. Needs create. If
+// the experiment has an iteration with the given ID, CreateIteration returns it, so that
+// a client may resume. CONFLICT if the ID exists in another experiment or in the trash.
 func (db *DB) CreateIteration(ctx context.Context, actor domain.Actor, experimentID string, n NewIteration) (domain.Created, error) {
 	if n.ID != nil {
 		id, err := uuid.Parse(*n.ID)
@@ -77,7 +76,7 @@ func (db *DB) CreateIteration(ctx context.Context, actor domain.Actor, experimen
 	})
 }
 
-// InsertIteration inserts an iteration that was checked, into an experiment that actor may add to.
+// InsertIteration inserts a checked iteration into an experiment that the actor may add to.
 func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain.Created, error) {
 	var parent *int64
 	if n.ParentIterationID != nil {
@@ -121,7 +120,7 @@ func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain
 	return domain.Created{ID: id}, tx.NoteNumbered(parent)
 }
 
-// parentOf returns the number of an iteration of the experiment that is to be a parent.
+// parentOf returns the number of an iteration of the experiment, for use as a parent.
 func parentOf(tx *domain.Tx, experimentID, id string) (num *int64, err error) {
 	err = tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -130,7 +129,7 @@ func parentOf(tx *domain.Tx, experimentID, id string) (num *int64, err error) {
 	return num, err
 }
 
-// freeName makes up a name that no iteration of the experiment has.
+// freeName returns a random name that no iteration of the experiment has.
 func freeName(tx *domain.Tx, experimentID string) (string, error) {
 	for attempt := 0; ; attempt++ {
 		name := randomName(attempt)

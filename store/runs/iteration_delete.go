@@ -9,20 +9,20 @@ import (
 	"tracker/store/registry"
 )
 
-// Deletion describes what deleting some iterations does, and what prevents it.
-// The counts leave out iterations that can't be deleted.
+// Deletion describes the effect of deleting some iterations, and the obstacles.
+// The counts do not include iterations that can't be deleted.
 type Deletion struct {
-	Artifacts int                               // that go
-	Bytes     int64                             // of them
-	Children  int                               // that stay, without a parent
-	Versions  map[string][]registry.MadeVersion // of models, by the id of the iteration that can't go before them
+	Artifacts int                               // number of deleted artifacts
+	Bytes     int64                             // their size
+	Children  int                               // number of children that stay, without a parent
+	Versions  map[string][]registry.MadeVersion // model versions that refer to an iteration and prevent its deletion, by its id
 }
 
-// IterationsDeletion describes what deleting iterations would do, with up to
-// MaxLimit versions of models for each. Needs read.
+// IterationsDeletion returns the effect of deleting iterations, with up to MaxLimit
+// model versions for each. Needs read.
 func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	d.Versions = map[string][]registry.MadeVersion{}
-	var nums []int64 // of those that can go
+	var nums []int64 // numbers of the iterations that can be deleted
 	states, err := v.tx.AllowIterations(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
 		return d, err
@@ -57,16 +57,15 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	return d, err
 }
 
-// DeleteIteration moves an iteration with all that was recorded in it and with its
-// artifacts to the trash. Its children stay, without a parent until it is restored.
-// Needs delete. CONFLICT when a model version refers to it or to
-// an artifact of it.
+// DeleteIteration moves an iteration with all its records and artifacts to the trash.
+// Its children stay, without a parent until it is restored. CONFLICT if a model version
+// refers to the iteration or to one of its artifacts. Needs delete.
 func (db *DB) DeleteIteration(ctx context.Context, actor domain.Actor, id string) error {
 	return db.DeleteIterations(ctx, actor, []string{id})
 }
 
-// DeleteIterations is DeleteIteration for several: all are removed or, with an
-// error, none.
+// DeleteIterations is DeleteIteration for several iterations. It removes all of them or,
+// with an error, none.
 func (db *DB) DeleteIterations(ctx context.Context, actor domain.Actor, ids []string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		for _, id := range ids {

@@ -18,7 +18,7 @@ type IterationLog struct {
 	Properties []domain.Property
 	Datasets   []DatasetUse
 	Models     []registry.LoggedModelUse
-	// ModelMetrics are points that measure logged models. They are in Metrics, too.
+	// ModelMetrics are points that measure logged models. Metrics contains them too.
 	ModelMetrics []registry.LoggedModelMetric
 	Name         *string // nil leaves it as it is, like the next three
 	Notes        *string
@@ -26,7 +26,7 @@ type IterationLog struct {
 	Snapshot     *SnapshotPatch
 }
 
-// SnapshotPatch holds the fields of a snapshot that are set; nil leaves a field as it
+// SnapshotPatch holds the fields of a snapshot to set; nil leaves a field as it
 // is.
 type SnapshotPatch struct {
 	GitSHA     *string
@@ -34,7 +34,7 @@ type SnapshotPatch struct {
 	Entrypoint *string
 }
 
-// onlyMetrics reports whether l has nothing but points.
+// onlyMetrics reports whether l has only points.
 func (l *IterationLog) onlyMetrics() bool {
 	return len(l.Params)+len(l.Properties)+len(l.Datasets)+len(l.Models)+len(l.ModelMetrics) == 0 &&
 		l.Name == nil && l.Notes == nil && l.Parent == nil && l.Snapshot == nil
@@ -69,13 +69,13 @@ func (p *SnapshotPatch) check() error {
 	return domain.FirstError(domain.CheckOptional("git_sha", p.GitSHA), domain.CheckOptional("git_remote", p.GitRemote), domain.CheckOptional("entrypoint", p.Entrypoint))
 }
 
-// LogIteration writes all of l or, with an error, nothing. A point that the
-// iteration has already, with the same step, time and value, is not written again. A
-// parameter that it has already with another value is a CONFLICT. Needs create, and
-// update for the name, notes, parent and snapshot, and where a property is replaced.
+// LogIteration writes all of l or, with an error, nothing. It skips points that the
+// iteration already has with the same step, time and value. CONFLICT if the iteration
+// has a parameter of l with another value. Needs create, and update for the name, notes,
+// parent and snapshot, and for replacing a property.
 //
-// Unlike other writes, this one may go to an iteration that has ended, by an actor
-// with update: it is as if it were opened, written to, and ended again as it was.
+// Unlike other writes, LogIteration accepts an iteration that has ended if the actor has
+// update. The status and end of the iteration do not change.
 func (db *DB) LogIteration(ctx context.Context, actor domain.Actor, id string, l IterationLog) error {
 	if err := l.check(); err != nil {
 		return err
@@ -103,9 +103,9 @@ func logPoints(tx *domain.Tx, id string, metrics []points.Sample) error {
 	return tx.Points().AppendNew(ref.Num, metrics, tx.Now)
 }
 
-// AllowReopened is AllowIteration for the right to create, for writing to an iteration
-// that may have ended: then the right to update is needed as well. One that has not
-// is marked as seen.
+// AllowReopened is AllowIteration with the right to create, for writes to an iteration
+// that may have ended. If it has ended, the right to update is needed as well. If it has
+// not, it is marked as seen.
 func AllowReopened(tx *domain.Tx, id string) (domain.IterationState, error) {
 	it, err := tx.AllowIteration(tx.Actor, id, domain.RightCreate)
 	if err != nil {
@@ -168,7 +168,7 @@ func logIteration(tx *domain.Tx, id string, l IterationLog) error {
 	return tx.NoteParent(it.Num)
 }
 
-// addParameter records a parameter. The same value again is fine.
+// addParameter records a parameter. Recording the same value again is not an error.
 func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) error {
 	var old string
 	err := tx.Row(`SELECT value FROM parameter WHERE iteration_num = ? AND key = ?`, it.Num, p.Key).Scan(&old)
@@ -191,9 +191,9 @@ func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) er
 
 var errOwnParent = domain.Invalid("parent_iteration_id", "The parent of a run must not be the run itself or one below it; choose another run, or none.")
 
-// setParent sets the parent of an iteration, one of its experiment; "" for none.
+// setParent sets the parent of an iteration to an iteration of its experiment; "" for none.
 func setParent(tx *domain.Tx, it domain.IterationState, parentID string) error {
-	if err := tx.NoteParent(it.Num); err != nil { // the former one
+	if err := tx.NoteParent(it.Num); err != nil { // the former parent
 		return err
 	}
 	if parentID == "" {

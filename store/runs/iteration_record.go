@@ -12,8 +12,8 @@ import (
 	"tracker/store/search"
 )
 
-// IterationRecord is an iteration with all its records. Of its points it has the last one
-// of each metric only. Its parent may be in the trash.
+// IterationRecord is an iteration with all its records. It has only the last point of each
+// metric. Its parent may be in the trash.
 type IterationRecord struct {
 	Iteration
 	Latest     []points.Latest   // by key
@@ -21,7 +21,7 @@ type IterationRecord struct {
 	Properties []domain.Property // by key
 	Datasets   []DatasetUse
 	Models     []registry.LoggedModelUse
-	Snapshot   *Snapshot // nil when none was recorded
+	Snapshot   *Snapshot // nil if none was recorded
 }
 
 // RecordQuery selects and sorts iterations of several experiments.
@@ -30,14 +30,14 @@ type RecordQuery struct {
 	Experiments []string           // ids; those that do not exist are ignored
 	Filter      filter.Expr        // nil for all
 	Sort        []filter.SortKey   // then by age
-	Trash       domain.TrashFilter // the iterations of an experiment in the trash are there as well
+	Trash       domain.TrashFilter // the iterations of an experiment in the trash are included
 }
 
 const (
-	// MaxRecords is the size of the largest page of records.
+	// MaxRecords is the maximum size of a page of records.
 	MaxRecords = 50_000
-	// MaxRecordBytes is about the largest size of a page of records in memory: a page
-	// ends after the records that go beyond it, and its limit is then the number of its
+	// MaxRecordBytes is the approximate maximum size of a page of records in memory. A page
+	// ends after the records that exceed it, and its limit is then its number of
 	// records.
 	MaxRecordBytes = 32 << 20
 	// RecordsAtOnce is the number of iterations whose records are read together.
@@ -66,9 +66,8 @@ func (db *DB) IterationRecord(ctx context.Context, actor domain.Actor, id string
 	return view(ctx, db, actor, func(v *View) (IterationRecord, error) { return v.IterationRecord(id) })
 }
 
-// IterationRecords lists iterations with their records. The total counts no
-// iterations beyond the one after the page. Needs read on all of the experiments that
-// exist.
+// IterationRecords lists iterations with their records. The total counts at most one
+// iteration after the page. Needs read on all of the experiments that exist.
 func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], error) {
 	p := domain.Page{Limit: max(0, min(q.Limit, MaxRecords)), Offset: max(0, q.Offset)}
 	l := domain.List[IterationRecord]{Data: []IterationRecord{}, Limit: p.Limit, Offset: p.Offset}
@@ -120,7 +119,7 @@ func (db *DB) IterationRecords(ctx context.Context, actor domain.Actor, q Record
 	return view(ctx, db, actor, func(v *View) (domain.List[IterationRecord], error) { return v.IterationRecords(q) })
 }
 
-// memory returns about how many bytes r takes.
+// memory returns the approximate size of r in bytes.
 func (r *IterationRecord) memory() int {
 	n := 1000 + len(r.Notes) + 100*len(r.Latest) + 100*len(r.Models)
 	for _, all := range [][]domain.Property{r.Parameters, r.Properties} {
@@ -135,7 +134,7 @@ func (r *IterationRecord) memory() int {
 }
 
 // RecordsOf returns the records of the iterations with these numbers, in the order of
-// nums. The number of queries does not depend on that of the iterations.
+// nums. The number of queries does not depend on the length of nums.
 func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
@@ -155,7 +154,7 @@ func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(latest) > 0 { // they are sorted by iteration
+	for len(latest) > 0 { // latest is sorted by iteration
 		num, n := latest[0].Iteration, 1
 		for n < len(latest) && latest[n].Iteration == num {
 			n++

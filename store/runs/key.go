@@ -16,12 +16,12 @@ import (
 // KeyQuery selects names.
 type KeyQuery struct {
 	domain.Page
-	Part    string          // a part of the name, in any case; "" for all
-	Pattern bool            // Part is a regular expression of package regexp, in any case
-	Kind    *search.KeyKind // nil for both
+	Part    string          // a substring of the name, ignoring case; "" for all
+	Pattern bool            // Part is a regular expression of package regexp, ignoring case
+	Kind    *search.KeyKind // nil for both kinds
 }
 
-// Keys lists the names of the metrics of an experiment, then those of its
+// Keys lists the names of the metrics of an experiment, then the names of its
 // parameters, each in alphabetical order. Needs read.
 func (v *View) Keys(experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	if q.Kind != nil {
@@ -74,17 +74,17 @@ func (db *DB) Keys(ctx context.Context, actor domain.Actor, experimentID string,
 	return view(ctx, db, actor, func(v *View) (domain.List[search.Key], error) { return v.Keys(experimentID, q) })
 }
 
-// maxFoundValues is the largest number of values that ParamValues and TagValues return.
+// maxFoundValues is the maximum number of values that ParamValues and TagValues return.
 const maxFoundValues = 50
 
 // FoundValue is a value of a parameter, or a tag.
 type FoundValue struct {
 	Value      string `json:"value" db:"value"`
-	Iterations int    `json:"iterations" db:"iterations"` // that have it
+	Iterations int    `json:"iterations" db:"iterations"` // number of iterations that have it
 }
 
-// ParamValues returns values of a parameter that have a part in them, in any case, those that
-// most iterations have first. Needs read.
+// ParamValues returns the values of a parameter that contain part, ignoring case, most
+// frequent first. Needs read.
 func (v *View) ParamValues(experimentID, key, part string) ([]FoundValue, error) {
 	return v.values(experimentID, `parameter.value`, `JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = ?`, part, key)
 }
@@ -110,9 +110,9 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 	return all, err
 }
 
-// VaryingParams returns the parameters that have more than one value in the
-// newest iterations of an experiment, those that most of them have first. With a
-// single iteration it returns all parameters. Needs read.
+// VaryingParams returns the parameters that have more than one value in the newest
+// iterations of an experiment, most frequent first. For a single iteration it returns
+// all parameters. Needs read.
 func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 }
 
 // UnknownNames returns the names in the filter where that no iteration of the experiment
-// has, in alphabetical order. INVALID_PAYLOAD when the filter can't be read. Needs
+// has, in alphabetical order. INVALID_PAYLOAD if the filter can't be parsed. Needs
 // read.
 func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error) {
 	var p filter.Parser
@@ -144,8 +144,9 @@ func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error
 	return search.UnknownKeys(v.tx.Tx, experimentID, p.Keys())
 }
 
-// SameParams returns those of keys that are the same parameter in all iterations
-// that pass the filter where, or that none of them has; in the order of keys. Needs read.
+// SameParams returns the parameters of keys, in their order, that do not differ among the
+// iterations that pass the filter where. It includes parameters that no iteration has.
+// Needs read.
 func (db *DB) SameParams(ctx context.Context, actor domain.Actor, experimentID, where string, keys []string) ([]string, error) {
 	s, err := parseSearch(IterationQuery{Filter: where})
 	if err != nil {

@@ -14,9 +14,8 @@ func freshen(tx *domain.Tx, all []Iteration) {
 	}
 }
 
-// SilentIterations returns the ids of the iterations of an experiment that have
-// not ended and were last seen before a time, in the order of their creation.
-// Needs read.
+// SilentIterations returns the ids of the iterations of an experiment that have not
+// ended and were last seen before a time, in the order of creation. Needs read.
 func (db *DB) SilentIterations(ctx context.Context, actor domain.Actor, experimentID string, before scalar.Time) ([]string, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]string, error) {
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {

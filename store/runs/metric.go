@@ -20,7 +20,7 @@ type Metric struct {
 	RecordedAt  scalar.Time  `json:"recorded_at"`
 }
 
-// MetricQuery narrows a listing.
+// MetricQuery selects points of an iteration.
 type MetricQuery struct {
 	domain.Page
 	Key *string // one series; nil for all
@@ -28,17 +28,17 @@ type MetricQuery struct {
 
 // MetricBatch is the answer to CreateMetricBatch.
 type MetricBatch struct {
-	IDs []string `json:"ids"` // of what was written, in the order of the batch
-	// Failed is the reason why the batch stopped before its end; nil when it did not.
+	IDs []string `json:"ids"` // ids of the written points, in the order of the batch
+	// Failed is the reason why the batch stopped early; nil if it did not.
 	Failed *domain.Error `json:"failed,omitzero"`
 }
 
-// metricOf returns a point of the iteration with this id.
+// metricOf returns p as a Metric of the iteration with this id.
 func metricOf(iterationID string, p points.Point) Metric {
 	return Metric{ID: p.ID(), IterationID: iterationID, Key: p.Key, Value: p.Value, Step: p.Step, RecordedAt: p.RecordedAt}
 }
 
-// Metrics lists the points of an iteration by step, then time of writing.
+// Metrics lists the points of an iteration by step, then in the order of writing.
 // Needs read.
 func (db *DB) Metrics(ctx context.Context, actor domain.Actor, iterationID string, q MetricQuery) (domain.List[Metric], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[Metric], error) {
@@ -50,7 +50,7 @@ func (db *DB) Metrics(ctx context.Context, actor domain.Actor, iterationID strin
 	})
 }
 
-// Metrics lists the points of an iteration by step, then time of writing.
+// Metrics lists the points of an iteration by step, then in the order of writing.
 func Metrics(tx *domain.Tx, i domain.IterationRef, q MetricQuery) (domain.List[Metric], error) {
 	page := q.Clamp()
 	found, total, err := tx.Points().List(i.Num, q.Key, page.Limit, page.Offset)
@@ -104,8 +104,8 @@ func (db *DB) CreateMetric(ctx context.Context, actor domain.Actor, iterationID 
 	})
 }
 
-// CreateMetricBatch writes points in their order and stops at the first that
-// is refused; those before it stay. Points without a time get one for all.
+// CreateMetricBatch writes points in their order and stops at the first refused point.
+// The points before it stay. All points without a time get the same time.
 // Needs create; the iteration must not have ended.
 func (db *DB) CreateMetricBatch(ctx context.Context, actor domain.Actor, iterationID string, metrics []points.Sample) (MetricBatch, error) {
 	return domain.AppendPoints(ctx, db.base, actor, func(tx *domain.Tx) (MetricBatch, error) {
@@ -134,11 +134,11 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor domain.Actor, iterati
 	})
 }
 
-// AllowPoints fails unless actor has the permission to add points to the
-// iteration, so that no work is done without it. CreateMetrics checks again, and whether
-// the iteration has ended. A request that repeats one
-// that was answered, by its idempotency key in ctx, is let through: it gets its
-// first answer, also when the iteration was deleted since.
+// AllowPoints returns an error if actor may not add points to the iteration, so that a
+// caller can refuse before it does any work. CreateMetrics checks this again, and whether
+// the iteration has ended. AllowPoints accepts a request that repeats an answered one,
+// according to the idempotency key in ctx: it gets the first answer, even if the
+// iteration was deleted since.
 func (db *DB) AllowPoints(ctx context.Context, actor domain.Actor, iterationID string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		if answered, err := tx.Answered(actor, domain.KeyFrom(ctx)); answered || err != nil {
@@ -149,7 +149,7 @@ func (db *DB) AllowPoints(ctx context.Context, actor domain.Actor, iterationID s
 	})
 }
 
-// CreateMetrics writes all of the points or none. Needs create; the iteration
+// CreateMetrics writes all points or, with an error, none. Needs create; the iteration
 // must not have ended.
 func (db *DB) CreateMetrics(ctx context.Context, actor domain.Actor, iterationID string, metrics []points.Sample) error {
 	for i := range metrics {
@@ -167,7 +167,7 @@ func (db *DB) CreateMetrics(ctx context.Context, actor domain.Actor, iterationID
 	return err
 }
 
-// UpdateMetric changes a point; its id stays. Needs update; the iteration must
+// UpdateMetric changes a point. Its id does not change. Needs update; the iteration must
 // not have ended.
 func (db *DB) UpdateMetric(ctx context.Context, actor domain.Actor, id string, p points.Patch) error {
 	if p.Key != nil {
@@ -202,9 +202,9 @@ func (db *DB) DeleteMetric(ctx context.Context, actor domain.Actor, id string) e
 	})
 }
 
-// RewindMetric removes the points of a metric whose steps are from or larger, for a
-// training that continues from a checkpoint; there may be none. Needs
-// delete; the iteration must not have ended.
+// RewindMetric removes the points of a metric whose steps are from or larger, for a run
+// that continues from a checkpoint. It is not an error if there are none. Needs delete;
+// the iteration must not have ended.
 func (db *DB) RewindMetric(ctx context.Context, actor domain.Actor, iterationID, key string, from scalar.Step) error {
 	if err := domain.CheckKey(key); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (db *DB) RewindMetric(ctx context.Context, actor domain.Actor, iterationID,
 	return err
 }
 
-// MaxHistory is the size of the largest page of MetricHistory.
+// MaxHistory is the maximum size of a page of MetricHistory.
 const MaxHistory = 1_000_000
 
 // MetricHistory returns one page of the points of a metric by time, then step, then
@@ -232,7 +232,7 @@ func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID
 		if err != nil {
 			return nil, err
 		}
-		// The view metric_points has no points of runs in the trash.
+		// The view metric_points omits runs in the trash.
 		rows, err := tx.Rows(`SELECT step, value, recorded_at FROM (
 				SELECT metric.step, metric.value, metric.recorded_at
 				FROM series JOIN metric ON metric.series_id = series.id
@@ -262,8 +262,8 @@ func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID
 	return found, more, err
 }
 
-// EachMetric calls fn with each point of an iteration, metric by metric, each by step,
-// then in the order of writing. Needs read.
+// EachMetric calls fn with each point of an iteration, metric by metric, by step, then
+// in the order of writing. Needs read.
 func (v *View) EachMetric(iterationID string, fn func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error) error {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {

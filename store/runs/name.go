@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Adjectives and Nouns are what made-up names consist of.
+// Adjectives and Nouns are the words of random names.
 var (
 	Adjectives = strings.Fields(`amber ample azure bold brave brief bright brisk calm candid civil clean clear clever
 		cosmic crisp dapper daring deep deft eager early earnest easy fair fast fine fleet fond frank fresh gentle
@@ -22,9 +22,8 @@ var (
 		swan tern thistle tide tundra valley wren willow`)
 )
 
-// randomName makes up a short readable name. A later attempt adds a number
-// from a range that grows, so that a free one is found soon however many are
-// taken.
+// randomName returns a short readable random name. Later attempts add a number
+// from a growing range, so that a free name is found soon, however many are taken.
 func randomName(attempt int) string {
 	name := Adjectives[rand.IntN(len(Adjectives))] + "-" + Nouns[rand.IntN(len(Nouns))]
 	if attempt == 0 {

@@ -66,8 +66,8 @@ func parameter(tx *domain.Tx, id string) (p Parameter, err error) {
 	return p, domain.OrNotFound(err, "parameter")
 }
 
-// CreateParameter records a setting; CONFLICT when the key is there. Needs
-// create; the iteration must not have ended.
+// CreateParameter records a parameter. CONFLICT if the key exists. Needs create; the
+// iteration must not have ended.
 func (db *DB) CreateParameter(ctx context.Context, actor domain.Actor, iterationID, key string, value scalar.Text) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckKey(key), domain.CheckText("value", string(value))); err != nil {
 		return domain.Created{}, err
@@ -93,8 +93,8 @@ func (db *DB) CreateParameter(ctx context.Context, actor domain.Actor, iteration
 	})
 }
 
-// UpdateParameter changes a setting; CONFLICT when another one has the new
-// key. Needs update; the iteration must not have ended.
+// UpdateParameter changes a parameter. CONFLICT if another parameter has the new key.
+// Needs update; the iteration must not have ended.
 func (db *DB) UpdateParameter(ctx context.Context, actor domain.Actor, id string, p ParameterPatch) error {
 	if p.Key != nil {
 		if err := domain.CheckKey(*p.Key); err != nil {
@@ -127,7 +127,7 @@ func (db *DB) UpdateParameter(ctx context.Context, actor domain.Actor, id string
 	})
 }
 
-// DeleteParameter removes a setting. Needs delete; the iteration must not have
+// DeleteParameter removes a parameter. Needs delete; the iteration must not have
 // ended.
 func (db *DB) DeleteParameter(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {

@@ -20,8 +20,9 @@ const (
 	LoggedModelProperty  PropertyKind = "loggedmodel"
 )
 
-// NotSentProperty is the property of an iteration in which a client says what it could not send, and removes once it is sent. A
-// process of the run other than the first one appends the end of its spool's name. An empty value says that nothing is missing.
+// NotSentProperty is the property in which a client lists the data of an iteration that it could not send. The client
+// removes it after sending the data. Further processes of the run append the end of their spool's name. An empty
+// value means that nothing is missing.
 const NotSentProperty = "tracker.not_sent"
 
 // Properties lists the properties of a record by key. Needs read.
@@ -38,9 +39,8 @@ func (db *DB) Properties(ctx context.Context, actor domain.Actor, kind PropertyK
 	return view(ctx, db, actor, func(v *View) (domain.List[domain.Property], error) { return v.Properties(kind, id, p) })
 }
 
-// SetProperties sets properties of a record, all of them or, with an error, none.
-// When a key is given twice, its last value is set. Needs create, and update where
-// another value is replaced.
+// SetProperties sets all properties or, with an error, none. If a key is given twice, its
+// last value is set. Needs create, and update if another value is replaced.
 func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind PropertyKind, id string, all []domain.Property) error {
 	if err := domain.CheckProperties(all); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind Proper
 	})
 }
 
-// DeleteProperty removes a property; NOT_FOUND when the record does not have it.
-// Needs delete.
+// DeleteProperty removes a property. NOT_FOUND if the record does not have it. Needs
+// delete.
 func (db *DB) DeleteProperty(ctx context.Context, actor domain.Actor, kind PropertyKind, id, key string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		owner, err := allowProperties(tx, actor, kind, id, domain.RightDelete)
@@ -71,8 +71,8 @@ func (db *DB) DeleteProperty(ctx context.Context, actor domain.Actor, kind Prope
 	})
 }
 
-// allowProperties fails unless the record exists and actor has the right in its
-// project.
+// allowProperties returns an error if the record does not exist or actor does not have the
+// right in its project.
 func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id string, want domain.Right) (domain.PropertyOwner, error) {
 	switch kind {
 	case ExperimentProperty:
@@ -94,8 +94,9 @@ func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id st
 	return domain.PropertyOwner{}, domain.Errorf(domain.CodeNotFound, "Only an experiment, an iteration, a model, a model version or a logged model has properties.")
 }
 
-// PropertyOf returns the values of one property, by the ids of those of the
-// experiments that have it. Needs read for all of them that exist.
+// PropertyOf returns the values of one property of experiments, by the id of the
+// experiment. It omits experiments without the property. Needs read for all experiments
+// that exist.
 func (v *View) PropertyOf(experimentIDs []string, key string) (map[string]string, error) {
 	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, true)
 	if err != nil {

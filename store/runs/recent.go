@@ -10,17 +10,17 @@ type RecentIteration struct {
 	ProjectID  string
 }
 
-// recentRead is the number of iterations among which those that the actor may read are
-// looked for.
+// recentRead is the maximum number of iterations that are searched for iterations that the
+// actor may read.
 const recentRead = 5000
 
-// RunningIterations returns up to limit iterations that have not ended, of all that the actor may
-// read, the newest first.
+// RunningIterations returns up to limit iterations that have not ended and that the actor may
+// read, newest first.
 func (v *View) RunningIterations(limit int) ([]RecentIteration, error) {
 	return v.recent(`SELECT num FROM iteration WHERE status = 'RUNNING' AND deleted_date IS NULL ORDER BY num DESC LIMIT ?`, limit)
 }
 
-// EndedIterations is RunningIterations for those that have ended, the last ones first.
+// EndedIterations is RunningIterations for iterations that have ended, last ended first.
 func (v *View) EndedIterations(limit int) ([]RecentIteration, error) {
 	return v.recent(`SELECT num FROM iteration WHERE end_date IS NOT NULL AND deleted_date IS NULL ORDER BY end_date DESC LIMIT ?`, limit)
 }
@@ -56,14 +56,14 @@ func (v *View) recent(from string, limit int) ([]RecentIteration, error) {
 	}
 	iterations, err := iterationsOf(v.tx, nums, nil)
 	all := make([]RecentIteration, len(iterations))
-	for i, it := range iterations { // in the order of nums, which all exist
+	for i, it := range iterations { // in the order of nums; every one exists
 		all[i] = RecentIteration{it, rows[i].Experiment, rows[i].Project, rows[i].ProjectID}
 	}
 	return all, err
 }
 
-// ProjectIterations lists the iterations of all experiments of a project as
-// Iterations does those of one. Fold, Group and Trash are ignored. Needs read.
+// ProjectIterations is Iterations for all experiments of a project. It ignores Fold,
+// Group and Trash. Needs read.
 func (v *View) ProjectIterations(projectID string, q IterationQuery) (domain.List[Iteration], error) {
 	p := q.Clamp()
 	l := domain.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}

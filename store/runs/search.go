@@ -16,7 +16,7 @@ import (
 // listing is a search for iterations, parsed and checked.
 type listing struct {
 	search.Query
-	columns []filter.Column // nil when none were asked for
+	columns []filter.Column // nil without columns
 	cut     bool            // the page may end early
 }
 
@@ -41,8 +41,8 @@ func parseSearch(q IterationQuery) (listing, error) {
 	return s, nil
 }
 
-// within adapts the search to an experiment in the trash, all of whose iterations are in
-// the trash.
+// within adapts the search to an experiment in the trash. All of its iterations are in the
+// trash.
 func (s *listing) within(e domain.ExperimentState) {
 	switch {
 	case !e.Deleted:
@@ -77,7 +77,7 @@ func MetricsOf(keys []filter.Key) []string {
 }
 
 // iterations returns one page of the iterations of an experiment that s selects,
-// in its order.
+// in the order of s.
 func iterations(tx *domain.Tx, experimentID string, s listing, p domain.Page) (domain.List[Iteration], error) {
 	l := domain.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
 	h, err := find(tx, experimentID, s.Query, p)
@@ -111,7 +111,7 @@ func iterations(tx *domain.Tx, experimentID string, s listing, p domain.Page) (d
 }
 
 // iterationsOf returns the iterations with these numbers, in the order of nums.
-// Numbers without an iteration are left out.
+// It omits numbers without an iteration.
 func iterationsOf(tx *domain.Tx, nums []int64, columns []filter.Column) ([]Iteration, error) {
 	return selectIterations(tx, iterationColumns, nums, columns)
 }
@@ -153,7 +153,7 @@ func findIn(tx *domain.Tx, experimentIDs []string, s search.Query, p domain.Page
 	return Limited(tx, s, func(in *search.Snapshot) (search.Hits, error) { return in.Find(experimentIDs, s, p.Limit, p.Offset) })
 }
 
-// SearchSnapshot returns the transaction as a search reads it.
+// SearchSnapshot returns the snapshot of the transaction for searches.
 func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 	in := &search.Snapshot{
 		Tx:         tx.Points(),
@@ -162,14 +162,14 @@ func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 		Copies:     tx.DB.Copies,
 		Commits:    tx.Commits,
 	}
-	if tx.DB.Options.Exclusive { // another process does not know what the server changes
+	if tx.DB.Options.Exclusive { // other processes do not notice the changes of the server
 		in.Orders = &tx.DB.Orders
 	}
 	return in
 }
 
-// embed sets Params and Metrics of data. at has the index in data of each number of an
-// iteration.
+// embed sets Params and Metrics of data. at holds the index in data of each iteration, by
+// number.
 func embed(tx *domain.Tx, data []Iteration, at map[int64]int, columns []filter.Column) error {
 	if columns == nil {
 		return nil
@@ -182,9 +182,9 @@ func embed(tx *domain.Tx, data []Iteration, at map[int64]int, columns []filter.C
 		func(num int64, label string, value scalar.Value) { data[at[num]].Metrics[label] = value })
 }
 
-// Limited runs a search, whose statements end when the limit for searches is reached.
-// The error is INVALID_PAYLOAD then and not UNAVAILABLE, because clients repeat
-// what is unavailable, and the same search would take as long again.
+// Limited runs a search with a time limit. If the limit is exceeded, it returns
+// INVALID_PAYLOAD and not UNAVAILABLE, because clients retry after UNAVAILABLE, and the
+// same search would take as long again.
 func Limited[T any](tx *domain.Tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
 	return domain.WithinLimit(tx, func() error { return tooSlow(s, tx.DB.SearchLimit) }, func() (T, error) { return fn(SearchSnapshot(tx)) })
 }

@@ -44,7 +44,7 @@ const snapshotColumns = `
 	snapshot.created_date
 	FROM snapshot JOIN iteration ON iteration.num = snapshot.iteration_num`
 
-// Snapshot returns the code and environment of a run; NOT_FOUND when none was
+// Snapshot returns the code and environment of a run. NOT_FOUND if none was
 // recorded. Needs read.
 func (v *View) Snapshot(iterationID string) (s Snapshot, err error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
@@ -55,8 +55,8 @@ func (v *View) Snapshot(iterationID string) (s Snapshot, err error) {
 	return s, domain.OrNotFound(err, "snapshot of this iteration")
 }
 
-// Snapshots returns the code and environment of those of up to MaxLimit runs that
-// have recorded them, by the id of the iteration. NOT_FOUND when a run does not
+// Snapshots returns the code and environment of up to MaxLimit runs, by the id of the
+// iteration. It omits runs that have not recorded them. NOT_FOUND if a run does not
 // exist. Needs read for all of them.
 func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 	states, err := v.tx.AllowIterations(v.tx.Actor, iterationIDs, domain.RightRead)
@@ -95,8 +95,8 @@ func (db *DB) Snapshot(ctx context.Context, actor domain.Actor, iterationID stri
 	return view(ctx, db, actor, func(v *View) (Snapshot, error) { return v.Snapshot(iterationID) })
 }
 
-// CreateSnapshot records the code and environment of a run, in place of what
-// was recorded before. Needs update; the iteration must not have ended.
+// CreateSnapshot records the code and environment of a run and replaces an earlier
+// record. Needs update; the iteration must not have ended.
 func (db *DB) CreateSnapshot(ctx context.Context, actor domain.Actor, iterationID string, n NewSnapshot) (domain.Created, error) {
 	err := domain.FirstError(
 		domain.CheckText("git_sha", n.GitSHA),

@@ -38,7 +38,7 @@ func (db *DB) Summary(ctx context.Context, actor domain.Actor, iterationID strin
 }
 
 // Summaries returns the summaries of up to MaxLimit iterations in the order of
-// ids. NOT_FOUND when one does not exist. Needs read for all of them.
+// ids. NOT_FOUND if one does not exist. Needs read for all of them.
 func (v *View) Summaries(ids []string) ([]Summary, error) {
 	states, err := v.tx.AllowIterations(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {

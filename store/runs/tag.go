@@ -10,26 +10,26 @@ import (
 // TagKind is a kind of record that tags are attached to.
 type TagKind string
 
-// The kinds of record that carry tags.
+// The kinds of record that have tags.
 const (
 	ProjectTag    TagKind = "project"
 	ExperimentTag TagKind = "experiment"
 	IterationTag  TagKind = "iteration"
 )
 
-// Tag is a word attached to a record.
+// Tag is a tag of a record.
 type Tag struct {
 	ID          string      `json:"id" db:"id"`
 	Value       string      `json:"value" db:"value"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 }
 
-// tagOwner is the record that tags are attached to: the column of table tag
-// that names it, and the key in it.
+// tagOwner is the record that tags are attached to: its column in table tag, and the
+// value of that column.
 type tagOwner struct {
 	column    string
 	key       any
-	iteration *domain.IterationRef // nil when it is another kind of record
+	iteration *domain.IterationRef // nil for other kinds of record
 }
 
 // note adds a change of the tags of an iteration to the journal.
@@ -90,12 +90,12 @@ func (db *DB) DeleteTag(ctx context.Context, actor domain.Actor, kind TagKind, i
 	})
 }
 
-// MaxTagged is the largest number of iterations that TagIterations takes.
+// MaxTagged is the maximum number of iterations in one call of TagIterations.
 const MaxTagged = 1000
 
-// TagIterations attaches a tag to iterations, or removes it, and returns how many
-// were changed; with an error, none. Needs create to attach it and delete to remove
-// it, on each.
+// TagIterations attaches a tag to iterations, or removes it, and returns the number of
+// changed iterations. With an error, it changes none. Needs create to attach and delete
+// to remove, on each iteration.
 func (db *DB) TagIterations(ctx context.Context, actor domain.Actor, ids []string, value string, attach bool) (int, error) {
 	if err := domain.CheckName("value", value); err != nil {
 		return 0, err

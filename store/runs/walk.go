@@ -17,9 +17,9 @@ const walkedAtOnce = 500
 
 // WalkIterations calls fn with all iterations that a search finds, in its order
 // and in parts. The search runs once, at the start; iterations that are deleted
-// afterwards are left out. No transaction is open while fn runs, so fn may be slow.
-// The page of q is ignored. INVALID_PAYLOAD when a part of q can't be read; an
-// error of fn ends the walk. Needs read.
+// afterwards are omitted. No transaction is open while fn runs, so fn may be slow.
+// It ignores the page of q. INVALID_PAYLOAD if a part of q can't be parsed. An error
+// of fn ends the walk. Needs read.
 func (db *DB) WalkIterations(ctx context.Context, actor domain.Actor, experimentID string, q IterationQuery, fn func([]Iteration) error) error {
 	s, err := parseSearch(q)
 	if err != nil {
@@ -49,8 +49,8 @@ func (db *DB) WalkIterations(ctx context.Context, actor domain.Actor, experiment
 }
 
 // IterationIDs returns the ids of all iterations that a search finds, in its
-// order. The page of q is ignored. INVALID_PAYLOAD when a part of q can't be
-// read. Needs read.
+// order. It ignores the page of q. INVALID_PAYLOAD if a part of q can't be
+// parsed. Needs read.
 func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string, err error) {
 	s, err := parseSearch(q)
 	if err != nil {
@@ -85,11 +85,11 @@ func (v *View) findIterations(experimentID string, s listing) ([]int64, error) {
 // Column is a parameter or metric that a listing embeds in each iteration.
 type Column struct {
 	Kind search.KeyKind
-	Name string // under which Params or Metrics has it
-	Text string // in the language of searches
+	Name string // key in Params or Metrics
+	Text string // text in the language of searches
 }
 
-// Columns reads the columns of a query. INVALID_PAYLOAD when they can't be read.
+// Columns parses the columns of a query. INVALID_PAYLOAD if they can't be parsed.
 func Columns(text string) ([]Column, error) {
 	columns, err := new(filter.Parser).Columns(text)
 	if err != nil {

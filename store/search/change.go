@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// maxChanged bounds the iterations whose last change is known. Beyond it all
-	// experiments count as changed.
+	// maxChanged bounds the number of iterations whose last change is stored. If it is
+	// exceeded, all experiments count as changed.
 	maxChanged = 10_000
-	// maxChangedIn is that bound for one experiment.
+	// maxChangedIn is the same bound for one experiment.
 	maxChangedIn = 500
 )
 
-// changes is what a transaction of the writer changes of what searches read.
+// changes are the changes of a transaction of the writer to data that searches read.
 type changes struct {
 	iterations map[touched]bool
 	all        bool // anything may have changed
-	within     bool // the job under way has called Within
+	within     bool // the current job has called Within
 }
 
 // touched is an iteration that a transaction changes.
@@ -28,15 +28,15 @@ type touched struct {
 	num          int64
 }
 
-// experimentChanges are the last changes in an experiment.
+// experimentChanges holds the last changes in an experiment.
 type experimentChanges struct {
 	last       uint64           // commit of the last one
-	whole      uint64           // the iterations of all changes after this commit are known
+	whole      uint64           // iterations holds all changes after this commit
 	iterations map[int64]uint64 // commit of the last change of each, by number
 }
 
-// Touch records that an iteration changes: its row, or what belongs to it alone. It and
-// Within are for the writer only.
+// Touch records that the current job changes an iteration: its row, or rows that belong
+// only to it. Only the writer may call Touch and Within.
 func (o *Orders) Touch(experimentID string, num int64) {
 	if o.pending.iterations == nil {
 		o.pending.iterations = map[touched]bool{}
@@ -44,28 +44,28 @@ func (o *Orders) Touch(experimentID string, num int64) {
 	o.pending.iterations[touched{experimentID, num}] = true
 }
 
-// Within records that a Change job changes nothing that searches read but the iterations
-// that it touches. A job that does not call it counts as a change of all.
+// Within records that, of the data that searches read, the current Change job changes only
+// the iterations that it touches. Without this call a job counts as a change of everything.
 func (o *Orders) Within() { o.pending.within = true }
 
-// Changed records what a Change job has changed.
+// Changed records the changes of a Change job.
 func (o *Orders) Changed() {
 	o.pending.all = o.pending.all || !o.pending.within
 	o.pending.within = false
 }
 
-// RolledBack forgets the job under way. The iterations that it touched count as changed.
+// RolledBack ends the current job. The iterations that it touched count as changed.
 func (o *Orders) RolledBack(int64) { o.pending.within = false }
 
-// Load counts a change of all experiments when another process has changed the file.
+// Load records a change of all experiments if another process has changed the file.
 func (o *Orders) Load(_ *sqlite.Tx, foreign bool) error {
 	o.pending.all = o.pending.all || foreign
 	return nil
 }
 
-// Flush publishes what the transaction changes before it is committed: a snapshot that
-// shows the commit must not find an order that lacks it. If the transaction fails, it
-// still counts as changed.
+// Flush publishes the changes of the transaction before it is committed, so that a snapshot
+// that shows the commit does not find an order without it. If the transaction fails, it
+// still counts as a change.
 func (o *Orders) Flush(_ *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob {
 		return nil
@@ -84,20 +84,20 @@ func (o *Orders) Flush(_ *sqlite.Tx, stage sqlite.Stage) error {
 	return nil
 }
 
-// Committed counts the transaction.
+// Committed counts the commit.
 func (o *Orders) Committed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.commits++
 }
 
-// changeAll records that anything may have changed. o.mu is held.
+// changeAll records that anything may have changed. o.mu must be held.
 func (o *Orders) changeAll(commit uint64) {
 	o.all, o.size = commit, 0
 	clear(o.changed)
 }
 
-// change records that an iteration has changed. o.mu is held.
+// change records that an iteration has changed. o.mu must be held.
 func (o *Orders) change(t touched, commit uint64) {
 	c := o.changed[t.experimentID]
 	if c == nil {
@@ -124,7 +124,7 @@ func (o *Orders) change(t touched, commit uint64) {
 }
 
 // last returns the number of the last commit that may have changed one of the
-// experiments. o.mu is held.
+// experiments. o.mu must be held.
 func (o *Orders) last(experimentIDs []string) uint64 {
 	last := o.all
 	for _, id := range experimentIDs {
@@ -136,7 +136,7 @@ func (o *Orders) last(experimentIDs []string) uint64 {
 }
 
 // whole returns the number of the last commit whose changes in the experiments are not
-// all known by iteration. o.mu is held.
+// all known by iteration. o.mu must be held.
 func (o *Orders) whole(experimentIDs []string) uint64 {
 	whole := o.all
 	for _, id := range experimentIDs {
@@ -148,7 +148,7 @@ func (o *Orders) whole(experimentIDs []string) uint64 {
 }
 
 // since returns the iterations of the experiments that have changed after a commit, which
-// is at least whole. o.mu is held.
+// must be at least whole. o.mu must be held.
 func (o *Orders) since(experimentIDs []string, commit uint64) (nums []int64) {
 	for _, id := range experimentIDs {
 		if c := o.changed[id]; c != nil && c.last > commit {
@@ -170,12 +170,12 @@ func (o *Orders) Commits() uint64 {
 	return o.commits
 }
 
-// Foreign is a participant of the commits of a process that has not the lock of the file.
-// It counts them in table counter, so that the process with the lock knows in each
-// snapshot that there were some.
+// Foreign is a participant for a process that does not have the lock of the file. It counts
+// its commits in table counter, so that the process with the lock can detect them in each
+// snapshot.
 type Foreign struct{ sqlite.Passive }
 
-// Flush counts the transaction.
+// Flush counts the commit.
 func (Foreign) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob {
 		return nil

@@ -14,12 +14,12 @@ import (
 // Result is the value of a metric in an iteration.
 type Result struct {
 	Num   int64    // of the iteration
-	Value *float64 // nil for NaN, and when there is no value
+	Value *float64 // nil for NaN and without a value
 	There bool     // there is a value, or NaN
 }
 
 // Results calls fn with the values of a metric in the newest iterations of an experiment
-// that pass a query, up to limit. It returns the number of all that pass.
+// that pass a query, up to limit. It returns the number of all iterations that pass.
 func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limit int, fn func(Result)) (total int, err error) {
 	j, err := s.joins([]string{experimentID}, q.Metrics)
 	if err != nil {
@@ -47,9 +47,9 @@ func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limi
 	return total, rows.Err()
 }
 
-// VaryingParams returns those of the parameters keys, a JSON list, that differ among
-// the iterations of an experiment that pass a query, or that only some of these
-// iterations have.
+// VaryingParams returns the parameters of keys, a JSON list, that differ among the
+// iterations of an experiment that pass a query, or that only some of these iterations
+// have.
 func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map[string]bool, error) {
 	j, err := s.joins([]string{experimentID}, q.Metrics)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map
 	return vary, rows.Err()
 }
 
-// hits begins a statement with the whole table hit.
+// hits returns the start of a statement, with the whole table hit.
 func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where *SQL) (*SQL, error) {
 	names, err := s.known([]string{experimentID}, j.keys)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where
 	return statement, nil
 }
 
-// Columns calls param and metric with the values that iterations, by their numbers, have
-// of columns: param with the name of the parameter, metric with the label of the column.
+// Columns calls param and metric with the values of columns in the iterations with these
+// numbers: param with the name of the parameter, metric with the label of the column.
 func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	param func(num int64, key, value string), metric func(num int64, label string, value scalar.Value)) error {
 	list, err := json.Marshal(nums)
@@ -173,7 +173,7 @@ type metricKey struct {
 	name      string
 }
 
-// lateIn returns the statistics that the rows of these metrics lack in iterations.
+// lateIn returns the statistics of these metrics in iterations that the rows lack.
 func lateIn(tx *points.Tx, nums []int64, metrics []string) (map[metricKey]points.Stats, error) {
 	recent, err := tx.Recent(metrics)
 	if err != nil {

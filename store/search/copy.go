@@ -15,29 +15,29 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Table search_value holds copies of the statistics that searches read, next to
-// each other: to read one metric of 10,000 iterations from table series takes as
-// many pages, and ten times as long. The triggers of migration 0002 delete a copy
-// when its original changes, and a search reads the original where there is no
-// copy. So a copy is never wrong, and this file only decides when to make copies.
+// Table search_value holds copies of the statistics that searches read, stored close
+// together. Reading one metric of 10,000 iterations from table series takes as many
+// pages, and ten times as long. The triggers of migration 0002 delete a copy when its
+// original changes, and a search reads the original if a copy is missing. So a copy is
+// never wrong. This file only decides when to make copies.
 
 const (
 	// searchKeyShift is the number of bits for the iteration in the id of a copy;
 	// the bits above are the search key.
 	searchKeyShift = 32
-	// MaxSearchKeys is the largest number of metrics with copies. A new one replaces
+	// MaxSearchKeys is the maximum number of metrics with copies. A new one replaces
 	// the one whose first copies are the oldest.
 	MaxSearchKeys = 256
-	// MinCopies is the smallest number of copies that are written. A search without
-	// them takes less than a millisecond more.
+	// MinCopies is the minimum number of copies that are written at once. A search without
+	// fewer copies takes less than a millisecond longer.
 	MinCopies = 200
-	// maxCopies is the largest number of copies in one transaction, so that no other
+	// maxCopies is the maximum number of copies in one transaction, so that no other
 	// write waits long.
 	maxCopies = 2000
-	// RestTime is the time for which a running iteration must not have been seen before
-	// it is copied: a copy of values that change again soon is useless.
+	// RestTime is the minimum time since a running iteration was last seen before it is
+	// copied: a copy of values that change again soon is useless.
 	RestTime = 2 * time.Second
-	// copyPause is the minimum time between two copies of a metric.
+	// copyPause is the minimum time between two rounds of copies of a metric.
 	copyPause = 2 * time.Second
 )
 
@@ -47,16 +47,16 @@ type Metric struct {
 	Key          string
 }
 
-// Copies makes the copies in the background. All its methods are safe for concurrent
+// Copies makes copies in the background. All its methods are safe for concurrent
 // use.
 type Copies struct {
 	db    *sqlite.DB
 	now   func() time.Time
 	log   *slog.Logger
-	asked chan Metric // metrics that were searched for
+	asked chan Metric // metrics of recent searches
 }
 
-// NewCopies returns the copies in a database.
+// NewCopies returns the Copies of a database.
 func NewCopies(db *sqlite.DB, now func() time.Time, log *slog.Logger) *Copies {
 	return &Copies{db: db, now: now, log: log, asked: make(chan Metric, 16)}
 }
@@ -66,11 +66,11 @@ type known struct {
 	ExperimentID string `db:"experiment_id"`
 	Kind         string `db:"kind"`
 	Key          string `db:"key"`
-	SearchKey    *int64 `db:"search_key"` // its number in search_value, if it has one
+	SearchKey    *int64 `db:"search_key"` // its number in search_value, if any
 }
 
-// known returns those of keys that iterations of the experiments have, and asks
-// for more copies of the metrics among them. A property counts as known.
+// known returns the names of keys that iterations of the experiments have, and requests
+// copies of the metrics among them. A property counts as known.
 func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]known, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -116,10 +116,10 @@ func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.
 	return all, err
 }
 
-// Run copies the statistics of metrics that were searched for, until ctx ends. A
-// failure is only logged: searches are slower without copies.
+// Run copies the statistics of the metrics of searches, until ctx ends. Failures are
+// only logged: searches without copies are slower.
 func (c *Copies) Run(ctx context.Context) {
-	next := map[Metric]time.Time{} // when each may have its next turn
+	next := map[Metric]time.Time{} // earliest time of the next round for each
 	for {
 		select {
 		case m := <-c.asked:
@@ -139,7 +139,7 @@ func (c *Copies) Run(ctx context.Context) {
 	}
 }
 
-// Copy copies the statistics of a metric in iterations that do not change. It ends with
+// Copy copies the statistics of a metric in iterations that do not change. It returns
 // sqlite.ErrClosed when the database closes.
 func (c *Copies) Copy(m Metric) error {
 	for {
@@ -158,8 +158,8 @@ func (c *Copies) Copy(m Metric) error {
 	}
 }
 
-// uncopied returns up to maxCopies iterations that do not change and have no copy;
-// none when no iteration of the experiment has the metric.
+// uncopied returns up to maxCopies iterations that do not change and have no copy. It
+// returns none if no iteration of the experiment has the metric.
 func uncopied(tx *sqlite.Tx, m Metric, now scalar.Time) (nums []int64, err error) {
 	var id int64
 	err = tx.Row(`SELECT coalesce((SELECT id FROM search_key WHERE key = ?), 0)
@@ -181,7 +181,7 @@ func uncopied(tx *sqlite.Tx, m Metric, now scalar.Time) (nums []int64, err error
 	return nums, err
 }
 
-// CopyStats copies the statistics of a metric in these iterations.
+// CopyStats copies the statistics of a metric in the iterations nums.
 func CopyStats(tx *sqlite.Tx, key string, nums []int64) error {
 	id, err := searchKey(tx, key)
 	if err != nil {
@@ -200,7 +200,7 @@ func CopyStats(tx *sqlite.Tx, key string, nums []int64) error {
 	return err
 }
 
-// searchKey returns the search key of a metric, a new one if it has none.
+// searchKey returns the search key of a metric, or a new one if it has none.
 func searchKey(tx *sqlite.Tx, key string) (id int64, err error) {
 	err = tx.Row(`SELECT id FROM search_key WHERE key = ?`, key).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {

@@ -9,8 +9,8 @@ import (
 	"tracker/store/points"
 )
 
-// value returns the SQL of a field: NULL where an iteration does not have it, and
-// for NaN. Of the tags it is the first one.
+// value returns the SQL of a field: NULL if an iteration does not have it, and for NaN.
+// For tags it is the first one.
 func (j *joins) value(r filter.Ref) string {
 	if j.columns != nil && r.Field != filter.Property {
 		return j.columns[r.Field]
@@ -50,11 +50,11 @@ func (j *joins) value(r filter.Ref) string {
 	return `iteration.id`
 }
 
-// textTables holds the table of each field whose values are texts by key.
+// textTables holds the table of each field that has texts by key.
 var textTables = map[filter.Field]string{filter.Param: "parameter", filter.Property: "property"}
 
-// snapshotText returns the SQL of a column of an iteration's snapshot, NULL where it
-// is empty.
+// snapshotText returns the SQL of a column of an iteration's snapshot, NULL if it is
+// empty.
 func snapshotText(column string) string {
 	return `(SELECT nullif(snapshot.` + column + `, '') FROM snapshot WHERE snapshot.iteration_num = iteration.num)`
 }
@@ -72,7 +72,7 @@ func (j *joins) metric(r filter.Ref) string {
 		if r.Stat == "count" {
 			copied = `nullif(` + copied + `, 0)`
 		}
-		value = `coalesce(` + copied + `, ` + value + `)` // one of the two rows is not there
+		value = `coalesce(` + copied + `, ` + value + `)` // one of the two rows does not exist
 	}
 	if late, ok := j.late.metrics[r.Name]; ok {
 		value = `iif(` + j.late.column(late, "count") + ` IS NULL, ` + value + `, ` + j.late.column(late, r.Stat) + `)`
@@ -80,8 +80,8 @@ func (j *joins) metric(r filter.Ref) string {
 	return value
 }
 
-// isThere returns the SQL condition that an iteration has a metric. If it has, a
-// last value that is NULL is NaN.
+// isThere returns the SQL condition that an iteration has a metric. If it does, a
+// NULL last value means NaN.
 func (j *joins) isThere(k filter.Key) string {
 	return `coalesce(` + j.metric(filter.Ref{Key: k, Stat: "count"}) + `, 0) > 0`
 }
@@ -96,9 +96,9 @@ func (j *joins) lastSeen() string {
 	return `max(iteration.last_seen, coalesce(late.seen, 0))`
 }
 
-// isNumber returns the SQL condition that all of a text is a number. SQLite
-// compares a text with a number as numbers when all of the text is one (spaces
-// around it do not matter); every other text is greater than any number.
+// isNumber returns the SQL condition that all of a text is a number. SQLite compares a
+// text with a number as numbers if the whole text is a number, ignoring spaces around
+// it; any other text is greater than any number.
 func isNumber(value string) string { return value + ` <= CAST(9e999 AS REAL)` }
 
 // where writes e as a condition that is true or false, never NULL, so that NOT inverts
@@ -205,17 +205,17 @@ func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 		q.Add(` OR iteration.status = 'RUNNING' AND `+j.lastSeen()+` < ?`, int64(j.lostBefore))
 	}
 	if len(numbers) > 0 {
-		// SQLite reads both sides, so that the same digits are equal.
+		// SQLite converts both sides, so that the same digits are equal.
 		q.Add(` OR `+isNumber(value)+` AND CAST(`+value+` AS NUMERIC) IN (`+
 			marks(`CAST(? AS NUMERIC)`, len(numbers))+`)`, numbers...)
 	}
-	if nan && r.Stat == "last" { // the other statistics leave NaN out
+	if nan && r.Stat == "last" { // the other statistics ignore NaN
 		q.Add(` OR ` + value + ` IS NULL AND ` + j.isThere(r.Key))
 	}
 }
 
-// less writes the condition that the value of r is less or greater than v, as
-// op says.
+// less writes the condition that the value of r is less or greater than v, according
+// to op.
 func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 	value := j.value(r)
 	if r.Field == filter.Param && v.IsNumber {
@@ -226,7 +226,7 @@ func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 	q.Add(value+` `+op+` ?`, bound(r.Field, v))
 }
 
-// bound returns the form in which v is bound in a comparison with f.
+// bound returns v in the form that is bound in a comparison with f.
 func bound(f filter.Field, v filter.Literal) any {
 	switch f {
 	case filter.Metric, filter.Duration:
@@ -248,9 +248,9 @@ var datasetColumns = map[filter.Field]string{
 	filter.DatasetContext: "iteration_dataset.context",
 }
 
-// compareEach writes a comparison with a field of which an iteration can have
-// several values, in a column of another table: one of them must match. For != no tag
-// may be equal, and one dataset must be another.
+// compareEach writes a comparison with a field that can have several values for an
+// iteration, in a column of another table. One of the values must match. For !=, no tag
+// may be equal, but only one dataset must differ.
 func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 	in := ` IN (`
 	switch {
@@ -292,8 +292,8 @@ func (t term) direction() string {
 	return ` ASC NULLS LAST`
 }
 
-// order returns the terms to sort by r, the most significant first. Rows without the
-// value come last, and before them the NaNs of a metric or the texts of a parameter.
+// order returns the terms to sort by r, most significant first. Rows without a value
+// come last. Before them come the NaNs of a metric or the texts of a parameter.
 func (j *joins) order(r filter.Ref, descending bool) []term {
 	value := j.value(r)
 	switch {
@@ -304,7 +304,7 @@ func (j *joins) order(r filter.Ref, descending bool) []term {
 			{`CASE WHEN ` + isNumber(value) + ` THEN 0 WHEN ` + value + ` IS NOT NULL THEN 1 ELSE 2 END`, false},
 			{`iif(` + isNumber(value) + `, CAST(` + value + ` AS NUMERIC), substr(` + value + `, 1, ` + sortedCharacters + `))`, descending},
 		}
-	case r.Field == filter.CompactID: // the dashes are at the same places, so they do not change the order
+	case r.Field == filter.CompactID: // the dashes are always at the same positions, so they do not change the order
 		return []term{{j.value(filter.Ref{Key: filter.Key{Field: filter.ID}}), descending}}
 	case r.Field == filter.Metric && r.Stat == "last":
 		return []term{{value, descending}, {j.isThere(r.Key), true}}
@@ -312,5 +312,5 @@ func (j *joins) order(r filter.Ref, descending bool) []term {
 	return []term{{value, descending}}
 }
 
-// sortedCharacters is the number of characters of a parameter that are kept for sorting.
+// sortedCharacters is the number of leading characters of a parameter to sort by.
 const sortedCharacters = `1000`

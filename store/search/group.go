@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxJoined is the largest number of parameters and metrics that one statement
-	// joins: SQLite takes 64 tables, of which a metric needs two.
+	// maxJoined is the maximum number of parameters and metrics that one statement
+	// joins: SQLite allows 64 tables, and a metric needs two.
 	maxJoined = 31
-	// groupedCharacters is the number of characters of a parameter that are compared:
-	// runs whose values begin with the same ones are in one group.
+	// groupedCharacters is the number of leading characters of a parameter that are
+	// compared: runs whose values agree in them are in one group.
 	groupedCharacters = `250`
 )
 
 // GroupQuery selects iterations and the order of their groups.
 type GroupQuery struct {
-	Query                   // By groups them; Values, Fold and Uncounted are ignored
+	Query                   // By groups the iterations; Values, Fold and Uncounted are ignored
 	Columns []filter.Column // the metrics whose spread is returned
-	Keys    int             // the number of different names in all of the query
+	Keys    int             // number of different names in the whole query
 }
 
 // Group is a set of iterations with the same values. Grouped by tag, an
@@ -31,14 +31,14 @@ type GroupQuery struct {
 type Group struct {
 	Values     []*string                `json:"values"`
 	Iterations int                      `json:"iterations"`
-	Rank       int                      `json:"rank"`    // its place among all groups in the order of their values, from 0
-	Metrics    map[string]points.Spread `json:"metrics"` // by column; without those that no iteration of the group has
+	Rank       int                      `json:"rank"`    // rank among all groups in the order of their values, from 0
+	Metrics    map[string]points.Spread `json:"metrics"` // by column; without columns that no iteration of the group has
 }
 
-// Groups are one page of groups.
+// Groups is one page of groups.
 type Groups struct {
 	Page  []Group
-	Total int // of all groups
+	Total int // number of all groups
 }
 
 // Groups returns up to limit groups of the iterations of an experiment from offset on.
@@ -54,14 +54,14 @@ func (s *Snapshot) Groups(experimentID string, q GroupQuery, limit, offset int) 
 		}
 	}
 	if len(l.Page) == 0 && offset > 0 {
-		// After the end there is no row that has the count.
+		// A page after the end has no row with the count.
 		return l, s.groups(experimentID, &l, q, nil, 0, 0)
 	}
 	return l, nil
 }
 
-// groups fills a page of groups, or adds further metrics to the groups that are in
-// it.
+// groups fills a page of groups, or adds further metrics to the groups of a filled
+// page.
 func (s *Snapshot) groups(experimentID string, l *Groups, q GroupQuery, metrics []filter.Column, limit, offset int) error {
 	named := q.Metrics
 	for _, c := range metrics {
@@ -159,12 +159,12 @@ func (l *Groups) read(tx *sqlite.Tx, statement *SQL, keys int, metrics []filter.
 	return rows.Err()
 }
 
-// finite returns the SQL of a number; NULL for an infinity.
+// finite returns the SQL of a number, with NULL for an infinity.
 func finite(value string) string {
 	return `iif(abs(` + value + `) <= 1.7976931348623157e308, ` + value + `, NULL)`
 }
 
-// textOrder returns how to sort the texts of a column: numbers first, by size, then
+// textOrder returns the terms to sort by a column of texts: numbers first, by size, then
 // texts, then NULL.
 func textOrder(c string, descending bool) []string {
 	direction := ``
@@ -178,12 +178,12 @@ func textOrder(c string, descending bool) []string {
 	}
 }
 
-// sortColumns holds the expressions that groups are sorted by: those of an
-// iteration, and their aggregates over a group.
+// sortColumns holds the expressions that groups are sorted by, for an iteration, and
+// their aggregates over a group.
 type sortColumns struct{ of, over []string }
 
-// groupOrder returns the order of groups. Groups that are equal in it are in the
-// order of their values.
+// groupOrder returns the order of groups. Equal groups are in the order of their
+// values.
 func (j *joins) groupOrder(by []filter.Ref, sort []filter.SortKey) (sortColumns, []string) {
 	var c sortColumns
 	var order []string

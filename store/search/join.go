@@ -10,9 +10,9 @@ import (
 )
 
 // joins numbers the parameters and metrics that a search joins to its iterations.
-// The row of parameter 0 is p0. The statistics of metric 0 are in table late or, where
-// nothing is late, in the row v0 (table search_value) or, without a copy there, s0 (table
-// series).
+// The row of parameter 0 is p0. The statistics of metric 0 are in table late or, if the
+// iteration is not in late, in row v0 (table search_value) or, without a copy, in row s0
+// (table series).
 type joins struct {
 	keys       []filter.Key
 	terms      []term // of the order
@@ -22,15 +22,15 @@ type joins struct {
 	once       bool                    // table hit is read once
 	columns    map[filter.Field]string // the SQL of the fields of another kind of record; nil for iterations
 	lostBefore scalar.Time             // a RUNNING iteration that was last seen earlier is lost
-	only       []int64                 // the iterations that are looked at; nil for all
+	only       []int64                 // the iterations to search; nil for all
 }
 
-// maxCopied is the number of keys for whose metrics copies are joined: SQLite joins
-// 64 tables, and these are two for each key, one for each further key, iteration,
-// late and tag.
+// maxCopied is the maximum number of keys if copies of metrics are joined: SQLite joins
+// 64 tables. Each metric takes two, and further keys, iteration, late and tag take one
+// each.
 const maxCopied = 30
 
-// joins returns the joins of a search of these experiments that names these metrics.
+// joins returns the joins of a search of these experiments that uses these metrics.
 func (s *Snapshot) joins(experimentIDs, metrics []string) (joins, error) {
 	l, err := s.late(experimentIDs, metrics)
 	return joins{late: l, lostBefore: s.LostBefore}, err
@@ -49,7 +49,7 @@ func within(q *SQL, experimentIDs []string) {
 	q.Add(` WHERE iteration.experiment_id IN (`+marks(`?`, len(list))+`)`, list...)
 }
 
-// some writes the condition for those iterations that are looked at.
+// some writes the condition that restricts the search to j.only.
 func (j *joins) some(q *SQL) error {
 	if j.only == nil {
 		return nil
@@ -70,7 +70,7 @@ func (j *joins) number(k filter.Key) int {
 
 // hits writes the start of a query, up to the condition: the table hit with these
 // columns of the iterations. A key that no iteration of the experiment has is bound
-// as NULL, for which SQLite reads nothing.
+// as NULL, and SQLite reads nothing for it.
 func (j *joins) hits(q *SQL, columns string, known map[filter.Key]known) {
 	q.Add(`WITH `)
 	late := j.late.table(q, j.seen)
@@ -78,11 +78,11 @@ func (j *joins) hits(q *SQL, columns string, known map[filter.Key]known) {
 	if j.once {
 		kept = `NOT MATERIALIZED`
 	}
-	// Without the hint SQLite takes the index by name, and with it the rows of
-	// all other tables out of their order.
+	// Without the hint SQLite uses the index by name, and then reads the rows of all
+	// other tables in random order.
 	hint := `INDEXED BY iteration_by_experiment`
 	if j.only != nil {
-		hint = `NOT INDEXED` // but by number
+		hint = `NOT INDEXED` // by number
 	}
 	q.Add(`hit AS ` + kept + ` (SELECT ` + columns + ` FROM iteration ` + hint)
 	if late {

@@ -26,7 +26,7 @@ const (
 type Key struct {
 	Kind       KeyKind `json:"kind" db:"kind"`
 	Key        string  `json:"key" db:"key"`
-	Iterations int     `json:"iterations" db:"iterations"` // that have it
+	Iterations int     `json:"iterations" db:"iterations"` // number of iterations that have it
 }
 
 // Column returns the name in the language of searches.
@@ -37,7 +37,7 @@ func (k Key) Column() string {
 	return filter.MetricName(k.Key)
 }
 
-// maxMatched bounds the names that a regular expression is compared with.
+// maxMatched is the maximum number of names that a regular expression is compared with.
 const maxMatched = 100_000
 
 // MatchingKeys calls fn with the names of an experiment that match a pattern, by kind and
@@ -70,14 +70,14 @@ type Unknown struct {
 }
 
 const (
-	// maxNear is the largest number of similar names.
+	// maxNear is the maximum number of similar names.
 	maxNear = 3
 	// maxNearWork bounds the edit distances of one call, in cells of their tables:
 	// about a fifth of a second.
 	maxNearWork = 50_000_000
 )
 
-// UnknownKeys returns those of keys that no iteration of the experiment has, in
+// UnknownKeys returns the names of keys that no iteration of the experiment has, in
 // alphabetical order.
 func UnknownKeys(tx *sqlite.Tx, experimentID string, keys []filter.Key) ([]Unknown, error) {
 	var all []Unknown
@@ -109,8 +109,8 @@ func UnknownKeys(tx *sqlite.Tx, experimentID string, keys []filter.Key) ([]Unkno
 	return all, err
 }
 
-// near returns those of keys that may have been meant. It subtracts the cells that
-// it computes from work.
+// near returns the names of keys that are similar to u.Key. It subtracts the number of
+// computed table cells from work.
 func (u Unknown) near(keys []Key, work *int) []Key {
 	type scored struct {
 		Key
@@ -135,9 +135,9 @@ func (u Unknown) near(keys []Key, work *int) []Key {
 	return near
 }
 
-// unlike returns the difference between a name and the wanted one, 0 for none, and
-// whether it is small enough for a suggestion: when up to a third of the letters are
-// mistyped (tested while there is work left), or when one is a part of the other.
+// unlike returns the difference between a name and the wanted name, 0 for none, and
+// whether it is small enough for a suggestion: up to a third of the letters are mistyped
+// (tested while there is work left), or one name is a part of the other.
 func unlike(wanted, name string, work *int) (int, bool) {
 	a, b := []rune(wanted), []rune(name)
 	if len(a) > 250 || len(b) > 250 {
@@ -159,8 +159,8 @@ func unlike(wanted, name string, work *int) (int, bool) {
 	return 0, false
 }
 
-// countedKeys is what table experiment_key should have. An iteration whose experiment is
-// gone is another problem, which no count can repair.
+// countedKeys selects the correct contents of table experiment_key. It ignores iterations
+// whose experiment does not exist: counting again can't repair these.
 const countedKeys = `
 	SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
 	FROM series
@@ -174,8 +174,7 @@ const countedKeys = `
 	JOIN experiment ON experiment.id = iteration.experiment_id
 	GROUP BY 1, 3`
 
-// WrongKeys returns how many stored numbers of iterations of a name differ from the
-// real ones.
+// WrongKeys returns the number of names whose stored number of iterations is wrong.
 func WrongKeys(tx *sqlite.Tx) (n int64, err error) {
 	err = tx.Row(`SELECT count(*) FROM (
 		SELECT experiment_id, kind, key, iterations FROM (` + countedKeys + `

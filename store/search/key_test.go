@@ -20,7 +20,7 @@ func TestNearNamesAreBounded(t *testing.T) {
 	if near := unknown.near(keys, &work); len(near) != 0 || work != 0 {
 		t.Errorf("%d names without work", len(near))
 	}
-	// A part of a name is found all the same.
+	// A name that contains the wanted name is still found.
 	if near := (Unknown{Kind: MetricKey, Key: "xxy"}).near(keys, &work); len(near) != maxNear {
 		t.Errorf("%d names have the part", len(near))
 	}

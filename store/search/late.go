@@ -12,15 +12,15 @@ import (
 
 // late holds values in memory that the rows of a snapshot lack: the statistics of
 // metrics with recent points, and the times when runs were last seen. A search
-// joins it to the iterations as a table, so nothing has to be written for a read.
+// joins it to the iterations as a table, so a read writes nothing.
 type late struct {
 	metrics map[string]int           // number of each metric that has late statistics
-	stats   []map[int64]points.Stats // by that number and the number of the iteration
+	stats   []map[int64]points.Stats // by number of the metric and number of the iteration
 	seen    map[int64]scalar.Time    // by number of the iteration
 }
 
 // late returns the statistics of these metrics that the rows of the iterations of
-// experiments lack. It may have more times than those of the experiments.
+// experiments lack. Its times may include iterations of other experiments.
 func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 	l := late{metrics: map[string]int{}, seen: s.Seen}
 	recent, err := s.Recent(metrics)
@@ -64,14 +64,14 @@ func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 }
 
 // lateStats are the columns of table late for one metric. The first one is NULL
-// for an iteration whose row is up to date.
+// for an iteration whose row is current.
 var lateStats = []string{"count", "last", "min", "max", "mean"}
 
 // column returns the column of a statistic of metric n.
 func (l *late) column(n int, stat string) string { return `late.k` + strconv.Itoa(n) + `_` + stat }
 
-// table writes the table late, for WITH, with the times when seen is set. It
-// writes nothing and returns false when that has no rows.
+// table writes the table late, for WITH, including the times if seen is set. If the
+// table would be empty, it writes nothing and returns false.
 func (l *late) table(q *SQL, seen bool) bool {
 	nums := map[int64]bool{}
 	for _, stats := range l.stats {
@@ -105,8 +105,8 @@ func (l *late) table(q *SQL, seen bool) bool {
 	return true
 }
 
-// appendRow appends the row of an iteration as a JSON array. SQLite reads numbers
-// with all digits as the same doubles again; NaN is null, as in the tables.
+// appendRow appends the row of an iteration as a JSON array. Numbers have all digits, so
+// that SQLite reads the same doubles. NaN is null, as in the tables.
 func (l *late) appendRow(b []byte, num int64) []byte {
 	b = strconv.AppendInt(append(b, '['), num, 10)
 	if at, ok := l.seen[num]; ok {

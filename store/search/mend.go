@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// mendable reports whether an order of q can be mended: the place of a hit must depend on
-// its own iteration alone, the number of all hits must not be asked for unless all are
-// remembered, and the values that they are sorted by must not be too large to keep.
+// mendable reports whether an order of q can be mended. The place of a hit must depend only
+// on its own iteration, all hits must be remembered if their number is needed, and the values
+// that they are sorted by must not be too large to keep.
 func mendable(q Query, o order) bool {
 	return !q.Fold && (q.Uncounted || o.complete) && len(o.rows) <= maxMended && o.valuesSize() <= maxValues
 }
 
 // mend returns a remembered order of q as the snapshot has it, after changes of some
-// iterations. It reads only these, and puts the hits among them in their places.
+// iterations. It reads only these iterations and inserts the hits among them.
 //
-// Iterations that have not changed keep their places to each other. So all that are neither
+// Iterations that have not changed keep their relative order. So iterations that are neither
 // remembered nor changed come after the last remembered one that has not changed, and up
-// to that one the order is the whole one.
+// to that one the order is complete.
 func (s *Snapshot) mend(experimentIDs []string, q Query, known order, changed []int64) (order, error) {
 	again, err := s.sorted(experimentIDs, q, changed, 0, len(changed))
 	if err != nil {
@@ -96,7 +96,7 @@ func compareValues(a, b driver.Value) int {
 	return number(a).Cmp(number(b))
 }
 
-// number returns the exact value of a number, which is no NaN.
+// number returns the exact value of a number, which must not be NaN.
 func number(v driver.Value) *big.Float {
 	if n, ok := v.(int64); ok {
 		return new(big.Float).SetInt64(n)

@@ -16,7 +16,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// A value that is put in its place is compared with the others as SQLite sorts them.
+// compare orders values as SQLite sorts them.
 func TestTermsCompareAsSQLiteSorts(t *testing.T) {
 	db, err := sqlx.Connect("sqlite", sqlite.DSN(filepath.Join(t.TempDir(), "values.db")))
 	if err != nil {

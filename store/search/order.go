@@ -14,34 +14,34 @@ import (
 )
 
 const (
-	// maxOrder is the largest number of hits of one search that are remembered.
+	// maxOrder is the maximum number of hits of one search that are remembered.
 	maxOrder = 10_000
-	// maxOrdered is the largest size of all remembered orders, in hits of 8 bytes.
+	// maxOrdered is the maximum size of all remembered orders, in hits of 8 bytes.
 	maxOrdered = 500_000
-	// maxMended is the largest number of hits of an order that is mended, and of the
-	// iterations that are looked at for it.
+	// maxMended is the maximum number of hits of an order that is mended, and of
+	// changed iterations.
 	maxMended = 3000
-	// maxValues is the largest size of the values by which one order is sorted, in hits.
+	// maxValues is the maximum size of the values by which one order is sorted, in hits.
 	maxValues = 100_000
 )
 
 // order holds hits of a search, in their order.
 type order struct {
 	rows     []ordered
-	values   [][]driver.Value // of the terms for each row; nil when they are not kept
-	terms    []term           // that rows are sorted by, and then by number
-	total    int              // as the search counts it
-	complete bool             // there are no further rows
+	values   [][]driver.Value // of the terms for each row; nil if not kept
+	terms    []term           // terms that rows are sorted by, and then by number
+	total    int              // number of all hits, as the search counts them
+	complete bool             // the search has no further rows
 
-	// Of one that is remembered:
-	experiments []string // that were searched
+	// Set for a remembered order:
+	experiments []string // the searched experiments
 	mendable    bool     // it can be mended when iterations have changed
-	commits     uint64   // what it shows at least, as Snapshot.Commits
+	commits     uint64   // a lower bound for the commits that it shows, as Snapshot.Commits
 	foreign     int64    // foreign commits that it shows
-	memory      int      // size
+	memory      int      // size in hits
 }
 
-// size returns the memory of an order in hits, about.
+// size returns the approximate memory of an order, in hits.
 func (o order) size() int { return len(o.rows) + o.valuesSize() + 8*len(o.experiments) + 32 }
 
 func (o order) valuesSize() (n int) {
@@ -58,35 +58,35 @@ func (o order) valuesSize() (n int) {
 
 // ordered is one hit.
 type ordered struct {
-	num   uint32 // of the iteration; table search_value relies on 32 bits, too
+	num   uint32 // number of the iteration; table search_value relies on 32 bits, too
 	below uint32 // number of hits that are listed under it
 }
 
 // Orders caches the orders that searches have found, so that further pages and
 // repeated searches need not filter and sort all iterations. An order belongs to one
-// query, and holds until something changes in the experiments that were searched. When
-// it is known which iterations have changed, only these are looked at again (mend.go).
-// The right to read is checked before.
+// query and is valid until data of the searched experiments changes. If the changed
+// iterations are known, only these are searched again (mend.go). Callers must check the
+// right to read before.
 //
-// It is a participant of the commits of the process that has the lock of the file, and
-// so knows what they change (change.go).
+// Orders is a participant in the commits of the process that has the lock of the file, so
+// it is informed of their changes (change.go).
 type Orders struct {
 	sqlite.Passive
-	pending changes // of the transaction under way; the writer's own
+	pending changes // of the current transaction; used by the writer only
 
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*order
-	memory  int                           // size of all in known, in hits
-	commits uint64                        // how many there were
+	memory  int                           // size of all orders in known, in hits
+	commits uint64                        // number of commits
 	changed map[string]*experimentChanges // by experiment
 	size    int                           // number of iterations in changed
 	all     uint64                        // the last commit that may have changed any experiment
-	mended  int                           // how many orders were mended
+	mended  int                           // number of orders that were mended
 }
 
 // find returns the remembered order of a query, and the iterations that may have changed
-// between it and a snapshot with these commits. ok is false when there is none, or
-// when it is not known what has changed.
+// between it and a snapshot with these commits. ok is false if there is none or
+// the changes are not known.
 func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (found order, changed []int64, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,7 +103,7 @@ func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (f
 	return found, changed, found.mendable || len(changed) == 0
 }
 
-// Len returns the number of orders that are remembered and hold.
+// Len returns the number of valid remembered orders.
 func (o *Orders) Len() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -115,15 +115,15 @@ func (o *Orders) Len() (n int) {
 	return n
 }
 
-// Mended returns how many orders were mended. It serves tests.
+// Mended returns the number of orders that were mended, for tests.
 func (o *Orders) Mended() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.mended
 }
 
-// remember keeps an order, which must not be changed afterwards. When all together are too
-// large, it drops those that do not hold any more and can't be mended, or else all.
+// remember keeps an order, which must not be changed afterwards. If all orders together are
+// too large, it drops the orders that are invalid and can't be mended, or else all.
 func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 	if err != nil {
 		return order{}, err
 	}
-	if seen || offset+limit > maxOrder { // what depends on the time changes without a commit
+	if seen || offset+limit > maxOrder { // results that depend on the time change without a commit
 		return s.sorted(experimentIDs, q, nil, offset, limit)
 	}
 	foreign, err := s.foreignCommits()
@@ -191,9 +191,9 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 	}
 	n := limit
 	if q.Uncounted {
-		n = min(2*limit, maxOrder) // what is beyond the page takes the place of what will leave it
+		n = min(2*limit, maxOrder) // the hits after the page replace hits that leave the page
 	}
-	// Most clients read one page; a second one is a sign that others will follow.
+	// Most clients read one page. A client that reads a second page will probably read more.
 	if offset > 0 {
 		n = maxOrder
 	}
@@ -213,8 +213,8 @@ func (o order) page(offset, limit int) order {
 	return o
 }
 
-// sorted runs the statement of q, for the iterations with the numbers only unless that is
-// nil.
+// sorted runs the statement of q. If only is not nil, it searches only the iterations with
+// these numbers.
 func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset, limit int) (found order, err error) {
 	statement, terms, err := s.statement(experimentIDs, q, only)
 	if err != nil {
@@ -234,8 +234,8 @@ func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset,
 	return found, err
 }
 
-// identity returns a checksum that is the same for the same query, and whether its result
-// depends on the time.
+// identity returns a checksum that identifies the query, and whether its result depends on
+// the time.
 func (s *Snapshot) identity(experimentIDs []string, q Query) (sum [sha256.Size]byte, seen bool, err error) {
 	j := joins{lostBefore: s.LostBefore}
 	all := func(keys []filter.Key) (map[filter.Key]known, error) {

@@ -28,8 +28,8 @@ func TestOrdersAreBounded(t *testing.T) {
 	}
 }
 
-// What is known of the last changes of experiments is bounded: of those that are not
-// known an order does not hold.
+// The stored changes of experiments are bounded. An order is not valid if changes of its
+// experiments are not stored.
 func TestChangesAreBounded(t *testing.T) {
 	var o Orders
 	o.remember([32]byte{}, order{experiments: []string{"a"}})
@@ -59,8 +59,8 @@ func commit(t *testing.T, o *Orders) {
 	o.Committed()
 }
 
-// What a transaction changes is known before it is committed: a snapshot that shows it
-// already must not find an order without it.
+// The changes of a transaction are published before it is committed: a snapshot that shows
+// the transaction must not find an order without it.
 func TestChangesAreKnownBeforeTheCommit(t *testing.T) {
 	var o Orders
 	o.remember([32]byte{}, order{experiments: []string{"a", "b"}, mendable: true})
@@ -91,7 +91,7 @@ func TestChangesAreKnownBeforeTheCommit(t *testing.T) {
 	}
 }
 
-// Searches that differ in a value only are not taken for each other.
+// Searches that differ only in a value have different orders.
 func TestOrdersOfDifferentValues(t *testing.T) {
 	seen := map[string]string{}
 	for _, args := range [][]any{{"a", "b"}, {"ab", ""}, {"1"}, {int64(1)}, {1.0}, {nil}, {"<nil>"}, {new("1"), "b"}} {

@@ -12,7 +12,7 @@ import (
 type Table struct {
 	Name     string
 	Columns  map[filter.Field]string // the SQL of each field that can be named, except properties
-	Property string                  // the column of table property that names such a record
+	Property string                  // the column of table property that refers to such a record
 }
 
 // Find returns the ids of up to limit records from offset on that meet an SQL

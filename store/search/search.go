@@ -1,15 +1,15 @@
-// Package search finds iterations: it writes a checked filter, an order and a group
-// as one SQL statement, runs it on a snapshot, and returns the numbers of one page of
-// iterations with the number of all.
+// Package search finds iterations: it translates a checked filter, an order and a group
+// into one SQL statement, runs it on a snapshot, and returns the numbers of one page of
+// iterations and the total.
 //
 // Names and values are bound, never part of the text. A condition is true or false,
-// never NULL. Statistics and times that are not written yet count too (late.go), so a
-// search writes nothing. The statistics that people search for are copied side by
-// side in the background (copy.go); the copies change how long a search takes, never
-// what it finds.
+// never NULL. Statistics and times that are not written yet are included (late.go), so a
+// search writes nothing. The statistics that searches use are copied to one table in the
+// background (copy.go). The copies change the duration of a search, but not its
+// results.
 //
-// The package knows no users, rights, projects or trash. A caller checks the right
-// first, and passes the condition that iterations must meet beside the filter.
+// The caller checks the right to read first. It passes the condition that iterations must
+// meet in addition to the filter, for example that they are not in the trash.
 package search
 
 import (
@@ -28,20 +28,20 @@ import (
 // Snapshot is the database as a search reads it.
 type Snapshot struct {
 	*points.Tx
-	// Seen holds the times when iterations were last seen, by number, as far as their
-	// rows may lack them.
+	// Seen holds the times when iterations were last seen, by number, if their rows
+	// may be older.
 	Seen map[int64]scalar.Time
-	// LostBefore makes a RUNNING iteration that was last seen earlier a lost one.
+	// LostBefore is the time such that a RUNNING iteration that was last seen earlier is lost.
 	LostBefore scalar.Time
-	// Copies are asked for the metrics that a search names.
+	// Copies gets requests for copies of the metrics of a search.
 	Copies *Copies
 	Orders *Orders // nil to remember none
 	// Commits is Orders.Commits before the snapshot was taken.
 	Commits uint64
 }
 
-// Query selects and sorts iterations. Its parts were read by package filter, which
-// bounds them.
+// Query selects and sorts iterations. Its parts were parsed by package filter, which
+// bounds their size.
 type Query struct {
 	Filter  filter.Expr // nil for all
 	Sort    []filter.SortKey
@@ -50,20 +50,20 @@ type Query struct {
 	By     []filter.Ref // with Values: only the iterations of one group; nil for all
 	Values []*string    // of the group
 	Where  string       // a further SQL condition on table iteration
-	Fold   bool         // children that are hits are listed under their parents
-	Parent *string      // with Fold: list the children of this iteration, nil for the top level
-	// Uncounted stops the search at the hit after the page. It excludes Fold.
+	Fold   bool         // list children that are hits under their parents
+	Parent *string      // with Fold: list only the children of this iteration; nil for the top level
+	// Uncounted stops the search at the first hit after the page. It excludes Fold.
 	Uncounted bool
 }
 
-// Hits are one page of the iterations that a search has found.
+// Hits is one page of the iterations that a search has found.
 type Hits struct {
 	Nums     []int64       // their numbers, in order
-	Total    int           // of all hits; with Uncounted, of those up to the one after the page
-	Children map[int64]int // with Fold: how many hits are listed under each
+	Total    int           // number of all hits; with Uncounted, at most the first hit after the page counts
+	Children map[int64]int // with Fold: number of hits that are listed under each
 }
 
-// SQL is a text of SQL with the values bound to it, in their order. A value is never
+// SQL is an SQL text with the values bound to it, in their order. A value is never
 // part of the text.
 type SQL struct {
 	strings.Builder
@@ -80,8 +80,8 @@ func (q *SQL) Add(text string, args ...any) {
 // form. The rows must be closed.
 func (q *SQL) rows(tx *sqlite.Tx) (*sqlx.Rows, error) { return tx.RowsOnce(q.String(), q.Args...) }
 
-// Find returns up to limit iterations of the experiments from offset on. The error is
-// sql.ErrNoRows when the iteration q.Parent does not exist.
+// Find returns up to limit iterations of the experiments from offset on. It returns
+// sql.ErrNoRows if the iteration q.Parent does not exist.
 func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h Hits, err error) {
 	n := max(limit, 1)
 	if q.Uncounted {
@@ -95,7 +95,7 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	if q.Uncounted {
 		h.Total = offset + len(o.rows)
 	} else if len(o.rows) == 0 && offset > 0 && !o.complete {
-		// After the end there is no row that has the count.
+		// A page after the end has no row with the count.
 		return s.Find(experimentIDs, q, 0, 0)
 	}
 	h.Children = map[int64]int{}
@@ -106,7 +106,7 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	return h, nil
 }
 
-// All is Find for all iterations of an experiment that meet an SQL condition, the
+// All is Find for all iterations of an experiment that meet an SQL condition,
 // oldest first.
 func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, err error) {
 	err = s.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+where, experimentID).Scan(&h.Total)
@@ -119,14 +119,14 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 
 // Statement returns the statement that Find runs, without LIMIT and OFFSET. Its columns
 // are the number of an iteration, the total, the values of the terms of the order, and
-// how many hits are listed under it.
+// the number of hits that are listed under the iteration.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
 	statement, _, err := s.statement(experimentIDs, q, nil)
 	return statement, err
 }
 
-// statement returns Statement with the terms of its order. It is for the iterations with
-// the numbers only unless that is nil.
+// statement returns the result of Statement and the terms of its order. If only is not nil,
+// the statement searches only the iterations with these numbers.
 func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, []term, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
@@ -137,12 +137,12 @@ func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQ
 	return statement, j.terms, err
 }
 
-// write writes the statement of q with its joins. names returns those of the keys that
-// are known.
+// write writes the statement of q with its joins. names returns the known keys among its
+// arguments.
 func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([]filter.Key) (map[filter.Key]known, error)) (*SQL, error) {
 	where := j.conditions(q)
-	// The filter's names are joined first, so that those of the order are
-	// looked up only for what the filter lets through.
+	// The filter's names are joined first, so that the names of the order are
+	// looked up only for iterations that pass the filter.
 	selected, order, values := []string{`iteration.num AS num`}, []string{}, ``
 	for _, k := range q.Sort {
 		for _, t := range j.order(k.Ref, k.Descending) {
@@ -165,8 +165,8 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	if err != nil {
 		return nil, err
 	}
-	// All hits are needed to count and to sort them, but only once. Those that are not
-	// counted need not be kept.
+	// All hits are needed to count and to sort them, but only once. Hits that are not counted
+	// need not be kept.
 	total := `(SELECT count(*) FROM hit` + part.String() + `)`
 	if q.Uncounted {
 		total = `0`
@@ -184,7 +184,7 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	return statement, nil
 }
 
-// conditions writes the filter and the group of a query, each after an AND.
+// conditions returns the filter and the group of a query, each after an AND.
 func (j *joins) conditions(q Query) *SQL {
 	where := new(SQL)
 	if q.Filter != nil {
@@ -196,7 +196,7 @@ func (j *joins) conditions(q Query) *SQL {
 }
 
 // folded returns the condition for the hits that are listed, and the expression
-// and join that count the hits under each. A hit is listed under its parent when
+// and join that count the hits under each. A hit is listed under its parent if
 // the parent is a hit too, and otherwise at the top level.
 func (s *Snapshot) folded(experimentIDs []string, q Query) (part *SQL, under string, err error) {
 	part = new(SQL)

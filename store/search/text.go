@@ -8,7 +8,7 @@ import (
 // textContains is the SQL function that calls filter.Contains.
 const textContains = `text_contains`
 
-// The SQL functions that call filter.Like: with and without regard to case.
+// The SQL functions that call filter.Like: case-sensitive and case-insensitive.
 const (
 	textLike  = `text_like`
 	textILike = `text_ilike`
@@ -28,6 +28,6 @@ func like(column, op string) string {
 	return textLike + `(` + column + `, ?)`
 }
 
-// Contains returns the SQL condition that column contains the bound text, in
-// upper or lower case.
+// Contains returns the SQL condition that column contains the bound text, ignoring
+// case.
 func Contains(column string) string { return textContains + `(` + column + `, ?)` }
