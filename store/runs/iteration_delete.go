@@ -15,7 +15,7 @@ type Deletion struct {
 	Artifacts int                               // number of deleted artifacts
 	Bytes     int64                             // their size
 	Children  int                               // number of children that stay, without a parent
-	Versions  map[string][]registry.MadeVersion // model versions that refer to an iteration and prevent its deletion, by its id
+	Versions  map[string][]registry.MadeVersion // model versions that prevent the deletion of an iteration, by its id
 }
 
 // IterationsDeletion returns the effect of deleting iterations, with up to MaxLimit

@@ -11,9 +11,9 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Backup writes a copy of the database as it is at one moment to path, while
-// others go on writing. The copy is verified and on disk when it returns. It
-// refuses to overwrite a file.
+// Backup writes a copy of the database at one moment to path, while other transactions
+// continue. The copy is verified and on disk when Backup returns. It is an error if
+// path exists.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	path, err := filepath.Abs(path) // SQLite reads file:x as a URL
 	if err != nil {
@@ -28,7 +28,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return copyError(path, db.opts.Schema.copy(ctx, db.path, path))
 }
 
-// copyError returns err, as a *FileError when there was no room for the copy at
+// copyError returns err, as a *FileError if the disk was too full for the copy at
 // path.
 func copyError(path string, err error) error {
 	if !IsFull(err) {
@@ -49,7 +49,7 @@ func mustNotExist(path string) error {
 }
 
 // copy copies the database src to dst, which must not exist. The copy has
-// another name until it is complete.
+// a temporary name until it is complete.
 func (s Schema) copy(ctx context.Context, src, dst string) (err error) {
 	f, err := createPartial(dst)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,13 +81,13 @@ func (s Schema) copy(ctx context.Context, src, dst string) (err error) {
 	return publish(partial, dst)
 }
 
-// createPartial creates an empty file beside dst, under a name that nobody else
-// uses: a copy that was killed does not stand in the way of the next one.
+// createPartial creates an empty file beside dst under a unique name, so that a
+// partial copy of a killed process does not prevent the next copy.
 func createPartial(dst string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(dst), filepath.Base(dst)+".*.partial")
 }
 
-// publish makes the file partial durable under its name dst.
+// publish renames the file partial to dst and makes the new name durable.
 func publish(partial, dst string) error {
 	if err := syncFile(partial); err != nil {
 		return err

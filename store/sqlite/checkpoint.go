@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// checkpoints is how often Checkpoint tries, and checkpointPause how long it
-	// waits in between: half a second at most.
+	// checkpoints is the number of attempts of Checkpoint and checkpointPause the
+	// pause between them: half a second at most.
 	checkpoints     = 50
 	checkpointPause = 10 * time.Millisecond
 )
 
 // Checkpoint copies the write-ahead log into the file, so that the next commit
-// begins the log again. A job that takes one snapshot after another calls it in
-// between. Otherwise the log of a busy file would grow until the job ends,
-// because it is never copied as a whole while a snapshot is open. Checkpoint
-// gives up after half a second of others' commits and snapshots.
+// starts the log from the beginning. A job that takes many snapshots in turn calls it
+// between them. Otherwise the log of a busy file would grow until the job ends,
+// because it is never copied as a whole while a snapshot is open. If commits and
+// snapshots of others prevent the copy, Checkpoint gives up after half a second.
 func (db *DB) Checkpoint(ctx context.Context) error {
 	if err := db.writable(); err != nil {
 		return err

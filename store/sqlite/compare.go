@@ -8,14 +8,14 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// maxForeignText is the length limit of a text in a file that came from elsewhere, in
-// bytes.
+// maxForeignText is the maximum length, in bytes, of a text in a file that came from
+// elsewhere.
 const maxForeignText = 32 << 20
 
-// Unchanged checks that a file that came from elsewhere has exactly the tables,
-// indexes, triggers and views that the migrations make, and no text longer than
-// maxForeignText. So using it runs no statements but the application's own, and its
-// texts fit into memory. Verify checks the rest.
+// Unchanged checks that a file that came from elsewhere has exactly the tables, indexes,
+// triggers and views that the migrations create, and no text longer than maxForeignText.
+// So the file can't run statements of its own, and its texts fit into memory. Verify
+// checks the rest.
 func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	if err := checkTruncation(path); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	return s.shortTexts(ctx, path)
 }
 
-// objects returns the text of each object of a file, and its version.
+// objects returns the SQL of each object of a file, and the version of its schema.
 func (s Schema) objects(ctx context.Context, path string) (all map[string]string, version int, err error) {
 	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
 	if err != nil {
@@ -63,7 +63,7 @@ func (s Schema) objects(ctx context.Context, path string) (all map[string]string
 	return all, version, err
 }
 
-// maxObjects bounds the objects that are read; a schema has fewer.
+// maxObjects is the maximum number of objects that are read; a schema has fewer.
 const maxObjects = 10_000
 
 func (tx *Tx) objects() (map[string]string, error) {
@@ -83,7 +83,7 @@ func (tx *Tx) objects() (map[string]string, error) {
 	return all, rows.Err()
 }
 
-// expected returns the text of each object after the migrations up to version.
+// expected returns the SQL of each object after the migrations up to version.
 func (s Schema) expected(ctx context.Context, version int) (all map[string]string, err error) {
 	scripts, err := s.Scripts()
 	if err != nil {
@@ -108,8 +108,8 @@ func (s Schema) expected(ctx context.Context, version int) (all map[string]strin
 	return (&Tx{conn: c, ctx: ctx}).objects()
 }
 
-// shortTexts fails when a value of the file is longer than maxForeignText. SQLite
-// finds the length of a value without reading it.
+// shortTexts returns an error if a value of the file is longer than maxForeignText. SQLite
+// determines the length of a value without reading it.
 func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrClosed is returned for work that comes after Close has begun.
+// ErrClosed is returned for calls after Close.
 var ErrClosed = errors.New("the database is closed")
 
-// Errors of a database that this process must not write to any more.
+// The errors of a database that this process must not write to any more.
 var (
 	// ErrTaken means that another process has opened the database exclusively.
 	ErrTaken = errors.New("another process serves the database now")
 	// ErrMoved means that the files were moved, deleted or replaced.
 	ErrMoved = errors.New("the database is not where it was opened")
-	// ErrOverwritten means that another program has written over the files, or cut them off.
+	// ErrOverwritten means that another program has overwritten or truncated the files.
 	ErrOverwritten = errors.New("the database was overwritten while it was open")
 )
 
@@ -28,11 +28,11 @@ type Problem int
 
 // The problems of files.
 const (
-	Unusable    Problem = iota // the cause says why
+	Unusable    Problem = iota // Err has the cause
 	Unwritable                 // this user can't write to the file or its folder
-	Damaged                    // or not a SQLite file at all
-	BadBackup                  // a copy that is damaged, or not a SQLite file at all
-	BadVersion                 // the number of its schema is not valid
+	Damaged                    // damaged, or not a SQLite file
+	BadBackup                  // a copy that is damaged, or not a SQLite file
+	BadVersion                 // the version of its schema is not valid
 	NoRoom                     // the disk is full
 	Busy                       // another process holds a lock of SQLite
 	Served                     // another process holds the lock file
@@ -40,10 +40,10 @@ const (
 	Newer                      // its schema is newer than the program
 	Empty                      // a backup without a schema
 	InUse                      // a backup with a write-ahead log
-	Missing                    // there is no such file
-	Exists                     // a file is there that must not be
-	NotForced                  // a database is there, which is replaced only by force
-	Linked                     // the file has several names
+	Missing                    // the file does not exist
+	Exists                     // the file exists but must not
+	NotForced                  // a database exists, which is replaced only if forced
+	Linked                     // the file has several hard links
 	Overwritten                // the write-ahead log belongs to other contents
 )
 
@@ -103,7 +103,7 @@ func IsDuplicate(err error) bool {
 	return c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsFull reports whether a file could not grow: the disk is full, or a quota
+// IsFull reports whether a file could not grow because the disk is full or a quota
 // or limit is reached.
 func IsFull(err error) bool {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
@@ -131,13 +131,13 @@ func isReadOnly(err error) bool {
 	return c == sqlite3.SQLITE_READONLY || c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_PERM
 }
 
-// isIOError reports whether the disk failed for another reason than being full.
+// isIOError reports whether the disk failed for a reason other than being full.
 func isIOError(err error) bool {
 	c := code(err) & 0xff
 	return !IsFull(err) && (c == sqlite3.SQLITE_IOERR || c == sqlite3.SQLITE_READONLY)
 }
 
-// IsDamaged reports whether the file is not, or no longer, a sound database.
+// IsDamaged reports whether the file is not a valid database.
 func IsDamaged(err error) bool {
 	c := code(err) & 0xff
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB

@@ -2,5 +2,5 @@ package sqlite
 
 import "time"
 
-// SetMaxBatch sets how long a transaction takes jobs. It is called before the first write.
+// SetMaxBatch sets how long a transaction accepts jobs. It must be called before the first write.
 func (db *DB) SetMaxBatch(d time.Duration) { db.maxBatch = d }

@@ -13,9 +13,9 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// PageSize is the page size of a new file in bytes. A commit of a few rows
-// writes a page or two, whatever their size; SQLite's default is four times as
-// large and gains nothing here.
+// PageSize is the page size of a new file in bytes. A commit of a few rows writes one or
+// two pages, whatever their size. SQLite's default is four times as large and has no
+// advantage here.
 const PageSize = 1024
 
 var readerPragmas = []string{"query_only(1)"}
@@ -29,16 +29,16 @@ func (o Options) writerPragmas() []string {
 	return []string{"journal_mode(wal)", synchronous, "cache_size(-16000)", "wal_autocheckpoint(4000)"}
 }
 
-// How long a connection waits for the lock of the file. A command waits longer, for a server
-// that writes all the time: SQLite tries ten times a second, and at most of these moments
-// the server has the lock.
+// The maximum times that a connection waits for the lock of the file. A command waits longer,
+// because a server may write all the time: SQLite tries ten times a second, and the server
+// has the lock at most of these moments.
 const (
 	serverWait  = 10 * time.Second
 	commandWait = time.Minute
 )
 
 // DSN returns the data source name of the file at path, which must be absolute.
-// It carries every pragma, so that each connection of a pool has them.
+// It includes all pragmas, so that each connection of a pool has them.
 func DSN(path string, pragmas ...string) string { return dsn(path, serverWait, pragmas...) }
 
 func dsn(path string, wait time.Duration, pragmas ...string) string {
@@ -51,8 +51,8 @@ func dsn(path string, wait time.Duration, pragmas ...string) string {
 	return u.String()
 }
 
-// createFile creates an empty file that only its owner can read, since it may
-// hold secrets. SQLite gives its companions the same mode.
+// createFile creates an empty file that only its owner can read, because it may
+// contain secrets. SQLite creates the companion files with the same mode.
 func createFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -64,8 +64,8 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// setPageSize gives an empty file its page size; other files keep theirs. It
-// must be done before the file gets a write-ahead log.
+// setPageSize sets the page size of an empty file; other files keep theirs. It
+// must be called before the file gets a write-ahead log.
 func setPageSize(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > 0 {

@@ -33,8 +33,8 @@ func schemaOf(scripts ...string) sqlite.Schema {
 
 func now() time.Time { return time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC) }
 
-// open opens a file, by default a new one with the table note, until the end of
-// the test.
+// open opens a file, by default a new one with the table note. The end of the test
+// closes it.
 func open(t testing.TB, o sqlite.Options) *sqlite.DB {
 	t.Helper()
 	if o.Path == "" {
@@ -55,7 +55,7 @@ func open(t testing.TB, o sqlite.Options) *sqlite.DB {
 			t.Errorf("closing the file: %v", err)
 		}
 	})
-	db.SetMaxBatch(time.Hour) // what has queued up shares a transaction, however slow the machine is
+	db.SetMaxBatch(time.Hour) // queued jobs share a transaction, however slow the machine is
 	return db
 }
 
@@ -91,8 +91,8 @@ func execSQL(t testing.TB, db *sql.DB, query string) {
 	}
 }
 
-// hold keeps the writer busy until release is called, so that what is written
-// meanwhile waits in the queue.
+// hold keeps the writer busy until release is called, so that writes wait in the
+// queue.
 func hold(t testing.TB, db *sqlite.DB) (release func()) {
 	t.Helper()
 	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -113,7 +113,7 @@ func hold(t testing.TB, db *sqlite.DB) (release func()) {
 	return release
 }
 
-// queue has a job wait for the writer, which is held. The answer comes from wait.
+// queue queues a job for the writer, which must be held. wait returns its result.
 func queue(db *sqlite.DB, kind sqlite.Kind, fn func(*sqlite.Tx) error) (wait func() error) {
 	done := make(chan error, 1)
 	before := db.QueueLength()
@@ -131,7 +131,7 @@ func wantOK(t testing.TB, err error) {
 	}
 }
 
-// wantProblem fails unless err is a FileError of this kind.
+// wantProblem checks that err is a FileError of this kind.
 func wantProblem(t testing.TB, err error, problem sqlite.Problem) *sqlite.FileError {
 	t.Helper()
 	var e *sqlite.FileError

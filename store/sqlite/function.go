@@ -6,15 +6,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// RegisterPredicate adds the function name(text, text) to the SQL of all files
-// that are opened afterwards. It is NULL when an argument is not a text. fn must
-// be deterministic, and must not keep its arguments: they are valid during the
-// call only.
+// RegisterPredicate adds the function name(text, text) to the SQL of all files that
+// are opened afterwards. Its result is NULL if an argument is not a text. fn must be
+// deterministic, and must not keep its arguments: they are valid only during the call.
 func RegisterPredicate(name string, fn func(a, b string) bool) {
 	sqlite.MustRegisterFunction(name, &sqlite.FunctionImpl{
 		NArgs:         2,
 		Deterministic: true,
-		VolatileArgs:  true, // without a copy, since a text can have a megabyte
+		VolatileArgs:  true, // avoids a copy, because a text can have a megabyte
 		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 			a, ok := args[0].(string)
 			b, both := args[1].(string)

@@ -10,9 +10,8 @@ import (
 )
 
 // claim writes the name of this process into table owner. A lock file can be
-// removed while it is held; then a second process takes a new one. The process
-// that no longer finds its name in the table has lost the database, and must not
-// write.
+// removed while it is held; then a second process creates a new one. A process
+// has lost the database and must not write if its name was replaced in the table.
 func (db *DB) claim(tx *Tx) error {
 	db.owner = rand.Text()
 	if _, err := tx.Exec(`BEGIN IMMEDIATE`); err != nil {
@@ -43,21 +42,21 @@ func (db *DB) checkOwner(tx *Tx) error {
 }
 
 // opened identifies the files of an open database. Another process can move, delete or
-// overwrite them; the next start would not find what is written after that.
+// overwrite them; the next start would not find later writes.
 type opened struct {
-	// To close any descriptor of the file or of the index of the log gives up the locks that
-	// SQLite has on it. Then the next program that has read the file removes the log.
+	// Closing any descriptor of the file or of the index of the log releases SQLite's locks
+	// on it. The next program that reads the file would then remove the log.
 	db, wal, shm *os.File
-	infos        []os.FileInfo // of these files, after remember
+	infos        []os.FileInfo // of these files, set by remember
 	last         atomic.Pointer[contents]
 	buffer       []byte // for checkContents
 }
 
-// companions are the ends of the names of the files in opened.
+// companions are the suffixes of the names of the files in opened.
 var companions = []string{"", "-wal", "-shm"}
 
-// remember records which files are open, and what they have. The write-ahead log must exist.
-// It reports whether overwritten files will be noticed.
+// remember records the identity and the contents of the open files. The write-ahead log must
+// exist. It reports whether overwritten files will be detected.
 func (o *opened) remember(path string) (notices bool, err error) {
 	if o.wal, err = os.Open(path + "-wal"); err != nil {
 		return false, err
@@ -75,7 +74,7 @@ func (o *opened) remember(path string) (notices bool, err error) {
 	return o.rememberContents()
 }
 
-// check returns ErrMoved unless path still leads to the files that are open.
+// check returns ErrMoved if path no longer leads to the open files.
 func (o *opened) check(path string) error {
 	for i, info := range o.infos {
 		if err := checkFile(path+companions[i], info); err != nil {
@@ -96,7 +95,7 @@ func (o *opened) close() error {
 	return errors.Join(errs...)
 }
 
-// checkFile returns ErrMoved unless name leads to the file was.
+// checkFile returns ErrMoved if name does not lead to the file was.
 func checkFile(name string, was os.FileInfo) error {
 	is, err := os.Stat(name)
 	if err != nil {
@@ -108,8 +107,8 @@ func checkFile(name string, was os.FileInfo) error {
 	return nil
 }
 
-// refuseHardLinks fails for a file with several names: SQLite keeps a
-// write-ahead log beside each of them, and two of those damage the file.
+// refuseHardLinks returns an error for a file with several names: SQLite uses a
+// write-ahead log for each name, and two logs damage the file.
 func refuseHardLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -20,8 +20,8 @@ func wantIs(t *testing.T, what string, got, want error) {
 	}
 }
 
-// A server that finds the name of another one in the database must not acknowledge anything
-// more.
+// A server that finds the name of another process in the database must not acknowledge any
+// further write.
 func TestSecondOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	first := open(t, exclusive(path))
@@ -40,7 +40,7 @@ func TestSecondOwner(t *testing.T) {
 	}
 }
 
-// A process that does not serve the database may change it beside the server.
+// A process that does not serve the database may change it while the server runs.
 func TestAnotherProcessIsNoOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	server := open(t, exclusive(path))
@@ -57,7 +57,7 @@ func TestMovedFile(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "notes.db")
 			db := open(t, exclusive(path))
 			wantOK(t, db.Write(ctx, sqlite.Change, add("before")))
-			for range 1000 { // there are connections, which need not open the file
+			for range 1000 { // more than the number of connections, which need not open the file
 				wantOK(t, db.Ping(ctx))
 			}
 			aside := path + ".aside"

@@ -11,8 +11,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// SQLite names the write-ahead log by the path: a file with two names would
-// get two of them.
+// SQLite names the write-ahead log after the path: a file with two names would
+// have two logs.
 func TestHardLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db, err := sqlite.Open(ctx, exclusive(path))

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// IndexProblem is an index whose entries are not the rows of its table.
+// IndexProblem is an index whose entries do not match the rows of its table.
 type IndexProblem struct {
 	Index, Table string
-	Finding      string // of SQLite
-	// Rows that have no entry, and entries that have no row, as texts; the first few of each.
+	Finding      string // the message of SQLite
+	// Rows are rows without an entry and Entries are entries without a row, as texts; the first few of each.
 	Rows, Entries []string
 }
 
-// maxDifferences bounds Rows and Entries.
+// maxDifferences is the maximum length of Rows and Entries.
 const maxDifferences = 3
 
 var indexFinding = regexp.MustCompile(`^SQLite: .* (?:from|in) index (\S+)$`)
 
-// Indexes splits what Integrity returned into the problems of indexes, one for each index,
+// Indexes splits the result of Integrity into the problems of indexes, one for each index,
 // and the rest.
 func (tx *Tx) Indexes(problems []string) (indexes []IndexProblem, rest []string, err error) {
 	found := map[string]bool{}
@@ -42,8 +42,8 @@ func (tx *Tx) Indexes(problems []string) (indexes []IndexProblem, rest []string,
 	return indexes, rest, nil
 }
 
-// differences compares an index with its table. It leaves an index alone that the statement can't
-// be made for.
+// differences compares an index with its table. It skips an index for which it can't build the
+// statement.
 func (tx *Tx) differences(x *IndexProblem) error {
 	var sql string
 	if err := tx.Row(`SELECT tbl_name, coalesce(sql, '') FROM sqlite_schema WHERE type = 'index' AND name = ?`, x.Index).Scan(&x.Table, &sql); err != nil {
@@ -95,7 +95,7 @@ func (tx *Tx) texts(query string) (all []string, err error) {
 	return all, rows.Err()
 }
 
-// Reindex makes the index again from its table.
+// Reindex rebuilds the index from its table.
 func (tx *Tx) Reindex(index string) error {
 	_, err := tx.Exec(`REINDEX "` + index + `"`)
 	return err

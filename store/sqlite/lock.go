@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// fileLock is held by the one process that serves a database: a lock that the
-// operating system drops when the process ends, however it ends, on a file that
-// names the process. The file stays; only the lock on it counts.
+// fileLock is the lock of the process that serves a database. The operating system
+// releases it when the process ends, for whatever reason. It is a lock on a file that
+// names the process. The file remains; only the lock on it counts.
 type fileLock struct {
 	f      *os.File
-	former string // note of the process that held it before
+	former string // note of the former holder
 }
 
 var errLocked = errors.New("locked")
@@ -23,20 +23,20 @@ var errLocked = errors.New("locked")
 const (
 	lockAttempts = 20
 	lockPause    = 10 * time.Millisecond
-	maxLockText  = 64 // bytes that are read of a lock file
+	maxLockText  = 64 // maximum number of bytes that are read from a lock file
 )
 
 // LockPath returns the path of the lock file of the database at path.
 func LockPath(path string) string { return path + ".lock" }
 
-// lockFile takes the lock of the database at path. When another process holds
-// it, the error is a *FileError that names the process.
+// lockFile takes the lock of the database at path. If another process holds it, the
+// error is a *FileError that names the process.
 func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(LockPath(path), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	// Served holds a shared lock for a moment.
+	// Served holds a shared lock for a moment, so try several times.
 	for attempt := 0; attempt < lockAttempts; attempt++ {
 		if err = tryLock(f, true); !errors.Is(err, errLocked) {
 			break
@@ -54,7 +54,7 @@ func lockFile(path string) (*fileLock, error) {
 	}
 	former := readNote(f)
 	if err == nil {
-		err = writeOwner(f, former) // the note is about the database, so it is kept
+		err = writeOwner(f, former) // the note describes the database, so it is kept
 	}
 	if err != nil {
 		f.Close()
@@ -63,8 +63,7 @@ func lockFile(path string) (*fileLock, error) {
 	return &fileLock{f, former}, nil
 }
 
-// Served reports whether a process, which may be this one, has the lock of the
-// file.
+// Served reports whether a process has the lock of the file. It may be this process.
 func (db *DB) Served() (bool, error) {
 	if db.lock != nil {
 		return true, nil
@@ -82,14 +81,14 @@ func lockFileHeld(path string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	err = tryLock(f, false) // shared, so that several may ask
+	err = tryLock(f, false) // shared, so that several processes can ask
 	if errors.Is(err, errLocked) {
 		return true, nil
 	}
 	return false, err
 }
 
-// writeOwner writes the process id, and a note in the line after it.
+// writeOwner writes the process id, and the note in the next line.
 func writeOwner(f *os.File, note string) error {
 	text := fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), note)
 	if _, err := f.WriteAt(text, 0); err != nil {
@@ -98,7 +97,7 @@ func writeOwner(f *os.File, note string) error {
 	return f.Truncate(int64(len(text)))
 }
 
-// readNote returns the note in a lock file; "" if there is none or it can't be
+// readNote returns the note in a lock file, or "" if there is none or it can't be
 // read.
 func readNote(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxLockText))
@@ -110,7 +109,7 @@ func readNote(f *os.File) string {
 }
 
 // SetNote writes a short note into the lock file, which this process must hold.
-// It is not a part of the database and not synced.
+// The note is not a part of the database and not synced.
 func (db *DB) SetNote(note string) error { return writeOwner(db.lock.f, note) }
 
 // FormerNote returns the note of the process that held the lock before this one.
@@ -121,7 +120,7 @@ func (db *DB) FormerNote() string {
 	return db.lock.former
 }
 
-// Note returns the note in the lock file, of the process that holds the lock or
+// Note returns the note in the lock file. It is from the process that holds the lock or
 // held it last.
 func (db *DB) Note() string {
 	f, err := os.Open(LockPath(db.path))

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// rangeStart is the byte of the database file that the process that serves it locks. The
-// lock file is found by the path of the database, and a file that is mounted into two
-// containers has two paths. The byte lies far after all that SQLite reads, writes or locks.
+// rangeStart is the offset of the byte of the database file that the serving process locks. A
+// lock file is found by the path of the database, but a file that is mounted into two
+// containers has two paths. SQLite does not read, write or lock a byte at such an offset.
 const rangeStart = 1 << 62
 
-// lockDatabase takes the lock on the database file f itself, which ends when f is closed. It
-// returns a *FileError if a process serves the file, under whatever path. Systems and file
-// systems that have no such locks make it do nothing.
+// lockDatabase takes the lock on the database file f itself. The lock ends when f is closed.
+// It returns a *FileError if a process serves the file, under whatever path. It does nothing
+// on systems and file systems without such locks.
 func lockDatabase(f *os.File) error {
 	for attempt := 1; ; attempt++ {
 		err := lockRange(f, true)
 		if !errors.Is(err, errLocked) {
 			return err
 		}
-		if attempt == lockAttempts { // a command that asks has a shared lock for a moment
+		if attempt == lockAttempts { // a command that asks holds a shared lock for a moment
 			return servedElsewhere(f)
 		}
 		time.Sleep(lockPause)
@@ -30,7 +30,7 @@ func lockDatabase(f *os.File) error {
 }
 
 // refuseOtherPath returns a *FileError if the database file f is served under another path.
-// A second path has a write-ahead log of its own, and two of them damage the file.
+// A second path has its own write-ahead log, and two logs damage the file.
 func refuseOtherPath(f *os.File, path string) error {
 	for attempt := 1; ; attempt++ {
 		err := lockRange(f, false)
@@ -40,7 +40,7 @@ func refuseOtherPath(f *os.File, path string) error {
 		if !errors.Is(err, errLocked) {
 			return err
 		}
-		// A server takes the lock file first and gives it up last.
+		// A server takes the lock file first and releases it last.
 		if served, err := lockFileHeld(path); served || err != nil {
 			return err
 		}

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockRange takes a lock on byte rangeStart of f without waiting. It returns errLocked when
-// another open file has one that excludes it. The lock belongs to the open file, not to the
-// process: closing another descriptor of the file does not give it up, as it does with
-// SQLite's locks.
+// lockRange takes a lock on byte rangeStart of f without waiting. It returns errLocked if
+// another open file has a conflicting lock. The lock belongs to the open file, not to the
+// process: unlike SQLite's locks, it is not released when another descriptor of the file is
+// closed.
 func lockRange(f *os.File, exclusive bool) error {
 	kind := int16(unix.F_RDLCK)
 	if exclusive {
@@ -31,12 +31,12 @@ func setRange(f *os.File, kind int16) error {
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
 		return errLocked
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-		return nil // there are no such locks here
+		return nil // the system does not support these locks
 	}
 	return err
 }
 
-// Bytes of the file that each connection of SQLite has a shared lock on.
+// The bytes of the file on which each connection of SQLite has a shared lock.
 const sharedFirst, sharedSize = 0x40000002, 510
 
 // holder returns the id of a process that has the database file f open with SQLite, and

@@ -4,7 +4,7 @@ package sqlite
 
 import "os"
 
-// These systems have no locks of an open file that leave SQLite's alone.
+// These systems do not have locks of an open file that leave SQLite's locks alone.
 
 func lockRange(*os.File, bool) error { return nil }
 

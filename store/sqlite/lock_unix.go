@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes a lock on f without waiting. It returns errLocked when another
-// process has one that excludes it.
+// tryLock takes a lock on f without waiting. It returns errLocked if another
+// process has a conflicting lock.
 func tryLock(f *os.File, exclusive bool) error {
 	how := unix.LOCK_SH
 	if exclusive {
@@ -24,11 +24,11 @@ func tryLock(f *os.File, exclusive bool) error {
 	return err
 }
 
-// closeFirst is whether files that are also open in SQLite must be closed before its
-// connections. Here that would give up the locks of the connections.
+// closeFirst reports whether files that are also open in SQLite must be closed before its
+// connections. On these systems that would release the locks of the connections.
 const closeFirst = false
 
-// SyncDir makes the names in a folder durable.
+// SyncDir makes the names in a directory durable.
 func SyncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func SyncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// links returns how many names a file has.
+// links returns the number of hard links of a file.
 func links(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)

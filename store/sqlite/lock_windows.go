@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes a lock on f without waiting. It returns errLocked when another
-// process has one that excludes it. Windows forbids reading a locked range, so
-// the byte that is locked lies far after the process id that others want to read.
+// tryLock takes a lock on f without waiting. It returns errLocked if another
+// process has a conflicting lock. Windows forbids reading a locked range, so
+// the locked byte is far after the process id, which other processes read.
 func tryLock(f *os.File, exclusive bool) error {
 	return lockByte(f, exclusive, math.MaxUint32-1)
 }
@@ -41,13 +41,13 @@ func overlapped(at uint64) *windows.Overlapped {
 // holder returns false: Windows does not report the owner of a lock.
 func holder(*os.File) (pid int, found bool) { return 0, false }
 
-// closeFirst is whether files that are also open in SQLite must be closed before its
+// closeFirst reports whether files that are also open in SQLite must be closed before its
 // connections: SQLite can't delete the log while another descriptor of it is open.
 const closeFirst = true
 
-// SyncDir does nothing: NTFS journals names by itself, and a folder can't be
+// SyncDir does nothing: NTFS journals names itself, and a directory can't be
 // flushed through this interface.
 func SyncDir(string) error { return nil }
 
-// links returns 1: the names of a file are not counted here.
+// links returns 1: it does not count the names of a file.
 func links(os.FileInfo) uint64 { return 1 }

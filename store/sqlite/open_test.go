@@ -22,7 +22,7 @@ func tryOpen(path string, exclusive bool) error {
 	return db.Close()
 }
 
-// A lock file that a killed process or somebody else left is no lock.
+// A lock file that a killed process left, or any file of that name, does not lock the database.
 func TestLeftLockFile(t *testing.T) {
 	for _, left := range []string{"", "123456\n", strings.Repeat("garbage", 100)} {
 		path := filepath.Join(t.TempDir(), "notes.db")
@@ -63,7 +63,7 @@ func TestPathsThatCanNotBeOpened(t *testing.T) {
 	}
 }
 
-// A failed Open leaves nothing behind that keeps the next one from working.
+// A failed Open leaves nothing that prevents the next one.
 func TestOpenAfterAFailure(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	wantOK(t, os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600))
@@ -81,8 +81,7 @@ func TestMigrationsAreNumberedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A file gets the migrations that it lacks, and a copy is made first when it has
-// data.
+// A file gets the migrations that it lacks. If it has data, a copy is made first.
 func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Schema: schemaOf(notes), Now: now})
@@ -113,7 +112,7 @@ func TestMigration(t *testing.T) {
 	open(t, sqlite.Options{Path: path, Schema: later})
 }
 
-// A command waits longer for the lock than a server, which must answer somebody.
+// A command waits longer for the lock than a server, which must answer its clients.
 func TestCommandsWaitLonger(t *testing.T) {
 	for exclusive, want := range map[bool]int{true: 10_000, false: 60_000} {
 		db := open(t, sqlite.Options{Exclusive: exclusive})

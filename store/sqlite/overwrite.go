@@ -10,34 +10,34 @@ import (
 	"time"
 )
 
-// Formats of SQLite: https://sqlite.org/walformat.html and fileformat2.html.
+// The formats of SQLite: https://sqlite.org/walformat.html and fileformat2.html.
 const (
-	indexSize    = 120 // of the index of the log that is read: its header, twice, and where checkpoints stand
+	indexSize    = 120 // bytes of the index of the log that are read: its header, twice, and the checkpoint information
 	indexVersion = 3007000
-	attemptedAt  = 128 // in the index; the bytes between are locks
+	attemptedAt  = 128 // offset in the index; the bytes before it are locks
 	logHead      = 32
 	frameHead    = 24
 )
 
-// contents is the part of the state on disk by which an open database is recognised. A
-// program that writes over the file or the log does not go through SQLite, and SQLite, which
-// has the pages that it needs in memory, goes on as if nothing had happened.
+// contents is the part of the state on disk that identifies an open database. A program
+// that overwrites the file or the log does not use SQLite, and SQLite, which has the
+// needed pages in memory, does not notice.
 //
-// With a write-ahead log only a checkpoint changes the file. It copies page 1 from the log.
-// So page 1 of the file is the one that was there before, or one that the log had. The index
-// of the log has the checksum of the last frame of the log.
+// With a write-ahead log, only a checkpoint changes the file. It copies page 1 from the log.
+// So page 1 of the file is either the previous one or one from the log. The index of the
+// log has the checksum of the last frame of the log.
 type contents struct {
 	page1 []byte
-	salts [8]byte // of the log; others after the log was begun again
+	salts [8]byte // of the log; they change when the log is restarted
 }
 
-// logIndex is what the index of the log (-shm) says.
+// logIndex holds fields of the index of the log (-shm).
 type logIndex struct {
 	frames   uint32
 	pageSize int64
-	checksum [8]byte // of the last frame, as the log has it
+	checksum [8]byte // of the last frame in the log
 	salts    [8]byte
-	copied   uint32 // frames that a checkpoint has copied into the file
+	copied   uint32 // number of frames that a checkpoint has copied into the file
 }
 
 const (
@@ -45,10 +45,10 @@ const (
 	comparePause    = 10 * time.Millisecond
 )
 
-// checkContents returns ErrOverwritten if the file or its log have other contents than
-// SQLite has given them. It must be called in a write transaction, so that the log does not
-// change; a checkpoint may come in between. stillOurs checks in that transaction that the
-// tables are the ones of this process.
+// checkContents returns ErrOverwritten if the contents of the file or its log are not from
+// SQLite. It must be called in a write transaction, so that the log does not change; a
+// checkpoint may run at the same time. stillOurs checks, in that transaction, that the
+// tables belong to this process.
 func (o *opened) checkContents(stillOurs func() error) error {
 	last := o.last.Load()
 	if last == nil {
@@ -66,8 +66,8 @@ func (o *opened) checkContents(stillOurs func() error) error {
 	}
 }
 
-// compare returns a text if the contents do not follow the last ones, and otherwise records
-// them.
+// compare returns a problem if the contents can't follow last. Otherwise it records the
+// contents.
 func (o *opened) compare(last *contents, stillOurs func() error) (problem string, err error) {
 	index, ok, err := readIndex(o.shm)
 	if err != nil {
@@ -103,8 +103,8 @@ func (o *opened) compare(last *contents, stillOurs func() error) (problem string
 	return "", nil
 }
 
-// checkLog compares the log with its index. A log without frames is begun again by the next
-// commit, whatever is in it.
+// checkLog compares the log with its index. It ignores the contents of a log without frames,
+// because the next commit restarts the log.
 func (o *opened) checkLog(index logIndex) (problem string, err error) {
 	if index.frames == 0 {
 		return "", nil
@@ -126,7 +126,7 @@ func (o *opened) checkLog(index logIndex) (problem string, err error) {
 	return "", nil
 }
 
-// checkPage1 checks that page follows the last page 1.
+// checkPage1 checks that page can follow the last page 1.
 func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOurs func() error) (problem string, err error) {
 	const changed = "the file has other contents than were written to it"
 	if logged, err := o.logged(page, index); logged || err != nil {
@@ -135,8 +135,8 @@ func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOu
 	if index.salts == last.salts || !sameFile(page, last.page1) {
 		return changed, nil
 	}
-	// Another process has committed, copied the log and begun it again. The tables, which are
-	// read from the file now, must have the name of this process.
+	// Another process has committed, copied the log and restarted it. The tables, which are
+	// now read from the file, must have the name of this process.
 	if err := stillOurs(); IsDamaged(err) {
 		return changed, nil
 	} else if err != nil {
@@ -145,13 +145,13 @@ func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOu
 	return "", nil
 }
 
-// sameFile reports whether page 1 can be a later one of the same database: the format and
-// the size of pages are the same, and the count of changes is not lower.
+// sameFile reports whether page can be a later page 1 of the same database than last: the
+// format and the page size are equal, and the change counter is not lower.
 func sameFile(page, last []byte) bool {
 	return bytes.Equal(page[:24], last[:24]) && binary.BigEndian.Uint32(page[24:]) >= binary.BigEndian.Uint32(last[24:])
 }
 
-// logged reports whether a checkpoint that is under way, or the one before, has copied page
+// logged reports whether the current checkpoint, or the previous one, has copied page
 // from the log.
 func (o *opened) logged(page []byte, index logIndex) (bool, error) {
 	var attempted [4]byte
@@ -181,7 +181,7 @@ func (o *opened) logged(page []byte, index logIndex) (bool, error) {
 	return false, nil
 }
 
-// checkSize checks that the file, or else the log, has all pages that page 1 counts.
+// checkSize checks that all pages that page 1 counts are in the file or in the log.
 func (o *opened) checkSize(page []byte, pageSize int64) error {
 	info, err := o.db.Stat()
 	if err != nil || info.Size() >= int64(binary.BigEndian.Uint32(page[28:]))*pageSize {
@@ -196,7 +196,7 @@ func (o *opened) checkSize(page []byte, pageSize int64) error {
 	return nil
 }
 
-// changed reports whether the file may have other contents than at the last transaction. A
+// changed reports whether the contents of the file may differ from the last transaction. A
 // checkpoint changes them too.
 func (o *opened) changed() bool {
 	last := o.last.Load()
@@ -211,8 +211,8 @@ func (o *opened) changed() bool {
 	return err != nil || info.Size() < int64(binary.BigEndian.Uint32(page[28:]))*int64(len(page))
 }
 
-// rememberContents records the contents. It reports whether SQLite keeps them as its
-// documents say.
+// rememberContents records the contents. It reports whether their format is as documented
+// by SQLite.
 func (o *opened) rememberContents() (bool, error) {
 	index, ok, err := readIndex(o.shm)
 	if err != nil || !ok || index.pageSize < 512 {
@@ -227,12 +227,12 @@ func (o *opened) rememberContents() (bool, error) {
 	return true, nil
 }
 
-// at returns the place of a frame in the log. The first is number 1.
+// at returns the offset of a frame in the log. The first frame has number 1.
 func (x logIndex) at(frame uint32) int64 {
 	return logHead + int64(frame-1)*(frameHead+x.pageSize)
 }
 
-// readIndex reads the index of the log; ok is false if it is not as SQLite leaves it.
+// readIndex reads the index of the log; ok is false if its format is not SQLite's.
 func readIndex(shm *os.File) (x logIndex, ok bool, err error) {
 	var b [indexSize]byte
 	if _, err := shm.ReadAt(b[:], 0); errors.Is(err, io.EOF) {
@@ -257,7 +257,7 @@ func readIndex(shm *os.File) (x logIndex, ok bool, err error) {
 	return x, true, nil
 }
 
-// readPage1 reads page 1 of a file into page. It returns less at the end of the file.
+// readPage1 reads page 1 of a file into page. It returns fewer bytes at the end of the file.
 func readPage1(f *os.File, page []byte) ([]byte, error) {
 	n, err := f.ReadAt(page, 0)
 	if errors.Is(err, io.EOF) {
@@ -266,11 +266,11 @@ func readPage1(f *os.File, page []byte) ([]byte, error) {
 	return page[:n], err
 }
 
-// overwrittenNote in the lock file says that the log does not belong to the file.
+// overwrittenNote is the note in the lock file that the log does not belong to the file.
 const overwrittenNote = "overwritten"
 
 // refuseOverwritten returns a *FileError if a server has found the file at path overwritten
-// and its log is still there: SQLite would apply the log to the file.
+// and its log still exists: SQLite would apply the log to the file.
 func refuseOverwritten(path, note string) error {
 	if note != overwrittenNote {
 		return nil

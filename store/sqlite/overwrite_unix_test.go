@@ -15,8 +15,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// shell runs a script as another process: to close a file in this one would give up the
-// locks that SQLite has on it.
+// shell runs a script as another process: closing a file in this process would release
+// SQLite's locks on it.
 func shell(t testing.TB, script string, args ...string) {
 	t.Helper()
 	out, err := exec.Command("sh", append([]string{"-ec", script, "sh"}, args...)...).CombinedOutput()
@@ -30,7 +30,7 @@ func addRandom(tx *sqlite.Tx) error {
 	return err
 }
 
-// addPages adds n notes of a page each.
+// addPages adds n notes, each as long as a page.
 func addPages(t testing.TB, db *sqlite.DB, n int) {
 	t.Helper()
 	for range n {
@@ -38,13 +38,13 @@ func addPages(t testing.TB, db *sqlite.DB, n int) {
 	}
 }
 
-// checkpoint has the whole log copied into the file by another connection.
+// checkpoint copies the whole log into the file through another connection.
 func checkpoint(t testing.TB, db *sqlite.DB, how string) {
 	t.Helper()
 	execSQL(t, raw(t, db.Path()), `PRAGMA wal_checkpoint(`+how+`)`)
 }
 
-// A write after another program wrote over the database, or its log, is not acknowledged.
+// A write after another program has overwritten the database, or its log, is not acknowledged.
 func TestOverwrittenFile(t *testing.T) {
 	for _, c := range []struct {
 		name, script string // $1 is the database, $2 a folder with other files
@@ -65,9 +65,9 @@ func TestOverwrittenFile(t *testing.T) {
 		{"a replaced log", `cp "$1-wal" "$1-wal.new"; mv "$1-wal.new" "$1-wal"`},
 		{"a removed index of the log", `rm "$1-shm"`},
 	} {
-		for _, logged := range []bool{true, false} { // whether the log has something that the file lacks
+		for _, logged := range []bool{true, false} { // whether the log has changes that the file lacks
 			if !logged && strings.Contains(c.name, "log") && !strings.Contains(c.script, "rm") {
-				continue // the next write begins the log again
+				continue // the next write restarts the log
 			}
 			t.Run(fmt.Sprintf("%s, logged %v", c.name, logged), func(t *testing.T) {
 				dir := t.TempDir()
@@ -117,7 +117,7 @@ func TestOverwrittenFile(t *testing.T) {
 	}
 }
 
-// An idle server notices by its health that the file was overwritten.
+// Ping of an idle server reports that the file was overwritten.
 func TestPingOfAnOverwrittenFile(t *testing.T) {
 	db, err := sqlite.Open(ctx, exclusive(filepath.Join(t.TempDir(), "notes.db")))
 	wantOK(t, err)
@@ -133,7 +133,7 @@ func TestPingOfAnOverwrittenFile(t *testing.T) {
 	wantIs(t, "a write", db.Write(ctx, sqlite.Change, add("lost")), sqlite.ErrOverwritten)
 }
 
-// Others that write, checkpoint, compact and copy the file raise no alarm.
+// Writes, checkpoints, vacuums and copies by other processes are not taken for overwriting.
 func TestOthersAreNoOverwriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db := open(t, exclusive(path))

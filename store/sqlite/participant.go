@@ -1,59 +1,58 @@
 package sqlite
 
-// Participant keeps state in memory that belongs to the file, and has a part in
-// every transaction of the writer. The writer alone calls its methods, those of
-// several participants in the order of the Options. Embed
-// Passive to write only some of them.
+// Participant holds state in memory that belongs to the file, and takes part in
+// every transaction of the writer. Only the writer calls its methods. It calls several
+// participants in the order of Options.Participants. Embed Passive to implement only
+// some of the methods.
 //
-// A transaction is:
+// A transaction consists of:
 //
-//	Load                                 when what is held may be out of date
+//	Load                                 if the state may be stale
 //	for each job in a savepoint:
 //	    Flush(AroundJob)
 //	    the job
 //	    Flush(AroundJob)
-//	    Changed, or RolledBack           unless the job is Upkeep that succeeded
+//	    Changed, or RolledBack           neither for Upkeep that succeeded
 //	Flush(BeforeCommit)
 //	Committed or RolledBack
 //
-// An Append job runs without a savepoint, and so without calls around it.
+// An Append job runs without a savepoint and without these calls around it.
 type Participant interface {
-	// Load reads what is held in memory from the tables. It is called in the first
-	// transaction, after one that failed, and after another process has changed
-	// the file. foreign is true in the first transaction and after a change by
-	// another process.
+	// Load reads the state from the tables. It is called in the first transaction,
+	// after a failed transaction, and after another process has changed the file.
+	// foreign is true in the first transaction and after a change by another
+	// process.
 	Load(tx *Tx, foreign bool) error
-	// Mark returns a number that changes whenever a job hands something to the
-	// participant. RolledBack gets the one to go back to.
+	// Mark returns a number that changes whenever a job adds something to the
+	// participant. RolledBack gets the mark to return to.
 	Mark() int64
-	// Flush writes what is held back.
+	// Flush writes the pending changes to the tables.
 	Flush(tx *Tx, stage Stage) error
-	// Changed is called after a Change job: any row may be another one now.
+	// Changed is called after a Change job: any row may have changed.
 	Changed()
-	// Committed is called when the transaction is on disk, before its jobs are
-	// answered.
+	// Committed is called when the transaction is on disk, before its jobs return.
 	Committed()
-	// RolledBack is called when all that came after the mark was undone: the
-	// participant drops it, and what it has cached of the tables.
+	// RolledBack is called when everything after the mark was undone. The participant
+	// drops it, and everything that it has cached from the tables.
 	RolledBack(mark int64)
-	// Overdue reports whether something is held back beyond the commit. The
-	// writer asks every few seconds and before it ends, and then makes a
-	// transaction for it.
+	// Overdue reports whether changes are held back longer than the commit. The
+	// writer calls it every few seconds and before it ends. If it returns true, the
+	// writer runs a transaction for it.
 	Overdue() bool
 }
 
-// Stage is when Flush is called.
+// Stage is the moment of a call of Flush.
 type Stage int
 
 const (
-	// AroundJob is before and after a job in its savepoint: the statements of
-	// the job must find in the tables what was handed over, and its own rows
-	// must go with it when it is rolled back.
+	// AroundJob is before and after a job in its savepoint: the statements of the job
+	// must find earlier changes in the tables, and the rows of the job must be undone
+	// with it.
 	AroundJob Stage = iota
 	// BeforeCommit is once, after all jobs.
 	BeforeCommit
-	// BeforeOverdue is BeforeCommit of a transaction made for what Overdue
-	// reported.
+	// BeforeOverdue is BeforeCommit in a transaction that runs because Overdue returned
+	// true.
 	BeforeOverdue
 )
 
@@ -82,7 +81,7 @@ func (Passive) RolledBack(int64) {}
 func (Passive) Overdue() bool { return false }
 
 // load calls Load of the participants if another process has changed the file,
-// or a transaction has failed, since the last time.
+// or a transaction has failed, since the last call.
 func (db *DB) load(tx *Tx) error {
 	var v int64
 	if err := tx.Row(`PRAGMA data_version`).Scan(&v); err != nil {
@@ -104,7 +103,7 @@ func (db *DB) load(tx *Tx) error {
 	return nil
 }
 
-// marks returns the marks of the participants in the memory of into.
+// marks returns the marks of the participants. It reuses the memory of into.
 func (db *DB) marks(into []int64) []int64 {
 	into = into[:0]
 	for _, p := range db.participants {
@@ -113,7 +112,7 @@ func (db *DB) marks(into []int64) []int64 {
 	return into
 }
 
-// holdMore reports whether a participant was handed something since marks.
+// holdMore reports whether a job has added something to a participant since marks.
 func (db *DB) holdMore(marks []int64) bool {
 	for i, p := range db.participants {
 		if p.Mark() != marks[i] {

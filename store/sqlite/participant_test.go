@@ -21,12 +21,12 @@ func (j *journal) take() []string {
 	return all
 }
 
-// recorder is a participant that records each call, apart from Mark.
+// recorder is a participant that records each call except Mark.
 type recorder struct {
 	*journal
 	name  string
 	taken int64
-	late  bool  // for Overdue
+	late  bool  // result of Overdue
 	fail  error // of the next Flush before a commit
 }
 
@@ -146,8 +146,8 @@ func TestRollbackOfOneJob(t *testing.T) {
 	}
 }
 
-// When the shared commit fails, everything is rolled back to where the
-// transaction began, and its jobs run again one by one.
+// If the shared commit fails, everything since the start of the transaction is rolled back,
+// and its jobs run again one by one.
 func TestFailureOfTheSharedCommit(t *testing.T) {
 	j, a, b := newRecorders()
 	db := open(t, sqlite.Options{Participants: []sqlite.Participant{a, b}})
@@ -168,7 +168,7 @@ func TestFailureOfTheSharedCommit(t *testing.T) {
 	for _, wait := range waits {
 		wantOK(t, wait())
 	}
-	want := []string{"a flush 0", "b flush 0", // of what held the writer
+	want := []string{"a flush 0", "b flush 0", // for the job that held the writer
 		"a flush 1", "a rolled back to 1", "b rolled back to 2",
 		"a load false", "b load false", "a flush 0", "b flush 0", "a flush 0", "b flush 0", "a flush 1", "b flush 1", "a committed", "b committed",
 		"a flush 1", "b flush 1", "a committed", "b committed",
@@ -203,7 +203,7 @@ func TestFailureOfALoneCommit(t *testing.T) {
 	}
 }
 
-// An Append job that fails before it hands anything over disturbs nobody; one
+// An Append job that fails before it adds anything does not affect other jobs. One
 // that fails later is undone with its transaction, and the others are repeated.
 func TestFailingAppends(t *testing.T) {
 	for _, late := range []bool{false, true} {
@@ -295,8 +295,8 @@ func (s *shelf) RolledBack(mark int64) {
 	s.handed = mark
 }
 
-// Writes that were acknowledged are in the table, once and in their order, and nothing
-// else is, wherever a failure happens.
+// Wherever a failure happens, the table has exactly the acknowledged writes, once and in
+// order.
 func TestWhatIsAcknowledgedIsThereOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	var s shelf

@@ -13,8 +13,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// A file system that was shut down after an error still answers from memory, but
-// nothing can be stored on it.
+// A file system that was shut down after an error still answers from memory, but can't
+// store anything.
 func TestPingOnAFileSystemThatWasShutDown(t *testing.T) {
 	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
 	f, err := os.Create(image)
@@ -29,9 +29,9 @@ func TestPingOnAFileSystemThatWasShutDown(t *testing.T) {
 	defer func() { wantOK(t, exec.Command("umount", dir).Run()) }()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "notes.db"), Schema: schemaOf(notes), Exclusive: true})
 	wantOK(t, err)
-	defer db.Close() // fails, as all does
+	defer db.Close() // fails, like every call
 	wantOK(t, db.Write(ctx, sqlite.Change, add("before")))
-	for range 20 { // all connections have read what Ping asks for
+	for range 20 { // so that all connections have cached the data that Ping reads
 		wantOK(t, db.Ping(ctx))
 	}
 

@@ -11,7 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// locks returns how many locks of processes there are on a file.
+// locks returns the number of POSIX locks on a file.
 func locks(t *testing.T, path string) int {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -21,8 +21,8 @@ func locks(t *testing.T, path string) int {
 	return strings.Count(string(all), fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino))
 }
 
-// Ping must not give up the locks of the connections: a program that then reads the file
-// takes itself for the last one when it closes it, and removes the write-ahead log.
+// Ping must not release the locks of the connections. Otherwise a program that reads the file
+// would take itself for the last one and remove the write-ahead log.
 func TestPingKeepsLocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db := open(t, exclusive(path))

@@ -9,23 +9,23 @@ import (
 	"sync/atomic"
 )
 
-// reservedReaders is how many connections only ReadShort takes. Its reads take
-// well under a millisecond, so that two serve thousands a second.
+// reservedReaders is the number of connections that only ReadShort uses. Its reads take
+// well under a millisecond, so two connections serve thousands a second.
 const reservedReaders = 2
 
-// Read runs fn on one snapshot of the file, which is taken by its first
-// statement. ErrClosed means that it did not run.
+// Read runs fn on one snapshot of the file, which the first statement takes. ErrClosed
+// means that fn did not run.
 func (db *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 	return db.read(ctx, nil, fn)
 }
 
-// ReadShort is Read for a few look-ups by key. It also takes connections that
-// Read leaves alone, so that it need not wait for the end of long reads.
+// ReadShort is Read for a few look-ups by key. It can also use connections that
+// Read does not use, so it need not wait for the end of long reads.
 func (db *DB) ReadShort(ctx context.Context, fn func(*Tx) error) error {
 	return db.read(ctx, db.reserved, fn)
 }
 
-// read is Read with the connections of one more pool; nil for none.
+// read is Read with the connections of a second pool; nil for none.
 func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) error {
 	if db.opts.OnRead != nil {
 		db.opts.OnRead(ctx)
@@ -34,9 +34,9 @@ func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) erro
 	if err != nil {
 		return err
 	}
-	// A BEGIN that is broken off may have begun: the next one on this connection
-	// would fail. The COMMIT must be reached also when the caller has gone, or the
-	// connection would keep its snapshot. So ctx ends neither of them.
+	// An interrupted BEGIN may have succeeded, and the next one on this connection
+	// would fail. COMMIT must also run if the caller has gone, or the connection
+	// would keep its snapshot. So ctx does not end these two.
 	tx := &Tx{conn: c, ctx: context.Background()}
 	if _, err = tx.Exec(`BEGIN`); err == nil {
 		tx.ctx = ctx
@@ -51,15 +51,15 @@ func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) erro
 	return err
 }
 
-// Ping checks that the file can be read and answers a query, that this process
-// may still write to it, and that the last write did not fail by an I/O error.
-// It returns ErrTaken, ErrMoved or ErrOverwritten when this process must not write any more.
+// Ping checks that the file can be read and queried, that this process may still write to
+// it, and that the last write did not fail with an I/O error. It returns ErrTaken,
+// ErrMoved or ErrOverwritten if this process must not write any more.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.writable(); err != nil {
 		return err
 	}
 	if db.files.changed() {
-		db.wake() // the writer finds out whether it was a checkpoint
+		db.wake() // the writer checks whether it was a checkpoint
 	}
 	if err := readStart(db.files.db); errors.Is(err, os.ErrClosed) {
 		return ErrClosed
@@ -87,7 +87,7 @@ func (db *DB) writable() error {
 }
 
 // readStart reads the first bytes of the file: SQLite can answer from memory
-// when the file system is gone.
+// if the file system is gone.
 func readStart(f *os.File) error {
 	var magic [16]byte
 	_, err := f.ReadAt(magic[:], 0)
@@ -97,12 +97,12 @@ func readStart(f *os.File) error {
 	return err
 }
 
-// pool holds connections for reading. The one that was put back last is taken first:
-// its cached pages are the most recent ones.
+// pool holds connections for reading. It hands out the connection that was returned last,
+// whose cached pages are the most recent ones.
 type pool struct {
-	free chan struct{} // has an element for each connection that can be taken
+	free chan struct{} // has an element for each available connection
 	mu   sync.Mutex
-	idle []*conn // connections that are open; the others are opened when they are needed
+	idle []*conn // open connections; the others are opened when needed
 }
 
 func newPool(size int) *pool { return &pool{free: make(chan struct{}, size)} }
@@ -114,7 +114,7 @@ func (p *pool) open() {
 	}
 }
 
-// waiting returns the channel to receive from before take, nil for no pool.
+// waiting returns the channel to receive from before take, or nil for a nil pool.
 func (p *pool) waiting() <-chan struct{} {
 	if p == nil {
 		return nil
@@ -122,7 +122,7 @@ func (p *pool) waiting() <-chan struct{} {
 	return p.free
 }
 
-// take returns the connection that was put back last, nil when a new one must be
+// take returns the connection that was returned last, or nil if a new one must be
 // opened.
 func (p *pool) take() *conn {
 	p.mu.Lock()
@@ -136,7 +136,7 @@ func (p *pool) take() *conn {
 	return c
 }
 
-// put gives back what take returned; nil when the connection was closed or not opened.
+// put returns a connection of take to the pool; nil if the connection was closed or not opened.
 func (p *pool) put(c *conn) {
 	if c != nil {
 		p.mu.Lock()
@@ -156,8 +156,8 @@ func (p *pool) close() {
 	}
 }
 
-// reader takes a connection of the readers, or of reserved if it is not nil,
-// and waits for one until ctx ends. The caller puts it back into from.
+// reader takes a connection of the readers, or of reserved if it is not nil. It waits
+// for one until ctx ends. The caller returns the connection to from.
 func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, err error) {
 	select {
 	case <-db.closing.Done():
@@ -169,13 +169,13 @@ func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, 
 		from = db.readers
 	case <-reserved.waiting():
 		from = reserved
-	case <-db.closing.Done(): // Close takes all of them
+	case <-db.closing.Done(): // Close takes all connections
 		return nil, nil, ErrClosed
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 	if c = from.take(); c == nil {
-		// A new connection must not open, or create, another file.
+		// A new connection must not open, or create, a different file.
 		if err = db.writable(); err == nil {
 			c, err = openConn(ctx, db.readDB)
 		}
@@ -187,8 +187,8 @@ func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, 
 }
 
 // ReadParallel runs fn for each part on a snapshot of its own, with as many
-// goroutines as there are cores, and returns the results in the order of the
-// parts. It stops at the first error.
+// goroutines as cores, and returns the results in the order of the parts. It stops
+// at the first error.
 func ReadParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*Tx, P) (R, error)) ([]R, error) {
 	results, failures := make([]R, len(parts)), make([]error, len(parts))
 	var next atomic.Int64

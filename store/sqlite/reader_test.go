@@ -13,7 +13,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TestShortReadsHaveConnectionsOfTheirOwn holds every connection that Read takes.
+// TestShortReadsHaveConnectionsOfTheirOwn holds all connections that Read uses.
 func TestShortReadsHaveConnectionsOfTheirOwn(t *testing.T) {
 	db := open(t, sqlite.Options{})
 	held, release := make(chan struct{}), make(chan struct{})
@@ -30,7 +30,7 @@ func TestShortReadsHaveConnectionsOfTheirOwn(t *testing.T) {
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	// More often than there are connections: each is put back where it came from.
+	// More often than there are connections: each must be returned to its own pool.
 	for range 10 {
 		wantOK(t, db.ReadShort(limited, func(tx *sqlite.Tx) error {
 			var n int
@@ -99,7 +99,7 @@ func TestEachRow(t *testing.T) {
 	wantOK(t, db.Write(ctx, sqlite.Change, add("b")))
 	const query = `SELECT id, text, id / 2.0, NULL FROM note WHERE id >= ? ORDER BY id`
 	wantOK(t, db.Read(ctx, func(tx *sqlite.Tx) error {
-		for range 2 { // the second time the query is prepared already
+		for range 2 { // the second time the query is already prepared
 			var got []string
 			err := tx.EachRow(query, func(row []driver.Value) error {
 				got = append(got, fmt.Sprintf("%T %T %T %v %v", row[0], row[1], row[2], row[3], row[:3]))

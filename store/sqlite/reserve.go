@@ -12,23 +12,22 @@ import (
 	"time"
 )
 
-// reserve is a file beside the database that takes up space on its disk. On a
-// full disk nothing can be written, and so nothing deleted: a deletion writes to
-// the write-ahead log. A Freeing job that finds the disk full gives the space of
-// the reserve back and is repeated. The reserve is written again when the disk
-// has several times as much space.
+// reserve is a file beside the database that takes up space on its disk. On a full disk
+// even a deletion fails, because it writes to the write-ahead log. A Freeing job that
+// finds the disk full releases the space of the reserve and is repeated. The reserve
+// is written again when the disk has several times as much free space.
 type reserve struct {
 	path  string
 	size  int64
 	free  func(dir string) (int64, error)
 	pause time.Duration
-	mu    sync.Mutex // held while the file is changed
+	mu    sync.Mutex // held during changes of the file
 }
 
 const (
-	reservePause = 10 * time.Second // between two checks whether it can be written
-	reserveSpace = 4                // it is written when so many times its size is free
-	reserveParts = 8                // a Marking job gets one of these
+	reservePause = 10 * time.Second // between two attempts to write the reserve
+	reserveSpace = 4                // the reserve is written if this many times its size is free
+	reserveParts = 8                // a Marking job gets one of this many parts
 )
 
 // ReservePath returns the path of the reserve of the database at path.
@@ -42,8 +41,8 @@ func newReserve(o Options, path string) *reserve {
 	return r
 }
 
-// release gives the space back, all of it or a part while more than half is left,
-// and reports whether there was any.
+// release releases the space, all of it or, while more than half is left, one part. It
+// reports whether any space was released.
 func (r *reserve) release(all bool) bool {
 	if r == nil {
 		return false
@@ -64,7 +63,7 @@ func (r *reserve) release(all bool) bool {
 	return os.Truncate(r.path, left) == nil
 }
 
-// run writes the reserve whenever it is missing and there is space for it.
+// run writes the reserve whenever it is missing and the disk has space for it.
 func (r *reserve) run(ctx context.Context, failed func(error)) {
 	tick := time.NewTicker(r.pause)
 	defer tick.Stop()
@@ -97,7 +96,7 @@ func (r *reserve) write() error {
 	if err != nil {
 		return err
 	}
-	// Not zeros, which some file systems do not store.
+	// Some file systems do not store zeros.
 	_, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), r.size)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Truncate(r.path, 0))

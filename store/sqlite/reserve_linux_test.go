@@ -13,7 +13,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// smallDisk mounts a file system of size bytes; "" when this user may not.
+// smallDisk mounts a file system of size bytes and returns its path; "" if this user may not.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func fill(t *testing.T, path string) {
 	}
 }
 
-// waitForSize waits until a file has a size.
+// waitForSize waits until a file has size want.
 func waitForSize(t *testing.T, path string, want int64) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -56,7 +56,7 @@ func waitForSize(t *testing.T, path string, want int64) {
 	}
 }
 
-// On a full disk a job that frees space may use the reserve, and no other.
+// On a full disk, jobs that free space may use the reserve, and other jobs may not.
 func TestReserve(t *testing.T) {
 	const size = 4 << 20
 	dir := smallDisk(t, 32<<20)
@@ -107,8 +107,8 @@ func TestReserve(t *testing.T) {
 	wantOK(t, db.Write(ctx, sqlite.Change, insert))
 }
 
-// On a full disk a job that marks what is to be deleted may use a part of the
-// reserve, again and again, but leaves half of it to those that free space.
+// On a full disk, jobs that mark rows for deletion may use a part of the reserve, repeatedly,
+// but half of the reserve is kept for jobs that free space.
 func TestReserveForMarking(t *testing.T) {
 	const size = 4 << 20
 	dir := smallDisk(t, 32<<20)
@@ -131,7 +131,7 @@ func TestReserveForMarking(t *testing.T) {
 		_, err := tx.Exec(`UPDATE note SET text = text || 'x'`)
 		return err
 	}
-	// Others take what a mark has given back.
+	// Other jobs use up the space that a Marking job has released.
 	for marks := 0; ; marks++ {
 		var err error
 		for err == nil {

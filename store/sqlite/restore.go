@@ -12,10 +12,10 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Restore puts the backup src in the place of the database dst and returns the
-// path to which the former database was renamed, "" when there was none. It
-// refuses while a process has the lock of dst, and over a database unless force
-// is set. The new name of the former one has the time now.
+// Restore replaces the database dst by the backup src. It returns the path to which the
+// former database was renamed, or "" if there was none. The new name contains the time now.
+// It returns an error if a process has the lock of dst, or if dst exists and force is not
+// set.
 func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
 	if dst, err = resolve(dst); err != nil {
 		return "", err
@@ -51,11 +51,11 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 	if err := publish(partial.Name(), dst); err != nil {
 		return aside, err
 	}
-	return aside, writeOwner(lock.f, "") // the note was about the other database
+	return aside, writeOwner(lock.f, "") // the note described the former database
 }
 
-// putAside renames a database that nobody serves, with what its write-ahead
-// log holds, which is copied into the file if it belongs to it. It returns "" when there is none.
+// putAside renames a database that no process serves. If the write-ahead log belongs to the
+// file, it is copied into the file first. putAside returns "" if the database does not exist.
 func putAside(ctx context.Context, path, aside string, merge bool) (string, error) {
 	if err := mustNotExist(aside); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func putAside(ctx context.Context, path, aside string, merge bool) (string, erro
 	return aside, nil
 }
 
-// copyFile copies a file to dst, and closes that.
+// copyFile copies a file to dst and closes dst.
 func copyFile(src string, dst *os.File) error {
 	in, err := os.Open(src)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Schema describes the files of an application: their mark and the migrations that
-// make their tables.
+// Schema describes the files of an application: their application ID and the migrations
+// that create their tables.
 type Schema struct {
 	// Application is the name of the program, for messages.
 	Application string
-	// ID marks its files: PRAGMA application_id.
+	// ID is the application ID of its files: PRAGMA application_id.
 	ID int32
-	// Migrations has the SQL files NNNN_name.sql, numbered from 1 without a gap.
-	// PRAGMA user_version counts those that a file has been through.
+	// Migrations holds the SQL files NNNN_name.sql, numbered from 1 without a gap.
+	// PRAGMA user_version is the number of migrations that a file has been through.
 	Migrations fs.FS
 }
 
-// Scripts returns the SQL of every migration, the first one first.
+// Scripts returns the SQL of all migrations, in order.
 func (s Schema) Scripts() ([]string, error) {
 	names, err := fs.Glob(s.Migrations, "*.sql")
 	if err != nil {
@@ -44,11 +44,11 @@ func (s Schema) Scripts() ([]string, error) {
 	return all, nil
 }
 
-// version returns how many migrations a file has been through, and refuses one
-// that is not the application's, or is made by a newer one that knows more.
+// version returns the number of migrations that a file has been through. It returns an error
+// if the file belongs to another application or has more than known migrations.
 func (s Schema) version(tx *Tx, path string, known int) (int, error) {
 	var version, id, tables int
-	// One statement, so that a migration can't come between its parts.
+	// One statement, so that no migration can run between its parts.
 	err := tx.Row(`SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_user_version, pragma_application_id`).Scan(&version, &id, &tables)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s Schema) version(tx *Tx, path string, known int) (int, error) {
 	return version, nil
 }
 
-// migrate brings the schema up to date, each migration in a transaction of
-// its own. Before it changes a file that holds data it makes a copy.
+// migrate brings the schema up to date, with one transaction for each migration.
+// Before it changes a file that has data, it makes a copy.
 func (db *DB) migrate(ctx context.Context) (err error) {
 	scripts, err := db.opts.Schema.Scripts()
 	if err != nil {
@@ -80,7 +80,7 @@ func (db *DB) migrate(ctx context.Context) (err error) {
 		return err
 	}
 	if db.lock == nil {
-		// A process that has the file open was built for the schema as it is.
+		// A process that has the file open was built for the present schema.
 		lock, err := lockFile(db.path)
 		if err != nil {
 			return err
@@ -136,9 +136,8 @@ func (s Schema) apply(tx *Tx, version int, script string) error {
 	return err
 }
 
-// unusedName returns name, or name with a number after it if such a file exists:
-// a program that was killed after it had made a copy may be started again within
-// the same second.
+// unusedName returns name, or if such a file exists, name with a number: a program that
+// was killed after it had made a copy may be started again within the same second.
 func unusedName(name string) (string, error) {
 	const most = 100
 	for n := 1; n <= most; n++ {
@@ -157,5 +156,5 @@ func unusedName(name string) (string, error) {
 	return "", fileError(Exists, nil, "%s and %d copies with a number after the name are there already; remove some of them", name, most-1)
 }
 
-// stamp returns t as a part of a file name.
+// stamp returns t in the format of file names.
 func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }

@@ -30,7 +30,7 @@ func TestServed(t *testing.T) {
 	want(false)
 }
 
-// A program that only asks whether a file is served must not keep a server from
+// A program that only asks whether a file is served must not prevent a server from
 // starting.
 func TestServedDoesNotRefuseAServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
@@ -58,8 +58,8 @@ func TestServedDoesNotRefuseAServer(t *testing.T) {
 	<-asked
 }
 
-// A program that was killed after it had copied the file, and is started again
-// within the second by which copies are named, makes another copy.
+// A program that was killed after it had copied the file, and is started again within
+// the second of the copy's name, makes another copy.
 func TestMigrationAgainWithinASecond(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Schema: schemaOf(notes), Now: now})
@@ -84,8 +84,7 @@ func TestMigrationAgainWithinASecond(t *testing.T) {
 	}
 }
 
-// A file of no bytes is a new one for a server, which says so, and is not a
-// database for anybody else.
+// An empty file is a new database for a server and an error for commands.
 func TestEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	wantOK(t, os.WriteFile(path, nil, 0o600))
@@ -125,8 +124,8 @@ func TestTruncatedFile(t *testing.T) {
 	}
 }
 
-// A process that was killed leaves a write-ahead log, which may have the pages
-// that the file lacks, or may not.
+// A killed process leaves a write-ahead log, which may have the pages that the file lacks,
+// or may not.
 func TestTruncatedFileWithALog(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, sqlite.Options{})
@@ -140,7 +139,7 @@ func TestTruncatedFileWithALog(t *testing.T) {
 		}
 	}
 	copied := 0
-	// copyOf copies the file as it would be after a kill, without its last bytes.
+	// copyOf copies the file as it would be after a kill, without its last lost bytes.
 	copyOf := func(lost int) string {
 		t.Helper()
 		copied++

@@ -1,22 +1,23 @@
 // Package sqlite is a transaction kernel on one SQLite file.
 //
-// All changes are made by one goroutine, the writer. It takes the jobs that
-// wait, runs them in one transaction, commits once and then answers them: when
-// Write returns nil, the changes are on disk. A job that fails is rolled back
-// alone, to a savepoint. When the transaction itself fails, its jobs are
-// repeated one by one, and each gets the result that is its own.
+// All changes are made by one goroutine, the writer. It takes the waiting jobs, runs
+// them in one transaction, commits once and then returns their results: when Write
+// returns nil, the changes are on disk. A job that fails is rolled back alone, to a
+// savepoint. If the transaction itself fails, its jobs are repeated one by one, and
+// each gets its own result.
 //
-// Reads run beside the writer, each on a snapshot: it shows the last commit
-// before it began and nothing later. Some connections are reserved for short
-// reads, so that long ones can't keep them waiting.
+// Reads run concurrently with the writer, each on a snapshot, which shows the last
+// commit before the read began and nothing later. Some connections are reserved for
+// short reads, so that long ones can't keep them waiting.
 //
-// State that is kept in memory and belongs to the file takes part in each
-// commit as a Participant: the writer has it write what it holds back, reports
-// how the transaction ended, and has it load again what another process changed.
+// State in memory that belongs to the file takes part in each commit as a
+// Participant: it writes its pending changes before the commit, is informed of the
+// result of the transaction, and is loaded again after another process has changed
+// the file.
 //
-// The package knows no table but owner: the schema comes with the Options. Errors
-// are *FileError, ErrClosed, ErrTaken, ErrMoved, ErrOverwritten or those of SQLite, which error.go
-// classifies.
+// The Options define the schema; the package itself uses only the table owner. Errors are
+// *FileError, ErrClosed, ErrTaken, ErrMoved, ErrOverwritten or errors of SQLite, which
+// error.go classifies.
 package sqlite
 
 import (
@@ -40,47 +41,47 @@ func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
 
 // Options configure Open.
 type Options struct {
-	// Path of the file. It is created, with its folder, when it is missing.
+	// Path is the path of the file. It is created, with its directory, if it does not exist.
 	Path string
-	// Schema is what the file must have.
+	// Schema is the schema of the file.
 	Schema Schema
-	// Participants have a part in every commit, in this order.
+	// Participants take part in every commit, in this order.
 	Participants []Participant
-	// Exclusive takes the lock file beside the database. Open fails when another
+	// Exclusive takes the lock file beside the database. Open returns an error if another
 	// process has it. The schema must have the table
 	//
 	//	owner (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL)
 	//
-	// in which this process puts its name.
+	// in which this process stores its name.
 	Exclusive bool
-	// MustExist makes Open fail when the file is missing or empty.
+	// MustExist makes Open return an error if the file is missing or empty.
 	MustExist bool
-	// Scratch is set for a file that is of no use after a crash: commits do not wait for the
-	// disk.
+	// Scratch is set for a file that is useless after a crash. Commits then do not wait for
+	// the disk.
 	Scratch bool
-	// Now is the clock that copies are named by; nil means time.Now.
+	// Now returns the time for the names of copies; nil means time.Now.
 	Now func() time.Time
-	// Logger gets failures that no caller can be given; nil discards them.
+	// Logger gets errors that can't be returned to a caller; nil discards them.
 	Logger *slog.Logger
-	// Reserve is the size in bytes of a file beside the database that a Freeing job
-	// may give back to a full disk; 0 for none. It needs Exclusive and FreeSpace.
+	// Reserve is the size in bytes of a file beside the database whose space a Freeing job
+	// may release on a full disk; 0 for none. It needs Exclusive and FreeSpace.
 	Reserve int64
-	// FreeSpace returns how many bytes can be written to the disk of a folder.
+	// FreeSpace returns the number of bytes that can be written to the disk of a directory.
 	FreeSpace func(dir string) (int64, error)
-	// ReservePause is the time between two checks whether there is space to write
-	// the reserve again; 0 for ten seconds.
+	// ReservePause is the time between two attempts to write the reserve again; 0 for
+	// ten seconds.
 	ReservePause time.Duration
-	// OnCommit is called by the writer after each transaction. It may be nil.
+	// OnCommit, if not nil, is called by the writer after each transaction.
 	OnCommit func(CommitStats)
-	// OnRead is called before each read, with its context. It may be nil.
+	// OnRead, if not nil, is called before each read, with its context.
 	OnRead func(context.Context)
 }
 
-// CommitStats describe one transaction of the writer.
+// CommitStats describes one transaction of the writer.
 type CommitStats struct {
-	Jobs     int           // that shared it
+	Jobs     int           // number of jobs that shared it
 	Duration time.Duration // from BEGIN to the end of COMMIT
-	Err      error         // why it failed, or nil
+	Err      error         // error of the transaction, or nil
 }
 
 // DB is an open file. Its methods are safe for concurrent use.
@@ -98,32 +99,32 @@ type DB struct {
 
 	readDB   *sqlx.DB
 	readers  *pool
-	reserved *pool // of ReadShort
+	reserved *pool // used by ReadShort only
 
-	ioError atomic.Pointer[error] // of the last transaction; nil if there was none
+	ioError atomic.Pointer[error] // of the last transaction; nil if it had none
 
 	owner string // name of this process in table owner
 	files opened
-	lost  atomic.Pointer[error] // why nothing is written any more: ErrOverwritten; nil before
+	lost  atomic.Pointer[error] // ErrOverwritten after the files were overwritten; nil before
 
-	closing    context.Context // done when no more work is taken
+	closing    context.Context // done when no more jobs and reads are accepted
 	stop       context.CancelFunc
 	background sync.WaitGroup
 	close      func() error
 
-	// For the writer only.
+	// Used by the writer only.
 	participants []Participant
-	atBegin      []int64 // marks of the participants at the begin of the transaction
-	atJob        []int64 // and of the job
-	dataVersion  int64   // PRAGMA data_version at which they were loaded
-	stale        bool    // they must be loaded again
+	atBegin      []int64 // marks of the participants at the beginning of the transaction
+	atJob        []int64 // marks of the participants at the beginning of the job
+	dataVersion  int64   // PRAGMA data_version at the last Load of the participants
+	stale        bool    // the participants must be loaded again
 	lossLogged   bool
 	batchSize    int // number of jobs at the end of the last transaction
 	maxBatch     time.Duration
 }
 
-// Open opens the file, brings its schema up to date and starts the writer. A
-// *FileError says why it can't be used.
+// Open opens the file, brings its schema up to date and starts the writer. If the file
+// can't be used, the error is a *FileError.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	path, err := resolve(o.Path)
 	if err != nil {
@@ -167,8 +168,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// resolve returns the absolute path of a file, with links followed where it
-// exists, so that all names of a file have one lock.
+// resolve returns the absolute path of a file. It follows links if the file exists, so
+// that all names of a file have one lock.
 func resolve(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -176,7 +177,7 @@ func resolve(path string) (string, error) {
 	}
 	target, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return abs, nil // it is not there yet, or opening it reports what is wrong
+		return abs, nil // it does not exist yet, or opening it reports the error
 	}
 	return target, nil
 }
@@ -244,8 +245,8 @@ func (db *DB) open(ctx context.Context) error {
 	return nil
 }
 
-// takeLocks opens the file and takes the locks of a process that serves it, or checks that
-// no other process serves the file under another path.
+// takeLocks opens the file and takes the locks of a serving process, or checks that no
+// other process serves the file under another path.
 func (db *DB) takeLocks() (err error) {
 	note := ""
 	if db.opts.Exclusive {
@@ -271,13 +272,13 @@ func (db *DB) takeLocks() (err error) {
 		return err
 	}
 	if db.lock != nil && note == overwrittenNote {
-		return db.SetNote("") // the log is gone
+		return db.SetNote("") // the log no longer exists
 	}
 	return nil
 }
 
-// recognise refuses a file of another application before anything changes it:
-// the writer's first act is to give it a write-ahead log.
+// recognise returns an error for a file of another application before anything changes
+// the file: the writer's first act is to give it a write-ahead log.
 func (db *DB) recognise(ctx context.Context) error {
 	scripts, err := db.opts.Schema.Scripts()
 	if err != nil {
@@ -291,11 +292,11 @@ func (db *DB) recognise(ctx context.Context) error {
 	return errors.Join(err, c.close())
 }
 
-// Close refuses further work, waits for the jobs that were queued, the reads
-// that have begun and the functions of Go, checkpoints the write-ahead log into
-// the file, and closes it. Closing again does nothing. A file that was overwritten
-// is left alone, with its log: the connections stay open, since SQLite copies the log when
-// the last one is closed.
+// Close rejects further jobs and reads, waits for the queued jobs, the running reads and
+// the functions of Go, checkpoints the write-ahead log into the file, and closes it.
+// Closing again does nothing. If the file was overwritten, Close leaves it and its log
+// unchanged: the connections stay open, because SQLite copies the log when the last one
+// is closed.
 func (db *DB) Close() error { return db.close() }
 
 func (db *DB) end() error {
@@ -339,7 +340,7 @@ func (db *DB) closeFiles() error {
 }
 
 // Go runs fn in the background. Its context ends when Close begins, and Close
-// waits for it.
+// waits for fn.
 func (db *DB) Go(fn func(context.Context)) {
 	db.background.Go(func() { fn(db.closing) })
 }
@@ -350,13 +351,13 @@ func (db *DB) Path() string { return db.path }
 // Exclusive reports whether this process has the lock of the file.
 func (db *DB) Exclusive() bool { return db.lock != nil }
 
-// QueueLength returns how many jobs wait for the writer.
+// QueueLength returns the number of jobs that wait for the writer.
 func (db *DB) QueueLength() int { return len(db.queue) }
 
-// QueueSize returns how many jobs can wait for the writer.
+// QueueSize returns the maximum number of jobs that can wait for the writer.
 func (db *DB) QueueSize() int { return cap(db.queue) }
 
-// MaxReaders returns how many calls of Read can run at once.
+// MaxReaders returns the maximum number of concurrent calls of Read.
 func (db *DB) MaxReaders() int { return cap(db.readers.free) }
 
 // Size returns the size in bytes of the file and of its write-ahead log.

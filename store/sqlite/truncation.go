@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// checkTruncation fails if the file at path is shorter than its header says and
-// the write-ahead log does not have the pages that are missing. SQLite itself
-// notices this only when it reads one of them, or not at all: a part of a page
-// that is missing reads as zeros.
+// checkTruncation returns an error if the file at path is shorter than its header states
+// and the write-ahead log does not have the missing pages. SQLite itself notices this only
+// when it reads a missing page, or never: a partly missing page reads as zeros.
 //
 // Another process may be checkpointing, which changes the header, the size and
-// the log one after the other, so a missing page counts only if it stays missing.
+// the log one after the other, so a page counts only if it stays missing.
 func checkTruncation(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,9 +53,9 @@ func checkPages(f *os.File, path string) error {
 	}
 }
 
-// pageCounts returns how many pages the file should have, how many whole ones it
-// has, and its size in bytes. They are zero for an empty file and for what is not
-// a SQLite file.
+// pageCounts returns the number of pages that the file should have, the number of whole
+// pages that it has, and its size in bytes. They are zero for an empty file and for a
+// file that is not a SQLite file.
 func pageCounts(f *os.File) (pages, have uint32, size int64, err error) {
 	var h [100]byte
 	if _, err := f.ReadAt(h[:], 0); err == io.EOF {
@@ -72,7 +71,7 @@ func pageCounts(f *os.File) (pages, have uint32, size int64, err error) {
 	if pageSize == 1 {
 		pageSize = 65536
 	}
-	// The number of pages is valid if the change counters agree.
+	// The number of pages is valid if the change counters are equal.
 	if !bytes.HasPrefix(h[:], []byte("SQLite format 3\x00")) || pageSize < 512 || !bytes.Equal(h[24:28], h[92:96]) {
 		return 0, 0, 0, nil
 	}
@@ -91,13 +90,13 @@ func loggedPages(path string) (map[uint32]bool, error) {
 	defer f.Close()
 	var head [32]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return nil, nil // it is empty
+		return nil, nil // the log is empty
 	}
 	pageSize := int64(binary.BigEndian.Uint32(head[8:]))
 	found := map[uint32]bool{}
 	var frame [24]byte
 	for at := int64(len(head)); pageSize >= 512; at += int64(len(frame)) + pageSize {
-		// A frame with other salts than the header is from before the log was started again.
+		// A frame whose salts differ from the header is from before the log was restarted.
 		if _, err := f.ReadAt(frame[:], at); err != nil || !bytes.Equal(frame[8:16], head[16:24]) {
 			break
 		}

@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Tx is one transaction: a snapshot, or that of the writer. It is valid until
+// Tx is one transaction: a snapshot, or the transaction of the writer. It is valid until
 // the function that got it returns, and for one goroutine.
 type Tx struct {
 	*conn
@@ -21,21 +21,21 @@ type Tx struct {
 }
 
 // Context returns the context that ends the statements of the transaction. The
-// writer's is never done.
+// writer's context is never done.
 func (tx *Tx) Context() context.Context { return tx.ctx }
 
 // Writer reports whether the transaction is the writer's.
 func (tx *Tx) Writer() bool { return tx.writer }
 
-// WithContext returns the same transaction, whose statements also end with ctx.
-// It is for reads.
+// WithContext returns the same transaction, but its statements also end with ctx. It is
+// for reads only.
 func (tx *Tx) WithContext(ctx context.Context) *Tx {
 	limited := *tx
 	limited.ctx = ctx
 	return &limited
 }
 
-// Exec runs a statement and returns how many rows it changed.
+// Exec runs a statement and returns the number of rows that it changed.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -53,8 +53,8 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// ExecBulk is Exec for statements with very many arguments, which are of the
-// driver's own types: database/sql would look at each of them twice.
+// ExecBulk is Exec for statements with very many arguments. They must have types of the
+// driver: database/sql would inspect each of them twice.
 func (tx *Tx) ExecBulk(query string, args []driver.NamedValue) error {
 	return tx.raw.Raw(func(c any) error {
 		s, err := tx.bulkStmt(c, query)
@@ -66,9 +66,9 @@ func (tx *Tx) ExecBulk(query string, args []driver.NamedValue) error {
 	})
 }
 
-// EachRow calls fn with each row of a query, as ExecBulk for queries with very many
-// rows. fn gets int64, float64, string, []byte and nil, in a slice that is used again
-// for the next row.
+// EachRow calls fn with each row of a query. Like ExecBulk, it bypasses database/sql, for
+// very many rows. fn gets int64, float64, string, []byte and nil, in a slice that is
+// reused for the next row.
 func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...driver.Value) error {
 	return tx.raw.Raw(func(c any) error {
 		s, err := tx.bulkStmt(c, query)
@@ -87,8 +87,8 @@ func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...d
 	})
 }
 
-// EachRowOnce is EachRow for a query whose text is made for the occasion: it is not
-// kept prepared. Its arguments are those of database/sql.
+// EachRowOnce is EachRow for a query that is used only once: it is not kept prepared. Its
+// arguments can have all types that database/sql accepts.
 func (tx *Tx) EachRowOnce(query string, fn func(row []driver.Value) error, args ...any) error {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
@@ -107,7 +107,7 @@ func (tx *Tx) EachRowOnce(query string, fn func(row []driver.Value) error, args 
 	})
 }
 
-// each calls fn with each of rows, and closes them.
+// each calls fn with each of rows and closes them.
 func (tx *Tx) each(rows driver.Rows, fn func(row []driver.Value) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	row := make([]driver.Value, len(rows.Columns()))
@@ -141,14 +141,14 @@ func (tx *Tx) bulkStmt(c any, query string) (driver.Stmt, error) {
 	return s, nil
 }
 
-// Scanner is a row that has not been read yet.
+// Scanner scans the result of a query for one row.
 type Scanner interface{ Scan(dest ...any) error }
 
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return r.err }
 
-// Row runs a query for one row. Scan returns sql.ErrNoRows when there is none.
+// Row runs a query for one row. Scan returns sql.ErrNoRows if there is none.
 func (tx *Tx) Row(query string, args ...any) Scanner {
 	s, err := tx.stmt(query)
 	switch {
@@ -160,7 +160,7 @@ func (tx *Tx) Row(query string, args ...any) Scanner {
 	return tx.raw.QueryRowxContext(tx.ctx, query, args...)
 }
 
-// Rows runs a query for many rows. They must be closed.
+// Rows runs a query for many rows. The caller must close them.
 func (tx *Tx) Rows(query string, args ...any) (*sqlx.Rows, error) {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -172,13 +172,12 @@ func (tx *Tx) Rows(query string, args ...any) (*sqlx.Rows, error) {
 	return tx.RowsOnce(query, args...)
 }
 
-// RowsOnce is Rows for a query whose text is made for the occasion: it is not
-// kept prepared.
+// RowsOnce is Rows for a query that is used only once: it is not kept prepared.
 func (tx *Tx) RowsOnce(query string, args ...any) (*sqlx.Rows, error) {
 	return tx.raw.QueryxContext(tx.ctx, query, args...)
 }
 
-// Get scans one row into the struct dest; sql.ErrNoRows when there is none.
+// Get scans one row into the struct dest. It returns sql.ErrNoRows if there is none.
 func (tx *Tx) Get(dest any, query string, args ...any) error {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -190,7 +189,7 @@ func (tx *Tx) Get(dest any, query string, args ...any) error {
 	return tx.raw.GetContext(tx.ctx, dest, query, args...)
 }
 
-// Select scans every row into the slice that dest points to.
+// Select scans all rows into the slice that dest points to.
 func (tx *Tx) Select(dest any, query string, args ...any) error {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -202,9 +201,9 @@ func (tx *Tx) Select(dest any, query string, args ...any) error {
 	return tx.raw.SelectContext(tx.ctx, dest, query, args...)
 }
 
-// PageReads returns how many pages of the file the statements of this connection
-// have looked at since it was opened, from memory or not: a measure of work that
-// does not depend on the machine. It serves tests.
+// PageReads returns the number of pages of the file that the statements of this connection
+// have read since it was opened, from memory or not: a measure of work that does not
+// depend on the machine. It is for tests.
 func (tx *Tx) PageReads() (n int64, err error) {
 	return n, tx.raw.Raw(func(c any) error {
 		for _, counter := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
@@ -218,16 +217,16 @@ func (tx *Tx) PageReads() (n int64, err error) {
 	})
 }
 
-// conn is one connection with the statements prepared on it. It serves one
+// conn is one connection with the statements prepared on it. It is used by one
 // transaction at a time.
 type conn struct {
 	raw   *sqlx.Conn
 	stmts map[string]*sqlx.Stmt
-	bulk  map[string]driver.Stmt // of ExecBulk and EachRow
+	bulk  map[string]driver.Stmt // for ExecBulk and EachRow
 }
 
-// maxStmts bounds the statements kept by a connection. The fixed queries of the
-// program are fewer; beyond it nothing more is kept.
+// maxStmts is the maximum number of prepared statements that a connection keeps. The fixed
+// queries of the program are fewer.
 const maxStmts = 512
 
 func openConn(ctx context.Context, pool *sqlx.DB) (*conn, error) {
@@ -249,7 +248,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// stmt returns the prepared form of query, or nil when it is not kept.
+// stmt returns the prepared form of query, or nil if it is not kept.
 func (c *conn) stmt(query string) (*sqlx.Stmt, error) {
 	if s, ok := c.stmts[query]; ok {
 		return s, nil

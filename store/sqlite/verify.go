@@ -12,8 +12,8 @@ import (
 )
 
 // Verify checks that the file at path is a sound database that this program can
-// open, without changing it. A file with a write-ahead log beside it is refused:
-// it is only a part of a database.
+// open, without changing it. It returns an error for a file with a write-ahead log,
+// because the file is then only a part of a database.
 func (s Schema) Verify(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fileError(Missing, nil, "there is no file %s", path)
@@ -65,8 +65,8 @@ func (s Schema) Verify(ctx context.Context, path string) error {
 	return nil
 }
 
-// backupError is OpenError for a file that is to be restored, where the advice
-// to restore a backup makes no sense.
+// backupError is OpenError for a file that is to be restored, without the advice to
+// restore a backup.
 func backupError(path string, err error) error {
 	if IsDamaged(err) {
 		return fileError(BadBackup, err, "%s is damaged or not a SQLite database; choose another backup", path)
@@ -74,7 +74,7 @@ func backupError(path string, err error) error {
 	return OpenError(path, err)
 }
 
-// Integrity asks SQLite whether the file is sound and every reference holds. It
+// Integrity checks with SQLite that the file is sound and every reference is valid. It
 // returns a sentence for each problem.
 func (tx *Tx) Integrity() (problems []string, err error) {
 	var lines []string

@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	// MaxJobs is how many jobs share one transaction at most. With maxBatch it
+	// MaxJobs is the maximum number of jobs in one transaction. With maxBatch it
 	// bounds how long the first of them waits for the last.
 	MaxJobs  = 512
 	maxBatch = 25 * time.Millisecond
-	// maxGather bounds how long a transaction is kept open for callers that were
-	// answered by the last one and will be back in a moment. It is a fraction of
-	// what a commit takes to reach the disk.
+	// maxGather is the maximum time that a transaction is kept open for callers that
+	// got results from the last one and will probably write again at once. It is a
+	// fraction of the time of a commit to disk.
 	maxGather = 200 * time.Microsecond
 	// maxHeldBack is the maximum time for which participants hold something back.
 	maxHeldBack = 5 * time.Second
 )
 
-// Kind is what a job may do.
+// Kind is the kind of a job.
 type Kind int
 
 const (
-	// Change may change any row. The participants drop what they have cached.
+	// Change may change any row. The participants drop their caches.
 	Change Kind = iota
-	// Upkeep leaves valid what the participants have cached.
+	// Upkeep leaves the caches of the participants valid.
 	Upkeep
-	// Append changes nothing but what it hands to participants: all of it, or
-	// none when it fails. It needs no savepoint.
+	// Append only adds to the participants: everything or, with an error, nothing. It
+	// needs no savepoint.
 	Append
 )
 
-// Freeing is added to Change or Upkeep for a job that frees space on the disk: if
-// the disk is full, it is repeated with the space of the reserve.
+// Freeing is added to Change or Upkeep for a job that frees space on the disk. If
+// the disk is full, the job is repeated with the space of the reserve.
 const Freeing Kind = 1 << 8
 
-// Marking is added to Change for a job that marks what a later Freeing job will
-// delete: if the disk is full, it is repeated with a part of the reserve. Half of
+// Marking is added to Change for a job that marks rows that a later Freeing job will
+// delete. If the disk is full, the job is repeated with a part of the reserve. Half of
 // the reserve is kept for Freeing jobs.
 const Marking Kind = 1 << 9
 
@@ -48,20 +48,19 @@ const Marking Kind = 1 << 9
 type job struct {
 	ctx  context.Context
 	kind Kind
-	free bool // it is Freeing
-	mark bool // it is Marking
+	free bool // its kind includes Freeing
+	mark bool // its kind includes Marking
 	fn   func(*Tx) error
 	err  error
 	done chan struct{}
 }
 
-// Write runs fn in the writer and returns when what it did is on disk, or with
-// the error that kept it from being so. ErrClosed means that it did not run.
-// A job that ctx ends before its turn does not run, either; one that has begun
-// is carried out.
+// Write runs fn in the writer. It returns nil after the changes of fn are on disk, and
+// otherwise the error of fn or of its transaction. ErrClosed means that fn did not run.
+// fn does not run either if ctx ends before its turn; once started, it is completed.
 //
-// fn can run more than once, since the jobs of a transaction that fails are
-// repeated: it must not keep anything but its last result.
+// fn can run more than once, because the jobs of a failed transaction are repeated. Only
+// the result of its last run counts.
 func (db *DB) Write(ctx context.Context, kind Kind, fn func(*Tx) error) error {
 	j := &job{ctx: ctx, kind: kind &^ (Freeing | Marking), free: kind&Freeing != 0, mark: kind&Marking != 0, fn: fn, done: make(chan struct{})}
 	select {
@@ -79,7 +78,7 @@ func (db *DB) Write(ctx context.Context, kind Kind, fn func(*Tx) error) error {
 	select {
 	case <-j.done:
 	case <-db.done:
-		// The writer ended after j was queued; j may still have been served.
+		// The writer ended after j was queued; j may still have run.
 		select {
 		case <-j.done:
 		default:
@@ -89,7 +88,7 @@ func (db *DB) Write(ctx context.Context, kind Kind, fn func(*Tx) error) error {
 	return j.err
 }
 
-// run is the writer.
+// run is the goroutine of the writer.
 func (db *DB) run() {
 	defer close(db.done)
 	tick := time.NewTicker(maxHeldBack)
@@ -114,8 +113,8 @@ func (db *DB) run() {
 	}
 }
 
-// writeOverdue makes a transaction for what participants hold back. When it
-// fails they still hold it.
+// writeOverdue runs a transaction for changes that participants hold back. If it
+// fails, they still hold them.
 func (db *DB) writeOverdue() {
 	if db.overdue() {
 		db.serve(emptyJob(), BeforeOverdue)
@@ -127,21 +126,21 @@ func emptyJob() *job {
 	return &job{ctx: context.Background(), kind: Upkeep, fn: nothing, done: make(chan struct{})}
 }
 
-// wake has the writer make a transaction soon, which checks the files. It does not wait.
+// wake makes the writer run a transaction soon, which checks the files. It does not wait.
 func (db *DB) wake() {
 	select {
 	case db.queue <- emptyJob():
-	default: // there will be a transaction anyway
+	default: // a transaction will run anyway
 	}
 }
 
-// serve carries out first and the jobs that wait after it.
+// serve runs first and the jobs that wait after it.
 func (db *DB) serve(first *job, stage Stage) {
 	ran, err := db.transaction(first, db.queue, stage)
 	db.batchSize = len(ran) + len(db.queue)
 	if err != nil && len(ran) > 1 {
-		// One of them, or the sum of them, broke the transaction. Alone, each
-		// gets the result that is its own.
+		// One of the jobs, or all together, caused the transaction to fail. Each runs
+		// alone and gets its own result.
 		for _, j := range ran {
 			if _, err := db.transaction(j, nil, stage); err != nil {
 				j.err = err
@@ -158,8 +157,8 @@ func (db *DB) serve(first *job, stage Stage) {
 	}
 }
 
-// answer answers a job, after another attempt with the space of the reserve if the
-// job frees space, or is about to, and found the disk full.
+// answer sends the result of a job. If the job is Freeing or Marking and found the disk
+// full, it is first repeated with the space of the reserve.
 func (db *DB) answer(j *job, stage Stage) {
 	if (j.free || j.mark) && IsFull(j.err) && db.reserve.release(j.free) {
 		db.opts.Logger.Warn("the disk is full; the reserve was given back for a deletion", "file", db.reserve.path)
@@ -171,18 +170,18 @@ func (db *DB) answer(j *job, stage Stage) {
 }
 
 // transaction runs the job first, and jobs from more, in one transaction and
-// commits it. It returns the jobs that it ran; the err of a job is set when
-// that job alone failed. A returned error means that none took effect.
+// commits it. It returns the jobs that it ran. The err of a job is set if only
+// that job failed. If transaction returns an error, no job took effect.
 func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job, err error) {
 	start := time.Now()
 	ran = []*job{first}
 	tx := &Tx{conn: db.writer, ctx: context.Background(), writer: true}
 	defer func() {
-		if isIOError(err) || IsDamaged(err) { // overwritten pages are read
+		if isIOError(err) || IsDamaged(err) { // overwritten pages were read
 			err = cmp.Or(db.checkFiles(tx), err)
 		}
 		if err != nil {
-			db.stale = true // what participants hold may not be on disk
+			db.stale = true // the state of the participants may not be on disk
 			db.noteLoss(err)
 		}
 		db.noteIOError(err)
@@ -223,8 +222,8 @@ func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job
 		return ran, nil
 	}
 	db.rolledBack(db.atBegin)
-	// SQLite has rolled back by itself after some errors and not after others;
-	// the next BEGIN fails loudly if this one should have worked.
+	// SQLite rolls back by itself after some errors. If this ROLLBACK was needed and
+	// failed, the next BEGIN returns an error.
 	_, _ = tx.Exec(`ROLLBACK`)
 	return ran, err
 }
@@ -237,8 +236,8 @@ func (db *DB) checkFiles(tx *Tx) error {
 	return db.files.checkContents(func() error { return db.checkOwner(tx) })
 }
 
-// noteIOError keeps the error of a transaction for Ping if the disk has failed,
-// until a transaction succeeds.
+// noteIOError stores the error of a transaction for Ping if the disk has failed. A
+// successful transaction clears it.
 func (db *DB) noteIOError(err error) {
 	switch {
 	case err == nil:
@@ -249,7 +248,7 @@ func (db *DB) noteIOError(err error) {
 }
 
 // noteLoss logs, once, that this process must not write any more. Overwritten files stay
-// overwritten, so nothing is tried again, and the next start is told by the lock file.
+// overwritten, so nothing is retried, and the lock file informs the next start.
 func (db *DB) noteLoss(err error) {
 	overwritten := errors.Is(err, ErrOverwritten)
 	if overwritten && db.lost.CompareAndSwap(nil, &err) {
@@ -264,12 +263,11 @@ func (db *DB) noteLoss(err error) {
 	}
 }
 
-// next returns the next job for a transaction that has run so many since start,
-// nil when it should commit. Clients that send the next job after each answer
-// would split into two halves: one in this commit, one waiting for it. So while
-// there are fewer jobs than callers at the end of the last transaction, next
-// waits up to maxGather for the others, which halves the number of commits. A
-// single caller is never kept waiting.
+// next returns the next job for a transaction that has run ran jobs since start, or nil
+// if it should commit. Clients that send the next job after each answer would split into
+// two halves: one in this commit, one waiting for it. So while the transaction has fewer
+// jobs than callers at the end of the last transaction, next waits up to maxGather for the
+// others, which halves the number of commits. A single caller never waits.
 func (db *DB) next(more <-chan *job, ran int, start time.Time) *job {
 	select {
 	case j := <-more:
@@ -290,8 +288,8 @@ func (db *DB) next(more <-chan *job, ran int, start time.Time) *job {
 	}
 }
 
-// runJob runs j. An error of j alone is left in j.err; a returned one means
-// that the whole transaction is gone.
+// runJob runs j. It stores an error that concerns only j in j.err. If it returns an error,
+// the whole transaction is lost.
 func (db *DB) runJob(tx *Tx, j *job) error {
 	j.err = j.ctx.Err()
 	if j.err != nil {
@@ -307,7 +305,7 @@ func (db *DB) runAppend(tx *Tx, j *job) error {
 	db.atJob = db.marks(db.atJob)
 	j.err = call(j.fn, tx)
 	if j.err != nil && db.holdMore(db.atJob) {
-		return j.err // there is no savepoint to go back to
+		return j.err // an Append job has no savepoint
 	}
 	return nil
 }
@@ -337,7 +335,7 @@ func (db *DB) runInSavepoint(tx *Tx, j *job) error {
 }
 
 // call turns a panic into an error: a panic in one job must not end the writer,
-// and one in a read must not keep a connection.
+// and a panic in a read must not leak a connection.
 func call(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

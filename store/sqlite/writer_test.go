@@ -13,7 +13,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// commits keeps the statistics of transactions.
+// commits collects the statistics of transactions.
 type commits struct {
 	mu  sync.Mutex
 	all []sqlite.CommitStats
@@ -25,7 +25,7 @@ func (c *commits) add(s sqlite.CommitStats) {
 	c.all = append(c.all, s)
 }
 
-// take returns what came since the last call.
+// take returns the statistics since the last call.
 func (c *commits) take() []sqlite.CommitStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func TestQueuedJobsShareCommits(t *testing.T) {
 	}
 }
 
-// A job that fails, or panics, is undone and disturbs no other one of its
+// A job that fails, or panics, is undone and does not affect other jobs of its
 // transaction.
 func TestFailingJobs(t *testing.T) {
 	db := open(t, sqlite.Options{})
@@ -125,7 +125,7 @@ func TestPanicInAReadIsAnError(t *testing.T) {
 	wantOK(t, db.Ping(ctx))
 }
 
-// A transaction that finds no room fails as a whole. The jobs that need none are
+// A transaction that finds the disk full fails as a whole. Jobs that need no space are
 // repeated and succeed.
 func TestFullDisk(t *testing.T) {
 	var c commits
@@ -173,7 +173,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestCancelledJobs(t *testing.T) {
 	db := open(t, sqlite.Options{})
-	for i := range 20 { // which way it goes when both are ready is chance
+	for i := range 20 { // if both are ready, either can happen
 		early, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := db.Write(early, sqlite.Change, add("early")); !errors.Is(err, context.Canceled) {
@@ -242,7 +242,7 @@ func TestCancelledReadsGiveTheirConnectionBack(t *testing.T) {
 	wantOK(t, db.Ping(ctx))
 }
 
-// Close answers what was queued, and waits for reads and background work.
+// Close completes queued jobs, and waits for reads and background work.
 func TestClose(t *testing.T) {
 	db := open(t, sqlite.Options{})
 	background := make(chan struct{})
