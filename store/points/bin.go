@@ -13,7 +13,7 @@ type bins struct {
 	n     int
 	from  int64 // the ends of the range, included
 	to    int64
-	width uint64   // of linear bins, in the space of unsigned; 0 for others
+	width uint64   // width of linear bins, in the space of unsigned; 0 for logarithmic ones
 	edges []uint64 // where each bin but the first begins, in order
 }
 

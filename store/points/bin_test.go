@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Bins cover their range without a gap, are as many as are asked for at most,
-// and no cell that fits their runs crosses one.
+// Bins cover their range without a gap, their number is at most the requested one, and no
+// cell that fits their runs crosses an edge.
 func TestBins(t *testing.T) {
 	for _, c := range [][2]int64{{0, 1}, {0, 999}, {-7, 7}, {5, 1_000_003}, {math.MinInt64, math.MaxInt64},
 		{math.MaxInt64 - 3, math.MaxInt64}, {-1 << 40, -1 << 20}, {1, 1 << 62}} {

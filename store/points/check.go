@@ -4,7 +4,7 @@ import "fmt"
 
 // Problem is a contradiction between tables that Check found.
 type Problem struct {
-	Iteration int64  // of the series with the problem, 0 for none
+	Iteration int64  // iteration of the series with the problem, 0 for none
 	Text      string // a sentence
 	// Repair recomputes the wrong rows in a transaction of the writer.
 	Repair func(*Tx) error

@@ -22,7 +22,7 @@ var (
 type bed struct {
 	*Engine
 	path    string
-	changes []change // that OnChange got
+	changes []change // calls of OnChange
 }
 
 type change struct {

@@ -76,7 +76,7 @@ func loadHead(tx *sqlite.Tx) (*head, error) {
 		h.put(id, &s)
 		delete(all, id)
 	}
-	for id, points := range all { // of deleted series
+	for id, points := range all { // only deleted series are left
 		h.size += len(points)
 		h.put(id, &headSeries{points: points})
 	}

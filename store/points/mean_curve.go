@@ -139,7 +139,7 @@ type meanSum struct {
 type slotSum struct {
 	n             int
 	mean, squares float64
-	largest       int64 // of the axis
+	largest       int64 // largest position on the axis
 	against       float64
 }
 

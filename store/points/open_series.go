@@ -198,8 +198,9 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	return nil
 }
 
-// flushSeries updates the statistics and rollups of series for their pending points,
-// which were inserted: into table metric for series with bulkPoints, or for all.
+// flushSeries updates series after their pending points were inserted. It inserts the rows
+// of new series. If all is set, or a series has at least bulkPoints pending points, these
+// are in table metric, and flushSeries updates its rollups and its row.
 func (tx *Tx) flushSeries(flushed []*series, all bool) error {
 	var save []*series
 	for _, s := range flushed {

@@ -37,7 +37,7 @@ type Pairs struct {
 	Key       string
 	Count     int     // number of points of the metric in the range
 	Total     int     // number of all points of the metric
-	Step      []Step  // of the metric
+	Step      []Step  // steps of the metric
 	X         []Value // values of the metric PairQuery.Against; finite
 	Value     []Value
 }

@@ -107,7 +107,7 @@ func (e *Engine) Open(ctx context.Context, db *sqlite.DB) error {
 type Tx struct {
 	*sqlite.Tx
 	engine *Engine
-	window window // of table recent, set by the first look-up
+	window window // part of table recent, set by the first look-up
 }
 
 // In returns the points that tx sees.

@@ -18,7 +18,7 @@ type model struct {
 	*rand.Rand
 	*bed
 	points map[string]modelPoint // by id
-	order  int                   // of writing
+	order  int                   // order of writing
 }
 
 type modelPoint struct {
@@ -27,7 +27,7 @@ type modelPoint struct {
 }
 
 // TestPointsAgreeWithTheModel writes, changes, deletes and compacts points at
-// random, with a head and without, and compares what is read with a list.
+// random, with and without a head, and compares the results of reads with a model.
 func TestPointsAgreeWithTheModel(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -165,7 +165,7 @@ type Cursor struct {
 		Close() error
 	}
 	late    []point // points in table recent
-	next    point   // of rows
+	next    point   // current row of rows
 	hasNext bool
 	err     error
 }

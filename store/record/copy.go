@@ -315,7 +315,7 @@ func (c *Copier) bareArtifacts(ctx context.Context, ref Ref) error {
 	})
 }
 
-// differences returns where the metrics of a run in To differ from those in From.
+// differences returns the steps from which the metrics of a run differ in To and From.
 func (c *Copier) differences(ctx context.Context, id string) (all map[string]divergence, err error) {
 	err = c.To.Read(ctx, func(tx TargetTx) (err error) {
 		all, err = tx.Records().differences(c.From, id)

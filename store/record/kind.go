@@ -18,7 +18,7 @@ type Part struct {
 	Read    string   // ?1 is the id of the record
 	Columns []Column // the kind of each column of Read
 	Content int      // the number of leading columns that count in a fingerprint
-	Clear   string   // deletes what Write writes; ?1 is the id of the record
+	Clear   string   // deletes the rows that Write writes; ?1 is the id of the record
 	Write   string   // ?1 is the id of the record, ?2 and so on are the columns
 	Late    bool     // Write needs records that are copied later
 	// References are the columns with the ids of records that may be copied without
@@ -52,10 +52,10 @@ const (
 	Text
 	Long // a text of some MiB
 	ID
-	ModelID // of a logged model
+	ModelID // id of a logged model
 	JSON
 	ContentType
-	FileName // of an artifact
+	FileName // name of an artifact
 )
 
 // Kinds holds all kinds in the order in which records are copied: containers come before

@@ -20,7 +20,7 @@ const (
 type LoggedModelUse struct {
 	Role    LoggedModelRole
 	ModelID string
-	Step    scalar.Step // of an output model
+	Step    scalar.Step // step of an output model
 	// ModelName and ExperimentID are the model's name and experiment. AddModelUses ignores
 	// them.
 	ModelName    string

@@ -28,7 +28,7 @@ type ModelAlias struct {
 type RegisteredVersion struct {
 	ModelVersion
 	ModelName    string `db:"model_name"`
-	ExperimentID string `db:"experiment_id"` // of its iteration, or ""
+	ExperimentID string `db:"experiment_id"` // experiment of its iteration, or ""
 	ArtifactName string `db:"artifact_name"` // set if the artifact that holds it belongs to its iteration, or ""
 	Properties   []domain.Property
 }

@@ -129,8 +129,8 @@ func sizes(tx *domain.Tx, query string, args ...any) (map[int64]int64, error) {
 	return sizes, err
 }
 
-// Fitting returns how many of nums, at least one, fit into limit together, and the sum of
-// their sizes.
+// Fitting returns the number of iterations at the start of nums, at least one, whose sizes fit
+// into limit together, and the sum of these sizes.
 func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64) {
 	for n < len(nums) && (n == 0 || sum+sizes[nums[n]] <= limit) {
 		sum += sizes[nums[n]]

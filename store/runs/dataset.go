@@ -11,7 +11,7 @@ import (
 // DatasetUse is a dataset that a run has read.
 type DatasetUse struct {
 	Name       string            `json:"name"`
-	Digest     string            `json:"digest"` // of the data; unique in an experiment with the name
+	Digest     string            `json:"digest"` // hash of the data; an experiment has one dataset for each name and digest
 	SourceType string            `json:"source_type"`
 	Source     string            `json:"source"`
 	Schema     string            `json:"schema"`

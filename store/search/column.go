@@ -13,7 +13,7 @@ import (
 
 // Result is the value of a metric in an iteration.
 type Result struct {
-	Num   int64    // of the iteration
+	Num   int64    // number of the iteration
 	Value *float64 // nil for NaN and without a value
 	There bool     // there is a value, or NaN
 }

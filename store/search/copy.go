@@ -28,8 +28,8 @@ const (
 	// MaxSearchKeys is the maximum number of metrics with copies. A new one replaces
 	// the one whose first copies are the oldest.
 	MaxSearchKeys = 256
-	// MinCopies is the minimum number of copies that are written at once. A search without
-	// fewer copies takes less than a millisecond longer.
+	// MinCopies is the minimum number of copies that are written at once. Without so few
+	// copies a search takes less than a millisecond longer.
 	MinCopies = 200
 	// maxCopies is the maximum number of copies in one transaction, so that no other
 	// write waits long.

@@ -28,7 +28,7 @@ const (
 // order holds hits of a search, in their order.
 type order struct {
 	rows     []ordered
-	values   [][]driver.Value // of the terms for each row; nil if not kept
+	values   [][]driver.Value // values of the terms for each row; nil if not kept
 	terms    []term           // terms that rows are sorted by, and then by number
 	total    int              // number of all hits, as the search counts them
 	complete bool             // the search has no further rows
@@ -72,7 +72,7 @@ type ordered struct {
 // it is informed of their changes (change.go).
 type Orders struct {
 	sqlite.Passive
-	pending changes // of the current transaction; used by the writer only
+	pending changes // changes of the current transaction; used by the writer only
 
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*order

@@ -48,7 +48,7 @@ type Query struct {
 	Metrics []string // names of the metrics in Filter, Sort and By
 
 	By     []filter.Ref // with Values: only the iterations of one group; nil for all
-	Values []*string    // of the group
+	Values []*string    // values of the group, one for each of By
 	Where  string       // a further SQL condition on table iteration
 	Fold   bool         // list children that are hits under their parents
 	Parent *string      // with Fold: list only the children of this iteration; nil for the top level

@@ -47,7 +47,7 @@ type opened struct {
 	// Closing any descriptor of the file or of the index of the log releases SQLite's locks
 	// on it. The next program that reads the file would then remove the log.
 	db, wal, shm *os.File
-	infos        []os.FileInfo // of these files, set by remember
+	infos        []os.FileInfo // info of these files, set by remember
 	last         atomic.Pointer[contents]
 	buffer       []byte // for checkContents
 }

@@ -28,14 +28,14 @@ const (
 // log has the checksum of the last frame of the log.
 type contents struct {
 	page1 []byte
-	salts [8]byte // of the log; they change when the log is restarted
+	salts [8]byte // salts of the log; they change when the log is restarted
 }
 
 // logIndex holds fields of the index of the log (-shm).
 type logIndex struct {
 	frames   uint32
 	pageSize int64
-	checksum [8]byte // of the last frame in the log
+	checksum [8]byte // checksum of the last frame in the log
 	salts    [8]byte
 	copied   uint32 // number of frames that a checkpoint has copied into the file
 }

@@ -27,7 +27,7 @@ type recorder struct {
 	name  string
 	taken int64
 	late  bool  // result of Overdue
-	fail  error // of the next Flush before a commit
+	fail  error // result of the next Flush before a commit
 }
 
 func (r *recorder) record(format string, args ...any) {

@@ -47,8 +47,8 @@ type Options struct {
 	Schema Schema
 	// Participants take part in every commit, in this order.
 	Participants []Participant
-	// Exclusive takes the lock file beside the database. Open returns an error if another
-	// process has it. The schema must have the table
+	// Exclusive makes Open take the lock file beside the database, or return an error if
+	// another process has the lock. The schema must have the table
 	//
 	//	owner (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL)
 	//
@@ -101,7 +101,7 @@ type DB struct {
 	readers  *pool
 	reserved *pool // used by ReadShort only
 
-	ioError atomic.Pointer[error] // of the last transaction; nil if it had none
+	ioError atomic.Pointer[error] // error of the last transaction; nil if it had none
 
 	owner string // name of this process in table owner
 	files opened
