@@ -20,19 +20,18 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// ArchiveQuery selects what goes into an archive: a project, an experiment, or some
-// of its runs.
+// ArchiveQuery selects the contents of an archive: a project, an experiment, or some of its runs.
 type ArchiveQuery struct {
-	ProjectID    string // with all that is in it
-	ExperimentID string // with all that is in it
+	ProjectID    string // with all its contents
+	ExperimentID string // with all its contents
 	// Filter selects runs of the experiment, in the language of searches; "" for all.
 	Filter string
-	// IterationIDs are runs of one project, in any order.
+	// IterationIDs holds the ids of runs of one project, in any order.
 	IterationIDs []string
-	// Records narrows a project to some of its records, as kind/id; nil for all.
+	// Records limits a project to some of its records, as kind/id; nil for all.
 	Records []string
-	// Context are records, as kind/id, that go with Records so that the other side sees
-	// that they exist. Those that Records refer to go with them in any case.
+	// Context holds records, as kind/id, that are exported besides Records so that the receiver
+	// learns that they exist. Records that Records refers to are always exported.
 	Context []string
 }
 
@@ -40,21 +39,20 @@ type ArchiveQuery struct {
 type ArchiveOptions struct {
 	// Base is written as Manifest.Base.
 	Base map[string]string
-	// Report makes the page for people; nil for none.
+	// Report writes the HTML report; nil for none.
 	Report func(ctx context.Context, e *Extract) ([]byte, error)
 	// Progress is called with the number of bytes that were written; nil is fine.
 	Progress func(n int64)
 }
 
-// Extract is a database with just the records that a query selects, as they were at
-// one moment.
+// Extract is a database that holds only the records that a query selects, from one snapshot.
 type Extract struct {
 	DB    *DB
 	Scope string // project, experiment or runs
-	// Context holds the records, as kind/id, that are there only since others need them.
+	// Context holds the records, as kind/id, that are included only because others need them.
 	Context []string
 	Counts  map[string]int64 // of records, by kind
-	// Blobs are the bytes of all artifacts, each once, by their hashes.
+	// Blobs holds the contents of all artifacts, each once, sorted by hash.
 	Blobs []archive.Blob
 
 	from     *DB
@@ -62,14 +60,14 @@ type Extract struct {
 	backends map[string]artifact.Backend // of the blobs in from
 }
 
-// Open returns the bytes of an artifact. Reading fails at the end if they are not
-// those of the hash.
+// Open returns the content of an artifact. The reader returns an error at the end of the content
+// if its hash is not b.Hash.
 func (e *Extract) Open(b archive.Blob) (io.ReadCloser, error) {
 	content, err := e.from.base.Artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
 	return content, files.AsError(err)
 }
 
-// archiveReadme is README.txt of an archive.
+// archiveReadme is the content of README.txt in an archive.
 const archiveReadme = `This is an archive of tracker, an experiment tracker.
 
 report.html     a report for any browser, without a network
@@ -89,16 +87,16 @@ To look at it without importing it, unpack it and run there:
   tracker serve --db-file tracker.db --artifact-root artifacts
 `
 
-// notCarried lists what an archive never has.
+// notCarried lists the data that an archive never contains.
 var notCarried = []string{
 	"Accounts and permissions are not in it, nor who made a saved view.",
 	"What was in the trash is not in it.",
 	"The ids of single points are not kept; ids of all else are.",
 }
 
-// Export writes an archive of what q selects to w. The same records give the same
-// bytes. Needs read. When it fails, w has a part of an archive that no program
-// reads.
+// Export writes an archive of the records that q selects to w. The same records result in the
+// same bytes. Needs read. After an error, w holds an incomplete archive, which no program
+// accepts.
 func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o ArchiveOptions, w io.Writer) error {
 	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
 		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
@@ -116,7 +114,7 @@ func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o 
 	})
 }
 
-// untilDone writes until a context ends.
+// untilDone writes to w until ctx is done.
 type untilDone struct {
 	ctx context.Context
 	w   io.Writer
@@ -129,18 +127,18 @@ func (u untilDone) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// archiveWait is how long an export waits for the archives of others.
+// archiveWait is how long an export waits for other exports.
 const archiveWait = 10 * time.Second
 
 var errArchiving = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: archiveWait,
 	Message: "Other archives are being made, and only two are at a time; try again in a moment."}
 
-// maxExports is the number of archives that are made at a time: each takes a database of its
-// own with its caches. Of a run with 90,000 metrics that is some 80 MB of memory.
+// maxExports is the number of archives that are made at a time. Each uses a database of its own
+// with its caches, about 80 MB of memory for a run with 90,000 metrics.
 const maxExports = 2
 
-// place waits for a place in places, which bounds how many archives are made or read. done
-// must be called.
+// place waits for a free slot in places, which bounds how many archives are made or read at once.
+// The caller must call done.
 func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 	select {
 	case places <- struct{}{}:
@@ -153,9 +151,9 @@ func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 	}
 }
 
-// Extract calls fn with a copy of what q selects, in a folder beside the database
-// that is removed afterwards. Needs read. UNAVAILABLE when it has waited some seconds for
-// other archives.
+// Extract calls fn with a copy of the records that q selects, in a folder beside the database
+// that is removed afterwards. Needs read. It returns UNAVAILABLE if other exports did not end in
+// time.
 func (db *DB) Extract(ctx context.Context, actor domain.Actor, q ArchiveQuery, fn func(*Extract) error) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, db.archiveWait, errArchiving)
 	done, err := place(waiting, db.exporting)
@@ -181,7 +179,7 @@ func (db *DB) Extract(ctx context.Context, actor domain.Actor, q ArchiveQuery, f
 	return exportError(errors.Join(err, to.Close()))
 }
 
-// exportError turns the error of a full disk into STORAGE_FULL.
+// exportError returns err, or STORAGE_FULL if err reports a full disk.
 func exportError(err error) error {
 	if err != nil && sqlite.IsFull(err) {
 		return &domain.Error{Code: domain.CodeStorageFull, Err: err, Message: "There is no room on the disk for the archive; free some and try again."}
@@ -189,7 +187,7 @@ func exportError(err error) error {
 	return err
 }
 
-// fill copies what q selects.
+// fill copies the records that q selects.
 func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor, q ArchiveQuery) error {
 	from.Actor = actor
 	chosen, err := archived(from, actor, q)
@@ -225,18 +223,18 @@ func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor,
 	return err
 }
 
-// blobRow inserts the row of a blob into the database of an archive.
+// blobRow inserts a row for a blob into the database of an archive.
 func blobRow(tx record.Tx, hash string, size int64) (id int64, err error) {
 	err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
 		ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, artifact.Filesystem, hash, size).Scan(&id)
 	return id, err
 }
 
-// scratchPrefix begins the names of temporary files and folders of archives. They are
-// beside the database, where there is room.
+// scratchPrefix is the prefix of the names of temporary files and folders of archives. They are
+// beside the database, since that disk has room for them.
 const scratchPrefix = "tracker-archive-"
 
-// scratchAge is the age after which a temporary file counts as left by a killed process.
+// scratchAge is the age after which a temporary file is taken for a leftover of a killed process.
 const scratchAge = 48 * time.Hour
 
 func (db *DB) scratchDir() (string, error) {
@@ -244,7 +242,7 @@ func (db *DB) scratchDir() (string, error) {
 	return os.MkdirTemp(filepath.Dir(db.Path()), scratchPrefix)
 }
 
-// ScratchFile creates a file beside the database, which the caller removes.
+// ScratchFile creates a file beside the database. The caller removes it.
 func (db *DB) ScratchFile() (*os.File, error) {
 	db.removeScratch()
 	return os.CreateTemp(filepath.Dir(db.Path()), scratchPrefix+"*.zip")

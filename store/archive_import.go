@@ -14,34 +14,33 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// ArchiveImport are the options of ImportArchive.
+// ArchiveImport holds the options of ImportArchive.
 type ArchiveImport struct {
 	DryRun      bool
 	NoArtifacts bool
-	// Base has the fingerprints, by kind/id, that records had when they were last the
-	// same here and where the archive comes from. nil takes those of the archive.
+	// Base holds the fingerprints, by kind/id, that records had when they were last equal here
+	// and in the source of the archive. If it is nil, the fingerprints in the archive are used.
 	Base map[string]string
-	// Peer reports whether a record, as kind/id, is where the archive comes from, though
-	// perhaps not in it. nil is fine.
+	// Peer reports whether a record, as kind/id, exists in the source of the archive, even if it
+	// is not in the archive. It may be nil.
 	Peer func(record string) bool
-	// Progress is called with the number of records that were read, and of all; nil
-	// is fine.
+	// Progress is called with the number of records that were read and the number of all records.
+	// It may be nil.
 	Progress func(done, all int)
 }
 
 // ArchiveResult is the result of ImportArchive.
 type ArchiveResult struct {
 	transfer.Result
-	// Conflicts are the records, as kind/id, that were left alone; Losses has the
-	// reasons.
+	// Conflicts holds the records, as kind/id, that were not written. Losses holds the reasons.
 	Conflicts []string `json:"conflicts"`
 }
 
-// ImportArchive imports the records of the archive at a path, with their ids. A record
-// that is there already and the same is left alone; one that was changed here and in the
-// archive since the last import is left alone and reported. An import that was
-// stopped continues with the same call. Needs create in projects that exist, and
-// update for records that are changed.
+// ImportArchive imports the records of the archive at path, with their ids. A record that exists
+// and is equal is not written. A record that has changed both here and in the archive since the
+// last import is not written and is reported as a conflict. Calling it again continues an import
+// that was interrupted. Needs create in existing projects, and update for records that are
+// changed.
 func (db *DB) ImportArchive(ctx context.Context, actor domain.Actor, path string, o ArchiveImport) (r *ArchiveResult, err error) {
 	done, err := place(ctx, db.importing)
 	if err != nil {
@@ -97,7 +96,7 @@ func (db *DB) ImportArchive(ctx context.Context, actor domain.Actor, path string
 	return r, archiveError(err)
 }
 
-// archiveError turns an error about the file into INVALID_PAYLOAD.
+// archiveError returns err, or INVALID_PAYLOAD if err is about the file.
 func archiveError(err error) error {
 	var bad *archive.Error
 	var file *sqlite.FileError
@@ -110,7 +109,7 @@ func archiveError(err error) error {
 	return err
 }
 
-// openArchived checks the database of an archive and opens it in a folder.
+// openArchived checks the database of an archive and opens it in dir.
 func openArchived(ctx context.Context, a *archive.Archive, dir string) (*DB, error) {
 	path := filepath.Join(dir, archive.DatabaseName)
 	if err := blobRoom(dir, a.Manifest.Files); err != nil {
@@ -128,7 +127,7 @@ func openArchived(ctx context.Context, a *archive.Archive, dir string) (*DB, err
 	return Open(ctx, Options{Path: path, MustExist: true, Scratch: true})
 }
 
-// blobRoom fails when there is no room for the database.
+// blobRoom returns STORAGE_FULL if the disk lacks room for the database of the archive.
 func blobRoom(dir string, files []archive.File) error {
 	free, err := blob.FreeSpace(dir)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"tracker/store/runs"
 )
 
-// selection is what goes into an archive.
+// selection holds the records that an archive contains.
 type selection struct {
 	refs   []record.Ref // in the order in which they are copied
 	scope  string       // of the archive: project, experiment or runs
 	needed map[string]bool
 }
 
-// archived returns what q selects.
+// archived returns the records that q selects.
 func archived(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (s selection, err error) {
 	s.refs, s.scope, err = selected(tx, actor, q)
 	if err != nil || q.Records == nil {
@@ -53,8 +53,7 @@ func archived(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (s selection, e
 	return s, err
 }
 
-// selected returns the records that q selects, but for q.Records, and the scope of the
-// archive.
+// selected returns the records that q selects, ignoring q.Records, and the scope of the archive.
 func selected(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
@@ -88,7 +87,7 @@ func selected(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (refs []record.
 	return refs, "runs", err
 }
 
-// recordsOfRuns returns runs, in the order of their numbers, with what holds them.
+// recordsOfRuns returns the runs, sorted by number, and the records that contain them.
 func recordsOfRuns(tx *domain.Tx, actor domain.Actor, ids []string) (refs []record.Ref, err error) {
 	for chunk := range slices.Chunk(ids, domain.MaxLimit) {
 		if _, err := tx.AllowIterations(actor, chunk, domain.RightRead); err != nil {
@@ -102,11 +101,10 @@ func recordsOfRuns(tx *domain.Tx, actor domain.Actor, ids []string) (refs []reco
 	return refs, err
 }
 
-// records returns the transaction as package record uses it. Texts are checked as those
-// of the API are.
+// records returns the transaction for package record, with the text checks of the API.
 func records(tx *domain.Tx) record.Tx { return record.Tx{Tx: tx.Points(), Check: checkColumn} }
 
-// checkColumn fails unless a column may have a text.
+// checkColumn returns an error if the column does not accept the text.
 func checkColumn(c record.Column, s string) error {
 	switch c {
 	case record.Name:

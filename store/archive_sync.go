@@ -17,7 +17,7 @@ type RecordState struct {
 	record.State
 }
 
-// State is a record as it is compared with the same one in another database.
+// State is the state of a record, for the comparison with another database.
 type State = record.State
 
 // RecordChanges is record.Changes.
@@ -25,14 +25,14 @@ func RecordChanges(from, to RecordState, base string, shared func(record string)
 	return record.Changes(from.State, to.State, base, shared)
 }
 
-// Bounds of a page of states: each of them reads its record, with its points.
+// Limits of a page of states. Each state is computed from the whole record with its points.
 const (
 	maxStates     = 100
 	maxReferences = 50_000
 )
 
-// Records lists the records of a project with their states: containers come before their
-// contents. A page has at most 100, and fewer when they have many references. Needs read.
+// Records lists the records of a project with their states, containers before their contents. A
+// page has at most 100 records, fewer if they have many references. Needs read.
 func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[RecordState], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (l domain.List[RecordState], err error) {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
@@ -61,8 +61,8 @@ func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string,
 	})
 }
 
-// AllRecords returns the states of all records of a project, and the records in their
-// order.
+// AllRecords returns the states of all records of a project, and the records in the order of
+// Records.
 func (db *DB) AllRecords(ctx context.Context, actor domain.Actor, projectID string) (order []string, states map[string]RecordState, err error) {
 	states = map[string]RecordState{}
 	for {
@@ -80,8 +80,8 @@ func (db *DB) AllRecords(ctx context.Context, actor domain.Actor, projectID stri
 	}
 }
 
-// Synced returns the notes about records when they were last the same here and in the
-// database of a peer. Records without one are left out.
+// Synced returns the notes of SetSynced for the named records and a peer. Records without a note
+// are omitted.
 func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[string]string, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (map[string]string, error) {
 		base := map[string]string{}
@@ -98,7 +98,7 @@ func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[stri
 	})
 }
 
-// SetSynced notes that records are the same here and in the database of a peer.
+// SetSynced notes the fingerprints of records that are equal here and in the database of a peer.
 func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]string) error {
 	return domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
 		for record, note := range notes {
@@ -110,7 +110,7 @@ func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]strin
 	})
 }
 
-// ReceiveArchive is ImportArchive for an archive that body gives. An error of body is
+// ReceiveArchive is ImportArchive for an archive that is read from body. Errors of body are
 // returned unchanged.
 func (db *DB) ReceiveArchive(ctx context.Context, actor domain.Actor, body io.Reader, o ArchiveImport) (*ArchiveResult, error) {
 	if limit := db.base.Options.MaxUpload; limit > 0 {

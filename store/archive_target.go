@@ -10,11 +10,11 @@ import (
 	"tracker/store/scalar"
 )
 
-// archiveTarget is a database as records are copied to it, with the rights of an actor.
+// archiveTarget implements record.Target for a database and an actor.
 type archiveTarget struct {
 	db    *DB
 	actor domain.Actor
-	// claim stores the bytes of an artifact, as record.Target does.
+	// claim implements Claim.
 	claim func(ctx context.Context, hash string, size int64) (use func(record.Tx) (int64, error), release func(), err error)
 }
 
@@ -36,7 +36,8 @@ func (t archiveTarget) Claim(ctx context.Context, hash string, size int64) (func
 	return t.claim(ctx, hash, size)
 }
 
-// Discard puts an artifact into the trash, unless a version of a model holds it.
+// Discard moves an artifact to the trash. If a version of a model refers to it, refused is the
+// reason why it stays.
 func (t archiveTarget) Discard(ctx context.Context, id string) (refused string, err error) {
 	err = t.db.Files.DeleteArtifact(ctx, t.actor, id)
 	if err != nil && domain.AsError(err).Code == domain.CodeConflict {
@@ -48,14 +49,14 @@ func (t archiveTarget) Discard(ctx context.Context, id string) (refused string, 
 // archiveTx is a transaction in which records are copied.
 type archiveTx struct{ *domain.Tx }
 
-// Records returns the transaction as package record uses it.
+// Records returns the transaction for package record.
 func (t archiveTx) Records() record.Tx { return records(t.Tx) }
 
 // Now returns the time of the transaction.
 func (t archiveTx) Now() scalar.Time { return t.Tx.Now }
 
-// AllowCreate fails unless the actor may add records to a project. Every user may make
-// a project.
+// AllowCreate checks that the actor may add records to a project. If projectID is "", it checks
+// that the actor exists, since every user may create projects.
 func (t archiveTx) AllowCreate(projectID string) error {
 	if projectID == "" {
 		_, err := t.User(t.Actor)
@@ -64,13 +65,12 @@ func (t archiveTx) AllowCreate(projectID string) error {
 	return t.Allow(t.Actor, projectID, domain.RightCreate)
 }
 
-// AllowUpdate fails unless the actor may replace records of a project.
+// AllowUpdate checks that the actor may replace records of a project.
 func (t archiveTx) AllowUpdate(projectID string) error {
 	return t.Allow(t.Actor, projectID, domain.RightUpdate)
 }
 
-// Copied adds a copied run to the journal, and gives the actor all rights in a copied
-// project.
+// Copied adds a copied run to the journal, and grants the actor all rights in a copied project.
 func (t archiveTx) Copied(ref record.Ref) error {
 	switch ref.Kind.Name {
 	case "project":
@@ -96,7 +96,7 @@ func (t archiveTx) Copied(ref record.Ref) error {
 	return nil
 }
 
-// received stores the bytes of a reader. Its results are those of archiveTarget.claim.
+// received stores the bytes of a reader. It implements archiveTarget.claim.
 func (db *DB) received(ctx context.Context, r io.Reader, hash string) (use func(record.Tx) (int64, error), release func(), err error) {
 	got, err := db.Files.Receive(ctx, r, hash)
 	if err != nil {

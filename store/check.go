@@ -15,22 +15,21 @@ import (
 
 // Problem is a finding of Check.
 type Problem struct {
-	Text       string // what is wrong, in a sentence
-	Repairable bool   // it can be computed again
+	Text       string // a sentence
+	Repairable bool   // Check can compute the value again
 	Repaired   bool
 
 	repair func(*domain.Tx) error
 }
 
-// checkedPoints is the number of points after which Check begins another
-// transaction.
+// checkedPoints is the number of points after which Check begins another transaction.
 const checkedPoints = 500_000
 
-// Check verifies the database: SQLite's own structure, the references between records,
-// and all stored values that could be computed. With repair it computes those again. Others may go on writing; a large
-// file takes a while. It reads in several transactions, so that the write-ahead
-// log is reset in between; the longest is SQLite's own check, which takes a third
-// of a second for a million points.
+// Check verifies the structure of the SQLite file, the references between records, and all stored
+// values that can be computed from others. With repair it computes wrong values again. Others may
+// write at the same time. It uses several transactions, so that the write-ahead log is reset
+// between them; the longest one is SQLite's integrity check, which takes a third of a second for
+// a million points.
 func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 	problems, err := db.problems(ctx)
 	if sqlite.IsDamaged(err) {
@@ -62,9 +61,9 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 		if err := db.base.Kernel.Checkpoint(ctx); !sqlite.IsFull(err) {
 			return err
 		}
-		return nil // a full disk can be checked
+		return nil // Check works on a full disk
 	}
-	note := db.base.Kernel.Note() // before the snapshots, which then have what it counts
+	note := db.base.Kernel.Note() // read before the snapshots, which then include the counted commits
 	if err := add(func(tx *domain.Tx) ([]Problem, error) { return lostWrites(tx, note) }); err != nil {
 		return all, err
 	}
@@ -87,8 +86,8 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 	return all, nil
 }
 
-// wrongSearchValues compares the copies for searches with their originals. The repair
-// deletes those that differ.
+// wrongSearchValues compares the copies for searches with their originals. The repair deletes the
+// wrong copies.
 func wrongSearchValues(t *domain.Tx) ([]Problem, error) {
 	n, err := search.WrongCopies(t.Tx)
 	if err != nil || n == 0 {
@@ -101,7 +100,7 @@ func wrongSearchValues(t *domain.Tx) ([]Problem, error) {
 	}}, nil
 }
 
-// integrity asks SQLite whether the file is sound and every reference holds.
+// integrity runs SQLite's checks of the file and of its foreign keys.
 func integrity(t *domain.Tx) ([]Problem, error) {
 	lines, err := t.Tx.Integrity()
 	if err != nil {
@@ -135,7 +134,7 @@ func textProblems(texts []string) []Problem {
 	return found
 }
 
-// someOf returns rows of an index as a text, each at most 200 bytes long.
+// someOf returns rows of an index as a text. Each row is cut at 200 bytes.
 func someOf(rows []string) string {
 	if len(rows) == 0 {
 		return "nothing instead"
@@ -150,8 +149,8 @@ func someOf(rows []string) string {
 	return strings.Join(all, ", ")
 }
 
-// pointProblems returns a function that finds problems of package points, and names their
-// iterations.
+// pointProblems returns a function that adds the names of iterations to the problems that find
+// returns.
 func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain.Tx) ([]Problem, error) {
 	return func(t *domain.Tx) ([]Problem, error) {
 		found, err := find(t.Points())
@@ -165,7 +164,7 @@ func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain
 			switch err := t.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&id); {
 			case err == nil:
 				all[i].Text = strings.TrimSuffix(p.Text, ".") + " (iteration " + id + ")."
-			case !errors.Is(err, sql.ErrNoRows): // it is about no iteration, or about one that is gone
+			case !errors.Is(err, sql.ErrNoRows): // it concerns no iteration, or a deleted one
 				return all[:i], err
 			}
 		}
@@ -173,8 +172,7 @@ func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain
 	}
 }
 
-// wrongVersions looks for models that would give a new version the number of an
-// old one.
+// wrongVersions returns the models whose next version number was used before.
 func wrongVersions(t *domain.Tx) ([]Problem, error) {
 	var all []struct {
 		ID    string `db:"id"`
@@ -202,8 +200,8 @@ func wrongVersions(t *domain.Tx) ([]Problem, error) {
 	return found, err
 }
 
-// wrongLoggedModels looks for logged models that can't be read, and for those whose
-// runs are of another project.
+// wrongLoggedModels returns the logged models that can't be read or that have runs of another
+// project.
 func wrongLoggedModels(t *domain.Tx) ([]Problem, error) {
 	var texts []string
 	err := t.Select(&texts, `SELECT CASE
@@ -226,8 +224,7 @@ func wrongLoggedModels(t *domain.Tx) ([]Problem, error) {
 	return textProblems(texts), err
 }
 
-// wrongKeys compares the stored number of iterations of each name with the real
-// one.
+// wrongKeys returns the names whose stored number of iterations is wrong.
 func wrongKeys(t *domain.Tx) ([]Problem, error) {
 	n, err := search.WrongKeys(t.Tx)
 	if err != nil || n == 0 {

@@ -16,8 +16,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// Importer returns the sink through which actor imports runs. It needs create in
-// the projects. A project or experiment that does not exist is made.
+// Importer returns the sink for imports by actor. Needs create in the projects. Projects and
+// experiments that do not exist are created.
 func (db *DB) Importer(actor domain.Actor) transfer.Sink { return importer{db, actor} }
 
 type importer struct {
@@ -25,8 +25,7 @@ type importer struct {
 	actor domain.Actor
 }
 
-// Files returns the states of source files, by id. A run in the trash counts as
-// deleted.
+// Files returns the states of source files by id. A run in the trash counts as deleted.
 func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]transfer.File, error) {
 	return domain.Read(ctx, im.db.base, func(tx *domain.Tx) (map[uuid.UUID]transfer.File, error) {
 		list, err := json.Marshal(ids)
@@ -58,8 +57,8 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 	})
 }
 
-// Write writes the batches in one transaction. A batch that the rules refuse is
-// left out, and its outcome says why.
+// Write writes the batches in one transaction. If a batch is invalid, it is not written and its
+// outcome holds the reason.
 func (im importer) Write(ctx context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
 	return domain.Write(ctx, im.db.base, im.actor, func(tx *domain.Tx) ([]transfer.Outcome, error) {
 		outcomes := make([]transfer.Outcome, len(batches))
@@ -154,8 +153,8 @@ func importBatch(tx *domain.Tx, b *transfer.Batch) (out transfer.Outcome, err er
 	return out, tx.NoteParent(it.Num)
 }
 
-// checkUnread fails when another import has read a source file further since this
-// one looked.
+// checkUnread returns CONFLICT if another import has recorded a position for the source file
+// since f was read.
 func checkUnread(tx *domain.Tx, f transfer.File) error {
 	var now transfer.File
 	var stamp uint64
@@ -174,9 +173,9 @@ func checkUnread(tx *domain.Tx, f transfer.File) error {
 // openAhead is the number of series that are read from the database at once.
 const openAhead = 256
 
-// importSeries writes the points of a batch, and the status and times of the run.
+// importSeries writes the points of a batch, and sets the status and times of the run.
 func importSeries(tx *domain.Tx, it imported, b *transfer.Batch, out *transfer.Outcome) error {
-	for _, s := range b.Series { // before all others are added: it reads the tables
+	for _, s := range b.Series { // all are opened before points are added, since this reads the tables
 		if s.DropFrom == nil || out.Created {
 			continue
 		}
@@ -227,8 +226,8 @@ func importSeries(tx *domain.Tx, it imported, b *transfer.Batch, out *transfer.O
 	return err
 }
 
-// importedRun returns the run of a batch. It makes one that does not exist, with
-// its experiment and project.
+// importedRun returns the run of a batch. If it does not exist, it is created with its experiment
+// and project.
 func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it imported, err error) {
 	r := &b.Run
 	it.IterationState, err = tx.AllowIteration(tx.Actor, r.ID.String(), domain.RightCreate)
@@ -300,10 +299,10 @@ func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 	return it, err
 }
 
-// importedExperiment returns the id of the experiment of a run. That is the one
-// that an import made for the name, whatever it is called now, else one that has
-// the name, else a new one. One that the source has deleted is apart from these. The error
-// is transfer.ErrDeleted if it is in the trash here, or was purged.
+// importedExperiment returns the id of the experiment of a run: the experiment that an earlier
+// import created for the name, even if it was renamed, else an experiment with the name, else a
+// new one. Experiments that the source has deleted are kept apart from others. It returns
+// transfer.ErrDeleted if the experiment is in the trash here or was purged.
 func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
 	if err := domain.CheckName("experiment", r.Experiment); err != nil {
 		return "", err
@@ -329,8 +328,8 @@ func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
 		r.Experiment, projectID)
 }
 
-// importedProject returns the id of the project with a name, as importedExperiment
-// does.
+// importedProject returns the id of the project with a name, found in the same way as by
+// importedExperiment.
 func importedProject(tx *domain.Tx, name string) (string, error) {
 	if err := domain.CheckName("project", name); err != nil {
 		return "", err

@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// Put stores an artifact. One of the same size and time is not read again, and one
-// in the trash is left there.
+// Put stores an artifact. It does not read an artifact again that has the same size and time, and
+// does not restore one from the trash.
 func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, err error) {
 	id := a.ID.String()
 	former, err := im.db.Files.Artifact(ctx, im.actor, id)
@@ -66,7 +66,7 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 	return err == nil, err
 }
 
-// sourceReader marks the errors of reading a source.
+// sourceReader marks the errors of reading from a source.
 type sourceReader struct{ r io.Reader }
 
 func (s sourceReader) Read(p []byte) (int, error) {

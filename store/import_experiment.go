@@ -14,18 +14,18 @@ import (
 	"tracker/store/transfer"
 )
 
-// The state of a record that a source has deleted: it goes to the trash when all of it is
-// imported, and only then, so that one that was restored here stays.
+// States of a record that the source has deleted. It is moved to the trash once, after it was
+// imported completely. If it is restored here, later imports do not move it again.
 const (
 	trashKind    = "trash"
 	trashPending = "pending"
 )
 
-// trashLater notes that an import makes a record which it will move to the trash. The
-// error is transfer.ErrDeleted when that was done before.
+// trashLater notes that a new record is to be moved to the trash after its import. It returns
+// transfer.ErrDeleted if it was moved before.
 func trashLater(tx *domain.Tx, id string) error { return importOnce(tx, trashKind, id, trashPending) }
 
-// trashNow moves a record to the trash if that is pending.
+// trashNow moves a record to the trash if trashLater was called for it.
 func trashNow(tx *domain.Tx, kind domain.TrashKind, id string) error {
 	n, err := tx.Exec(`UPDATE source SET fingerprint = '' WHERE id = ? AND fingerprint = ?`, transfer.ID("imported", trashKind, id), trashPending)
 	if err != nil || n == 0 {
@@ -34,12 +34,12 @@ func trashNow(tx *domain.Tx, kind domain.TrashKind, id string) error {
 	return tx.Discard(kind, id)
 }
 
-// Trash moves a run that was imported as a deleted one to the trash, once.
+// Trash moves a run that the source has deleted to the trash, once.
 func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, err error) {
 	err = im.db.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(im.actor, runID.String(), domain.RightCreate)
 		if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
-			return nil // it is there, or was left out
+			return nil // it is in the trash already, or was left out
 		}
 		if err != nil {
 			return err
@@ -57,8 +57,8 @@ func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, 
 	return refused, err
 }
 
-// Experiment makes an experiment that does not exist, and adds the description and the
-// properties that it does not have.
+// Experiment creates an experiment that does not exist, and adds its missing description and
+// properties.
 func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (changes []string, err error) {
 	properties := importedProperties(e.Properties)
 	if err := domain.FirstError(domain.CheckName("name", e.Name), domain.CheckText("description", e.Description), checkImported(properties)); err != nil {
@@ -78,8 +78,8 @@ func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (chang
 	return changes, err
 }
 
-// describeExperiment returns the id of an experiment after it has added what is new in
-// its source, "" when it was deleted here.
+// describeExperiment adds the missing texts of an experiment and returns its id, or "" if it was
+// deleted here.
 func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domain.Property, changes *[]string) (id string, err error) {
 	parts := []string{e.Description}
 	for _, p := range properties {
@@ -128,8 +128,8 @@ func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domai
 	})
 }
 
-// addProperties adds the properties that a record does not have, and calls differs for
-// each one that has another value there.
+// addProperties adds the missing properties of a record, and calls differs for each property that
+// has another value.
 func addProperties(tx *domain.Tx, column, id string, all []domain.Property, differs func(key string)) error {
 	for _, p := range all {
 		if _, err := tx.Exec(`INSERT INTO property (`+column+`, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, id, p.Key, p.Value); err != nil {
@@ -146,8 +146,8 @@ func addProperties(tx *domain.Tx, column, id string, all []domain.Property, diff
 	return nil
 }
 
-// experimentOf returns the id of an experiment: the one that its run is in, or the one
-// with its name. It returns "" when its runs were deleted here.
+// experimentOf returns the id of the experiment that contains the run of e or, if it has none, of
+// the experiment with the name of e. It returns "" if its runs were deleted here.
 func experimentOf(tx *domain.Tx, e transfer.Experiment) (id string, err error) {
 	if e.RunID != nil {
 		err = tx.Row(`SELECT experiment_id FROM iteration WHERE id = ?`, *e.RunID).Scan(&id)

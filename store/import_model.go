@@ -14,9 +14,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// LoggedModel makes a logged model, with its experiment, unless it exists. It reports
-// whether it made it. The error is transfer.ErrDeleted for a model that was imported
-// before and then deleted.
+// LoggedModel creates a logged model, with its experiment, if it does not exist. It returns
+// transfer.ErrDeleted if the model was imported before and then deleted.
 func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
 	hex, isModel := strings.CutPrefix(m.ID, "m-")
 	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
@@ -86,8 +85,8 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 	})
 }
 
-// importModelUses records the runs that have made, used and measured a logged model, if
-// they are in its experiment.
+// importModelUses records the runs of the experiment that created, used and measured a logged
+// model.
 func importModelUses(tx *domain.Tx, num int64, m transfer.LoggedModel) error {
 	const iteration = `FROM iteration WHERE id = ?1 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE num = ?2) ON CONFLICT DO NOTHING`
 	for _, u := range m.Uses {
@@ -113,9 +112,9 @@ func importModelUses(tx *domain.Tx, num int64, m transfer.LoggedModel) error {
 	return nil
 }
 
-// importOnce notes that a record with an id of its source is imported, as a source file
-// without a run, with a text that tells it from others. The error is transfer.ErrDeleted
-// when that was done before.
+// importOnce records that a record with an id of the source was imported, in a row of table
+// source without a run. stamp distinguishes records with the same id. It returns
+// transfer.ErrDeleted if the record was imported before.
 func importOnce(tx *domain.Tx, kind, id, stamp string) error {
 	source := transfer.ID("imported", kind, id)
 	done, err := tx.Has(`SELECT 1 FROM source WHERE id = ?`, source)
@@ -130,7 +129,7 @@ func importOnce(tx *domain.Tx, kind, id, stamp string) error {
 	return err
 }
 
-// importedIteration returns the number of a run of the project, nil when there is none.
+// importedIteration returns the number of a run of the project, or nil if it does not exist.
 func importedIteration(tx *domain.Tx, projectID string, id *uuid.UUID) (*int64, error) {
 	if id == nil {
 		return nil, nil
@@ -151,7 +150,8 @@ func importedProperties(all []transfer.Parameter) []domain.Property {
 	return properties
 }
 
-// checkImported checks properties, of which a source may have more than one call sets.
+// checkImported checks properties. A source may have more of them than CheckProperties accepts at
+// once.
 func checkImported(all []domain.Property) error {
 	for some := range slices.Chunk(all, domain.MaxProperties) {
 		if err := domain.CheckProperties(some); err != nil {

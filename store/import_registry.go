@@ -16,17 +16,17 @@ import (
 	"tracker/store/transfer"
 )
 
-// RegisteredModel makes a registered model that does not exist, and the versions that it
-// does not have. A model that was imported into another project before gets them there. A
-// version that was imported before and deleted is left out; for a model that was, the
-// error is transfer.ErrDeleted.
+// RegisteredModel creates a registered model that does not exist, and its missing versions. A
+// model that was imported into another project before gets the versions there. A version that was
+// imported before and then deleted is left out. For such a model the error is
+// transfer.ErrDeleted.
 func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (out transfer.ModelOutcome, err error) {
 	properties := importedProperties(m.Properties)
 	if err := domain.FirstError(domain.CheckName("name", m.Name), domain.CheckText("description", m.Description), checkImported(properties)); err != nil {
 		return out, err
 	}
 	err = domain.Change(ctx, im.db.base, im.actor, func(tx *domain.Tx) error {
-		out = transfer.ModelOutcome{} // of an attempt that was rolled back
+		out = transfer.ModelOutcome{} // a transaction that was rolled back may have set it
 		to := importingModel{tx: tx, from: &m, out: &out}
 		if err := to.find(); err != nil {
 			return err
@@ -51,7 +51,7 @@ type importingModel struct {
 	out           *transfer.ModelOutcome
 	projectID, id string
 	isNew         bool
-	own           []string // ids of the versions that came from this source
+	own           []string // ids of the versions that were imported from this source
 }
 
 // say adds a sentence to the outcome.
@@ -59,7 +59,7 @@ func (m *importingModel) say(format string, args ...any) {
 	m.out.Changes = append(m.out.Changes, fmt.Sprintf(format, args...))
 }
 
-// find sets the project and the id of the model. It makes them if they do not exist.
+// find sets the project and the id of the model. It creates them if they do not exist.
 func (m *importingModel) find() error {
 	home, err := m.home()
 	if err != nil {
@@ -87,8 +87,8 @@ func (m *importingModel) find() error {
 	return err
 }
 
-// home returns the id of another project into which the model, or a version of it, was
-// imported before, "" for none, and notes the name of that project.
+// home returns the id of the other project that the model, or a version of it, was imported into
+// before, "" for none, and sets out.Project to its name.
 func (m *importingModel) home() (string, error) {
 	var times []int64
 	byTime := map[scalar.Time][]transfer.ModelVersion{}
@@ -102,7 +102,7 @@ func (m *importingModel) home() (string, error) {
 	}
 	type candidate struct {
 		ModelID   string      `db:"model_id"`
-		VersionID string      `db:"version_id"` // "" for a model
+		VersionID string      `db:"version_id"` // "" for the model itself
 		Source    string      `db:"source"`
 		Created   scalar.Time `db:"created_date"`
 		ProjectID string      `db:"project_id"`
@@ -141,8 +141,8 @@ func (m *importingModel) home() (string, error) {
 	return "", nil
 }
 
-// describe sets the properties of a new model. Of one that exists it adds the properties
-// that it does not have, once for each source.
+// describe sets the properties of a new model. If the model existed before, it adds the missing
+// properties, once for each source.
 func (m *importingModel) describe(properties []domain.Property) error {
 	owner := domain.PropertyOwner{ProjectID: m.projectID, Column: "model_id", Key: m.id}
 	if m.isNew {
@@ -154,7 +154,7 @@ func (m *importingModel) describe(properties []domain.Property) error {
 		return err
 	}
 	if created == m.from.Created {
-		return nil // that is its own source
+		return nil // the model was created from this source
 	}
 	err := importOnce(m.tx, "model of a store", transfer.ID(m.id, strconv.FormatInt(int64(m.from.Created), 10)).String(), "")
 	if errors.Is(err, transfer.ErrDeleted) {
@@ -171,7 +171,7 @@ func (m *importingModel) describe(properties []domain.Property) error {
 	})
 }
 
-// version makes a version that the model does not have.
+// version creates a version that does not exist.
 func (m *importingModel) version(v transfer.ModelVersion) error {
 	properties := importedProperties(v.Properties)
 	err := domain.FirstError(domain.CheckText("description", v.Description), domain.CheckText("source", v.Source), checkImported(properties),
@@ -219,7 +219,7 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	if _, err := m.tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, number, m.id); err != nil {
 		return err
 	}
-	// In PRODUCTION all stay that were there at the same time.
+	// A store may have several versions in PRODUCTION; all stay there.
 	made := registry.ModelVersion{ID: id, ModelID: m.id}
 	if stage := registry.Stage(v.Stage); stage != registry.NoStage {
 		if _, err := registry.LeaveStage(m.tx, made, stage, registry.OthersKept); err != nil {
@@ -233,22 +233,22 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	return domain.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties), m.tx.NoteNumbered(iteration))
 }
 
-// versionStamp returns a text that tells a version from versions of other stores with the
-// same number.
+// versionStamp returns a text that differs between versions of different stores with the same
+// number.
 func versionStamp(v transfer.ModelVersion) string {
 	return transfer.ID(strconv.FormatInt(int64(v.Created), 10), v.Source).String()
 }
 
-// versionIDs returns the ids that a version may have. The first store with a number has
-// the first one, which follows from the model and the number alone. Earlier programs noted
-// no stamp for it, and imported no other store's version.
+// versionIDs returns the possible ids of a version. The first id depends only on the model and
+// the number, and belongs to the first store that was imported with this number. Older programs
+// imported no versions of further stores and recorded no stamp for it.
 func versionIDs(modelID string, v transfer.ModelVersion) [2]string {
 	number := strconv.FormatInt(v.Number, 10)
 	return [2]string{transfer.ID("version", modelID, number).String(), transfer.ID("version", modelID, number, versionStamp(v)).String()}
 }
 
-// versionID returns the id of a version. deleted reports that it was imported before and
-// then deleted.
+// versionID returns the id of a version. deleted reports whether it was imported before and then
+// deleted.
 func (m *importingModel) versionID(v transfer.ModelVersion) (id string, deleted bool, err error) {
 	for _, id := range versionIDs(m.id, v) {
 		var same, trashed bool
@@ -276,8 +276,8 @@ func (m *importingModel) versionID(v transfer.ModelVersion) (id string, deleted 
 	return "", false, fmt.Errorf("the version %d of %q has the id of another one", v.Number, m.from.Name)
 }
 
-// freeNumber returns the number for a version: its own, or the next one of the model if
-// another version has that.
+// freeNumber returns the number for a version: its own, or the next number of the model if
+// another version has it.
 func (m *importingModel) freeNumber(number int64) (int64, error) {
 	taken, err := m.tx.Has(`SELECT 1 FROM model_version WHERE model_id = ? AND version = ?`, m.id, number)
 	if err == nil && taken {
@@ -287,8 +287,7 @@ func (m *importingModel) freeNumber(number int64) (int64, error) {
 	return number, err
 }
 
-// aliases gives a version its aliases. A version of another source keeps an alias that it
-// has.
+// aliases sets the aliases of a version. An alias of a version from another source is not moved.
 func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVersion) error {
 	for i, alias := range v.Aliases {
 		if err := registry.CheckAliases([]string{alias}); err != nil || i >= registry.MaxAliases {

@@ -13,40 +13,41 @@ import (
 	"tracker/store/search"
 )
 
-// MaxImportanceRuns is the largest number of runs that an importance is estimated from;
-// the newest ones count.
+// MaxImportanceRuns is the largest number of runs that an importance is estimated from. If there
+// are more, the newest runs are used.
 const MaxImportanceRuns = 10_000
 
-// importanceCharacters is the number of characters of a parameter that are compared.
+// importanceCharacters is the length to which values of parameters are cut before they are
+// compared.
 const importanceCharacters = `60`
 
-// ImportanceQuery selects the runs and the result that parameters matter for.
+// ImportanceQuery selects the runs and the metric for an estimate of importance.
 type ImportanceQuery struct {
 	ExperimentID string
 
-	Filter string    // which iterations count; "" for all
+	Filter string    // of iterations; "" for all
 	Target string    // a metric in the language of searches, such as metric.loss.min
 	Goal   goal.Goal // "" when it is not known
 }
 
-// Importance holds the share of each parameter in the differences of a metric.
+// Importance holds the share of each parameter in the differences of a metric between runs.
 type Importance struct {
 	importance.Result
 	Total int // iterations that pass the filter
-	// Missing is the number of iterations without the metric; they do not count.
+	// Missing is the number of iterations without the metric. They are ignored.
 	Missing int
-	// NaN is the number of iterations whose value is NaN. They count as the worst when there
-	// is a goal, and do not count otherwise.
+	// NaN is the number of iterations whose value is NaN. With a goal they count as the worst
+	// value; without one they are ignored.
 	NaN int
 }
 
-// Importance estimates how much each parameter matters for a metric among the newest
-// iterations that pass a filter, MaxImportanceRuns at most. query is run on the snapshot that
-// the runs are read from; without a target in what it returns, the result is empty. The estimate
-// is made after the snapshot is closed. INVALID_PAYLOAD when a part of the query
-// can't be read. Needs read.
+// Importance estimates how much each parameter matters for a metric, among the newest iterations
+// that pass a filter, at most MaxImportanceRuns. query is called with the snapshot that the runs
+// are read from. If the query that it returns has no target, the result is empty. The estimate is
+// computed after the snapshot is closed. It returns INVALID_PAYLOAD if a part of the query can't
+// be parsed. Needs read.
 func (db *DB) Importance(ctx context.Context, actor domain.Actor, query func(*View) (ImportanceQuery, error)) (out Importance, err error) {
-	select { // one at a time: each takes all cores
+	select { // one at a time, since each uses all cores
 	case db.estimating <- struct{}{}:
 		defer func() { <-db.estimating }()
 	case <-ctx.Done():
@@ -103,8 +104,8 @@ func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err 
 	return s, keys[0].Ref, nil
 }
 
-// results returns the iterations that have a result, and their results. It counts
-// those without one.
+// results returns the iterations that have the metric, and its values. It counts the other
+// iterations.
 func (out *Importance) results(in *search.Snapshot, s search.Query, target filter.Ref, q ImportanceQuery) (nums []int64, values []float64, err error) {
 	out.Total, err = in.Results(q.ExperimentID, s, target, MaxImportanceRuns, func(r search.Result) {
 		switch {
@@ -125,8 +126,8 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 	return nums, values, err
 }
 
-// varyingParams returns the parameters that are not the same in all iterations, those
-// that most have first, importance.MaxColumns at most. Texts are cut.
+// varyingParams returns the parameters that differ between iterations, most common first, at most
+// importance.MaxColumns. Values are cut.
 func varyingParams(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {

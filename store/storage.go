@@ -1,13 +1,13 @@
 package store
 
-// Storage reports where the database is and how large it is.
+// Storage holds the location and the size of the database.
 type Storage struct {
 	Path  string
 	Bytes int64 // of the file
 	WAL   int64 // bytes of the write-ahead log
 }
 
-// Storage returns where the database is and how large it is. For admins.
+// Storage returns the location and the size of the database. Only admins may call it.
 func (v *View) Storage() (s Storage, err error) {
 	if err := v.tx.Admin(v.tx.Actor); err != nil {
 		return s, err

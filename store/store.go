@@ -1,14 +1,13 @@
-// Package store is the domain: the records, their rules, who may do what, and
-// the SQL that keeps them in one SQLite file.
+// Package store implements all operations on the records of tracker, with their rules and
+// permissions. Records are stored in one SQLite file.
 //
-// DB and View have a field for each package of records, such as Runs and Projects. They
-// are written on top of package domain, which has transactions and rights. Imports and
-// archives, which concern all records, are here.
+// DB and View have a field for each package of records, such as Runs and Projects. These packages
+// use package domain for transactions and rights. Imports and archives, which concern all
+// records, are in this package.
 //
-// Every method that a person can reach takes the acting user first and checks
-// permission, existence and state in the transaction that does the work.
-// Errors are *Error, or become one with AsError. All methods are safe for
-// concurrent use.
+// Methods that users can call take the acting user first. They check permission, existence and
+// state in the transaction that does the work. Their errors are *domain.Error, or are converted
+// by domain.AsError. All methods are safe for concurrent use.
 package store
 
 import (
@@ -56,9 +55,9 @@ type DB struct {
 // Options are the options of Open.
 type Options = domain.Options
 
-// Open opens the database at o.Path, brings its schema up to date, and starts
-// the writer. A file that is newer than this program, damaged, not a database
-// of tracker, or not writable is refused with a *sqlite.FileError.
+// Open opens the database at o.Path, migrates its schema, and starts the writer. It returns a
+// *sqlite.FileError if the file is newer than this program, damaged, not a database of tracker,
+// or not writable.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.BcryptCost == 0 {
 		o.BcryptCost = bcrypt.DefaultCost
@@ -136,7 +135,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationFiles holds the folder of migrations; tests replace it.
+// migrationFiles holds the folder migrations. Tests replace it.
 var migrationFiles fs.FS = migrations
 
 // schema returns the schema of a database file.
@@ -148,34 +147,34 @@ func schema() sqlite.Schema {
 	return sqlite.Schema{Application: "tracker", ID: 0x54524b52, Migrations: files} // "TRKR"
 }
 
-// Close waits for the writes that were queued, checkpoints the write-ahead
-// log into the database file, and closes it. Closing again does nothing.
+// Close waits for the queued writes, checkpoints the write-ahead log into the database file, and
+// closes it. Further calls do nothing.
 func (db *DB) Close() error { return db.base.Kernel.Close() }
 
 // Path returns the absolute path of the database file.
 func (db *DB) Path() string { return db.base.Kernel.Path() }
 
-// Ping fails unless the database answers a query.
+// Ping checks that the database answers a query.
 func (db *DB) Ping(ctx context.Context) error { return db.base.Kernel.Ping(ctx) }
 
-// QueueLength returns how many writes wait for the writer.
+// QueueLength returns the number of writes that wait for the writer.
 func (db *DB) QueueLength() int { return db.base.Kernel.QueueLength() }
 
 // Size returns the size in bytes of the database file and its write-ahead log.
 func (db *DB) Size() (file, wal int64, err error) { return db.base.Kernel.Size() }
 
-// Backup writes a copy of the database as it is at one moment to path, while
-// others go on writing. The copy is verified and on disk when it returns. It
-// refuses to overwrite a file.
+// Backup writes a copy of a snapshot of the database to path. Others may write at the same time.
+// When Backup returns, the copy is verified and synced to disk. It returns an error if path
+// exists.
 func (db *DB) Backup(ctx context.Context, path string) error { return db.base.Kernel.Backup(ctx, path) }
 
-// Verify fails unless the file at path is a sound database of tracker that this
-// program can open. It does not change it.
+// Verify checks that the file at path is an undamaged database of tracker that this program can
+// open. It does not change the file.
 func Verify(ctx context.Context, path string) error { return schema().Verify(ctx, path) }
 
-// Restore puts the backup src in the place of the database dst and returns
-// where the former one was put, "" when there was none. It refuses while a
-// server has dst, and over a database unless force is set.
+// Restore replaces the database dst by the backup src and returns the path that the old database
+// was moved to, "" if there was none. It returns an error if a server uses dst, or if dst exists
+// and force is not set.
 func Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
 	return schema().Restore(ctx, src, dst, force, now)
 }

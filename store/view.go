@@ -14,11 +14,11 @@ import (
 	"tracker/store/wandb"
 )
 
-// View answers the reads of one actor from one snapshot: they agree with each
-// other, whatever is written meanwhile. It is valid until the function that got
-// it returns, and for one goroutine.
+// View reads one snapshot on behalf of one actor. Its reads are consistent with each other, even
+// if others write at the same time. It is valid until the function that received it returns, and
+// must not be used by several goroutines at once.
 //
-// Its methods are those of DB that read, with the same rules and errors.
+// Its methods have the same rules and errors as the methods of DB with the same names.
 type View struct {
 	Runs   *runs.View
 	Files  *files.View
@@ -33,10 +33,10 @@ type View struct {
 	cursor string
 }
 
-// View runs fn on a snapshot, which holds a connection. So long computations, and writes
-// to a client, belong after it.
+// View calls fn with a view of a new snapshot, which holds a connection. Long computations and
+// writes to a client should be done after View returns.
 func (db *DB) View(ctx context.Context, actor domain.Actor, fn func(*View) error) error {
-	// Before the snapshot, so that changes that it lacks come after the cursor.
+	// Taken before the snapshot, so that changes that the snapshot lacks come after the cursor.
 	_, cursor, _ := db.base.Journal.Since("", nil)
 	return db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
 		tx := db.base.Reading(snapshot)
@@ -49,7 +49,7 @@ func (db *DB) View(ctx context.Context, actor domain.Actor, fn func(*View) error
 	})
 }
 
-// view is View for an fn with a result.
+// view calls fn with a view of a new snapshot and returns its result.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (out T, err error) {
 	err = db.View(ctx, actor, func(v *View) error {
 		out, err = fn(v)
@@ -58,6 +58,6 @@ func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View)
 	return out, err
 }
 
-// Cursor returns the cursor for ExperimentChanges and IterationChanges. Changes that the
-// view does not show come after it.
+// Cursor returns the cursor for ExperimentChanges and IterationChanges. All changes that the view
+// does not include come after it.
 func (v *View) Cursor() string { return v.cursor }

@@ -11,24 +11,23 @@ import (
 	"tracker/store/sqlite"
 )
 
-// countPause is the time between two commits that are counted.
+// countPause is the minimum time between two commits that are counted.
 const countPause = 5 * time.Second
 
-// writeCount notices a write-ahead log that was deleted. The log has what was
-// written last; without it the file opens as it was at the last checkpoint, and
-// nothing is amiss in it. So a server counts commits, at most one each countPause,
-// in table counter and after the commit in the lock file, which is not a part of
-// the database. A file with a lower count than the lock file has lost commits, or
-// is an older copy.
+// writeCount detects that the write-ahead log was deleted. The log holds the latest commits.
+// Without it the file opens in the state of the last checkpoint, and SQLite reports no error. To
+// detect this, a server counts commits, at most one each countPause, in table counter and, after
+// the commit, in the lock file, which is not a part of the database. If the count in the database
+// is lower than in the lock file, commits were lost, or the database is an older copy.
 type writeCount struct {
 	sqlite.Passive
 	db   *DB
 	n    int64
 	next time.Time
-	new  bool // the transaction has counted
+	new  bool // the transaction has increased the count
 }
 
-// countLossMessage describes a database that has lost commits.
+// countLossMessage is the message about a database that has lost commits.
 const countLossMessage = "The database lacks what was written last: its write-ahead log (%s-wal) was deleted, or it is an older copy. Stop the server and put the log back, if there is one; otherwise restore what is missing from a backup."
 
 // Load reads the count.
@@ -37,7 +36,7 @@ func (c *writeCount) Load(tx *sqlite.Tx, _ bool) (err error) {
 	return err
 }
 
-// Flush counts the transaction, if the last one was long enough ago.
+// Flush increases the count if the last increase was at least countPause ago.
 func (c *writeCount) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage != sqlite.BeforeCommit || c.db.base.Now().Before(c.next) {
 		return nil
@@ -48,7 +47,7 @@ func (c *writeCount) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	return err
 }
 
-// Committed writes the count beside the database.
+// Committed writes the count to the lock file.
 func (c *writeCount) Committed() {
 	if !c.new {
 		return
@@ -61,10 +60,10 @@ func (c *writeCount) Committed() {
 	}
 }
 
-// RolledBack forgets the count of the transaction.
+// RolledBack discards the count of the transaction.
 func (c *writeCount) RolledBack(int64) { c.new = false }
 
-// countOf returns the count that the database has.
+// countOf returns the count in the database.
 func countOf(tx *sqlite.Tx) (n int64, err error) {
 	err = tx.Row(`SELECT value FROM counter WHERE name = 'write_count'`).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -73,15 +72,15 @@ func countOf(tx *sqlite.Tx) (n int64, err error) {
 	return n, err
 }
 
-// hasLostWrites reports whether the lock file has a higher count than the
-// database. note must have been read before the snapshot was taken.
+// hasLostWrites reports whether the count in the lock file is higher than in the database. The
+// caller must read note before the snapshot is taken.
 func hasLostWrites(tx *domain.Tx, note string) (bool, error) {
 	n, err := countOf(tx.Tx)
 	want, failed := strconv.ParseInt(note, 10, 64)
 	return failed == nil && want > n, err
 }
 
-// lostWrites is hasLostWrites as a problem.
+// lostWrites returns the result of hasLostWrites as a problem.
 func lostWrites(tx *domain.Tx, note string) ([]Problem, error) {
 	lost, err := hasLostWrites(tx, note)
 	if err != nil || !lost {
@@ -90,7 +89,7 @@ func lostWrites(tx *domain.Tx, note string) ([]Problem, error) {
 	return []Problem{{Text: fmt.Sprintf(countLossMessage, tx.DB.Kernel.Path())}}, nil
 }
 
-// logLostWrites logs, at the start of a server, that commits were lost.
+// logLostWrites logs that commits were lost. It is called at the start of a server.
 func (db *DB) logLostWrites(tx *domain.Tx) error {
 	lost, err := hasLostWrites(tx, db.base.Kernel.FormerNote())
 	if err == nil && lost {

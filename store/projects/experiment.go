@@ -9,7 +9,7 @@ import (
 	"tracker/store/search"
 )
 
-// Experiment is a set of iterations that belong together.
+// Experiment is a set of iterations, also called runs.
 type Experiment struct {
 	ID             string                  `json:"id" db:"id"`
 	ProjectID      string                  `json:"project_id" db:"project_id"`
@@ -19,9 +19,9 @@ type Experiment struct {
 	CreatedDate    scalar.Time             `json:"created_date" db:"created_date"`
 	EndDate        *scalar.Time            `json:"end_date" db:"end_date"`
 	IterationCount int                     `json:"iteration_count" db:"iteration_count"`
-	Objective      string                  `json:"objective,omitzero" db:"objective"` // as ParseObjective reads it
+	Objective      string                  `json:"objective,omitzero" db:"objective"` // see ParseObjective
 	Deleted        bool                    `json:"-" db:"deleted"`                    // it or its project is in the trash
-	UpdatedDate    scalar.Time             `json:"-" db:"updated_date"`               // of the last change, 0 for none
+	UpdatedDate    scalar.Time             `json:"-" db:"updated_date"`               // of the last change, 0 if there was none
 }
 
 func (e Experiment) TextBytes() int { return len(e.Description) }
@@ -30,10 +30,11 @@ func (e Experiment) TextBytes() int { return len(e.Description) }
 type NewExperiment struct {
 	Name        string                   `json:"name"`
 	Description string                   `json:"description"`
-	Status      *domain.ExperimentStatus `json:"status"` // nil or IN_PROGRESS
+	Status      *domain.ExperimentStatus `json:"status"` // nil for IN_PROGRESS
 
 	Properties []domain.Property `json:"-"`
-	// Unique makes the name of another experiment in the project a CONFLICT.
+	// Unique makes CreateExperiment return CONFLICT if the project has an experiment with this
+	// name.
 	Unique bool `json:"-"`
 }
 
@@ -53,7 +54,7 @@ type ExperimentQuery struct {
 	domain.Page
 	Name   string                   // a part of the name, in any case; "" for all
 	Status *domain.ExperimentStatus // nil for all
-	Trash  domain.TrashFilter       // "" for those that are not in the trash
+	Trash  domain.TrashFilter       // "" for experiments that are not in the trash
 }
 
 const experimentColumns = `
@@ -71,7 +72,7 @@ const experimentColumns = `
 		WHERE project.id = experiment.project_id)) IS NOT NULL AS deleted,
 	experiment.objective`
 
-// Experiments lists the experiments of a project, the newest first. Needs read.
+// Experiments lists the experiments of a project, newest first. Needs read.
 func (v *View) Experiments(projectID string, q ExperimentQuery) (domain.List[Experiment], error) {
 	if q.Status != nil {
 		if err := checkExperimentStatus(*q.Status); err != nil {
@@ -97,7 +98,7 @@ func (db *DB) Experiments(ctx context.Context, actor domain.Actor, projectID str
 	return view(ctx, db, actor, func(v *View) (domain.List[Experiment], error) { return v.Experiments(projectID, q) })
 }
 
-// Experiment returns one experiment. Needs read.
+// Experiment returns the experiment with an id. Needs read.
 func (v *View) Experiment(id string) (e Experiment, err error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightRead); err != nil {
 		return e, err
@@ -111,7 +112,7 @@ func (db *DB) Experiment(ctx context.Context, actor domain.Actor, id string) (Ex
 	return view(ctx, db, actor, func(v *View) (Experiment, error) { return v.Experiment(id) })
 }
 
-// CreateExperiment makes an experiment that is in progress. Needs create.
+// CreateExperiment creates an experiment with status IN_PROGRESS. Needs create.
 func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectID string, n NewExperiment) (domain.Created, error) {
 	err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("description", n.Description), domain.CheckProperties(n.Properties))
 	if err != nil {
@@ -144,8 +145,8 @@ func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectI
 	})
 }
 
-// UpdateExperiment changes an experiment. Needs update. STOPPED and FINISHED
-// set the end date when none is given, IN_PROGRESS clears it.
+// UpdateExperiment changes an experiment. STOPPED and FINISHED set the end date if p has none.
+// IN_PROGRESS clears it. Needs update.
 func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id string, p ExperimentPatch) error {
 	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
 		return err
@@ -198,8 +199,8 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id strin
 	})
 }
 
-// DeleteExperiment moves an experiment with all that is in it to the trash. Needs
-// delete. CONFLICT when a model version refers to an iteration or artifact in it.
+// DeleteExperiment moves an experiment and its contents to the trash. Needs delete. It returns
+// CONFLICT if a model version refers to an iteration or artifact in it.
 func (db *DB) DeleteExperiment(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, err := tx.AllowExperiment(actor, id, domain.RightDelete); err != nil {
@@ -212,8 +213,7 @@ func (db *DB) DeleteExperiment(ctx context.Context, actor domain.Actor, id strin
 	})
 }
 
-// refuseIfNamed fails with CONFLICT when an experiment of the project other than id
-// has this name.
+// refuseIfNamed returns CONFLICT if another experiment of the project than id has this name.
 func refuseIfNamed(tx *domain.Tx, projectID, id, name string) error {
 	var n int
 	err := tx.Row(`SELECT count(*) FROM experiment WHERE project_id = ? AND name = ? AND id <> ?`, projectID, name, id).Scan(&n)

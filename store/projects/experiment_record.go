@@ -19,14 +19,14 @@ type ExperimentRecord struct {
 	Properties []domain.Property // by key
 }
 
-// Updated returns when the experiment was last changed, or created.
+// Updated returns the time of the last change or, if there was none, of the creation.
 func (e Experiment) Updated() scalar.Time { return max(e.CreatedDate, e.UpdatedDate) }
 
 // ExperimentRecordQuery selects and sorts the experiments of a project.
 type ExperimentRecordQuery struct {
 	domain.Page
-	Filter filter.Expr      // nil for all; properties, name, id, created and updated
-	Sort   []filter.SortKey // the same fields, then by id
+	Filter filter.Expr      // nil for all; fields are properties, name, id, created and updated
+	Sort   []filter.SortKey // the same fields; ties are sorted by id
 	Trash  domain.TrashFilter
 }
 
@@ -47,8 +47,8 @@ func (db *DB) ExperimentRecord(ctx context.Context, actor domain.Actor, id strin
 	return view(ctx, db, actor, func(v *View) (ExperimentRecord, error) { return v.ExperimentRecord(id) })
 }
 
-// ExperimentNamed returns the experiment of a project with this name, of several the
-// oldest one that is not in the trash. Needs read.
+// ExperimentNamed returns the experiment of a project with this name. If several have it, it
+// returns the oldest one that is not in the trash. Needs read.
 func (v *View) ExperimentNamed(projectID, name string) (e ExperimentRecord, err error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return e, err
@@ -116,7 +116,7 @@ func experimentRecords(tx *domain.Tx, ids []string) ([]ExperimentRecord, error) 
 	return all, err
 }
 
-// searchableExperiments says how experiments are searched for.
+// searchableExperiments describes the columns for searches of experiments.
 var searchableExperiments = search.Table{
 	Name: "experiment",
 	Columns: map[filter.Field]string{
@@ -128,8 +128,8 @@ var searchableExperiments = search.Table{
 	Property: "experiment_id",
 }
 
-// searchRecords returns the ids of one page of the records of a table that meet a
-// condition of SQL and pass a filter, and the number of all such records.
+// searchRecords returns the ids of one page of the records of a table that meet an SQL condition
+// and pass a filter, and the number of all such records.
 func searchRecords(tx *domain.Tx, of search.Table, e filter.Expr, sort []filter.SortKey, p domain.Page, condition string, args ...any) (ids []string, total int, err error) {
 	if _, err := filter.Keys(e, sort); err != nil {
 		return nil, 0, domain.Refused(err)

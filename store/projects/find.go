@@ -13,16 +13,15 @@ type Found struct {
 	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration
 	ID   string `json:"id" db:"id"`
 	Name string `json:"name" db:"name"`
-	In   string `json:"in" db:"within"` // name of its container, "" for a project
+	In   string `json:"in" db:"within"` // name of the containing record, "" for a project
 }
 
-// maxFindWords is the number of words of a search for names that count.
+// maxFindWords is the number of words of a search text that are used.
 const maxFindWords = 10
 
-// Find returns up to limit records that actor may read and whose names have all words of
-// text in them, in any order and case: projects, then experiments, models and
-// iterations, the newest of each first. All words but one may be in the name of its
-// container instead.
+// Find returns up to limit records that actor may read and whose names contain all words of text,
+// in any order and case. Projects come first, then experiments, models and iterations, each
+// newest first. All words but one may be in the name of the containing record instead.
 func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit int) ([]Found, error) {
 	if err := domain.CheckShort("q", text); err != nil {
 		return nil, err

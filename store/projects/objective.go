@@ -7,8 +7,8 @@ import (
 	"tracker/store/search"
 )
 
-// ParseObjective reads "minimize NAME" or "maximize NAME". It returns nil for NoObjective,
-// and for "", which leaves it to goal.Guess, and INVALID_PAYLOAD for any other text.
+// ParseObjective parses "minimize NAME" or "maximize NAME". It returns nil for NoObjective and
+// for "", which leaves the choice to goal.Guess. Any other text is INVALID_PAYLOAD.
 func ParseObjective(text string) (*goal.Objective, error) {
 	if text == "" || text == goal.None {
 		return nil, nil
@@ -20,9 +20,9 @@ func ParseObjective(text string) (*goal.Objective, error) {
 	return &o, nil
 }
 
-// Objective returns the objective of an experiment: the one that was chosen, or the one
-// that the names of its metrics suggest, up to MaxLimit of them. It returns nil for none.
-// Needs read.
+// Objective returns the chosen objective of an experiment or, if none was chosen, the objective
+// that is guessed from the names of up to MaxLimit of its metrics. It returns nil if there is
+// none. Needs read.
 func (v *View) Objective(e Experiment) (*goal.Objective, error) {
 	if e.Objective != "" {
 		return ParseObjective(e.Objective)

@@ -45,7 +45,7 @@ const projectColumns = `
 		WHERE experiment.project_id = project.id AND experiment.deleted_date IS NULL
 		AND iteration.deleted_date IS NULL) AS iteration_count`
 
-// Projects lists the projects that actor may read, the newest first.
+// Projects lists the projects that actor may read, newest first.
 func (v *View) Projects(q ProjectQuery) (domain.List[Project], error) {
 	u, err := v.tx.User(v.tx.Actor)
 	if err != nil {
@@ -65,7 +65,7 @@ func (db *DB) Projects(ctx context.Context, actor domain.Actor, q ProjectQuery) 
 	return view(ctx, db, actor, func(v *View) (domain.List[Project], error) { return v.Projects(q) })
 }
 
-// Project returns one project. Needs read.
+// Project returns the project with an id. Needs read.
 func (v *View) Project(id string) (p Project, err error) {
 	if err := v.tx.AllowProject(v.tx.Actor, id, domain.RightRead); err != nil {
 		return p, err
@@ -79,8 +79,8 @@ func (db *DB) Project(ctx context.Context, actor domain.Actor, id string) (Proje
 	return view(ctx, db, actor, func(v *View) (Project, error) { return v.Project(id) })
 }
 
-// ProjectNamed returns the id of the project with this name or id: of several with
-// the name, the oldest one that actor may read. NOT_FOUND when there is none.
+// ProjectNamed returns the id of the project with this name or id. If several have the name, it
+// returns the oldest one that actor may read. It returns NOT_FOUND if there is none.
 func (db *DB) ProjectNamed(ctx context.Context, actor domain.Actor, name string) (string, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
 		id, err := projectNamed(tx, actor, name)
@@ -91,7 +91,8 @@ func (db *DB) ProjectNamed(ctx context.Context, actor domain.Actor, name string)
 	})
 }
 
-// EnsureProject is ProjectNamed for n.Name that makes the project when there is none.
+// EnsureProject returns the project that ProjectNamed finds for n.Name, and creates it if there
+// is none.
 func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.NewProject) (string, error) {
 	id, err := db.ProjectNamed(ctx, actor, n.Name)
 	if err == nil || domain.AsError(err).Code != domain.CodeNotFound {
@@ -101,7 +102,7 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 		return "", err
 	}
 	created, err := domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
-		id, err := projectNamed(tx, actor, n.Name) // another caller may have made it meanwhile
+		id, err := projectNamed(tx, actor, n.Name) // another caller may have created it
 		if err == nil {
 			return domain.Created{ID: id, Existing: true}, tx.Allow(actor, id, domain.RightRead)
 		}
@@ -113,8 +114,8 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 	return created.ID, err
 }
 
-// projectNamed returns the project with a name or id: of several with the name the
-// oldest one that actor may read, and where actor may read none, the oldest.
+// projectNamed returns the id of the project with a name or id. If several have the name, it
+// returns the oldest one that actor may read or, if actor may read none, the oldest one.
 func projectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, err error) {
 	u, err := tx.User(actor)
 	if err != nil {
@@ -129,7 +130,7 @@ func projectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, er
 	return id, domain.OrNotFound(err, "project")
 }
 
-// CreateProject makes a project; its creator gets all four permissions.
+// CreateProject creates a project and grants its creator all four permissions.
 func (db *DB) CreateProject(ctx context.Context, actor domain.Actor, n domain.NewProject) (domain.Created, error) {
 	if err := n.Check(); err != nil {
 		return domain.Created{}, err
@@ -157,8 +158,8 @@ func (db *DB) UpdateProject(ctx context.Context, actor domain.Actor, id string, 
 	})
 }
 
-// DeleteProject moves a project with all that is in it to the trash. Needs delete.
-// CONFLICT when a model of another project has a version that came from it.
+// DeleteProject moves a project and its contents to the trash. Needs delete. It returns CONFLICT
+// if a version of a model in another project refers to a record in it.
 func (db *DB) DeleteProject(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if err := tx.AllowProject(actor, id, domain.RightDelete); err != nil {

@@ -13,7 +13,7 @@ type Report struct {
 	ProjectID   string      `json:"project_id" db:"project_id"`
 	Name        string      `json:"name" db:"name"`
 	Text        string      `json:"text" db:"text"`
-	CreatedBy   *string     `json:"created_by" db:"created_by"` // a user name, nil when the account is gone
+	CreatedBy   *string     `json:"created_by" db:"created_by"` // a user name, nil if the account was deleted
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
 }
@@ -42,7 +42,7 @@ const reportColumns = `
 	report.created_date,
 	report.updated_date`
 
-// Reports lists the reports of a project, the newest first. Needs read.
+// Reports lists the reports of a project, newest first. Needs read.
 func (v *View) Reports(projectID string, p domain.Page) (domain.List[Report], error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return domain.List[Report]{}, err
@@ -56,7 +56,7 @@ func (db *DB) Reports(ctx context.Context, actor domain.Actor, projectID string,
 	return view(ctx, db, actor, func(v *View) (domain.List[Report], error) { return v.Reports(projectID, p) })
 }
 
-// Report returns one report. Needs read.
+// Report returns the report with an id. Needs read.
 func (v *View) Report(id string) (Report, error) {
 	return allowReport(v.tx, v.tx.Actor, id, domain.RightRead)
 }
@@ -66,7 +66,7 @@ func (db *DB) Report(ctx context.Context, actor domain.Actor, id string) (Report
 	return view(ctx, db, actor, func(v *View) (Report, error) { return v.Report(id) })
 }
 
-// CreateReport makes a report in a project. Needs create.
+// CreateReport creates a report in a project. Needs create.
 func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID string, n NewReport) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("text", n.Text)); err != nil {
 		return domain.Created{}, err
@@ -120,7 +120,7 @@ func (db *DB) DeleteReport(ctx context.Context, actor domain.Actor, id string) e
 	})
 }
 
-// allowReport returns the report. It fails unless there is one and actor has the right in
+// allowReport returns the report after checking that it exists and that actor has the right in
 // its project.
 func allowReport(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (r Report, err error) {
 	err = tx.Get(&r, `SELECT `+reportColumns+`

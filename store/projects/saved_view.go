@@ -13,14 +13,14 @@ import (
 // MaxSavedViewQuery is the length limit of the query of a saved view, in bytes.
 const MaxSavedViewQuery = 16 << 10
 
-// SavedView is the address of a view of an experiment, under a name that is
-// unique in the experiment.
+// SavedView is the address of a dashboard page about an experiment, under a name that is unique
+// in the experiment.
 type SavedView struct {
 	ID           string      `json:"id" db:"id"`
 	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
 	Name         string      `json:"name" db:"name"`
-	Query        string      `json:"query" db:"query"`           // of the dashboard's address, without the question mark
-	CreatedBy    *string     `json:"created_by" db:"created_by"` // a user name, nil when the account is gone
+	Query        string      `json:"query" db:"query"`           // part of the dashboard's address after the question mark
+	CreatedBy    *string     `json:"created_by" db:"created_by"` // a user name, nil if the account was deleted
 	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
 }
@@ -46,7 +46,7 @@ const savedViewColumns = `
 	experiment_view.created_date,
 	experiment_view.updated_date`
 
-// SavedViews lists the views of an experiment by name. Needs read.
+// SavedViews lists the views of an experiment, sorted by name. Needs read.
 func (db *DB) SavedViews(ctx context.Context, actor domain.Actor, experimentID string, p domain.Page) (domain.List[SavedView], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[SavedView], error) {
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {
@@ -57,7 +57,7 @@ func (db *DB) SavedViews(ctx context.Context, actor domain.Actor, experimentID s
 	})
 }
 
-// CreateSavedView keeps a view; CONFLICT when the experiment has one of that name.
+// CreateSavedView saves a view. It returns CONFLICT if the experiment has a view with this name.
 // Needs create.
 func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimentID string, n NewSavedView) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), checkSavedViewQuery(n.Query)); err != nil {
@@ -83,8 +83,8 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 	})
 }
 
-// UpdateSavedView renames a view or gives it another query; CONFLICT when the
-// experiment has another one of the new name. Needs update.
+// UpdateSavedView changes the name or the query of a view. It returns CONFLICT if the experiment
+// has another view with the new name. Needs update.
 func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string, p SavedViewPatch) error {
 	if p.Name != nil {
 		if err := domain.CheckName("name", *p.Name); err != nil {
@@ -112,7 +112,7 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string
 	})
 }
 
-// DeleteSavedView removes a view, and nothing that it shows. Needs update.
+// DeleteSavedView deletes a view. The records that it shows are not changed. Needs update.
 func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {
@@ -126,7 +126,7 @@ func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string
 var errSavedViewExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
 	Message: "The experiment has a view of this name; overwrite that one or choose another name."}
 
-// checkSavedViewQuery accepts the query of an address.
+// checkSavedViewQuery checks that s is the query of a URL.
 func checkSavedViewQuery(s string) error {
 	if len(s) > MaxSavedViewQuery {
 		return domain.Invalid("query", "The view is too large to be kept: its address has %d bytes of at most %d.", len(s), MaxSavedViewQuery)
@@ -138,8 +138,7 @@ func checkSavedViewQuery(s string) error {
 	return nil
 }
 
-// allowSavedView fails unless the view exists and actor has the right in its
-// project.
+// allowSavedView checks that the view exists and that actor has the right in its project.
 func allowSavedView(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) error {
 	var experimentID string
 	if err := tx.Row(`SELECT experiment_id FROM experiment_view WHERE id = ?`, id).Scan(&experimentID); err != nil {

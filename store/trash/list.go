@@ -9,32 +9,32 @@ import (
 	"tracker/store/scalar"
 )
 
-// Trashed is a record in the trash, with the numbers of records that are restored and
-// purged together with it. Those that were deleted alone before are not counted: they
-// have entries of their own, and are not restored with it.
+// Trashed is a record in the trash, with the numbers of contained records that are restored and
+// purged together with it. Records in it that were deleted before are not counted: they have
+// entries of their own and are not restored with it.
 type Trashed struct {
 	ID          string           `json:"id" db:"id"` // of the record
 	Kind        domain.TrashKind `json:"kind" db:"kind"`
 	Name        string           `json:"name" db:"name"`
 	ProjectID   string           `json:"project_id" db:"project_id"`
 	ProjectName string           `json:"project_name" db:"project_name"`
-	In          string           `json:"in" db:"within"` // name of its container, "" for a project
+	In          string           `json:"in" db:"within"` // name of the containing record, "" for a project
 	DeletedDate scalar.Time      `json:"deleted_date" db:"deleted_date"`
-	DeletedBy   *string          `json:"deleted_by" db:"deleted_by"` // a user name; nil for the command line or a user who is gone
+	DeletedBy   *string          `json:"deleted_by" db:"deleted_by"` // a user name; nil for the command line or a deleted account
 	PurgeDate   scalar.Time      `json:"purge_date" db:"-"`
-	HeldBy      domain.TrashKind `json:"held_by" db:"held_by"` // kind of a record in the trash that must be restored before; "" for none
+	HeldBy      domain.TrashKind `json:"held_by" db:"held_by"` // kind of a record in the trash that must be restored first; "" for none
 
 	Experiments int   `json:"experiments" db:"experiments"`
 	Iterations  int   `json:"iterations" db:"iterations"`
 	Models      int   `json:"models" db:"models"`
 	Versions    int   `json:"versions" db:"versions"`
 	Artifacts   int   `json:"artifacts" db:"artifacts"`
-	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // of the artifacts; shared contents count for each
+	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // of the artifacts; shared contents are counted once for each artifact
 
-	Rank int `json:"-" db:"rank"` // the order of purging: records that refer to others first
+	Rank int `json:"-" db:"rank"` // the order of purging: records that refer to others come first
 }
 
-// TrashQuery selects records in the trash.
+// Query selects records in the trash.
 type Query struct {
 	domain.Page
 	ProjectID *string // nil for all projects
@@ -56,7 +56,7 @@ const (
 	(SELECT user.username FROM user WHERE user.id = trashed.deleted_by) AS deleted_by,
 	CASE WHEN trashed.kind <> 'project' AND project.deleted_date IS NOT NULL THEN 'project' ELSE trashed.held_by END AS held_by`
 
-	// trashRows is all records in the trash.
+	// trashRows selects all records in the trash.
 	trashRows = `FROM (
 	SELECT
 		0 AS rank,
@@ -169,14 +169,14 @@ const (
 	JOIN project ON project.id = trashed.project_id `
 )
 
-// Trash lists the records in the trash of the projects that actor may delete in, the last
-// deleted ones first.
+// List returns the records in the trash of the projects that actor may delete in, last deleted
+// first.
 func (v *View) List(q Query) (domain.List[Trashed], error) {
 	u, err := v.tx.User(v.tx.Actor)
 	if err != nil {
 		return domain.List[Trashed]{}, err
 	}
-	from, args := trashRows+`WHERE trashed.deleted_date > 0`, []any{} // 0 is being purged
+	from, args := trashRows+`WHERE trashed.deleted_date > 0`, []any{} // 0 while the record is purged
 	if !u.IsAdmin {
 		from += ` AND trashed.project_id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND delete_permission)`
 		args = append(args, u.ID)
@@ -201,12 +201,12 @@ func (v *View) List(q Query) (domain.List[Trashed], error) {
 	return l, err
 }
 
-// Trash is View.Trash.
+// List is View.List.
 func (db *DB) List(ctx context.Context, actor domain.Actor, q Query) (domain.List[Trashed], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Trashed], error) { return v.List(q) })
 }
 
-// countTrashed sets the numbers of records that t holds, and when it is purged.
+// countTrashed sets the numbers of records that t contains, and its purge date.
 func countTrashed(tx *domain.Tx, t *Trashed) error {
 	t.PurgeDate = t.DeletedDate + scalar.Time(tx.DB.Options.TrashAge.Milliseconds())
 	const artifacts = `SELECT count(*), coalesce(sum(blob.size_bytes), 0)
@@ -258,8 +258,9 @@ func (v *View) Trashed(id string) (Trashed, error) {
 	return t, err
 }
 
-// trashed returns a record in the trash. It fails unless there is one and actor may
-// delete in its project. Where ids are given by clients, those of the server win.
+// trashed returns a record in the trash after checking that it exists and that actor may delete
+// in its project. Ids of iterations can be chosen by clients; if an iteration and another record
+// have the same id, it returns the other record.
 func trashed(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err error) {
 	err = tx.Get(&t, `SELECT `+trashColumns+` `+trashRows+`WHERE trashed.id = ? ORDER BY trashed.kind = 'iteration' LIMIT 1`, id)
 	if err != nil {
@@ -285,7 +286,7 @@ func article(word string) string {
 	return "a " + word
 }
 
-// tooMany fails if there are more ids than one call takes.
+// tooMany returns an error if there are more ids than one call accepts.
 func tooMany(ids []string) error {
 	if len(ids) > domain.MaxLimit {
 		return domain.Invalid("ids", "Choose up to %d records.", domain.MaxLimit)
@@ -293,6 +294,5 @@ func tooMany(ids []string) error {
 	return nil
 }
 
-// TrashAge returns the time that deleted records stay in the trash; 0 when they are
-// deleted for good at once.
+// Age returns how long deleted records stay in the trash; 0 if they are purged at once.
 func (db *DB) Age() time.Duration { return db.base.Options.TrashAge }

@@ -16,9 +16,10 @@ import (
 // purgePause is the time between two purges of expired records.
 const purgePause = time.Hour
 
-// Limits of one transaction of a purge, so that no other write waits long: so many artifacts, or fewer
-// when they take long; when none is left, so many iterations, or fewer that have so many points and lines
-// of a console. The points of one iteration are always deleted as a whole.
+// Limits of one transaction of a purge, so that other writes do not wait long. It deletes up to
+// this number of artifacts, fewer if they take long. When no artifacts are left, it deletes
+// iterations, limited by their number, points and lines of console output. All points of one
+// iteration are deleted in the same transaction.
 const (
 	purgedArtifacts  = 1000
 	purgedStep       = 50 // artifacts that one statement deletes
@@ -26,12 +27,12 @@ const (
 	purgedPoints     = 200_000
 )
 
-// purgedAtOnce is the number of records that EmptyTrash looks up at once.
+// purgedAtOnce is the number of records that Empty looks up at once.
 const purgedAtOnce = 1000
 
-// Purge deletes a record in the trash for good, with all that it holds. Needs
-// delete. The bytes of its artifacts are deleted in the background. CONFLICT
-// when a version of a model in the trash refers to it.
+// Purge deletes a record in the trash and its contents for good. The bytes of its artifacts are
+// deleted in the background. Needs delete. It returns CONFLICT if a model version in the trash
+// refers to it.
 func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 	t, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (Trashed, error) { return trashed(tx, actor, id) })
 	if err != nil {
@@ -59,9 +60,9 @@ func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 	return err
 }
 
-// purgePart deletes a record or, if it holds many artifacts or iterations, some of these,
-// and reports whether there is more to delete. With the first part the record leaves the
-// trash: its date becomes 0, and it can only be purged.
+// purgePart deletes a record or, if it contains many artifacts or iterations, some of these, and
+// reports whether there is more to delete. The first part sets the deletion date of the record to
+// 0: it is no longer listed in the trash and can't be restored.
 func purgePart(tx *domain.Tx, t Trashed) (more bool, err error) {
 	if t.DeletedDate > 0 {
 		if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {
@@ -101,8 +102,8 @@ func purgeArtifacts(tx *domain.Tx, t Trashed) (more bool, err error) {
 	return true, nil
 }
 
-// purgeFileNames deletes some rows of the files that versions of W&B's clients in a record
-// have, and reports whether there may be more.
+// purgeFileNames deletes some rows with the file names of W&B artifact versions in a record, and
+// reports whether there may be more.
 func purgeFileNames(tx *domain.Tx, t Trashed) (more bool, err error) {
 	condition := map[domain.TrashKind]string{
 		domain.TrashedProject:    `wandb_artifact.experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`,
@@ -175,8 +176,8 @@ func purgeIterations(tx *domain.Tx, t Trashed) (more bool, err error) {
 	return true, nil
 }
 
-// purgeable returns a record in the trash that actor may purge and nothing refers
-// to.
+// purgeable returns a record in the trash after checking that actor may purge it and that nothing
+// refers to it.
 func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err error) {
 	if t, err = trashed(tx, actor, id); err != nil {
 		return t, err
@@ -199,15 +200,14 @@ func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err err
 	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
 }
 
-// Purged is a record that EmptyTrash has handled.
+// Purged is a record that Empty has processed.
 type Purged struct {
 	Trashed
-	Kept bool // a model version that is not old enough to be purged refers to it
+	Kept bool // it was not purged, since a model version that is not old enough refers to it
 }
 
-// EmptyTrash purges the records that were deleted at least age ago, also while others read
-// and write, and calls done for each. It needs the right to delete
-// everywhere.
+// Empty purges the records that were deleted at least age ago, and calls done for each. Others
+// may read and write at the same time. Only admins may call it.
 func (db *DB) Empty(ctx context.Context, actor domain.Actor, age time.Duration, done func(Purged)) error {
 	until := scalar.TimeOf(db.base.Now().Add(-age))
 	after := Trashed{Rank: -1}
@@ -250,8 +250,7 @@ func (db *DB) Empty(ctx context.Context, actor domain.Actor, age time.Duration, 
 	}
 }
 
-// PurgeExpired purges expired records, at the start and at intervals until the database
-// closes.
+// PurgeExpired purges expired records at once and then at intervals until the database closes.
 func (db *DB) PurgeExpired(ctx context.Context) {
 	tick := time.NewTicker(purgePause)
 	defer tick.Stop()

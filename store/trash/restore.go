@@ -9,10 +9,9 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Restore takes records out of the trash, with all that went there with them: all
-// of them or, with an error, none. Needs delete. NOT_FOUND when one is not in the
-// trash; CONFLICT when its container is in the trash, too, or when its name was taken
-// meanwhile.
+// Restore restores records from the trash with their contents: all records or, with an error,
+// none. Needs delete. It returns NOT_FOUND if a record is not in the trash, and CONFLICT if the
+// containing record is in the trash, too, or if another record has taken its name.
 func (db *DB) Restore(ctx context.Context, actor domain.Actor, ids ...string) error {
 	if err := tooMany(ids); err != nil {
 		return err
@@ -54,8 +53,7 @@ func restore(tx *domain.Tx, actor domain.Actor, id string) error {
 	return noteRestored(tx, t)
 }
 
-// refuseIfModelHeld fails with CONFLICT when a version of a model came from
-// something that is in the trash.
+// refuseIfModelHeld returns CONFLICT if a version of the model t refers to a record in the trash.
 func refuseIfModelHeld(tx *domain.Tx, t Trashed) error {
 	var version int64
 	var held string

@@ -10,8 +10,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// APIKey is a key of an account. It has the rights of the account until it is
-// revoked.
+// APIKey is an API key of an account. It has the rights of the account until it is revoked.
 type APIKey struct {
 	ID          string      `json:"id" db:"id"`
 	Name        string      `json:"name" db:"name"`
@@ -19,14 +18,14 @@ type APIKey struct {
 }
 
 const (
-	apiKeyLength  = 40 // characters: what all versions of W&B's client take
+	apiKeyLength  = 40 // characters; all versions of W&B's client accept this length
 	apiKeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	// MaxAPIKeys is the largest number of keys of an account.
 	MaxAPIKeys = 1000
 )
 
-// IsAPIKey reports whether a text has the form of an API key. It may have a prefix and
-// a dash. A token never has it: a token has dots.
+// IsAPIKey reports whether s has the form of an API key, with or without a prefix and a dash.
+// Tokens never have this form, since they contain dots.
 func IsAPIKey(s string) bool {
 	key := withoutPrefix(s)
 	return len(key) == apiKeyLength && strings.Trim(key, apiKeyLetters+"_") == "" && !strings.Contains(s, ".")
@@ -35,14 +34,14 @@ func IsAPIKey(s string) bool {
 func withoutPrefix(s string) string { return s[strings.LastIndexByte(s, '-')+1:] }
 
 func hashAPIKey(key string) []byte {
-	// The key is random and as long as the hash, so a slow hash like that of passwords
-	// would add nothing.
+	// The key is random and as long as the hash, so a slow password hash would add nothing.
 	sum := sha256.Sum256([]byte(withoutPrefix(key)))
 	return sum[:]
 }
 
-// CreateAPIKey makes a key for an account and returns it. It is not kept, so it can't be
-// read again. CONFLICT when the account has MaxAPIKeys. For that user and admins.
+// CreateAPIKey creates a key for an account and returns it. Only a hash is stored, so the key
+// can't be read again. It returns CONFLICT if the account has MaxAPIKeys keys. Only that user and
+// admins may call it.
 func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name string) (string, error) {
 	if err := domain.CheckName("name", name); err != nil {
 		return "", err
@@ -84,7 +83,7 @@ func randomKey() (string, error) {
 			return "", err
 		}
 		for _, x := range b {
-			// 248 is the largest multiple of 62 letters that a byte can have.
+			// 248 is the largest multiple of len(apiKeyLetters) that a byte can hold.
 			if x < 248 && len(key) < apiKeyLength {
 				key = append(key, apiKeyLetters[int(x)%len(apiKeyLetters)])
 			}
@@ -93,7 +92,7 @@ func randomKey() (string, error) {
 	return string(key), nil
 }
 
-// APIKeys lists the keys of an account, the oldest first. For that user and admins.
+// APIKeys lists the keys of an account, oldest first. Only that user and admins may call it.
 func (v *View) APIKeys(userID string) ([]APIKey, error) {
 	if err := v.tx.SameUser(v.tx.Actor, userID); err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (v *View) APIKeys(userID string) ([]APIKey, error) {
 		ORDER BY created_date, id LIMIT ?`, userID, MaxAPIKeys)
 }
 
-// DeleteAPIKey revokes a key of an account. For that user and admins.
+// DeleteAPIKey revokes a key of an account. Only that user and admins may call it.
 func (db *DB) DeleteAPIKey(ctx context.Context, actor domain.Actor, userID, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.SameUser(actor, userID); err != nil {
@@ -114,8 +113,7 @@ func (db *DB) DeleteAPIKey(ctx context.Context, actor domain.Actor, userID, id s
 	})
 }
 
-// UserOfAPIKey returns the account of a key, or INVALID_CREDENTIALS when there is no
-// such key.
+// UserOfAPIKey returns the account of a key, or INVALID_CREDENTIALS if the key does not exist.
 func (db *DB) UserOfAPIKey(ctx context.Context, key string) (domain.User, error) {
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
 		err = tx.Get(&u, `SELECT `+domain.UserColumns+` FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))

@@ -1,7 +1,7 @@
-// Package users holds the accounts: their passwords, their keys, and their permissions in
+// Package users holds the accounts: their passwords, their API keys, and their permissions in
 // projects.
 //
-// SignIn and UserOfAPIKey find the account of a caller. Seed makes the account that every
+// SignIn and UserOfAPIKey return the account of a caller. Seed creates the account that every
 // database has. Rights are granted on projects; an admin has all of them.
 package users
 
@@ -11,21 +11,21 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that take transactions of their own.
+// DB has the methods that start their own transactions.
 type DB struct {
 	base *domain.DB
 }
 
-// New returns the accounts of a database.
+// New returns the methods for the accounts of a database.
 func New(base *domain.DB) *DB { return &DB{base} }
 
-// View has the methods that read one snapshot, for the actor of its transaction.
+// View has the methods that read one snapshot. They act for the actor of its transaction.
 type View struct{ tx *domain.Tx }
 
-// In returns the accounts that a transaction sees.
+// In returns a view of the accounts in a transaction.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
-// view runs fn on a view of its own.
+// view calls fn with a view of a new snapshot.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
 	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

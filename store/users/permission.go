@@ -7,8 +7,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// PermissionPatch sets some of the four rights; nil leaves one as it is. In a new
-// permission the default is to read only.
+// PermissionPatch holds the rights to set; nil leaves a right as it is. A new permission grants
+// only read by default.
 type PermissionPatch struct {
 	Create *bool `json:"create_permission"`
 	Read   *bool `json:"read_permission"`
@@ -32,12 +32,11 @@ const (
 	JOIN user ON user.id = user_permission.user_id
 	JOIN project ON project.id = user_permission.project_id AND project.deleted_date IS NULL `
 
-	// permissionShown is the SQL condition for a project that is not in the trash.
+	// permissionShown is an SQL condition that excludes projects in the trash.
 	permissionShown = `project_id IN (SELECT id FROM project WHERE deleted_date IS NULL)`
 )
 
-// Rights returns the rights of the actor in a project: all for an admin. Needs
-// read.
+// Rights returns the rights of the actor in a project. An admin has all rights. Needs read.
 func (v *View) Rights(projectID string) (domain.Permission, error) {
 	p := domain.Permission{UserID: v.tx.Actor.UserID, ProjectID: projectID}
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
@@ -53,8 +52,8 @@ func (v *View) Rights(projectID string) (domain.Permission, error) {
 	return p, nil
 }
 
-// UserPermissions lists the permissions of a user by project name. For that user
-// and admins.
+// UserPermissions lists the permissions of a user, sorted by project name. Only that user and
+// admins may call it.
 func (db *DB) UserPermissions(ctx context.Context, actor domain.Actor, userID string, p domain.Page) (domain.List[domain.Permission], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (l domain.List[domain.Permission], err error) {
 		if err := tx.SameUser(actor, userID); err != nil {
@@ -68,7 +67,7 @@ func (db *DB) UserPermissions(ctx context.Context, actor domain.Actor, userID st
 	})
 }
 
-// ProjectMembers lists the permissions in a project by user name. Needs read.
+// ProjectMembers lists the permissions in a project, sorted by user name. Needs read.
 func (v *View) ProjectMembers(projectID string, p domain.Page) (l domain.List[domain.Permission], err error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return l, err
@@ -82,8 +81,8 @@ func (db *DB) ProjectMembers(ctx context.Context, actor domain.Actor, projectID 
 	return view(ctx, db, actor, func(v *View) (domain.List[domain.Permission], error) { return v.ProjectMembers(projectID, p) })
 }
 
-// UserPermission returns the permission of a user in a project; NOT_FOUND when
-// none was granted. For admins.
+// UserPermission returns the permission of a user in a project. It returns NOT_FOUND if none was
+// granted. Only admins may call it.
 func (db *DB) UserPermission(ctx context.Context, actor domain.Actor, userID, projectID string) (domain.Permission, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (p domain.Permission, err error) {
 		if err := tx.Admin(actor); err != nil {
@@ -95,8 +94,8 @@ func (db *DB) UserPermission(ctx context.Context, actor domain.Actor, userID, pr
 	})
 }
 
-// CreateUserPermission grants a user a permission in a project; CONFLICT when
-// there is one. For admins.
+// CreateUserPermission grants a user a permission in a project. It returns CONFLICT if the user
+// has one. Only admins may call it.
 func (db *DB) CreateUserPermission(ctx context.Context, actor domain.Actor, userID, projectID string, p PermissionPatch) (domain.Created, error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
 		if err := tx.Admin(actor); err != nil {
@@ -124,7 +123,7 @@ func (db *DB) CreateUserPermission(ctx context.Context, actor domain.Actor, user
 	})
 }
 
-// UpdateUserPermission changes a permission. For admins.
+// UpdateUserPermission changes a permission. Only admins may call it.
 func (db *DB) UpdateUserPermission(ctx context.Context, actor domain.Actor, id string, p PermissionPatch) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.Admin(actor); err != nil {
@@ -140,7 +139,7 @@ func (db *DB) UpdateUserPermission(ctx context.Context, actor domain.Actor, id s
 	})
 }
 
-// DeleteUserPermission removes a permission. For admins.
+// DeleteUserPermission removes a permission. Only admins may call it.
 func (db *DB) DeleteUserPermission(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.Admin(actor); err != nil {

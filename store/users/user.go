@@ -15,8 +15,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// DefaultUsername names the admin that every database has. It can be neither
-// demoted nor deleted, and is the actor when authentication is off.
+// DefaultUsername is the name of the admin that every database has. It can be neither demoted nor
+// deleted, and is the actor if authentication is off.
 const DefaultUsername = "default"
 
 // NewUser holds the arguments of CreateUser.
@@ -37,8 +37,8 @@ type UserPatch struct {
 	Before    domain.Before `json:"-"`
 }
 
-// SignIn returns the user with this name and password, or
-// INVALID_CREDENTIALS. It takes the same time for an unknown name.
+// SignIn returns the user with this name and password, or INVALID_CREDENTIALS. An unknown name
+// takes the same time as a wrong password.
 func (db *DB) SignIn(ctx context.Context, username, password string) (domain.User, error) {
 	type account struct {
 		domain.User
@@ -52,7 +52,7 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (domain.Use
 	if !known && !errors.Is(err, sql.ErrNoRows) {
 		return domain.User{}, err
 	}
-	if a.PasswordHash == "" { // no such account, or one without a password
+	if a.PasswordHash == "" { // unknown name, or an account without a password
 		a.PasswordHash = dummyHash(db.base.Options.BcryptCost)
 	}
 	// bcrypt reads MaxPassword bytes only; a longer password is never right.
@@ -63,26 +63,24 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (domain.Use
 	return a.User, nil
 }
 
-// dummyHash returns a bcrypt hash of this cost that no password is known for. The
-// password of an unknown user is compared with it, so that the answer takes as
-// long as for a known user.
+// dummyHash returns a bcrypt hash of this cost that matches no known password. SignIn compares it
+// with the password of an unknown user, so that the answer takes as long as for an existing user.
 func dummyHash(cost int) string {
 	return fmt.Sprintf("$2a$%02d$LB1dwzP/A8Ni80WifSbTpeSngtp25MsGVynFYOrc56LnGQxOcqrae", cost)
 }
 
-// Authenticate returns the user that an actor stands for, or ACTOR_GONE when
-// there is none any more.
+// Authenticate returns the user of an actor, or ACTOR_GONE if the account was deleted.
 func (db *DB) Authenticate(ctx context.Context, actor domain.Actor) (domain.User, error) {
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (domain.User, error) { return tx.User(actor) })
 }
 
-// DefaultUser returns the seeded admin; NOT_FOUND before Seed.
+// DefaultUser returns the default admin. It returns NOT_FOUND before Seed.
 func (db *DB) DefaultUser(ctx context.Context) (domain.User, error) {
 	return db.UserByName(ctx, domain.System, DefaultUsername)
 }
 
-// Seed creates the default admin if there is none. If it has no password, Seed sets
-// the given one, or, when that is "", a random one, which it returns.
+// Seed creates the default admin if it does not exist. If it has no password, Seed sets the given
+// one. If that is "", Seed sets a random one and returns it.
 func (db *DB) Seed(ctx context.Context, password string) (generated string, err error) {
 	if err := db.SeedWithoutPassword(ctx); err != nil {
 		return "", err
@@ -121,8 +119,8 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 	return generated, nil
 }
 
-// SeedWithoutPassword creates the default admin if there is none. Nobody can sign in as
-// it until Seed or UpdateUser sets a password.
+// SeedWithoutPassword creates the default admin if it does not exist. It can't sign in before
+// Seed or UpdateUser sets a password.
 func (db *DB) SeedWithoutPassword(ctx context.Context) error {
 	if _, err := db.DefaultUser(ctx); err == nil || domain.AsError(err).Code != domain.CodeNotFound {
 		return err
@@ -134,7 +132,7 @@ func (db *DB) SeedWithoutPassword(ctx context.Context) error {
 	return err
 }
 
-// Users lists the accounts by name. For admins.
+// Users lists the accounts, sorted by name. Only admins may call it.
 func (v *View) Users(p domain.Page) (domain.List[domain.User], error) {
 	if err := v.tx.Admin(v.tx.Actor); err != nil {
 		return domain.List[domain.User]{}, err
@@ -147,7 +145,7 @@ func (db *DB) Users(ctx context.Context, actor domain.Actor, p domain.Page) (dom
 	return view(ctx, db, actor, func(v *View) (domain.List[domain.User], error) { return v.Users(p) })
 }
 
-// User returns one account. For that user and admins.
+// User returns the account with an id. Only that user and admins may call it.
 func (v *View) User(id string) (u domain.User, err error) {
 	if err := v.tx.SameUser(v.tx.Actor, id); err != nil {
 		return u, err
@@ -161,7 +159,7 @@ func (db *DB) User(ctx context.Context, actor domain.Actor, id string) (domain.U
 	return view(ctx, db, actor, func(v *View) (domain.User, error) { return v.User(id) })
 }
 
-// UserByName returns one account. For admins.
+// UserByName returns the account with a name. Only admins may call it.
 func (db *DB) UserByName(ctx context.Context, actor domain.Actor, username string) (domain.User, error) {
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
 		if err := tx.Admin(actor); err != nil {
@@ -172,7 +170,8 @@ func (db *DB) UserByName(ctx context.Context, actor domain.Actor, username strin
 	})
 }
 
-// CreateUser makes an account; CONFLICT when the name is taken. For admins.
+// CreateUser creates an account. It returns CONFLICT if the name is taken. Only admins may call
+// it.
 func (db *DB) CreateUser(ctx context.Context, actor domain.Actor, n NewUser) (domain.Created, error) {
 	err := domain.FirstError(
 		domain.CheckName("username", n.Username),
@@ -214,11 +213,12 @@ func (db *DB) insertUser(ctx context.Context, actor domain.Actor, n NewUser, has
 	})
 }
 
-// hashing bounds how many passwords are hashed at once, so that half of the
-// processors are left for other work.
+// hashing bounds the number of passwords that are hashed at once, so that half of the processors
+// are left for other work.
 var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
-// hashPassword is done outside of the writer: it takes tens of milliseconds.
+// hashPassword returns the bcrypt hash of password. It takes tens of milliseconds and is called
+// outside of the writer.
 func (db *DB) hashPassword(ctx context.Context, password string) (string, error) {
 	select {
 	case hashing <- struct{}{}:
@@ -230,8 +230,8 @@ func (db *DB) hashPassword(ctx context.Context, password string) (string, error)
 	return string(h), err
 }
 
-// UpdateUser changes an account. For that user and admins; is_admin only for
-// admins, and never to false on the default user.
+// UpdateUser changes an account. Only that user and admins may call it. Only admins may change
+// is_admin, and the default user always stays an admin.
 func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p UserPatch) error {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { return tx.SameUser(actor, id) }); err != nil {
 		return err
@@ -285,8 +285,8 @@ func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p U
 	})
 }
 
-// DeleteUser removes an account and its permissions; what the user has logged
-// stays. For that user and admins; never the default user.
+// DeleteUser deletes an account and its permissions. The records of the user stay. The default
+// user can't be deleted. Only that user and admins may call it.
 func (db *DB) DeleteUser(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.SameUser(actor, id); err != nil {
@@ -316,8 +316,7 @@ func checkPassword(s string) error {
 	return nil
 }
 
-// randomPassword returns 20 characters that are easy to read aloud, about 100
-// bits.
+// randomPassword returns 20 random characters that are easy to read aloud, about 100 bits.
 func randomPassword() (string, error) {
 	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
 	b := make([]byte, 20)
