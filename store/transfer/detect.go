@@ -11,13 +11,13 @@ import (
 type Kind struct {
 	Name  string // as in `tracker import NAME`
 	Title string // for people
-	// Project is the name of the project of its runs unless the options have one.
+	// Project is the project of its runs if the options name none.
 	Project string
-	// Find returns the source of this kind at a path, nil when there is none.
+	// Find returns the source of this kind at a path, or nil if there is none.
 	Find func(path string) (Source, error)
 }
 
-// Found is the result of Kind.Find for a source that was looked for.
+// Found returns the results of Kind.Find: s, or nil if it is empty.
 func Found[S Source](s S, empty bool, err error) (Source, error) {
 	if err != nil || empty {
 		return nil, err
@@ -25,8 +25,8 @@ func Found[S Source](s S, empty bool, err error) (Source, error) {
 	return s, nil
 }
 
-// Walk calls fn for a path and everything below it, without following links. It passes
-// over what can't be read below the path, and fails when there are too many files.
+// Walk calls fn for a path and everything below it, without following links. It skips files and
+// folders below the path that can't be read. It returns an error if there are too many files.
 func Walk(root string, fn func(path string, d fs.DirEntry) error) error {
 	n := 0
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -43,8 +43,8 @@ func Walk(root string, fn func(path string, d fs.DirEntry) error) error {
 	})
 }
 
-// Detect returns the source at a path and its kind. With a name only that kind
-// is tried. It fails when no kind, or more than one, has a source there.
+// Detect returns the source at a path and its kind. If name is not "", it tries only this kind.
+// It returns an error if no kind has a source there, or an *AmbiguousError if several have one.
 func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 	var found []Kind
 	var source Source

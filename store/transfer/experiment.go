@@ -6,25 +6,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// Experiment is an experiment as its source describes it.
+// Experiment is an experiment, as read from its source.
 type Experiment struct {
-	ID            string // the source's own
+	ID            string // id in the source
 	Project, Name string
 	Description   string
 	Properties    []Parameter
-	Created       Time       // 0 when it is not known
+	Created       Time       // 0 if unknown
 	Deleted       bool       // by the source
-	RunID         *uuid.UUID // a run in it; nil when it has none
+	RunID         *uuid.UUID // a run in it; nil if it has none
 }
 
-// Experiment imports an experiment after its runs. path is where it was found.
+// Experiment imports an experiment. Its runs must have been imported before. path is its
+// location, for losses.
 func (im *Import) Experiment(ctx context.Context, e Experiment, path string) error {
 	if im.Options.Project != "" {
 		e.Project = im.Options.Project
 	}
 	if im.Options.Experiment != "" {
 		if e.RunID == nil && e.Description == "" && len(e.Properties) == 0 {
-			return nil // its name is not wanted, and it has nothing else
+			return nil // its name is not used, and it has no texts
 		}
 		e.Name, e.Deleted = im.Options.Experiment, false
 	}
@@ -49,8 +50,8 @@ func (im *Import) Experiment(ctx context.Context, e Experiment, path string) err
 	return err
 }
 
-// Trash moves runs to the trash that were imported as deleted ones. paths are where they
-// were found.
+// Trash moves runs that the source has deleted to the trash. They must have been imported before.
+// paths are their locations, for losses.
 func (im *Import) Trash(ctx context.Context, ids []uuid.UUID, paths []string) error {
 	if err := im.flush(ctx); err != nil || im.DryRun {
 		return err

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of the store, in characters and in bytes.
+// The length limits of the store, in characters and in bytes.
 const (
 	maxName = 250
 	// MaxText is the length limit of a text, in bytes.
 	MaxText = 1 << 20
 )
 
-// FitName returns s as a name of at most 250 printable characters. A longer one
-// ends with a part of its hash, so that two of them stay different.
+// FitName returns s as a name of at most 250 printable characters. A longer name is cut and ends
+// with a part of its hash, so that different names stay different.
 func FitName(s string) string {
 	fits := strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' {
@@ -34,7 +34,7 @@ func FitName(s string) string {
 	return string([]rune(fits)[:maxName-9]) + "~" + hex.EncodeToString(sum[:4])
 }
 
-// FitPath returns s as the name of an artifact: parts without "." and "..".
+// FitPath returns s as the name of an artifact: a path without "." and "..".
 func FitPath(s string) string {
 	var parts []string
 	for p := range strings.SplitSeq(strings.ReplaceAll(s, `\`, "/"), "/") {

@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// maxFolderFiles bounds the files of a folder of artifacts, and of one that Walk goes
-// through.
+// maxFolderFiles is the largest number of files in a folder of artifacts, or in a folder that
+// Walk reads.
 const maxFolderFiles = 1_000_000
 
-// Folder stores all files below a folder as artifacts of the run, named by their paths
-// in it, except files with the names in without. A link that leads out of the folder is
-// a loss. A folder that does not exist counts as empty.
+// Folder stores all files below a folder as artifacts of the run, named by their relative paths.
+// Files with the names in without are left out. A link that leads out of the folder is a loss. If
+// the folder does not exist, Folder does nothing.
 func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string) error {
 	return w.im.folder(ctx, folder, without, func(a Artifact) error { return w.Artifact(ctx, a) })
 }
@@ -42,7 +42,7 @@ func (im *Import) folder(ctx context.Context, folder string, without []string, p
 	return im.walk(ctx, root, folder, ".", without, put)
 }
 
-// walk calls put with each file below the folder from of a root, which is folder.
+// walk calls put for each file below the folder from in root. folder is the path of root.
 func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, without []string, put func(Artifact) error) error {
 	n := 0
 	return fs.WalkDir(root.FS(), from, func(name string, d fs.DirEntry, err error) error {
@@ -65,7 +65,7 @@ func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, 
 		}
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
-			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // not one that was removed meanwhile
+			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // a deleted file is not a loss
 				im.Lose(at, "It is not a file, or a link out of the folder of its run; it is left out.")
 			}
 			return nil
@@ -74,9 +74,9 @@ func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, 
 	})
 }
 
-// FileIn stores a file below a folder as an artifact with the name as, or all files of a
-// folder below it with names that begin so. A link that leads out of the folder, and a
-// file that is not there, is a loss.
+// FileIn stores the file name, relative to folder, as an artifact named as. If name is a folder,
+// FileIn stores all files below it, and as replaces name in their names. A link that leads out of
+// folder, or a file that does not exist, is a loss.
 func (w *RunWriter) FileIn(ctx context.Context, folder, name, as string) error {
 	if w.im.NoArtifacts {
 		return nil
@@ -113,8 +113,8 @@ func fileIn(root *os.Root, name string, info fs.FileInfo) Artifact {
 	}
 }
 
-// ReadFile returns what a file has. It fails when that is more than limit bytes, and when
-// the path is not a regular file, or a link out of its folder.
+// ReadFile returns the content of a file. It returns an error if the content has more than limit
+// bytes, or if the path is not a regular file or is a link out of its folder.
 func ReadFile(at string, limit int64) (string, error) {
 	root, err := os.OpenRoot(filepath.Dir(at))
 	if err != nil {
@@ -137,21 +137,21 @@ func ReadFile(at string, limit int64) (string, error) {
 		return "", err
 	}
 	defer in.Close()
-	return ReadText(in, info.Size()) // what comes meanwhile is left for the next time
+	return ReadText(in, info.Size()) // bytes that are appended later are left for the next import
 }
 
-// ReadText returns the first size bytes of a file, or all when it has fewer.
+// ReadText returns the first size bytes of a file, or all of it if it is shorter.
 func ReadText(in io.Reader, size int64) (string, error) {
-	var text strings.Builder // which does not copy what it has at the end
+	var text strings.Builder // String does not copy the text
 	text.Grow(int(size))
 	_, err := io.CopyN(&text, in, size)
 	if errors.Is(err, io.EOF) {
-		err = nil // it has become shorter
+		err = nil // the file was truncated
 	}
 	return text.String(), err
 }
 
-// ContentType returns the media type of a file by its name.
+// ContentType returns the media type for the name of a file.
 func ContentType(name string) string {
 	if strings.HasSuffix(name, ".log") {
 		return "text/plain; charset=utf-8"

@@ -8,32 +8,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options choose what is imported, and where to.
+// Options holds the options of an import.
 type Options struct {
-	Project    string // name of the project; "" for the one of the source
-	Experiment string // name of the experiment; "" for the one of the source
-	Name       string // name of the run, if there is only one; "" for its own
-	// Only has patterns as of path.Match for the names of runs and of their
-	// experiments; a run is imported when one of them matches. Empty for all.
+	Project    string // name of the project; "" for the project in the source
+	Experiment string // name of the experiment; "" for the experiment in the source
+	Name       string // name of the run, if the source has only one; "" for its name in the source
+	// Only holds patterns of path.Match. A run is imported if one of them matches its name or the
+	// name of its experiment. If Only is empty, all runs are imported.
 	Only        []string
-	Deleted     bool // also those that the source has deleted, into the trash
+	Deleted     bool // import runs that the source has deleted, too, into the trash
 	NoArtifacts bool
-	// ArtifactFolder is the folder in which MLflow's server keeps artifacts; "" to look
-	// beside its store.
+	// ArtifactFolder is the folder in which MLflow's server stores artifacts. If it is "",
+	// artifacts are searched beside the store of the source.
 	ArtifactFolder string
-	DryRun         bool // change nothing
-	// KeepAll keeps points that a restarted run repeats. Otherwise the later ones
-	// replace the earlier ones.
+	DryRun         bool // read the source, but write nothing
+	// KeepAll keeps points that a restarted run repeats. Otherwise the later points replace the
+	// earlier ones.
 	KeepAll bool
-	// Step and Time are the names of columns of a table; "" to look for them.
+	// Step and Time are the names of columns of a table. If one is "", the column is guessed.
 	Step, Time string
 	// Progress is called with the number of bytes that were read. It may be nil.
 	Progress func(n int64)
 }
 
-// Source is what was found at a path.
+// Source is a set of runs at a path, in one format.
 type Source interface {
-	// Size returns the number of bytes to read, 0 when that is not known.
+	// Size returns the number of bytes to read, 0 if unknown.
 	Size() int64
 	// Import imports all runs.
 	Import(ctx context.Context, im *Import) error
@@ -44,22 +44,22 @@ type Import struct {
 	Options
 	Result *Result
 	sink   Sink
-	named  uuid.UUID // the run that has Options.Name
+	named  uuid.UUID // the run that was given Options.Name
 	done   map[uuid.UUID]fate
-	stamps map[uuid.UUID]uint64 // of the files that are known
-	homes  map[uuid.UUID]home   // the projects of the runs that are known
+	stamps map[uuid.UUID]uint64 // of the source files that were imported before
+	homes  map[uuid.UUID]home   // projects of the runs that were imported before
 	away   map[home]map[uuid.UUID]bool
 	queue  []*RunWriter
 	read   int64 // bytes that were not reported to Progress yet
 	points int   // in the queue
-	series int   // likewise
+	series int   // in the queue
 	size   int   // bytes of texts in the queue
 }
 
 // home is the project of a run that was imported before.
 type home struct{ id, name string }
 
-// fate is the result for one run. Each run counts in one number of Result.
+// fate is the result for one run. Each run is counted in one field of Result.
 type fate int
 
 const (
@@ -70,22 +70,23 @@ const (
 )
 
 const (
-	// batchPoints is the number of points in a transaction: a fraction of a
+	// batchPoints is the number of points in a transaction. Writing them takes a fraction of a
 	// second, so that a server with the same database does not wait long.
 	batchPoints = 32768
-	// A batch with many series is larger, since a series costs as much as some points in
-	// each batch that has it: up to seriesPoints for each, and maxBatchPoints in all. A batch with
-	// maxBatchSeries is written anyway.
+	// Batches with many series are larger, since a series costs as much as some points in each
+	// batch: a batch may have seriesPoints for each series, up to maxBatchPoints. A batch with
+	// maxBatchSeries is written when it has batchPoints.
 	seriesPoints   = 32
 	maxBatchPoints = 8 * batchPoints
 	maxBatchSeries = 2 * batchPoints
-	// batchRuns bounds the runs in a transaction.
+	// batchRuns is the largest number of runs in a transaction.
 	batchRuns = 128
-	// batchText bounds the bytes of parameters and texts in a transaction.
+	// batchText is the number of bytes of parameters and texts after which a transaction is
+	// written.
 	batchText = 4 << 20
 	// progressBytes is the number of bytes after which Progress is called.
 	progressBytes = 256 << 10
-	// maxMade bounds the bytes of an artifact that is made in memory.
+	// maxMade is the size limit of an artifact that is made in memory, in bytes.
 	maxMade = 64 << 20
 )
 
@@ -95,7 +96,7 @@ func New(sink Sink, o Options) *Import {
 		homes: map[uuid.UUID]home{}, away: map[home]map[uuid.UUID]bool{}}
 }
 
-// Run reads all of src and returns when it is written.
+// Run imports src and returns when all is written.
 func (im *Import) Run(ctx context.Context, src Source) error {
 	err := src.Import(ctx, im)
 	if err == nil {
@@ -128,7 +129,8 @@ func runsWere(n int) string {
 	return fmt.Sprintf("%d runs were", n)
 }
 
-// seekHome notes a run that another project than the one that was asked for has.
+// seekHome records a run that belongs to another project than the requested one because of an
+// earlier import.
 func (im *Import) seekHome(r *Run) {
 	h, known := im.homes[r.ID]
 	if !known || h.name == r.Project || h.id == ID("project", r.Project).String() {
@@ -140,7 +142,7 @@ func (im *Import) seekHome(r *Run) {
 	im.away[h][r.ID] = true
 }
 
-// Read records that n more bytes of the source were read.
+// Read adds n to the number of bytes of the source that were read.
 func (im *Import) Read(n int64) {
 	im.read += n
 	if im.Progress != nil && im.read >= progressBytes {
@@ -175,7 +177,7 @@ func (im *Import) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Fil
 	return known, nil
 }
 
-// Wanted reports whether a run with these names was chosen.
+// Wanted reports whether a run with one of these names is to be imported.
 func (im *Import) Wanted(names ...string) bool {
 	if len(im.Only) == 0 {
 		return true
@@ -190,10 +192,10 @@ func (im *Import) Wanted(names ...string) bool {
 	return false
 }
 
-// Unchanged records that a run has nothing new.
+// Unchanged records that nothing is new in a run.
 func (im *Import) Unchanged(id uuid.UUID) { im.note(id, unchanged) }
 
-// LeaveOut records that nothing of a run is imported, and why.
+// LeaveOut records that a run is not imported, and the reason.
 func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
 	im.note(id, leftOut)
 	im.Lose(path, format, args...)
@@ -201,12 +203,12 @@ func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
 
 func (im *Import) note(id uuid.UUID, f fate) { im.done[id] = max(im.done[id], f) }
 
-// ReadError is an error of reading the source, not of writing to the sink.
+// ReadError is an error from reading the source, as opposed to writing to the sink.
 type ReadError struct{ Err error }
 
 func (e *ReadError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *ReadError) Unwrap() error { return e.Err }
 
 // flush writes the queue.

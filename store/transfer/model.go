@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// LoggedModel is a trained model in an experiment, as its source describes it.
+// LoggedModel is a trained model in an experiment, as read from its source.
 type LoggedModel struct {
-	ID         string // m- and 32 hexadecimal digits; the same at each import
+	ID         string // m- and 32 hexadecimal digits; the same in each import
 	Project    string // name
 	Experiment string // name
 	Trashed    bool   // the source has deleted the experiment
@@ -24,16 +24,16 @@ type LoggedModel struct {
 	Metrics    []ModelMetric
 }
 
-// ModelUse is a run that has made or used a logged model. One in another experiment is
-// not kept.
+// ModelUse is a run that has created or used a logged model. Uses by runs in other experiments
+// are not stored.
 type ModelUse struct {
 	RunID uuid.UUID
 	Made  bool
-	Step  Step // at which it was made
+	Step  Step // at which the model was created
 }
 
-// ModelMetric is a point that measures a logged model, which a run of its experiment has
-// recorded.
+// ModelMetric is a point of a metric about a logged model. A run of its experiment has recorded
+// it.
 type ModelMetric struct {
 	RunID                           uuid.UUID
 	Key, DatasetName, DatasetDigest string
@@ -47,21 +47,21 @@ type RegisteredModel struct {
 	Project, Name, Description string
 	Properties                 []Parameter
 	Created                    Time
-	Versions                   []ModelVersion // in the order of their numbers
-	Origin                     string         // where it was found
+	Versions                   []ModelVersion // sorted by number
+	Origin                     string         // location of the source
 }
 
 // ModelOutcome is the result of importing a registered model.
 type ModelOutcome struct {
 	Made    int      // new versions
-	Project string   // name of the project that has the model since an earlier import, if it is not the one that was asked for
-	Changes []string // sentences about what was left out or changed
+	Project string   // name of the project that has the model since an earlier import, if it is not the requested project
+	Changes []string // sentences about texts that were left out or changed
 }
 
 // ModelVersion is a version of a registered model.
 type ModelVersion struct {
 	Number      int64
-	RunID       *uuid.UUID // that it came from
+	RunID       *uuid.UUID // the run that it came from
 	Source      string     // URI of its files
 	Description string
 	Stage       string // NONE, STAGING, PRODUCTION or ARCHIVED
@@ -70,11 +70,11 @@ type ModelVersion struct {
 	Created     Time
 }
 
-// ErrDeleted is the error of a Sink for a model that was imported before and then deleted.
+// ErrDeleted is returned by a Sink for a record that was imported before and then deleted.
 var ErrDeleted = errors.New("it was imported before and then deleted")
 
-// LoggedModel imports a logged model, and the files below a folder, "" for none. path is
-// where it was found.
+// LoggedModel imports a logged model and the files below folder. folder may be "". path is the
+// location of the model, for losses.
 func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder string) error {
 	if im.Options.Project != "" {
 		m.Project = im.Options.Project
@@ -93,7 +93,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 		p := &m.Metrics[i]
 		p.Key, p.DatasetName, p.DatasetDigest = FitName(p.Key), FitText(p.DatasetName), FitText(p.DatasetDigest)
 	}
-	if err := im.flush(ctx); err != nil { // its run must be there
+	if err := im.flush(ctx); err != nil { // its run must exist
 		return err
 	}
 	if im.DryRun {
@@ -102,7 +102,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 	}
 	made, err := im.sink.LoggedModel(ctx, m)
 	if errors.Is(err, ErrDeleted) && m.Trashed {
-		return nil // it is in the trash, where it was imported to
+		return nil // an earlier import has moved it to the trash
 	}
 	if errors.Is(err, ErrDeleted) {
 		im.Lose(path, "The logged model was imported before and then deleted here; it is not imported again.")
@@ -128,8 +128,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 	})
 }
 
-// RegisteredModel imports a registered model with its versions. path is where it was
-// found.
+// RegisteredModel imports a registered model with its versions. path is its location, for losses.
 func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path string) error {
 	if im.Options.Project != "" {
 		m.Project = im.Options.Project
@@ -142,7 +141,7 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 		v.Source, v.Description = FitText(v.Source), FitText(v.Description)
 		im.fitEntries(path, v.Properties)
 	}
-	if err := im.flush(ctx); err != nil { // the runs must be there
+	if err := im.flush(ctx); err != nil { // the runs must exist
 		return err
 	}
 	if im.DryRun {

@@ -2,25 +2,25 @@ package transfer
 
 import "fmt"
 
-// Loss is something that was not imported, or was changed.
+// Loss is a part of the source that was not imported or was changed.
 type Loss struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // a sentence
 }
 
-// maxLosses bounds the losses that a Result lists.
+// maxLosses is the largest number of losses that a Result lists.
 const maxLosses = 1000
 
-// Result counts what was found and what was imported.
+// Result counts the records that were found and imported.
 type Result struct {
 	Kind string `json:"kind"`
 	Path string `json:"path"`
 
 	Found     int `json:"found"`     // runs
-	Created   int `json:"created"`   // of them
-	Grown     int `json:"grown"`     // those that existed and got something new
-	Unchanged int `json:"unchanged"` // those with nothing new
-	LeftOut   int `json:"left_out"`  // those of which nothing was imported
+	Created   int `json:"created"`   // runs that are new
+	Grown     int `json:"grown"`     // runs that existed and got new data
+	Unchanged int `json:"unchanged"` // runs without new data
+	LeftOut   int `json:"left_out"`  // runs that were not imported
 
 	Parameters int   `json:"parameters"`
 	Tags       int   `json:"tags"`
@@ -31,8 +31,9 @@ type Result struct {
 	Models     int   `json:"models,omitzero"` // logged models, and versions of registered ones
 
 	Losses []Loss `json:"losses"` // the first maxLosses
-	Lost   int    `json:"lost"`   // all of them
-	// Unread counts files that are not of the kind of the source; nil if there are none. They are not losses.
+	Lost   int    `json:"lost"`   // number of all losses
+	// Unread counts the files that are not of the kind of the source; nil if there are none. They
+	// are not losses.
 	Unread *Unread `json:"unread,omitzero"`
 
 	known map[Loss]bool
@@ -43,7 +44,7 @@ func (r *Result) count(a Artifact) {
 	r.Bytes += max(a.Size, 0)
 }
 
-// Lose adds a loss. The same loss is counted once.
+// Lose adds a loss, if it was not added before.
 func (r *Result) Lose(path, format string, args ...any) {
 	l := Loss{path, fmt.Sprintf(format, args...)}
 	if r.known[l] {

@@ -11,21 +11,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// RunWriter collects the parts of a run until Flush, End or Artifact writes them.
-// A reader calls Full from time to time.
+// RunWriter collects the parts of a run until Flush, End or Artifact writes them. Readers should
+// call Full regularly.
 type RunWriter struct {
 	im     *Import
-	path   string // for losses
+	path   string // location of the run, for losses
 	batch  *Batch
 	series map[string]*Series
-	names  map[string]string // of keys that had to be changed
+	names  map[string]string // changed keys, by the original key
 	queued bool
 	known  bool // it was imported before
 	failed bool // the sink has refused it
 }
 
-// Begin returns the writer of a run. path is where it was found; known is set
-// when it was imported before.
+// Begin returns a writer for a run. path is the location of the run, for losses. known means that
+// it was imported before.
 func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	im.note(r.ID, unchanged)
 	if im.Options.Project != "" {
@@ -33,7 +33,7 @@ func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	}
 	if im.Options.Experiment != "" {
 		r.Experiment = im.Options.Experiment
-		r.Deleted, r.ExperimentDeleted = r.Deleted || r.ExperimentDeleted, false // the chosen one is not
+		r.Deleted, r.ExperimentDeleted = r.Deleted || r.ExperimentDeleted, false // the chosen experiment was not deleted
 	}
 	if im.Options.Name != "" {
 		if im.named != uuid.Nil && im.named != r.ID {
@@ -69,10 +69,10 @@ func (w *RunWriter) reset(r Run) {
 // Known reports whether the run exists.
 func (w *RunWriter) Known() bool { return w.known }
 
-// Run returns the run as it is written.
+// Run returns the run that is written.
 func (w *RunWriter) Run() *Run { return &w.batch.Run }
 
-// key returns a key in the form that the store allows.
+// key returns a key that the store accepts.
 func (w *RunWriter) key(key string) string {
 	if fits, ok := w.names[key]; ok {
 		return fits
@@ -128,7 +128,7 @@ func (w *RunWriter) Property(key, value string) {
 	w.add(0, len(key)+len(value))
 }
 
-// Dataset adds data that the run has read. One without a name or digest is a loss.
+// Dataset adds data that the run has read. A dataset without a name or digest is a loss.
 func (w *RunWriter) Dataset(d Dataset) {
 	if d.Name == "" || d.Digest == "" {
 		w.im.Lose(w.path, "A dataset has no name or no digest; it is left out.")
@@ -172,8 +172,8 @@ func (w *RunWriter) seriesOf(key string) *Series {
 	return s
 }
 
-// Rewind drops the points of a metric from a step on, because later points
-// repeat them.
+// Rewind drops the points of a metric whose step is at least from, because later points repeat
+// them.
 func (w *RunWriter) Rewind(key string, from Step) {
 	s := w.seriesOf(key)
 	n := 0
@@ -195,8 +195,8 @@ func (w *RunWriter) Rewind(key string, from Step) {
 	}
 }
 
-// Mark records how far a source file was read. It is called when all that was
-// read up to there was added, and replaces an earlier mark of the file.
+// Mark records how far a source file was read. All parts before this position must have been
+// added. It replaces an earlier mark of the file.
 func (w *RunWriter) Mark(f File) {
 	f.Before = w.im.stamps[f.ID]
 	for i := range w.batch.Files {
@@ -209,14 +209,14 @@ func (w *RunWriter) Mark(f File) {
 	w.add(0, len(f.State))
 }
 
-// Full reports whether enough was added to be written. The reader then marks
-// its files and calls Flush.
+// Full reports whether the queue should be written. If it returns true, the reader should mark
+// its files and call Flush.
 func (w *RunWriter) Full() bool {
 	enough := min(max(batchPoints, seriesPoints*w.im.series), maxBatchPoints)
 	return w.im.points >= enough || w.im.series >= maxBatchSeries && w.im.points >= batchPoints || w.im.size >= batchText
 }
 
-// add counts what was added to the batch, and queues the batch.
+// add counts points and bytes of texts in the batch, and queues the batch.
 func (w *RunWriter) add(points, size int) {
 	if !w.queued {
 		w.queued = true
@@ -226,11 +226,10 @@ func (w *RunWriter) add(points, size int) {
 	w.im.size += size
 }
 
-// Flush writes what was added so far.
+// Flush writes all queued batches.
 func (w *RunWriter) Flush(ctx context.Context) error { return w.im.flush(ctx) }
 
-// End writes what was added and then sets the status of the run, if it has
-// ended.
+// End writes all queued batches, and sets the status of the run if it has ended.
 func (w *RunWriter) End(ctx context.Context) error {
 	w.batch.End = w.batch.Run.Status != Running
 	w.add(0, 0)
@@ -245,7 +244,7 @@ func (w *RunWriter) Artifact(ctx context.Context, a Artifact) error {
 	if w.im.NoArtifacts {
 		return nil
 	}
-	if !w.known && !w.failed { // the run must be there
+	if !w.known && !w.failed { // the run must exist
 		w.add(0, 0)
 		if err := w.im.flush(ctx); err != nil {
 			return err
@@ -291,7 +290,7 @@ func (w *RunWriter) count(a Artifact) {
 	}
 }
 
-// Made stores an artifact with these bytes.
+// Made stores an artifact with the given content.
 func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []byte, at Time) error {
 	if len(data) > maxMade {
 		w.im.Lose(w.path, "%q has %d bytes, and at most %d of one value are read.", short(name), len(data), maxMade)
@@ -301,7 +300,7 @@ func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []b
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }})
 }
 
-// took records the outcome of the batch, and begins the next one.
+// took adds the outcome of the batch to the result, and begins the next batch.
 func (w *RunWriter) took(o Outcome) {
 	id := w.batch.Run.ID
 	if o.Refused != "" {

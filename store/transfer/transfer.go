@@ -1,17 +1,15 @@
-// Package transfer imports runs from the files of other tools. It reads them,
-// gives them ids that follow from the source's own, and hands them over in
-// batches to a Sink, which is the store.
+// Package transfer imports runs from the files of other tools. It reads them, assigns ids that
+// are derived from the ids in the source, and passes them in batches to a Sink, which writes them
+// to the store.
 //
-// A Source is what was found at a path: the folder of an event file, a database
-// of MLflow, a table. It calls Import.Begin for each run, and methods of the
-// RunWriter that this returns for each parameter, tag, point and artifact.
-// Import collects these into batches. A batch is written as a whole, together
-// with the position up to which each source file was read, so an import that
-// ends in the middle continues where it was, and a second one reads only what is
-// new.
+// A Source is a set of runs at a path, such as a folder of event files, an MLflow database, or a
+// table. It calls Import.Begin for each run, and methods of the returned RunWriter for each
+// parameter, tag, point and artifact. Import collects these in batches. A batch is written in one
+// transaction, together with the positions in the source files that were read, so an import that
+// was interrupted can continue, and another import reads only new data.
 //
-// A part that can't be imported is a Loss: it is counted and reported, and the import
-// continues. The formats are in packages of their own below this one.
+// A part that can't be imported is a Loss. Losses are counted and reported, and the import
+// continues. The formats are in packages below this one.
 package transfer
 
 import (
@@ -26,7 +24,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// The values that runs are made of.
+// Types of the values in runs.
 type (
 	Step  = scalar.Step
 	Time  = scalar.Time
@@ -36,8 +34,8 @@ type (
 // Status is the status of a run, as the store names it.
 type Status string
 
-// The statuses. A source that has none gives RUNNING: such a run is shown as lost
-// until somebody sets its status.
+// The statuses. If the source has no status, Running is used: the run is shown as lost until
+// somebody sets its status.
 const (
 	Running   Status = "RUNNING"
 	Succeeded Status = "SUCCEEDED"
@@ -45,20 +43,20 @@ const (
 	Killed    Status = "KILLED"
 )
 
-// Run is a run as its source describes it.
+// Run is a run, as read from its source.
 type Run struct {
-	ID         uuid.UUID  // the same at each import
+	ID         uuid.UUID  // the same in each import
 	Project    string     // name
 	Experiment string     // name
-	Name       string     // "" for a made-up one
+	Name       string     // "" for a generated name
 	Notes      string     //
 	Parent     *uuid.UUID // nil for none
 	Created    Time       //
 	Status     Status     //
 	Error      string     // error message
-	Ended      *Time      // nil while it is RUNNING
-	// Deleted and ExperimentDeleted report that the source has deleted the run, or its
-	// experiment. Such a run is imported as others are, and moved to the trash at the end.
+	Ended      *Time      // nil if Status is Running
+	// Deleted and ExperimentDeleted report whether the source has deleted the run or its
+	// experiment. Such a run is imported like others, and moved to the trash at the end.
 	Deleted, ExperimentDeleted bool
 }
 
@@ -68,121 +66,118 @@ type Parameter struct{ Key, Value string }
 // Dataset is data that a run has read.
 type Dataset struct {
 	Name, Digest, SourceType, Source, Schema, Profile string
-	Context                                           *string // what it was read for; nil when that is not known
+	Context                                           *string // what it was used for; nil if unknown
 }
 
-// Code is the code and the environment of a run. A field that is not known is
-// "".
+// Code holds the code and the environment of a run; "" for an unknown field.
 type Code struct{ GitSHA, GitRemote, GitDiff, Entrypoint, Command, Hostname, Runtime, Dependencies string }
 
-// Series holds points of one metric in the order of the source.
+// Series holds points of one metric, in the order of the source.
 type Series struct {
 	Key string
-	// DropFrom is the step from which the points that were imported before are
-	// replaced; nil for none.
+	// DropFrom is a step. Points from this step on that were imported before are deleted; nil for
+	// none.
 	DropFrom *Step
 	Steps    []Step
 	Values   []Value
 	Times    []Time
 }
 
-// File records how far a source file was read. Each reader decides what a file
-// is: a file of events, or the rows of one run in a database.
+// File records how far a source file was read. A reader may use it for a file of events, or for
+// the rows of one run in a database.
 type File struct {
-	ID          uuid.UUID // stays the same when the file is moved
-	Path        string    // where it was seen last
+	ID          uuid.UUID // does not change if the file is moved
+	Path        string    // last known path
 	Size        int64     // bytes or rows
-	Fingerprint string    // another one means that it was changed
-	Position    int64     // it was read up to here
-	State       string    // for the reader's own use
-	// Before is the Stamp of the file as it was recorded when this import began, 0 for
-	// none. Import sets it, and Write fails when the recorded one has changed since: two
-	// imports would import the same points.
+	Fingerprint string    // differs if the file was changed
+	Position    int64     // end of the part that was read
+	State       string    // private to the reader
+	// Before is the Stamp of the recorded state of the file at the beginning of this import, 0 if
+	// there was none. Import sets it. Write returns an error if the recorded state has changed
+	// since, because two imports would import the same points.
 	Before uint64
-	// RunID is the run that it belongs to; uuid.Nil when that was deleted. Write
-	// takes it from the batch.
+	// RunID is the run that the file belongs to, or uuid.Nil if the run was deleted. Write
+	// ignores it and uses the run of the batch.
 	RunID uuid.UUID
-	// ProjectID and Project are the id and the name of the project of the run. Only Files
-	// sets them.
+	// ProjectID and Project are the id and the name of the project of the run. Only Files sets
+	// them.
 	ProjectID, Project string
 }
 
-// Stamp returns a checksum, which changes when the file is read further.
+// Stamp returns a checksum that changes when more of the file is read.
 func (f File) Stamp() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %q %q", f.Size, f.Position, f.Fingerprint, f.State)
-	return h.Sum64() | 1 // 0 is none
+	return h.Sum64() | 1 // 0 means that there is no state
 }
 
 // Batch is a part of a run that is written in one transaction.
 type Batch struct {
-	Run        Run // inserted when there is none with its id
+	Run        Run // inserted if its id does not exist
 	Parameters []Parameter
 	Tags       []string
-	Properties []Parameter // texts with names that are no settings
+	Properties []Parameter // named texts that are not settings
 	Datasets   []Dataset
 	Code       *Code
 	Series     []*Series
 	Files      []File
 	// End sets status, error and end of the run if it is RUNNING.
 	End bool
-	// points counts those in Series.
+	// points is the number of points in Series.
 	points int
 }
 
 // Outcome is the result of writing a batch.
 type Outcome struct {
 	Created    bool   // the run is new
-	Refused    string // why nothing was written, a sentence; "" when it was
-	Parameters int    // those that the run did not have
-	Tags       int    // likewise, with properties
+	Refused    string // reason why nothing was written, a sentence; "" if it was written
+	Parameters int    // number of new parameters
+	Tags       int    // number of new tags and properties
 	Points     int
-	Dropped    int    // points that later ones replaced
-	OrphanOf   string // id of the parent if it does not exist, "" if it does or there is none
+	Dropped    int    // points that were replaced by later ones
+	OrphanOf   string // id of the parent if it does not exist, else ""
 }
 
-// Artifact is a file of a run.
+// Artifact is a file of a run or of a logged model.
 type Artifact struct {
-	ID          uuid.UUID // the same at each import
+	ID          uuid.UUID // the same in each import
 	RunID       uuid.UUID
-	LoggedModel string // id of the logged model whose file it is; "" for one of a run
+	LoggedModel string // id of the logged model that the file belongs to; "" for a file of a run
 	Name        string
 	ContentType string
-	Size        int64 // -1 when it is not known
+	Size        int64 // -1 if unknown
 	Modified    Time
 	Open        func() (io.ReadCloser, error)
 }
 
-// Sink is where an import writes to.
+// Sink is the destination of an import.
 type Sink interface {
-	// Files returns what is known of source files, by id. Unknown ones are left out.
+	// Files returns the recorded states of source files, by id. Unknown files are omitted.
 	Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]File, error)
-	// Write writes the batches in one transaction, each of them as a whole. An
-	// error means that none was written.
+	// Write writes the batches in one transaction. Each batch is written as a whole. With an
+	// error, none is written.
 	Write(ctx context.Context, batches []*Batch) ([]Outcome, error)
-	// Put stores an artifact of a run that was written before. It returns false
-	// when the run has it already with the same bytes.
+	// Put stores an artifact of a run that was written before. It returns false if the run has
+	// the artifact with the same bytes.
 	Put(ctx context.Context, a Artifact) (stored bool, err error)
-	// Trash moves a run to the trash that was made by an import as a deleted one. A second
-	// call does nothing. refused is a sentence that says why it can't be done, "" when it
-	// was done.
+	// Trash moves a run to the trash. An import must have created it as a deleted run. A second
+	// call does nothing. refused is the reason why it can't be moved, a sentence, or "".
 	Trash(ctx context.Context, runID uuid.UUID) (refused string, err error)
-	// Experiment makes an experiment that does not exist, and adds the texts that it does
-	// not have. One that the source has deleted is then moved to the trash if an import
-	// made it. It returns sentences about what was left out.
+	// Experiment creates an experiment that does not exist, and adds its missing texts. If the
+	// source has deleted it and an import has created it, it is then moved to the trash. changes
+	// holds sentences about texts that were left out.
 	Experiment(ctx context.Context, e Experiment) (changes []string, err error)
-	// LoggedModel makes a logged model, and returns false when it exists already.
+	// LoggedModel creates a logged model. It returns false if the model exists.
 	LoggedModel(ctx context.Context, m LoggedModel) (made bool, err error)
-	// RegisteredModel makes a registered model, or the versions that an existing one
-	// lacks.
+	// RegisteredModel creates a registered model, or the missing versions of an existing one.
 	RegisteredModel(ctx context.Context, m RegisteredModel) (ModelOutcome, error)
 }
 
 // namespace is the UUID namespace of ID.
 var namespace = uuid.MustParse("7d3b6f0e-94b1-5a57-8f0e-2f1c5b6f4a11")
 
-// ID returns the id that follows from the source's own names, the parts. "a", "bc"
-// and "ab", "c" have different ids.
+// ID returns an id that is derived from parts, the names in the source. ID("a", "bc") and
+// ID("ab", "c") differ.
 func ID(parts ...string) uuid.UUID {
 	var text []byte
 	for _, p := range parts {
@@ -192,32 +187,32 @@ func ID(parts ...string) uuid.UUID {
 	return uuid.NewSHA1(namespace, text)
 }
 
-// Nowhere is the sink of a dry run without a database. It has no files.
+// Nowhere is a Sink for a dry run without a database. It has no recorded states of files.
 type Nowhere struct{}
 
-// Files returns nothing.
+// Files returns nil.
 func (Nowhere) Files(context.Context, []uuid.UUID) (map[uuid.UUID]File, error) { return nil, nil }
 
-// Write fails.
+// Write returns errors.ErrUnsupported.
 func (Nowhere) Write(context.Context, []*Batch) ([]Outcome, error) { return nil, errors.ErrUnsupported }
 
-// Put fails.
+// Put returns errors.ErrUnsupported.
 func (Nowhere) Put(context.Context, Artifact) (bool, error) { return false, errors.ErrUnsupported }
 
-// Trash fails.
+// Trash returns errors.ErrUnsupported.
 func (Nowhere) Trash(context.Context, uuid.UUID) (string, error) { return "", errors.ErrUnsupported }
 
-// Experiment fails.
+// Experiment returns errors.ErrUnsupported.
 func (Nowhere) Experiment(context.Context, Experiment) ([]string, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// LoggedModel fails.
+// LoggedModel returns errors.ErrUnsupported.
 func (Nowhere) LoggedModel(context.Context, LoggedModel) (bool, error) {
 	return false, errors.ErrUnsupported
 }
 
-// RegisteredModel fails.
+// RegisteredModel returns errors.ErrUnsupported.
 func (Nowhere) RegisteredModel(context.Context, RegisteredModel) (ModelOutcome, error) {
 	return ModelOutcome{}, errors.ErrUnsupported
 }

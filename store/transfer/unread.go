@@ -10,29 +10,30 @@ import (
 	"strings"
 )
 
-// FolderSource is a source that knows which files of its folder it reads, or reports as losses.
+// FolderSource is a source that reports which files of its folder it reads.
 type FolderSource interface {
 	Source
-	// Folder returns the folder that is imported, "" if it is a file.
+	// Folder returns the folder that is imported, "" if the source is a file.
 	Folder() string
-	// Reads reports whether a file below the folder is one that it reads or reports.
+	// Reads reports whether the source reads a file below the folder or reports it as a loss.
 	Reads(path string) bool
 }
 
-// Unread counts the files of a folder that its kind of source does not know.
+// Unread counts the files of a folder that a kind of source does not recognize.
 type Unread struct {
 	Files      int            `json:"files"`
-	Extensions map[string]int `json:"extensions"` // "" for none and for all beyond maxExtensions
+	Extensions map[string]int `json:"extensions"` // "" for files without an extension and for further extensions after maxExtensions
 }
 
-// maxExtensions bounds the extensions that are counted, maxExtension the length of one.
+// maxExtensions is the largest number of extensions that are counted separately, maxExtension the
+// largest length of one.
 const (
 	maxExtensions = 1000
 	maxExtension  = 20
 )
 
-// CountUnread counts the files in the folder of a source that it does not read. Files and folders
-// whose names begin with a dot are left out; a folder that can't be read is a loss.
+// CountUnread counts the files in the folder of a source that the source does not read. Files and
+// folders whose names begin with a dot are ignored. A folder that can't be read is a loss.
 func (im *Import) CountUnread(ctx context.Context, src Source) error {
 	s, ok := src.(FolderSource)
 	if !ok || s.Folder() == "" {
@@ -69,7 +70,7 @@ func (im *Import) CountUnread(ctx context.Context, src Source) error {
 	return err
 }
 
-// String returns the most common extensions with their numbers.
+// String returns the most common extensions and their counts.
 func (u *Unread) String() string {
 	const shown = 5
 	common := slices.SortedFunc(maps.Keys(u.Extensions), func(a, b string) int {

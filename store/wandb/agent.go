@@ -12,12 +12,12 @@ import (
 	"tracker/store/scalar"
 )
 
-// Command is what an agent is to do.
+// Command is an instruction for an agent.
 type Command struct {
 	Type     string // run, stop or exit
 	Run      string // the name of the run
 	Settings string // JSON, an object
-	Program  string // that the agent starts, "" for its own function
+	Program  string // of the agent; "" if the agent calls a function of its own
 }
 
 // trial is a run that was given to an agent.
@@ -27,11 +27,10 @@ type trial struct {
 	lastSeen scalar.Time
 }
 
-// agentSeparator is between the id of a sweep and the rest of the id of an agent.
+// agentSeparator separates the id of a sweep from the rest of the id of an agent.
 const agentSeparator = "-"
 
-// CreateAgent returns the id of a new agent of a sweep, which ends in name. Needs
-// create.
+// CreateAgent returns the id of a new agent of a sweep. The id ends in name. Needs create.
 func (db *DB) CreateAgent(ctx context.Context, actor domain.Actor, sweepID, name string) (id string, err error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
 		s, err := allowSweep(tx, actor, sweepID, domain.RightCreate)
@@ -39,16 +38,15 @@ func (db *DB) CreateAgent(ctx context.Context, actor domain.Actor, sweepID, name
 	})
 }
 
-// Heartbeat records which runs an agent carries out, by their names, and returns
-// what it is to do. name is that of a run that may be given to it. Needs create.
+// Heartbeat records the names of the runs that an agent carries out, and returns commands for the
+// agent. name is the name of the run that may be given to it. Needs create.
 //
-// A run that was given to an agent and that did not begin is given again: to the same
-// agent when it asks again, so that a lost answer loses no run, and after LostAfter to
-// another one. A run that was preempted is given again at once, to the agent that asks
-// first, before runs with new settings.
+// A run that was given to an agent but did not begin is given again: to the same agent if it asks
+// again, so that a lost answer loses no run, and to any agent after LostAfter. A preempted run is
+// given to the first agent that asks, before runs with new settings.
 //
-// An agent of a canceled sweep exits after its runs have ended. The command to exit ends
-// only a run that has not begun.
+// An agent of a canceled sweep exits after its runs have ended. The exit command ends no run that
+// has begun.
 func (db *DB) Heartbeat(ctx context.Context, actor domain.Actor, agent, name string, running []string) ([]Command, error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) ([]Command, error) {
 		sweepID, _, _ := strings.Cut(agent, agentSeparator)
@@ -111,14 +109,14 @@ func openTrials(tx *domain.Tx, s Sweep) ([]trial, error) {
 			return nil, err
 		}
 		if all[i].lastSeen < t.Given {
-			all[i].it = nil // a former attempt, which does not count
+			all[i].it = nil // it is an earlier attempt, which does not count
 		}
 	}
 	return all, nil
 }
 
-// runOfTrial returns the iteration that the run with a name is, nil when there is none,
-// and when it was last seen.
+// runOfTrial returns the iteration of the run with a name, nil if it does not exist, and when it
+// was last seen.
 func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, lastSeen scalar.Time, err error) {
 	it := domain.IterationState{IterationRef: domain.IterationRef{ID: wandbID(s.projectID, name)}}
 	err = tx.Row(`SELECT iteration.last_seen, `+domain.IterationStateColumns+`
@@ -132,8 +130,8 @@ func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, 
 	return &it, tx.DB.LastSeen.Latest(it.Num, lastSeen), err
 }
 
-// updateTrials records which runs an agent carries out and which have ended, and
-// returns those that have not.
+// updateTrials updates the states of trials from the runs that an agent carries out and from the
+// state of each run, and returns the trials that have not ended.
 func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []string) (open []trial, err error) {
 	for _, t := range all {
 		mine := t.Agent == agent
@@ -161,7 +159,7 @@ func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []
 		case t.it != nil && (t.it.Ended() || t.it.Deleted || !runs && domain.Silent(t.lastSeen, tx.Now)):
 			t.State = TrialDone
 		case t.it == nil && t.State == TrialStarted && (mine && !runs || !mine && domain.Silent(t.Given, tx.Now)):
-			t.State = TrialDone // it made no run, or made it without the server
+			t.State = TrialDone // its run was never sent to this server
 		}
 		best := math.NaN()
 		if t.State == TrialDone && t.it != nil {
@@ -179,7 +177,8 @@ func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []
 	return open, nil
 }
 
-// endRuns ends the runs of a sweep that are stopped early, or all when it was canceled.
+// endRuns ends the runs that are to be stopped early or, if the sweep was canceled, all of its
+// runs.
 func endRuns(tx *domain.Tx, s Sweep, open []trial) error {
 	var alive []Trial
 	its := map[int]*domain.IterationState{}
@@ -205,11 +204,11 @@ func endRuns(tx *domain.Tx, s Sweep, open []trial) error {
 	return nil
 }
 
-// stopRuns returns the commands to stop the runs of an agent that were ended here and
-// whose clients log on. begun reports that each of running has begun.
+// stopRuns returns the commands to stop the runs of an agent that were ended here but whose
+// clients continue to log. begun reports whether all of running have begun.
 //
-// A run that was ended here may be finishing, and is left to end by itself: a client that
-// is stopped then may wait for ever.
+// A client that is finishing its run gets no command, since it could wait for ever if it were
+// stopped then.
 func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, begun bool, err error) {
 	begun = true
 	for _, name := range running {
@@ -244,7 +243,7 @@ func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, beg
 	return commands, begun, nil
 }
 
-// nextTrial returns a run for an agent, nil when there are no more.
+// nextTrial returns a run for an agent, or nil if there are no more runs.
 func nextTrial(tx *domain.Tx, s Sweep, open []trial, agent, name string) (*Trial, error) {
 	for i := range open {
 		t := &open[i].Trial

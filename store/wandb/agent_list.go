@@ -10,15 +10,15 @@ import (
 // Agent is an agent of a sweep that was given runs.
 type Agent struct {
 	ID          string
-	Host        string      // "" when none of its runs has said it
+	Host        string      // "" if none of its runs has reported it
 	Active      bool        // a run that was given to it has not ended
-	Runs        int         // that were given to it, without those that another agent has now
-	CreatedDate scalar.Time // when it was given the first of them
+	Runs        int         // number of runs that were given to it and not to another agent later
+	CreatedDate scalar.Time // when the first of them was given to it
 	LastSeen    scalar.Time // when one of them was last seen
 }
 
-// Agents lists the agents of a sweep that were given runs, in the order of their
-// first run: up to maxAgents. Needs read.
+// Agents lists the agents of a sweep that were given runs, sorted by their first run, up to
+// maxAgents. Needs read.
 func (db *DB) Agents(ctx context.Context, actor domain.Actor, sweepID string) ([]Agent, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Agent, error) {
 		s, err := allowSweep(tx, actor, sweepID, domain.RightRead)
@@ -58,5 +58,5 @@ func (db *DB) Agents(ctx context.Context, actor domain.Actor, sweepID string) ([
 	})
 }
 
-// maxAgents bounds the agents of a sweep that are listed.
+// maxAgents is the largest number of agents that Agents lists.
 const maxAgents = 1000

@@ -9,14 +9,14 @@ import (
 	"tracker/store/runs"
 )
 
-// exitInterrupted is the exit code of a run that somebody has interrupted.
+// exitInterrupted is the exit code of an interrupted run.
 const exitInterrupted = 255
 
-// AppendWandb writes a part of the stream of a run, all of it or, with an error,
-// nothing. A row whose step is there takes the place of what it had for the same
-// keys, so a part that comes again changes nothing. The run may have ended, and then
-// stays ended as it was; stopped reports that it was ended here and not by its client.
-// Needs create, and update where values are replaced or the run has ended.
+// Append writes a part of the stream of a run. With an error it writes nothing. If a row has a
+// step that exists, its values replace the existing values with the same keys, so sending a part
+// again changes nothing. The status of a run that has ended does not change. stopped reports
+// whether the run was ended on the server and not by its client. Needs create, and update if
+// values are replaced or the run has ended.
 func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Stream) (stopped bool, err error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (bool, error) {
 		it, err := runs.AllowReopened(tx, id)
@@ -37,7 +37,7 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 			}
 		}
 		if n := len(s.Output); n > 0 {
-			// No more is kept; one more leads to a notice that lines were dropped.
+			// More lines would not be kept; one more causes a notice that lines were dropped.
 			lines := s.Output[max(0, n-console.MaxLines-1):]
 			from := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
 			if _, err := runs.WriteConsole(tx, it.IterationRef, &from, lines); err != nil {
@@ -73,7 +73,8 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 	})
 }
 
-// completeWandb ends a run as its client says. One that has ended stays as it is.
+// completeRun ends a run with the exit code of its client. The status of a run that has ended
+// does not change.
 func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) error {
 	w.Complete = true
 	if it.Ended() {
@@ -90,7 +91,7 @@ func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) erro
 	}
 	end := tx.Now
 	if w.Last > 0 && domain.Silent(w.Last, end) {
-		end = w.Last // it was recorded before and is sent now
+		end = w.Last // the run was recorded offline and is sent now
 	}
 	tx.Seen = append(tx.Seen, it.Num)
 	return runs.SetEnd(tx, it.IterationRef, status, message, &end)

@@ -10,13 +10,13 @@ import (
 	"tracker/store/transfer"
 )
 
-// Artifact is a version of an artifact as W&B's clients know it.
+// Artifact is a version of a W&B artifact. Its files are artifacts of an iteration.
 type Artifact struct {
 	Num          int64          `db:"num"`
 	ID           string         `db:"id"`
 	ExperimentID string         `db:"experiment_id"`
 	ProjectID    string         `db:"project_id"`
-	Project      string         `db:"project"`      // its name
+	Project      string         `db:"project"`      // name of the project
 	IterationID  string         `db:"iteration_id"` // of the run that logged it
 	Collection   string         `db:"collection"`
 	Version      int64          `db:"version"`
@@ -29,23 +29,24 @@ type Artifact struct {
 	Files        int64          `db:"files"`
 	CreatedDate  scalar.Time    `db:"created_date"`
 	UpdatedDate  scalar.Time    `db:"updated_date"`
-	Aliases      domain.Strings `db:"aliases"` // once it is committed
+	Aliases      domain.Strings `db:"aliases"` // set when it is committed
 }
 
 // ArtifactState is the state of a version.
 type ArtifactState string
 
-// The states of a version. A pending one is not found by its name.
+// The states of a version. A pending version can't be found by its name.
 const (
 	Pending   ArtifactState = "PENDING"
 	Committed ArtifactState = "COMMITTED"
 	Deleted   ArtifactState = "DELETED"
 )
 
-// Folder returns the name of the folder with the files of a version.
+// Folder returns the name of the folder that contains the files of a version.
 func (a *Artifact) Folder() string { return fmt.Sprintf("%s:v%d", a.Collection, a.Version) }
 
-// File returns the name of the artifact that is a file of a version.
+// File returns the name under which a file of a version is stored as an artifact of the
+// iteration.
 func (a *Artifact) File(name string) string { return transfer.FitPath(a.Folder() + "/" + name) }
 
 // Latest is the alias of the newest version of a collection.
@@ -81,8 +82,7 @@ func wandbArtifact(tx *domain.Tx, id string) (a Artifact, err error) {
 	return a, domain.OrNotFound(err, "artifact")
 }
 
-// allowWandbArtifact is wandbArtifact for an actor who must have the right in its
-// project.
+// allowArtifact returns a version after checking that actor has the right in its project.
 func allowArtifact(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (Artifact, error) {
 	a, err := wandbArtifact(tx, id)
 	if err == nil {
@@ -91,9 +91,9 @@ func allowArtifact(tx *domain.Tx, actor domain.Actor, id string, want domain.Rig
 	return a, err
 }
 
-// Artifact returns a version by its id; also by the id that a client has made up
-// for it, of several the first: others can make up the same one later. Needs read, or
-// create for one that is pending.
+// Artifact returns the version with an id, or else the version with a client id. If several have
+// the client id, it returns the first one, since other clients can use the same id later. Needs
+// read, or create if the version is pending.
 func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Artifact, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (a Artifact, err error) {
 		a, err = wandbArtifact(tx, id)
@@ -113,19 +113,19 @@ func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Arti
 	})
 }
 
-// ArtifactQuery selects versions that are committed.
+// ArtifactQuery selects committed versions.
 type ArtifactQuery struct {
-	ProjectID   string // "" with an iteration
+	ProjectID   string // "" if IterationID or UsedBy is set
 	Collection  string // "" for all
 	Type        string // "" for all
-	IterationID string // that logged them; "" for all
-	UsedBy      string // id of an iteration that uses them; "" for all
+	IterationID string // of the run that logged them; "" for all
+	UsedBy      string // id of an iteration that uses the versions; "" for all
 }
 
-// MaxWandbArtifacts bounds the versions that are listed at once.
+// MaxArtifacts is the largest number of versions that are listed at once.
 const MaxArtifacts = 100_000
 
-// Artifacts lists versions, the newest first. Needs read.
+// Artifacts lists versions, newest first. Needs read.
 func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, q ArtifactQuery) ([]Artifact, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Artifact, error) {
 		var where search.SQL
@@ -173,7 +173,7 @@ func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, q ArtifactQuery
 	})
 }
 
-// wandbArtifactBytes is what a version takes beside its long texts.
+// wandbArtifactBytes is the estimated memory of a version without its long texts.
 const wandbArtifactBytes = 1000
 
 // ArtifactUsers returns the ids of the iterations that use a version. Needs read.

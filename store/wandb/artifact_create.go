@@ -18,23 +18,23 @@ import (
 	"tracker/store/scalar"
 )
 
-// NewArtifact is what CreateArtifact takes.
+// NewArtifact holds the arguments of CreateArtifact.
 type NewArtifact struct {
 	IterationID string
 	Collection  string
 	Type        string
 	Digest      string
 	ClientID    string
-	SharedID    string // of a version that several runs write, "" for one that a run writes by itself
+	SharedID    string // id that is common to the runs that write a version together, "" if one run writes it
 	Description string
 	Metadata    string
 	Aliases     []string
 }
 
-// CreateArtifact begins a version of a collection. A committed version with this
-// digest, or with this client's id, is returned instead, and gets the aliases; so is a
-// pending one that the same client has begun. Of a version that several runs write, only a
-// pending one is. Needs create.
+// CreateArtifact begins a version of a collection. If a committed version has the same digest or
+// client id, CreateArtifact adds the aliases to it and returns it. If the same client has begun a
+// version and not committed it, CreateArtifact returns that. If several runs write the version,
+// only a pending version is reused. Needs create.
 func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtifact) (Artifact, error) {
 	err := domain.FirstError(
 		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
@@ -98,10 +98,11 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtif
 	})
 }
 
-// sharedPrefix begins the client_id of a version that several runs write.
+// sharedPrefix is the prefix of the client_id of a version that several runs write.
 const sharedPrefix = "shared/"
 
-// addToShared adds what another run says of a version that several runs write.
+// addToShared adds the aliases, description and metadata of another run to a version that several
+// runs write.
 func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
 	aliases, err := pendingAliases(tx, a.Num)
 	if err != nil {
@@ -128,7 +129,7 @@ func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
 	return err
 }
 
-// pendingAliases returns the aliases that a version gets when it is committed.
+// pendingAliases returns the aliases that are set when a version is committed.
 func pendingAliases(tx *domain.Tx, num int64) (aliases []string, err error) {
 	var text string
 	if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, num).Scan(&text); err != nil {
@@ -142,25 +143,25 @@ func pendingAliases(tx *domain.Tx, num int64) (aliases []string, err error) {
 type Entry struct {
 	Name string
 	MD5  string // base64
-	Ref  string // the address of a file that is not kept here, "" for one that is
+	Ref  string // the address of a file that is not stored here, "" for a stored file
 	Size int64
 }
 
-// maxCommitted is the number of files of a version that one transaction takes at most:
-// others write between two of them.
+// maxCommitted is the largest number of files of a version that one transaction adds. Others can
+// write between two transactions.
 const maxCommitted = 200
 
-// WandbParts is the folder in a pending version with the manifests of its writers.
+// Parts is the folder in a pending version that contains the manifests of its writers.
 const Parts = "wandb_manifest.parts"
 
-// CommitArtifact ends a version with the files of its manifest. Those that were not
-// sent are taken from other versions with the same MD5, so it needs read as well as
-// create. INVALID_PAYLOAD when one is found nowhere. A call that is broken off leaves the
-// version as pending; another one continues. A call while the version is being committed
-// waits for the end of that.
+// CommitArtifact commits a version with the files of its manifest. A file that was not sent is
+// taken from another version that has a file with the same MD5. Needs create and read. It returns
+// INVALID_PAYLOAD if a file is not found. If CommitArtifact is interrupted, the version stays
+// pending and another call continues. If the version is being committed by another call,
+// CommitArtifact waits for the end of that call.
 //
-// The manifests in the folder WandbParts, which the manifest was joined from, are deleted,
-// and the digest becomes the one of the joined manifest.
+// If the folder Parts contains manifests, the manifest was joined from these. They are deleted,
+// and the digest is computed from the joined manifest.
 func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string, entries []Entry) (a Artifact, err error) {
 	leave, err := db.commits.enter(ctx, id)
 	if err != nil {
@@ -222,8 +223,8 @@ func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string,
 	})
 }
 
-// digestOf returns the digest of a manifest with files, which are sorted by name, as W&B's
-// clients compute it.
+// digestOf returns the digest of a manifest, computed as W&B's clients do. entries must be sorted
+// by name.
 func digestOf(entries []Entry) string {
 	h := md5.New()
 	io.WriteString(h, "wandb-artifact-manifest-v1\n") // never fails
@@ -233,13 +234,13 @@ func digestOf(entries []Entry) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// commits are the versions that are being committed.
+// commits holds the versions that are being committed.
 type commits struct {
 	mu sync.Mutex
-	of map[string]chan struct{} // by id; closed at the end
+	of map[string]chan struct{} // by id; closed when the commit ends
 }
 
-// enter waits until a version is not being committed, and marks it as such until leave.
+// enter waits until no other call commits a version, and marks it until leave is called.
 func (c *commits) enter(ctx context.Context, id string) (leave func(), err error) {
 	for {
 		c.mu.Lock()
@@ -264,8 +265,8 @@ func (c *commits) enter(ctx context.Context, id string) (leave func(), err error
 	}
 }
 
-// allowCommit returns a version that an actor may commit, and where its files are, unless it
-// is committed.
+// allowCommit checks that actor may commit a version and returns it with the location of its
+// files. If it is committed already, at is not set.
 func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at files.TreePlace, err error) {
 	if a, err = allowArtifact(tx, actor, id, domain.RightCreate); err == nil {
 		err = tx.Allow(actor, a.ProjectID, domain.RightRead)
@@ -280,8 +281,8 @@ func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at f
 	return a, at, err
 }
 
-// commitFiles makes sure that a version has the first of some files of its manifest, and
-// returns their number.
+// commitFiles adds the first of entries to a version, as many as one transaction may, and returns
+// their number.
 func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) (a Artifact, n int, err error) {
 	a, at, err := allowCommit(tx, actor, id)
 	if err != nil || a.State == Committed {
@@ -301,7 +302,8 @@ func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) 
 	return a, n, nil
 }
 
-// adoptFile makes sure that a version has a file.
+// adoptFile adds a file that a version lacks, from another version that has a file with the same
+// MD5.
 func adoptFile(tx *domain.Tx, actor domain.Actor, a *Artifact, at files.TreePlace, e Entry) error {
 	name := a.File(e.Name)
 	_, err := files.FileNamed(tx, at, name)

@@ -26,11 +26,11 @@ func (db *DB) UseArtifact(ctx context.Context, actor domain.Actor, id, iteration
 	})
 }
 
-// ArtifactPatch is what UpdateArtifact changes; nil leaves a field as it is.
+// ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field as it is.
 type ArtifactPatch struct {
 	Description *string
 	Metadata    *string
-	Aliases     []string // all of them; nil leaves them
+	Aliases     []string // replaces all aliases; nil leaves them
 	Add         []string // aliases
 	Remove      []string // aliases
 }
@@ -74,11 +74,11 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string,
 	})
 }
 
-// DeleteArtifact deletes a version: its files go to the trash, in several transactions
-// after the version. Its number is not given again. A call that is broken off leaves files
-// of the run without a version; another one continues. CONFLICT when it has an alias other
-// than latest and withAliases is not set, or when a model version refers to one of its
-// files. Needs delete.
+// DeleteArtifact deletes a version and moves its files to the trash, in several transactions. The
+// number of the version is not used again. If DeleteArtifact is interrupted, the version is
+// deleted and some files remain; another call moves these to the trash. It returns CONFLICT if
+// the version has an alias other than latest and withAliases is not set, or if a model version
+// refers to one of its files. Needs delete.
 func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string, withAliases bool) (a Artifact, err error) {
 	var from, next files.FileMark
 	for more := true; more && err == nil; from = next {
@@ -122,7 +122,7 @@ func checkAliases(all []string) error {
 	return nil
 }
 
-// setWandbAliases gives a version aliases, which it takes from other versions.
+// setAliases sets aliases of a version and removes them from other versions.
 func setAliases(tx *domain.Tx, a *Artifact, aliases []string) error {
 	for _, alias := range aliases {
 		_, err := tx.Exec(`INSERT INTO wandb_alias (experiment_id, collection, alias, artifact_num) VALUES (?, ?, ?, ?)

@@ -11,22 +11,22 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// Row is a row of a history as it is read.
+// Row is a row of a history.
 type Row struct {
 	Step    Step
 	At      Time
-	Members []format.Member // without those of W&B's own
+	Members []format.Member // without W&B's own members, such as _step
 }
 
 // HistoryQuery selects rows of a history.
 type HistoryQuery struct {
-	From, To Step // the first step, and the one after the last
-	System   bool // the metrics of the system instead of those of the run
-	Limit    int  // the largest number of rows that are read
+	From, To Step // the first step, and the step after the last one
+	System   bool // read the metrics of the system, not of the run
+	Limit    int  // the largest number of rows to read
 	// Keep reports whether a row is wanted; nil for all.
 	Keep func(Row) bool
-	// Samples, unless it is 0, is how many rows are wanted: of more than twice as many
-	// every second one is left out, as often as it takes.
+	// Samples is the number of wanted rows; 0 for all. When more than twice as many are held,
+	// every second one is dropped. This is repeated if necessary.
 	Samples int
 }
 
@@ -35,14 +35,14 @@ type keptRows struct {
 	take   func(bytes int64) error
 	q      HistoryQuery
 	limit  int
-	read   int // rows
-	wanted int // those of them that are wanted
-	stride int // of those, every which one is kept
+	read   int // number of rows
+	wanted int // number of rows that Keep accepts
+	stride int // every stride-th wanted row is kept
 	size   int64
 	all    []Row
 }
 
-// add takes the next row. full reports that no more are read.
+// add adds the next row. full reports whether the limit is reached.
 func (r *keptRows) add(row Row) (full bool, err error) {
 	if r.read++; r.read > r.limit {
 		return true, nil
@@ -75,20 +75,19 @@ func (r *keptRows) add(row Row) (full bool, err error) {
 }
 
 const (
-	rowBytes   = 600     // that a row takes beside its members
-	textBytes  = 100     // that a text takes beside its bytes
+	rowBytes   = 600     // estimated memory of a row without its members
+	textBytes  = 100     // estimated memory of a text without its bytes
 	rowsAtOnce = 1 << 20 // bytes of rows that are counted together
 )
 
-// MaxRows is the largest number of rows of a history that are read at once, and
-// maxValues that of the values in them.
+// MaxRows is the largest number of rows of a history that are read at once, and maxValues the
+// largest number of values in them.
 const (
 	MaxRows   = 100_000
 	maxValues = 2_000_000
 )
 
-// rest returns the values of a history that are not numbers, by step, and their
-// steps.
+// rest returns the values of a history that are not numbers, by step, and the sorted steps.
 func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.Member, steps []Step, err error) {
 	rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
 		num, q.From, q.To, limit)
@@ -114,8 +113,8 @@ func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.M
 	return all, steps, errors.Join(rows.Err(), rows.Close())
 }
 
-// History returns the rows of the history of the iteration with a number and an id, by
-// step.
+// History returns the rows of the history of an iteration, sorted by step. num and id are its
+// number and its id.
 func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err error) {
 	limit := max(0, min(q.Limit, MaxRows))
 	var rest map[Step][]format.Member
@@ -146,7 +145,7 @@ func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err 
 		current = nil
 		return kept.add(row)
 	}
-	next := 0 // of restSteps
+	next := 0 // index in restSteps
 	before := func(step Step) (full bool, err error) {
 		for ; next < len(restSteps) && restSteps[next] < step && !full && err == nil; next++ {
 			full, err = kept.add((&nested{step: restSteps[next]}).row(r, rest[restSteps[next]]))
@@ -200,10 +199,11 @@ type nested struct {
 	step Step
 	at   Time
 	keys []string
-	tree map[string]any // of texts of JSON and further trees
+	tree map[string]any // values are JSON texts or further trees
 }
 
-// add adds a value under its name, or the names that its name was made of.
+// add adds a value under its name. If the name was joined from several names, add adds it to
+// nested objects.
 func (n *nested) add(r Run, key string, x Value, at Time) {
 	n.at = max(n.at, at)
 	path := r.Paths[key]
@@ -228,8 +228,7 @@ func (n *nested) add(r Run, key string, x Value, at Time) {
 	in[path[len(path)-1]] = numberText(x)
 }
 
-// row returns the row, where the values of rest are in the place of those of the same
-// names.
+// row returns the row. A value in rest replaces a number with the same name.
 func (n *nested) row(r Run, rest []format.Member) Row {
 	row := Row{Step: n.step, At: n.at}
 	named := memberNames(rest)
@@ -259,10 +258,10 @@ func treeText(v any) string {
 	return format.Object(members)
 }
 
-// Text returns the row as W&B's clients read it. start is the beginning of the run.
+// Text returns the row as W&B's clients read it. start is when the run began.
 func (r Row) Text(start Time) string { return format.Object(r.All(start)) }
 
-// All returns the members of the row with those of W&B's own.
+// All returns the members of the row, including W&B's own, such as _step.
 func (r Row) All(start Time) []format.Member {
 	at := float64(r.At) / 1000
 	return append([]format.Member{

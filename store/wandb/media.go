@@ -6,10 +6,10 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// EachValue calls each with the values in the histories of iterations that are not numbers, by step.
-// It reads the rows that contain one of texts, of some steps or, when steps is nil, of all. It ends with
-// the first error. more reports that there are rows that it did not read. Needs read; iterations that do
-// not exist are left out. It has the time limit of a search.
+// EachValue calls each for the values in the histories of iterations that are not numbers, sorted
+// by step. It reads only rows that contain one of texts and, if steps is not nil, only these
+// steps. It stops at the first error. more reports whether rows were not read because of a limit.
+// Iterations that do not exist are ignored. It has the time limit of a search. Needs read.
 func (v *View) EachValue(ids []string, steps []scalar.Step, texts []string, each func(id string, step scalar.Step, m format.Member) error) (more bool, err error) {
 	states, err := v.tx.AllowExisting(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {

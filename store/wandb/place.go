@@ -9,19 +9,19 @@ import (
 	"tracker/store/files"
 )
 
-// wandbPlace is where a file of a version lies: the name of an artifact of an iteration.
+// wandbPlace is the location of a file of a version: an iteration and the name of its artifact.
 type wandbPlace struct {
 	iteration domain.IterationRef
 	name      string
 }
 
-// maxPlaces bounds the places at which a file is looked for.
+// maxPlaces is the largest number of places that are searched for a file.
 const maxPlaces = 100
 
-// eachPlace calls fn with the places at which versions in an experiment have files with an
-// MD5, in base64, until fn returns true or an error. Single files may be gone.
+// eachPlace calls fn with the places of the files in the versions of an experiment that have an
+// MD5, in base64, until fn returns true or an error. The file at a place may have been deleted.
 func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(wandbPlace) (bool, error)) error {
-	// CROSS JOIN keeps this order: files with the same MD5 in other experiments are not read.
+	// CROSS JOIN fixes this order, so files with the same MD5 in other experiments are not read.
 	rows, err := tx.Rows(`SELECT
 			wandb_artifact.collection,
 			wandb_artifact.version,
@@ -50,9 +50,9 @@ func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(wandbPlace) (boo
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// FileWith returns the iteration and the name of a file with an MD5, in base64, that
-// a version has, or another one in the same experiment when it was deleted. NOT_FOUND
-// when none has one. Needs read.
+// FileWith returns the iteration and the name of a file with an MD5, in base64. The file belongs
+// to any version in the experiment of the version with id. It returns NOT_FOUND if there is none.
+// Needs read.
 func (db *DB) FileWith(ctx context.Context, actor domain.Actor, id, md5 string) (iterationID, name string, err error) {
 	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
 		a, err := allowArtifact(tx, actor, id, domain.RightRead)

@@ -3,14 +3,14 @@ package wandb
 import "tracker/store/domain"
 
 const (
-	// preempted is the error message of a run whose machine was taken away.
+	// preempted is the error message of a run that was preempted.
 	preempted = "preempted"
-	// exitLost stands for the exit code of a run that gave none.
+	// exitLost is used as the exit code of a run that sent none.
 	exitLost = -1
 )
 
-// endPreempted reports whether a run that has ended or is lost was preempted. One that
-// is lost after it announced that ends as preempted.
+// endPreempted reports whether a run that has ended or is lost was preempted. If it is lost and
+// had announced its preemption, endPreempted ends it.
 func endPreempted(tx *domain.Tx, it domain.IterationState) (bool, error) {
 	if it.Ended() {
 		return it.Status == domain.Killed && it.ErrorMessage == preempted, nil

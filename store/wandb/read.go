@@ -10,19 +10,19 @@ import (
 	"tracker/store/runs"
 )
 
-// Record is a run as W&B's clients read it.
+// Record is a run with the records that W&B's clients read.
 type Record struct {
 	runs.Iteration
 	Run
-	Metrics  []points.Latest // by key, those of the system and of the summary included
-	Snapshot *runs.Snapshot  // nil when none was recorded
+	Metrics  []points.Latest // sorted by key, including metrics of the system and of the summary
+	Snapshot *runs.Snapshot  // nil if none was recorded
 }
 
-// MaxWandbRuns bounds the runs of a project that are searched at once.
+// MaxRuns is the largest number of runs of a project that are searched at once.
 const MaxRuns = 20_000
 
-// Record returns the run with a name in a project, both as W&B's clients name
-// them; NOT_FOUND when there is none. Needs read.
+// Record returns the run with a name in a project. Both names are W&B's. It returns NOT_FOUND if
+// there is none. Needs read.
 func (db *DB) Record(ctx context.Context, actor domain.Actor, project, name string) (Record, error) {
 	return view(ctx, db, actor, func(v *View) (Record, error) {
 		id, err := v.Iteration(project, name)
@@ -53,8 +53,8 @@ func (v *View) wandbRecord(id string) (Record, error) {
 	return all[0], nil
 }
 
-// RunNums returns the numbers of the runs of a project by the time of their creation.
-// INVALID_PAYLOAD when there are more than MaxWandbRuns. Needs read.
+// RunNums returns the numbers of the runs of a project, sorted by creation time. It returns
+// INVALID_PAYLOAD if there are more than MaxRuns. Needs read.
 func (db *DB) RunNums(ctx context.Context, actor domain.Actor, projectID string) ([]int64, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]int64, error) {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
@@ -64,8 +64,8 @@ func (db *DB) RunNums(ctx context.Context, actor domain.Actor, projectID string)
 	})
 }
 
-// wandbRunNums returns the numbers of the runs of a project that exist, by the time of their
-// creation: of those in some, or of all when it is nil.
+// wandbRunNums returns the numbers of the existing runs of a project, sorted by creation time. If
+// some is not nil, it returns only runs in some.
 func wandbRunNums(tx *domain.Tx, projectID string, some []int64) (nums []int64, err error) {
 	const from = `SELECT iteration.num FROM iteration
 		JOIN experiment ON experiment.id = iteration.experiment_id
@@ -85,9 +85,9 @@ func wandbRunNums(tx *domain.Tx, projectID string, some []int64) (nums []int64, 
 	return nums, err
 }
 
-// EachRecord calls each with the runs of a project that have these numbers, in their
-// order, without those that were deleted meanwhile. It holds few of them at a time, and
-// ends with the first error. Needs read.
+// EachRecord calls each for the runs of a project with these numbers, in the order of nums. Runs
+// that were deleted are skipped. It reads few runs at a time and stops at the first error. Needs
+// read.
 func (db *DB) EachRecord(ctx context.Context, actor domain.Actor, projectID string, nums []int64, each func(*Record) error) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
@@ -132,11 +132,10 @@ func (db *DB) EachRecord(ctx context.Context, actor domain.Actor, projectID stri
 	})
 }
 
-// wandbChunk is how many bytes of runs are read together.
+// wandbChunk is the number of bytes of runs that are read together.
 const wandbChunk = 4 << 20
 
-// wandbRecords returns the records of the iterations with these numbers, in their
-// order.
+// wandbRecords returns the records of the iterations with these numbers, in the order of nums.
 func wandbRecords(tx *domain.Tx, nums []int64) ([]Record, error) {
 	records := make([]Record, 0, len(nums))
 	all, err := runs.RecordsOf(tx, nums)
@@ -166,7 +165,7 @@ func wandbRecords(tx *domain.Tx, nums []int64) ([]Record, error) {
 	return records, nil
 }
 
-// History returns the rows of a history, by step. Needs read.
+// History returns the rows of a history, sorted by step. Needs read.
 func (db *DB) History(ctx context.Context, actor domain.Actor, id string, q HistoryQuery) ([]Row, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Row, error) {
 		it, err := tx.AllowIteration(actor, id, domain.RightRead)
@@ -181,8 +180,8 @@ func (db *DB) History(ctx context.Context, actor domain.Actor, id string, q Hist
 	})
 }
 
-// Deleted reports whether the run with a name in a project, both as W&B's clients
-// name them, is in the trash. It needs no right.
+// Deleted reports whether the run with a name in a project is in the trash. Both names are W&B's.
+// It needs no right.
 func (v *View) Deleted(project, name string) (bool, error) {
 	projectID, err := wandbProjectNamed(v.tx, v.tx.Actor, project)
 	if err != nil {

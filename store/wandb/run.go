@@ -10,29 +10,28 @@ import (
 	"tracker/store/transfer"
 )
 
-// maxWandbName bounds the id of a run in W&B, in bytes.
+// maxName is the size limit of the id of a run in W&B, in bytes.
 const maxName = 1000
 
-// WandbExperiment is the name of the experiment that the runs of a project of W&B are
-// in.
+// ExperimentName is the name of the experiment that contains the runs of a W&B project.
 const ExperimentName = "default"
 
-// wandbTx returns what W&B's clients say as the transaction sees it.
+// wandbTx returns the W&B records of a transaction.
 func wandbTx(tx *domain.Tx) Tx {
 	return Tx{Tx: tx.Points(), Now: tx.Now, Take: func(bytes int64) error { return domain.Take(tx.Context(), bytes) }}
 }
 
-// wandbRun returns what is known of a run.
+// wandbRun returns the Run of an iteration.
 func wandbRun(tx *domain.Tx, it domain.IterationRef) (Run, error) {
 	return wandbTx(tx).Run(it.Num, it.ID)
 }
 
-// wandbID returns the id of the iteration that a run of W&B is.
+// wandbID returns the id of the iteration for a run in W&B.
 func wandbID(projectID, name string) string {
 	return transfer.ID("wandb", "run", projectID, name).String()
 }
 
-// RunOf returns what W&B's clients have said about an iteration. Needs read.
+// RunOf returns the Run of an iteration. Needs read.
 func (v *View) RunOf(id string) (Run, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
@@ -41,10 +40,10 @@ func (v *View) RunOf(id string) (Run, error) {
 	return wandbRun(v.tx, it.IterationRef)
 }
 
-// Project returns the id of the project with this name or id: of several with the
-// name one that the actor was given the right to add to, or else one that it was given
-// the right to read, or else the oldest. NOT_FOUND when there is none. It needs no
-// right, since whatever is done with the id does.
+// Project returns the id of the project with this name or id. If several have the name, it
+// prefers a project in which the actor was granted create, then a project in which it was granted
+// read, then the oldest one. It returns NOT_FOUND if there is none. It needs no right, since the
+// methods that take the id check rights.
 func (v *View) Project(name string) (string, error) {
 	return wandbProjectNamed(v.tx, v.tx.Actor, name)
 }
@@ -62,9 +61,9 @@ func wandbProjectNamed(tx *domain.Tx, actor domain.Actor, name string) (id strin
 	return id, domain.OrNotFound(err, "project")
 }
 
-// Iteration returns the id of the iteration that is the run with a name in a
-// project, both as W&B's clients name them; NOT_FOUND when there is none. It needs no
-// right, since whatever is done with the id does.
+// Iteration returns the id of the iteration for the run with a name in a project. Both names are
+// W&B's. It returns NOT_FOUND if there is none. It needs no right, since the methods that take
+// the id check rights.
 func (v *View) Iteration(project, name string) (string, error) {
 	projectID, err := wandbProjectNamed(v.tx, v.tx.Actor, project)
 	if err != nil {
@@ -82,9 +81,9 @@ func wandbIteration(tx *domain.Tx, projectID, name string) (id string, err error
 	return id, domain.OrNotFound(err, "run")
 }
 
-// Change is what SaveRun writes; nil leaves a field as it is.
+// Change holds the fields that SaveRun sets; nil leaves a field as it is.
 type Change struct {
-	ID      string // of the iteration; "" for the run with Name in Project
+	ID      string // of the iteration; "" for the run Name in Project
 	Project string
 	Name    string
 
@@ -93,18 +92,18 @@ type Change struct {
 	State                                                                                     *string
 }
 
-// Saved is the run as it is after SaveRun.
+// Saved is a run after SaveRun.
 type Saved struct {
 	Run
 	ID       string // of the iteration
 	Inserted bool
 }
 
-// SaveRun writes what a client says about a run. A run that does not exist is
-// made, with its experiment and project; one that its client has ended is opened
-// again, unless it is named by ID. Names, texts and values that are too long are cut,
-// which Run.Lost says. Needs create, and update where something is replaced.
-// CONFLICT when the run is in the trash.
+// SaveRun writes the fields of a run that a client has sent. It creates a run that does not
+// exist, with its experiment and project. It reopens a run that its client has ended, if the run
+// is not named by ID. Names, texts and values that are too long are cut and noted in Run.Lost.
+// Needs create, and update if something is replaced. It returns CONFLICT if the run is in the
+// trash.
 func (db *DB) SaveRun(ctx context.Context, actor domain.Actor, c Change) (Saved, error) {
 	if len(c.Name) > maxName {
 		return Saved{}, domain.Invalid("name", "The id of a run has up to %d bytes.", maxName)
@@ -129,8 +128,8 @@ func (db *DB) SaveRun(ctx context.Context, actor domain.Actor, c Change) (Saved,
 	})
 }
 
-// wandbTarget returns the iteration that a change is about. It is made when there is
-// none.
+// wandbTarget returns the iteration that a change applies to. If it does not exist, it is
+// created.
 func wandbTarget(tx *domain.Tx, c Change) (it domain.IterationState, inserted bool, err error) {
 	if c.ID != "" {
 		it, err = tx.AllowIteration(tx.Actor, c.ID, domain.RightUpdate)
@@ -165,8 +164,8 @@ func wandbTarget(tx *domain.Tx, c Change) (it domain.IterationState, inserted bo
 	return it, true, err
 }
 
-// wandbProject returns the id of the project that a run of this name belongs to, which
-// is made when the actor may not add to one that has the name.
+// wandbProject returns the id of the project for a run. If the actor has the right to create in
+// no project with the name, a new project is created.
 func wandbProject(tx *domain.Tx, name string) (string, error) {
 	id, err := wandbProjectNamed(tx, tx.Actor, name)
 	if err == nil {
@@ -182,8 +181,8 @@ func wandbProject(tx *domain.Tx, name string) (string, error) {
 	return created.ID, err
 }
 
-// wandbExperiment returns the id of the experiment of W&B's runs in a project, which is
-// made when there is none and opened when it was ended.
+// wandbExperiment returns the id of the experiment of W&B's runs in a project. If it does not
+// exist, it is created; if it has ended, it is reopened.
 func wandbExperiment(tx *domain.Tx, projectID string) (string, error) {
 	if err := tx.AllowProject(tx.Actor, projectID, domain.RightCreate); err != nil {
 		return "", err
@@ -200,7 +199,7 @@ func wandbExperiment(tx *domain.Tx, projectID string) (string, error) {
 	return id, err
 }
 
-// changeWandbRun writes the fields of a change.
+// changeRun writes the fields of a change.
 func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, inserted bool) error {
 	replaces := false
 	set := func(field *string, to *string) {
@@ -275,7 +274,7 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 	return nil
 }
 
-// fitted returns a text as the store takes it, nil for nil.
+// fitted returns a text that the store accepts, or nil for nil.
 func fitted(s *string) *string {
 	if s == nil {
 		return nil
@@ -283,8 +282,7 @@ func fitted(s *string) *string {
 	return new(transfer.FitText(*s))
 }
 
-// setState opens a run again that its client had ended, or sets the state that a
-// change has.
+// setState reopens a run that its client has ended, or sets the state in c.
 func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (changed bool, err error) {
 	p := runs.IterationPatch{Reopen: true}
 	switch {
@@ -308,12 +306,12 @@ func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (change
 		lastSeen = tx.DB.LastSeen.Latest(it.Num, lastSeen)
 		lost := domain.Silent(lastSeen, tx.Now)
 		if !it.Ended() {
-			w.Preempting = w.Preempting && !lost // it begins again
+			w.Preempting = w.Preempting && !lost // a lost run begins again
 			tx.Seen = append(tx.Seen, it.Num)
 			return false, nil
 		}
 		if !w.Complete && !lost {
-			return false, nil // it was ended here, and its client has not been told yet
+			return false, nil // it was ended on the server, and its client does not know yet
 		}
 		p.Status = new(domain.Running)
 		w.Complete, w.Preempting = false, false
@@ -327,18 +325,17 @@ func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (change
 	return true, runs.UpdateIteration(tx, tx.Actor, it.ID, p)
 }
 
-// wandbStates holds the statuses by W&B's names of states.
+// wandbStates maps W&B's names of states to statuses.
 var wandbStates = map[string]domain.IterationStatus{
 	"pending": domain.Running, "running": domain.Running, "finished": domain.Succeeded, "failed": domain.Failed, "crashed": domain.Failed,
 	"killed": domain.Killed, "preempted": domain.Killed, "preempting": domain.Running,
 }
 
-// Snapshot describes the machine and the code of a run, as a client sent it. A field
-// that is "" is not known.
+// Snapshot holds the machine and the code of a run as a client sent them; "" for an unknown
+// field.
 type Snapshot struct{ GitSHA, GitRemote, Entrypoint, Command, Hostname, Runtime string }
 
-// SetSnapshot sets the fields of the snapshot of an iteration that are known. Needs
-// create.
+// SetSnapshot sets the known fields of the snapshot of an iteration. Needs create.
 func (db *DB) SetSnapshot(ctx context.Context, actor domain.Actor, id string, s Snapshot) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(actor, id, domain.RightCreate)

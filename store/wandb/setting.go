@@ -24,8 +24,7 @@ func (r *Run) SetConfig(text string) {
 	r.Config = text
 }
 
-// Parameters returns the settings of a run as parameters: the first maxParameters of
-// them.
+// Parameters returns the configuration of a run as parameters, at most maxParameters.
 func (r *Run) Parameters() map[string]string {
 	all := map[string]string{}
 	for key, value := range map[string]string{"group": r.Group, "job_type": r.JobType, "sweep": r.Sweep} {
@@ -58,8 +57,8 @@ func (r *Run) Parameters() map[string]string {
 	return all
 }
 
-// SetParameters makes the parameters of an iteration those of r, where they were those
-// of before. It reports whether a value was replaced.
+// SetParameters replaces the parameters of an iteration that came from before by the parameters
+// of r. It reports whether a value was replaced.
 func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replaced bool, err error) {
 	after := r.Parameters()
 	for key := range before {
@@ -95,8 +94,8 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 	return replaced, nil
 }
 
-// SetTags makes tags those of an iteration whose Run is r, the first maxTags of them. It
-// reports whether one was removed.
+// SetTags replaces the tags of the iteration of r by the first maxTags of tags. It reports
+// whether a tag was removed.
 func (tx Tx) SetTags(num int64, r *Run, tags []string) (removed bool, err error) {
 	if len(tags) > maxTags {
 		r.Lose("Of %d tags the first %d were kept.", len(tags), maxTags)

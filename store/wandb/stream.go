@@ -13,25 +13,25 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// Stream is what a client sends while its run goes on.
+// Stream is a part of the data that a client sends during its run.
 type Stream struct {
 	Rows         []format.Row // of the history
-	HistoryLines int64        // that were sent up to now; likewise the next two
+	HistoryLines int64        // number of lines sent so far, as in the next two fields
 	EventLines   int64
 	LogLines     int64
-	Output       []string     // lines that were printed; LogLines is the number after the last
-	Events       []format.Row // of the metrics of the system
-	LastEvent    string       // the last line of them, "" for none
-	Summary      *string      // all of it; nil leaves it as it is
+	Output       []string     // printed lines; LogLines is the number after the last one
+	Events       []format.Row // metrics of the system
+	LastEvent    string       // the last line of Events, "" for none
+	Summary      *string      // the whole summary; nil leaves it as it is
 	Preempting   bool
 	Complete     bool
-	ExitCode     int      // with Complete
-	Lost         []string // what the caller could not read, as sentences
+	ExitCode     int      // set if Complete is set
+	Lost         []string // sentences about data that the caller could not read
 }
 
-// Append writes the rows of a part of a stream, and sets fields of r from its other fields. It returns
-// how many points were replaced by others. The caller writes the printed output, the summary and the
-// end.
+// Append writes the rows of a part of a stream, and sets fields of r from its other fields. It
+// returns the number of replaced points. The caller writes the printed output, the summary and
+// the end.
 func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 	if replaced, err = tx.Put(num, tx.samples(r, s)); err != nil {
 		return 0, err
@@ -57,8 +57,8 @@ func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 	return replaced, nil
 }
 
-// samples returns the points of a part of a stream. It gives rows without a step the
-// one after the last.
+// samples returns the points of a part of a stream. A row without a step gets the step after the
+// last one.
 func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	names := map[string]string{}
 	count := 0
@@ -103,7 +103,7 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 		if e.At == 0 {
 			e.At = tx.Now
 		}
-		// The step is the second of the run, so a line that is sent again has the same step.
+		// The step is the second of the run, so sending a line again results in the same step.
 		if math.IsNaN(e.Runtime) || math.Abs(e.Runtime) > 1e15 {
 			e.Runtime = float64(e.At-r.Start) / 1000
 		}
@@ -115,9 +115,9 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	return samples
 }
 
-// restOf returns the values of rows that are not numbers, by step. When a step has
-// several values of the same name, the last one is returned, also when a later row is
-// for an earlier step.
+// restOf returns the values of rows that are not numbers, by step. If a step has several values
+// with the same name, the last one in rows is returned, even if rows for other steps are between
+// them.
 func restOf(rows []format.Row) map[Step][]format.Member {
 	all := map[Step][]format.Member{}
 	names := map[Step]map[string]bool{}
@@ -178,7 +178,7 @@ func memberNames(members []format.Member) map[string]bool {
 	return names
 }
 
-// addCaptions adds the captions of the media among the values of a step to a.Captions.
+// addCaptions adds the captions of media in the values of a step to a.Captions.
 func (a *About) addCaptions(rest []format.Member) {
 	add := func(path, caption string) {
 		if path != "" && strings.TrimSpace(caption) != "" && len(a.Captions) < maxCaptions {
@@ -213,7 +213,7 @@ func (a *About) addCaptions(rest []format.Member) {
 	}
 }
 
-// setCaptions sets captions as the descriptions of the files that have arrived.
+// setCaptions stores captions as descriptions of the files that were received.
 func (tx Tx) setCaptions(num int64, r *Run) error {
 	for name, caption := range r.Captions {
 		n, err := tx.Exec(`UPDATE resource SET description = ? WHERE iteration_num = ? AND name = ?`, caption, num, name)

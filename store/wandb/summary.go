@@ -12,10 +12,9 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// SetSummary stores a summary. A number whose name no metric has becomes a point at
-// once. A number that differs from the last value of the metric of its name becomes a
-// point only with final, which means that the run has ended: before that, a summary
-// may be older than the metrics.
+// SetSummary stores a summary. A number becomes a point at once if no metric has its name. If a
+// metric has its name and another last value, the number becomes a point only if final is set.
+// final means that the run has ended; before, a summary may be older than the metrics.
 func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if len(summary) > maxText {
 		r.Lose("A summary of %d bytes was left out: it may have %d.", len(summary), maxText)
@@ -77,8 +76,8 @@ func sameNumber(a, b Value) bool {
 	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
 }
 
-// ConfigOf returns parameters as a configuration. Numbers and words of JSON are what
-// they are, all else is text.
+// ConfigOf returns parameters as a configuration. JSON numbers and JSON words such as true keep
+// their type; all other values become strings.
 func ConfigOf(params iter.Seq2[string, string]) string {
 	var members []format.Member
 	for key, text := range params {
@@ -107,7 +106,7 @@ func SummaryOf(all []points.Latest) string {
 	return format.Object(members)
 }
 
-// numberText returns a number as Python writes it in JSON.
+// numberText returns a number as Python's json module writes it.
 func numberText(v Value) string {
 	x := float64(v)
 	switch {

@@ -14,35 +14,35 @@ import (
 	"tracker/store/wandb/sweep"
 )
 
-// SweepState is whether the agents of a sweep are given runs.
+// SweepState is the state of a sweep. It determines whether agents are given new runs.
 type SweepState string
 
 // The states of a sweep.
 const (
-	SweepPending  SweepState = "PENDING" // no agent has asked for a run yet
+	SweepPending  SweepState = "PENDING" // no agent has asked for a run
 	SweepRunning  SweepState = "RUNNING"
 	SweepPaused   SweepState = "PAUSED"
-	SweepFinished SweepState = "FINISHED" // no new runs; those that go on are not ended
-	SweepCanceled SweepState = "CANCELED" // no new runs, and those that went on were ended
+	SweepFinished SweepState = "FINISHED" // no new runs; open runs continue
+	SweepCanceled SweepState = "CANCELED" // no new runs; open runs were ended
 )
 
-// Sweep is a search for good settings. Its runs are iterations with a parameter
-// sweep that is its id.
+// Sweep is a search for good settings. Its runs are iterations whose parameter sweep is the id of
+// the sweep.
 type Sweep struct {
 	SweepTrials
 	projectID    string
 	ExperimentID string
 	Name         string // "" for none
-	Text         string // the configuration as the client sent it
+	Text         string // the configuration, as the client sent it
 	State        SweepState
 	CreatedDate  scalar.Time
 	UpdatedDate  scalar.Time
 }
 
-// Filter returns the runs of a sweep in the language of searches.
+// Filter returns a filter for the runs of a sweep, in the language of searches.
 func (s Sweep) Filter() string { return `param.sweep = "` + s.ID + `"` }
 
-// Title returns the name of a sweep, or its id when it has none.
+// Title returns the name of a sweep or, if it has none, its id.
 func (s Sweep) Title() string {
 	if s.Name == "" && s.Config.Name != "" {
 		return transfer.FitName(s.Config.Name)
@@ -50,7 +50,7 @@ func (s Sweep) Title() string {
 	return cmp.Or(s.Name, s.ID)
 }
 
-// Objective returns what the runs of a sweep are judged by, nil for nothing.
+// Objective returns the objective of a sweep, or nil if it has none.
 func (s Sweep) Objective() *goal.Objective {
 	if s.Config.Metric.Name == "" {
 		return nil
@@ -83,7 +83,7 @@ func (s *Sweep) scan(row interface{ Scan(...any) error }) error {
 	return err
 }
 
-// Sweep returns a sweep. Needs read.
+// Sweep returns the sweep with an id. Needs read.
 func (v *View) Sweep(id string) (Sweep, error) {
 	return allowSweep(v.tx, v.tx.Actor, id, domain.RightRead)
 }
@@ -93,8 +93,8 @@ func (db *DB) Sweep(ctx context.Context, actor domain.Actor, id string) (Sweep, 
 	return view(ctx, db, actor, func(v *View) (Sweep, error) { return v.Sweep(id) })
 }
 
-// SweepRunNums returns the project of a sweep and the numbers of its runs, the oldest first, up to
-// MaxWandbRuns: of those that an agent has, or of all when agent is "". Needs read.
+// SweepRunNums returns the project of a sweep and the numbers of its runs, oldest first, up to
+// MaxRuns. If agent is not "", it returns only the runs of this agent. Needs read.
 func (db *DB) SweepRunNums(ctx context.Context, actor domain.Actor, id, agent string) (projectID string, nums []int64, err error) {
 	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
 		s, err := allowSweep(tx, actor, id, domain.RightRead)
@@ -122,16 +122,16 @@ func (v *View) HasSweep(experimentID string) (bool, error) {
 	return v.tx.Has(`SELECT 1 FROM wandb_sweep WHERE experiment_id = ?`, experimentID)
 }
 
-// maxSweeps bounds the sweeps of a project that are listed, the newest ones.
+// maxSweeps is the largest number of sweeps of a project that are listed.
 const maxSweeps = 200
 
-// maxSweepText is how many bytes of configurations are listed at once: to read one takes
-// some thirty times as much memory.
+// maxSweepText is the number of bytes of configurations after which a list of sweeps ends.
+// Parsing a configuration takes about thirty times its size.
 const maxSweepText = 1 << 20
 
-// Sweeps lists the sweeps of a project, or of one of its experiments unless
-// experimentID is "", the newest first: up to 200, and fewer when their configurations
-// have more than maxSweepText bytes together. Needs read.
+// Sweeps lists the sweeps of a project, newest first. If experimentID is not "", it lists only
+// sweeps of this experiment. It lists up to maxSweeps, and fewer if the sum of their
+// configurations exceeds maxSweepText. Needs read.
 func (v *View) Sweeps(projectID, experimentID string) ([]Sweep, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -164,8 +164,8 @@ type SweepBest struct {
 	Value  scalar.Value
 }
 
-// SweepBest returns the best run of a sweep; nil when none has a value of the metric.
-// Needs read.
+// SweepBest returns the best run of a sweep, or nil if no run has a value of the metric. Needs
+// read.
 func (v *View) SweepBest(s Sweep) (*SweepBest, error) {
 	o := s.Objective()
 	if o == nil {
@@ -191,8 +191,8 @@ func (db *DB) SweepBest(ctx context.Context, actor domain.Actor, s Sweep) (*Swee
 	return view(ctx, db, actor, func(v *View) (*SweepBest, error) { return v.SweepBest(s) })
 }
 
-// allowSweep returns the sweep. It fails unless there is one and actor has the right in
-// its project.
+// allowSweep returns the sweep after checking that it exists and that actor has the right in its
+// project.
 func allowSweep(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (s Sweep, err error) {
 	err = s.scan(tx.Row(`SELECT `+sweepColumns+`
 		FROM wandb_sweep
@@ -205,7 +205,7 @@ func allowSweep(tx *domain.Tx, actor domain.Actor, id string, want domain.Right)
 	return s, tx.Allow(actor, s.projectID, want)
 }
 
-// SweepChange is what SaveSweep writes; nil leaves a field as it is.
+// SweepChange holds the fields that SaveSweep sets; nil leaves a field as it is.
 type SweepChange struct {
 	ID      string // "" for a new sweep
 	NewID   string // of a new sweep
@@ -213,13 +213,12 @@ type SweepChange struct {
 	Config  *string
 	Name    *string
 	State   *string
-	Runs    []string // names of runs of the project that a new sweep begins with
+	Runs    []string // names of runs of the project that become runs of a new sweep
 }
 
-// SaveSweep makes a sweep, with its experiment and project, or changes one.
-// Canceling one ends its runs. Needs create for a new one, else update.
-// INVALID_PAYLOAD when the configuration can't be read, or is changed after runs were
-// given to agents.
+// SaveSweep creates a sweep, with its experiment and project, or changes one. Canceling a sweep
+// ends its runs. Needs create for a new sweep, else update. It returns INVALID_PAYLOAD if the
+// configuration can't be parsed, or if it is changed after runs were given to agents.
 func (db *DB) SaveSweep(ctx context.Context, actor domain.Actor, c SweepChange) (Sweep, error) {
 	if c.Config != nil {
 		if _, err := sweep.Parse(*c.Config); err != nil {
@@ -282,7 +281,7 @@ func insertSweep(tx *domain.Tx, c SweepChange) error {
 	return nil
 }
 
-// addToSweep makes a run one of a sweep.
+// addToSweep adds a run to a sweep.
 func addToSweep(tx *domain.Tx, projectID, run, sweepID string) error {
 	id, err := wandbIteration(tx, projectID, run)
 	if err != nil {
@@ -335,10 +334,10 @@ func updateSweep(tx *domain.Tx, c SweepChange) error {
 	return err
 }
 
-// canceled is the error message of the runs that a canceled sweep ends.
+// canceled is the error message of the runs of a canceled sweep.
 const canceled = "the sweep was canceled"
 
-// killWandb ends a run, which its client is told when it sends something.
+// killRun ends a run. Its client learns that when it sends something.
 func killRun(tx *domain.Tx, it domain.IterationState, message string) error {
 	if it.Ended() {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"tracker/store/wandb/sweep"
 )
 
-// Sweep is a sweep as far as its trials depend on it.
+// SweepTrials holds the fields of a sweep that its trials depend on.
 type SweepTrials struct {
 	Num    int64
 	ID     string // 8 letters and digits
-	Given  int    // trials
-	Done   int    // those of them that have ended
+	Given  int    // number of trials
+	Done   int    // number of trials that have ended
 	Config sweep.Config
 }
 
@@ -32,7 +32,7 @@ type Trial struct {
 	State    TrialState
 	Given    Time
 	Brackets []float64 // the best values at the brackets so far
-	Judged   int       // how many of them were compared with other runs
+	Judged   int       // number of Brackets that were compared with other runs
 }
 
 // TrialState is the state of a trial.
@@ -69,8 +69,8 @@ func (tx Tx) OpenTrials(s SweepTrials) ([]Trial, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// SaveTrial writes the state and the brackets of a trial, and the best value of the
-// metric, NaN for none.
+// SaveTrial writes the state and the brackets of a trial, and the best value of the metric, NaN
+// if it has none.
 func (tx Tx) SaveTrial(s SweepTrials, t Trial, best float64) error {
 	brackets, err := json.Marshal(t.Brackets)
 	if err != nil {
@@ -82,21 +82,23 @@ func (tx Tx) SaveTrial(s SweepTrials, t Trial, best float64) error {
 	return err
 }
 
-// GiveAgain gives a trial that has no run yet to an agent.
+// GiveAgain gives a trial whose run has not begun to an agent.
 func (tx Tx) GiveAgain(s SweepTrials, t *Trial, agent string) error {
 	t.Agent, t.Given = agent, max(tx.Now, t.Given)
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, t.Agent, t.Given, s.Num, t.Number)
 	return err
 }
 
-// Queue makes a trial one that no agent has. It is given later than its run was last seen.
+// Queue removes the agent of a trial. The trial is dated after its run was last seen, so that
+// this attempt does not count.
 func (tx Tx) Queue(s SweepTrials, t *Trial, lastSeen Time) error {
 	t.State, t.Agent, t.Given, t.Brackets, t.Judged = TrialGiven, "", max(tx.Now, lastSeen)+1, nil, 0
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = '', given_date = ? WHERE sweep_num = ? AND number = ?`, t.Given, s.Num, t.Number)
 	return err
 }
 
-// NextTrial gives a new trial with a name to an agent, nil when there are no more.
+// NextTrial creates a trial with a name for an agent. It returns nil if there are no more
+// settings.
 func (tx Tx) NextTrial(s SweepTrials, agent, name string) (*Trial, error) {
 	var seen []sweep.Observation
 	if s.Config.Method == sweep.Bayes {
@@ -127,7 +129,7 @@ func (tx Tx) NextTrial(s SweepTrials, agent, name string) (*Trial, error) {
 
 var errSettings = &sweep.Error{Message: "The values of the sweep can't be written as JSON."}
 
-// observations returns the trials of a sweep that have ended, the oldest first.
+// observations returns the trials of a sweep that have ended, oldest first.
 func (tx Tx) observations(s SweepTrials) ([]sweep.Observation, error) {
 	var rows []struct {
 		Point string   `db:"point"`
@@ -146,8 +148,9 @@ func (tx Tx) observations(s SweepTrials) ([]sweep.Observation, error) {
 	return all, nil
 }
 
-// MetricKeys returns the names that the metric of a sweep may have here: nested ones have
-// slashes, and what is only in the summary has its prefix. It is nil without a metric.
+// MetricKeys returns the possible keys of the metric of a sweep: names of nested values are
+// joined with slashes, and values that exist only in the summary have SummaryPrefix. It returns
+// nil if the sweep has no metric.
 func (s SweepTrials) MetricKeys() []string {
 	name := s.Config.Metric.Name
 	if name == "" {
@@ -157,7 +160,7 @@ func (s SweepTrials) MetricKeys() []string {
 	return []string{transfer.FitName(name), transfer.FitName(nested), transfer.FitName(SummaryPrefix + name), transfer.FitName(SummaryPrefix + nested)}
 }
 
-// Best returns the best value of the metric that an iteration has, NaN when it has none.
+// Best returns the best value of the metric of an iteration, NaN if it has none.
 func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	keys := s.MetricKeys()
 	if keys == nil {
@@ -181,11 +184,11 @@ func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	return math.NaN(), nil
 }
 
-// errEnough ends the reading of points.
+// errEnough stops the reading of points.
 var errEnough = errors.New("enough")
 
-// Measure sets the best values of a trial, whose run is an iteration, at the brackets
-// that it has come to.
+// Measure sets t.Brackets to the best values at the brackets that the run of t has reached. num
+// is the iteration of the run.
 func (tx Tx) Measure(s SweepTrials, t *Trial, num int64) error {
 	h := s.Config.Early
 	if h == nil {
@@ -219,10 +222,10 @@ func (tx Tx) Measure(s SweepTrials, t *Trial, num int64) error {
 	return nil
 }
 
-// maxMeasured is the number of values up to which brackets are looked at.
+// maxMeasured is the number of values after which brackets are ignored.
 const maxMeasured = 50_000
 
-// encodable returns a value that JSON has: the worst one for NaN and infinities.
+// encodable returns x, or the worst finite value for NaN and infinities, which JSON lacks.
 func encodable(x float64, m sweep.Metric) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		if m.Maximize {
@@ -233,9 +236,8 @@ func encodable(x float64, m sweep.Metric) float64 {
 	return x
 }
 
-// Early returns those of open trials that are to be stopped early: at a bracket that
-// they have reached since the last call, they are worse than the other trials of the
-// sweep.
+// Early returns the open trials to be stopped early: at a bracket that they have reached since
+// they were last judged, they are worse than the other trials of the sweep.
 func (tx Tx) Early(s SweepTrials, open []Trial) (stopped []Trial, err error) {
 	if s.Config.Early == nil {
 		return nil, nil
@@ -244,7 +246,7 @@ func (tx Tx) Early(s SweepTrials, open []Trial) (stopped []Trial, err error) {
 	if err := tx.Select(&texts, `SELECT brackets FROM wandb_trial WHERE sweep_num = ? ORDER BY number`, s.Num); err != nil {
 		return nil, err
 	}
-	all := make([][]float64, len(texts)) // by number
+	all := make([][]float64, len(texts)) // by number of the trial
 	for i, text := range texts {
 		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
 			return nil, err

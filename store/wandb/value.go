@@ -8,13 +8,13 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// maxValueRows bounds the rows that EachValue reads.
+// maxValueRows is the largest number of rows that EachValue reads.
 const maxValueRows = 20_000
 
-// EachValue calls each with the values in the histories of runs that are not numbers, by number
-// of the run, then step. It reads the rows that contain one of texts, of some steps or, when
-// steps is nil, of all. It ends with the first error. more reports that there are rows that it
-// did not read.
+// EachValue calls each for the values in the histories of runs that are not numbers, sorted by
+// number of the run, then step. It reads only rows that contain one of texts and, if steps is not
+// nil, only these steps. It stops at the first error. more reports whether rows were not read
+// because of the limit.
 func (tx Tx) EachValue(nums []int64, steps []Step, texts []string, each func(num int64, step Step, m format.Member) error) (more bool, err error) {
 	of, err := json.Marshal(nums)
 	if err != nil {

@@ -1,18 +1,18 @@
-// Package wandb carries out what W&B's clients ask for. It saves their runs as iterations,
-// with configuration, summary, history, console and state; it keeps their artifacts with
-// collections, versions and aliases; and it gives the agents of a sweep their next runs.
-// A run of W&B is an iteration whose id follows from its project and name.
+// Package wandb stores the data of W&B's clients. It saves their runs as iterations with
+// configuration, summary, history, console and state. It stores their artifacts with collections,
+// versions and aliases, and gives runs to the agents of sweeps. The id of an iteration is derived
+// from W&B's project and name of the run.
 //
-// The numbers of a row become points, under names that fit; everything else is kept as it
-// was sent. So a history is read back as it was written, and is searched and drawn like
-// that of any other run. A row, summary or setting that comes again changes nothing.
-// Clients can't handle a refusal: a value that does not fit is cut or left out, and
-// Run.Lost has a sentence about it.
+// The numbers of a row are stored as points, under names that the store accepts. All other values
+// are stored as sent. So a history can be read back unchanged, and can be searched and charted
+// like the metrics of any other run. Sending a row, summary or setting again changes nothing.
+// Clients can't handle rejected values, so a value that is too large is cut or left out, and
+// noted in Run.Lost.
 //
-// Package format has the values as clients send them, and package sweep chooses settings.
-// Methods of DB take transactions of their own; methods of View read one snapshot; methods of
-// Tx are about the records that no other table holds. They know runs by the numbers of
-// iterations; their callers check rights and statuses in the same transaction.
+// Package format encodes and decodes the values. Package sweep chooses settings. The methods of
+// DB start their own transactions, and the methods of View read one snapshot. The methods of Tx
+// access the tables of this package by the numbers of iterations; their callers check rights and
+// statuses in the same transaction.
 package wandb
 
 import (
@@ -28,25 +28,26 @@ import (
 	"tracker/store/transfer"
 )
 
-// The values that rows are made of.
+// Types of the values in rows.
 type (
 	Step  = scalar.Step
 	Time  = scalar.Time
 	Value = scalar.Value
 )
 
-// Tx is a transaction on these records.
+// Tx gives access to the tables of this package in a transaction.
 type Tx struct {
 	*points.Tx
 	Now Time
-	// Take counts bytes that are held for an answer, and ends a read with its error.
+	// Take counts bytes that are held for an answer. If it returns an error, the read ends with
+	// this error.
 	Take func(bytes int64) error
 }
 
-// Run holds what W&B's clients have sent about a run and no other table holds. A
-// run of another client has only a RunID.
+// Run holds the data from W&B's clients about a run that is stored in no other table. For a run
+// of another client, only RunID is set.
 type Run struct {
-	RunID   string // its id in W&B, free text; that of the iteration for a run of another client
+	RunID   string // id in W&B, free text; for a run of another client the id of the iteration
 	Config  string // JSON
 	Summary string // JSON, as Python writes it
 	About
@@ -59,36 +60,36 @@ type About struct {
 	Host         string              `json:"host,omitzero"`
 	Program      string              `json:"program,omitzero"`
 	Sweep        string              `json:"sweep,omitzero"`
-	HistoryLines int64               `json:"history_lines,omitzero"` // that the client has sent
+	HistoryLines int64               `json:"history_lines,omitzero"` // number of lines that the client has sent
 	EventLines   int64               `json:"event_lines,omitzero"`
 	LogLines     int64               `json:"log_lines,omitzero"`
-	Start        Time                `json:"start,omitzero"` // of the clock of the client
-	Last         Time                `json:"last,omitzero"`  // likewise, of the last row
+	Start        Time                `json:"start,omitzero"` // by the clock of the client
+	Last         Time                `json:"last,omitzero"`  // time of the last row, by the clock of the client
 	LastStep     Step                `json:"last_step,omitzero"`
 	Events       string              `json:"events,omitzero"`     // the last line of the system metrics
-	Paths        map[string][]string `json:"paths,omitzero"`      // of keys that were joined with slashes
-	Complete     bool                `json:"complete,omitzero"`   // the client has said that it is done
-	Preempting   bool                `json:"preempting,omitzero"` // the client has said that it is about to be preempted
-	Captions     map[string]string   `json:"captions,omitzero"`   // of files that have not been sent yet, by name
-	Lost         []string            `json:"lost,omitzero"`       // what was cut or left out, as sentences
+	Paths        map[string][]string `json:"paths,omitzero"`      // names that were joined with slashes, by key
+	Complete     bool                `json:"complete,omitzero"`   // the client has announced the end
+	Preempting   bool                `json:"preempting,omitzero"` // the client has announced a preemption
+	Captions     map[string]string   `json:"captions,omitzero"`   // for files that were not received yet, by name
+	Lost         []string            `json:"lost,omitzero"`       // sentences about data that was cut or left out
 	Ended        Ended               `json:"ended,omitzero"`
 }
 
-// Ended holds how a client logs on after its run was ended here.
+// Ended holds the counts that LogsOn uses.
 type Ended struct {
 	At      Time `json:"at"` // when the run was ended
 	History More `json:"history"`
 	Events  More `json:"events"`
 }
 
-// More counts the calls of LogsOn that found more lines than the call before.
+// More counts the calls of LogsOn with more lines than in the previous call.
 type More struct {
-	Lines int64 `json:"lines"` // at the last call
+	Lines int64 `json:"lines"` // in the last call
 	Times int   `json:"times"`
 }
 
-// grew records the lines that there are now, and reports whether they are more than
-// before, for the nth time or a later one.
+// grew records the number of lines. It reports whether it has increased, and has done so at least
+// n times.
 func (m *More) grew(lines int64, n int) bool {
 	if lines <= m.Lines {
 		return false
@@ -98,11 +99,11 @@ func (m *More) grew(lines int64, n int) bool {
 	return m.Times >= n
 }
 
-// LogsOn reports whether the client of a run that was ended here goes on with it. It does
-// when more of its history has come since the last call, for the second time or a later
-// one, or more metrics of the system, for the fourth. The first rows may be from before
-// the end, and a client that finishes sends a last round of metrics of the system in
-// several parts.
+// LogsOn reports whether the client of a run that was ended on the server continues the run. This
+// is the case if the number of history lines has increased since the last call, for at least the
+// second time, or the number of system metrics lines, for at least the fourth time. The first
+// lines may have been sent before the end, and a client that is finishing sends a last round of
+// system metrics in several parts.
 func (a *About) LogsOn(ended Time) bool {
 	if a.Ended.At != ended {
 		a.Ended = Ended{At: ended, History: More{Lines: a.HistoryLines}, Events: More{Lines: a.EventLines}}
@@ -114,26 +115,26 @@ func (a *About) LogsOn(ended Time) bool {
 const (
 	// maxText bounds the configuration and the summary of a run, in bytes.
 	maxText       = 16 << 20
-	maxTextValues = 200_000  // in one of them
-	maxParameters = 20_000   // that are made of a configuration, in one transaction
-	maxPoints     = 20_000   // that are made of a summary, likewise
+	maxTextValues = 200_000  // in the configuration or the summary
+	maxParameters = 20_000   // from a configuration, in one transaction
+	maxPoints     = 20_000   // from a summary, in one transaction
 	maxRow        = 16 << 20 // bytes of the values of a step that are not numbers
 	maxTags       = 1000
 	maxEvent      = 1 << 20 // bytes of the last line of the system metrics
 	maxPaths      = 10_000
-	maxPath       = 500 // bytes of a key whose path is kept
+	maxPath       = 500 // bytes of a key whose path is stored
 	maxCaptions   = 1000
-	maxCaption    = 4000 // bytes of the caption of a file that has not been sent yet
+	maxCaption    = 4000 // bytes of the caption of a file that was not received yet
 	maxLost       = 100
 )
 
 // Prefixes of the names of metrics.
 const (
-	SystemPrefix  = "system/"  // of the system
-	SummaryPrefix = "summary/" // a value of a summary that is not the last one of a metric
+	SystemPrefix  = "system/"  // metrics of the system
+	SummaryPrefix = "summary/" // values of a summary that differ from the last value of a metric
 )
 
-// Lose records that something was cut or left out.
+// Lose notes in a.Lost that data was cut or left out.
 func (a *About) Lose(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if len(a.Lost) == maxLost || slices.Contains(a.Lost, text) {
@@ -145,7 +146,8 @@ func (a *About) Lose(format string, args ...any) {
 	a.Lost = append(a.Lost, text)
 }
 
-// FitName returns a name as it can be stored. what is named by it; a change is recorded.
+// FitName returns a name that the store accepts, and notes a change in a.Lost. what is the kind
+// of thing that has the name, such as metric.
 func (a *About) FitName(what, name string) string {
 	fits := transfer.FitName(name)
 	if fits != name {
@@ -168,8 +170,8 @@ func (tx Tx) Run(num int64, id string) (r Run, err error) {
 	return r, err
 }
 
-// LostProperty is the name of the property of an iteration that has the sentences of
-// Run.Lost, one a line. So pages, searches and all APIs have them.
+// LostProperty is the key of the property of an iteration that holds Run.Lost, one sentence a
+// line. It makes them visible to pages, searches and all APIs.
 const LostProperty = "wandb.left_out"
 
 // Save writes the Run of an iteration.
