@@ -18,7 +18,7 @@ import (
 	"tracker/store/points"
 )
 
-// stopwatch measures wall clock time and the processor time of this process.
+// stopwatch measures wall clock time and processor time of this process.
 type stopwatch struct {
 	began time.Time
 	cpu   time.Duration
@@ -43,7 +43,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// logPoints logs points in bulk: steps of names to each of runs, size points at a time.
+// logPoints logs steps points of each of names metrics for each of runs, size points in one call.
 func logPoints(b *testing.B, bed *bed, runs []string, names, steps, size int) (samples int) {
 	b.Helper()
 	for _, run := range runs {

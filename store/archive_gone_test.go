@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// TestExportEndsWithItsCaller exports for callers that go away: while points are copied,
-// and while the archive is written.
+// TestExportEndsWithItsCaller cancels exports while points are copied and while the archive is
+// written.
 func TestExportEndsWithItsCaller(t *testing.T) {
 	b := fullBed(t)
 	q := store.ArchiveQuery{ProjectID: b.project}

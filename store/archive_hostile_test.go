@@ -13,8 +13,8 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// TestHostileArchivedDatabase imports archives whose databases were changed: nothing
-// of them comes in, and the error says why.
+// TestHostileArchivedDatabase imports archives with manipulated databases. Each import must
+// import nothing and return an error with the reason.
 func TestHostileArchivedDatabase(t *testing.T) {
 	b := fullBed(t)
 	content := b.export(t, store.ArchiveQuery{ProjectID: b.project})
@@ -60,7 +60,7 @@ func TestHostileArchivedDatabase(t *testing.T) {
 	}
 }
 
-// repacked returns an archive with another database.
+// repacked returns an archive with its database replaced.
 func repacked(t *testing.T, files map[string][]byte, database string) []byte {
 	t.Helper()
 	c := archive.Content{Database: database}

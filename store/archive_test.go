@@ -27,7 +27,7 @@ import (
 	"tracker/store/users"
 )
 
-// fullBed is a bed whose project has rows in all tables that an archive carries.
+// fullBed returns a bed whose project has rows in all tables that an archive contains.
 func fullBed(t *testing.T) *bed {
 	t.Helper()
 	b := newBedWith(t, store.Options{Exclusive: true, Backends: folder(t)})
@@ -35,7 +35,7 @@ func fullBed(t *testing.T) *bed {
 	return b
 }
 
-// folder returns backends with a new folder for artifacts.
+// folder returns artifact backends with a new folder.
 func folder(t *testing.T) artifact.Backends {
 	t.Helper()
 	fs := must(blob.NewFilesystem(t.TempDir()))(t)
@@ -134,18 +134,18 @@ func file(t *testing.T, content []byte) string {
 	return path
 }
 
-// archivedTables are the tables that an archive carries.
+// archivedTables are the tables that an archive contains.
 var archivedTables = []string{"project", "experiment", "iteration", "tag", "property", "parameter", "snapshot", "dataset",
 	"iteration_dataset", "experiment_view", "series", "resource", "logged_model", "logged_model_use", "model", "model_version",
 	"model_alias", "experiment_key", "console_line", "wandb_run", "wandb_row", "logged_model_metric",
 	"wandb_artifact", "wandb_alias", "wandb_artifact_use", "wandb_file", "wandb_sweep", "wandb_trial", "report"}
 
-// otherTables are made from those, or belong to a server.
+// otherTables are computed from archivedTables, or belong to a server.
 var otherTables = []string{"api_key", "blob", "blob_inline", "blob_piece", "blob_pin", "counter", "idempotency", "metric", "metric_moved",
 	"owner", "recent", "rollup", "search_key", "search_value", "source", "sqlite_sequence", "upload", "user", "user_permission"}
 
-// TestArchivedTables fails when a table is new: whoever adds it decides whether an
-// archive carries it, in record.Kinds.
+// TestArchivedTables fails if there is a new table. Its author has to decide whether archives
+// contain it, in record.Kinds.
 func TestArchivedTables(t *testing.T) {
 	db := raw(t, open(t, store.Options{}).Path())
 	rows := must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table'`))(t)
@@ -172,8 +172,8 @@ func counts(t *testing.T, path string) map[string]int {
 	return found
 }
 
-// TestArchiveRoundTrip exports a project, imports it elsewhere, and exports it from
-// there: the bytes are the same, for each scope.
+// TestArchiveRoundTrip exports a project, imports it into another database, and exports it from
+// there. Both archives must have the same bytes, for each scope.
 func TestArchiveRoundTrip(t *testing.T) {
 	b := fullBed(t)
 	for table, n := range counts(t, b.Path()) {
@@ -201,7 +201,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 		t.Errorf("after the import: %v", problems)
 	}
 
-	// Again changes nothing.
+	// Importing it again changes nothing.
 	r = must(other.ImportArchive(ctx, domain.System, file(t, first), store.ArchiveImport{}))(t)
 	if r.Unchanged != 2 || r.Created+r.Grown+r.LeftOut+r.Lost+r.Points+r.Artifacts != 0 {
 		t.Errorf("again: %+v", r)
@@ -219,7 +219,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 	}
 }
 
-// samePoints compares two lists but for the ids of points.
+// samePoints compares two lists of points, ignoring their ids.
 func samePoints(t *testing.T, what string, a, b []runs.Metric) {
 	t.Helper()
 	for _, all := range [][]runs.Metric{a, b} {
@@ -232,7 +232,7 @@ func samePoints(t *testing.T, what string, a, b []runs.Metric) {
 	}
 }
 
-// differences shows in which files two archives differ, and in which rows of the
+// differences returns the files in which two archives differ, and the rows that differ in the
 // database.
 func differences(t *testing.T, a, b []byte) string {
 	t.Helper()
@@ -286,8 +286,8 @@ func rowsOf(t *testing.T, content []byte, table string) string {
 	return out.String()
 }
 
-// TestArchiveGrown imports an archive of a run that has grown and changed since the
-// last one, and then of one that was changed on both sides.
+// TestArchiveGrown imports an archive of a run that has grown and changed since the last archive,
+// and then an archive of a run that was changed on both sides.
 func TestArchiveGrown(t *testing.T) {
 	b := fullBed(t)
 	q := store.ArchiveQuery{ProjectID: b.project}
@@ -295,7 +295,7 @@ func TestArchiveGrown(t *testing.T) {
 	must(other.ImportArchive(ctx, domain.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
 
 	b.log(t, "loss", 6, 0.125)
-	b.log(t, "loss", 4, 0.5) // a late one
+	b.log(t, "loss", 4, 0.5) // a late point
 	status := domain.Succeeded
 	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: &status}))
 	grown := b.export(t, q)
@@ -327,7 +327,7 @@ func TestArchiveGrown(t *testing.T) {
 	}
 }
 
-// TestArchiveStopped ends an import after each record, and continues.
+// TestArchiveStopped interrupts an import after each record, and continues it.
 func TestArchiveStopped(t *testing.T) {
 	b := fullBed(t)
 	q := store.ArchiveQuery{ProjectID: b.project}
@@ -371,7 +371,7 @@ func TestArchiveRights(t *testing.T) {
 	if r.Created != 2 {
 		t.Errorf("imported: %+v", r)
 	}
-	must(other.Runs.Iteration(ctx, eve, b.iteration))(t) // the project is hers
+	must(other.Runs.Iteration(ctx, eve, b.iteration))(t) // she has all rights in the project
 	adam := domain.Actor{UserID: must(other.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "adam", Password: "secret123"}))(t).ID}
 	_, err = other.ImportArchive(ctx, adam, path, store.ArchiveImport{})
 	wantCode(t, err, domain.CodeProjectPermissionRequired)

@@ -9,7 +9,7 @@ import (
 	"tracker/store/domain"
 )
 
-// TestExportDoesNotWaitForEver exports while as many archives are made as there may be.
+// TestExportDoesNotWaitForEver exports while the maximum number of archives is being made.
 func TestExportDoesNotWaitForEver(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	e, err := db.Projects.Experiment(ctx, domain.System, newExperiment(t, db))

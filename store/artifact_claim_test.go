@@ -13,8 +13,8 @@ import (
 	"tracker/store/files"
 )
 
-// wantKept fails unless a collection reports exactly these contents as spared,
-// each until the time that it has here.
+// wantKept checks that a collection reports exactly these contents as kept, each until the given
+// time.
 func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
 	t.Helper()
 	got := map[string]time.Time{}
@@ -33,8 +33,8 @@ func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]tim
 	}
 }
 
-// A blob that a killed command has claimed is collected once the claim is older than the
-// limit; a blob that a server has claimed never is.
+// A blob that a killed command has claimed is collected when the claim is older than the limit. A
+// blob that a server has claimed is never collected.
 func TestCollectClaims(t *testing.T) {
 	o, _ := allBackends(t, artifact.Filesystem)
 	b := newBedWith(t, o)
@@ -74,8 +74,8 @@ func TestCollectClaims(t *testing.T) {
 	}
 }
 
-// Bytes that were found without a row and have got one since, by an upload of
-// the same, are not removed.
+// Bytes without a row are not removed if an upload of the same bytes has created a row since they
+// were found.
 func TestUnknownBytesThatAreTaken(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		b := newBedWith(t, o)
@@ -90,13 +90,13 @@ func TestUnknownBytesThatAreTaken(t *testing.T) {
 	})
 }
 
-// A command that takes three hours to put a content in its place keeps its claim
-// on it, although one lasts an hour and somebody collects what has expired.
+// A command that needs three hours to store a content keeps its claim on it, although a claim
+// lasts an hour and expired claims are collected.
 func TestClaimOfALongMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, _ := allBackends(t, artifact.Inline)
 		o.Now = time.Now
-		delete(o.Backends.Open, artifact.S3) // who waits for a network keeps the clock from going on
+		delete(o.Backends.Open, artifact.S3) // waiting for a network stops the clock
 		var b *bed
 		open := o.Backends.Open[artifact.Filesystem]
 		o.Backends.Open[artifact.Filesystem] = func() (blob.Store, error) {
@@ -127,8 +127,8 @@ func TestClaimOfALongMove(t *testing.T) {
 	})
 }
 
-// An upload whose claim was taken away by a collection that spares nothing fails
-// with the reason, and leaves nothing.
+// An upload fails with the reason and leaves nothing if a collection without a minimum age has
+// removed its claim.
 func TestUploadThatLosesItsClaim(t *testing.T) {
 	o, _ := allBackends(t, artifact.Filesystem)
 	var b *bed

@@ -10,7 +10,7 @@ import (
 	"tracker/store/files"
 )
 
-// keep makes an artifact of these bytes and returns its id.
+// keep creates an artifact with this content and returns its id.
 func (b *bed) keep(t testing.TB, experiment string, n files.NewArtifact, content string) string {
 	t.Helper()
 	r := must(b.Files.Receive(ctx, strings.NewReader(content), ""))(t)
@@ -18,7 +18,7 @@ func (b *bed) keep(t testing.TB, experiment string, n files.NewArtifact, content
 	return must(b.Files.CreateArtifact(ctx, domain.System, experiment, n, r))(t).ID
 }
 
-// content reads the bytes of an artifact to their end.
+// content returns the content of an artifact.
 func content(t testing.TB, db *store.DB, id string) string {
 	t.Helper()
 	_, r, err := db.Files.OpenArtifact(ctx, domain.System, id)

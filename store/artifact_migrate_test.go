@@ -21,8 +21,7 @@ import (
 	"tracker/store/files"
 )
 
-// allBackends are options for a new database with every backend, of which b is
-// where new bytes go.
+// allBackends returns options for a new database with every backend. New bytes are stored in b.
 func allBackends(t *testing.T, b artifact.Backend) (o store.Options, root string) {
 	dir := t.TempDir()
 	root = filepath.Join(dir, "artifacts")
@@ -41,7 +40,7 @@ func migrate(t testing.TB, db *store.DB, to artifact.Backend) (moved []artifact.
 	return moved
 }
 
-// orphans lists what a collection would remove.
+// orphans lists the orphans that a collection would remove.
 func orphans(t testing.TB, db *store.DB, age time.Duration) (all []artifact.Orphan) {
 	t.Helper()
 	wantOK(t, db.CollectOrphans(ctx, age, false, func(s artifact.Orphan) {
@@ -63,8 +62,8 @@ func wantNoProblem(t testing.TB, db *store.DB) {
 	wantClean(t, db)
 }
 
-// From each backend to each other one: every artifact keeps its bytes and
-// fields, shared bytes are moved once, and nothing is left behind.
+// A migration between any two backends keeps the bytes and fields of every artifact, moves shared
+// bytes once, and leaves nothing behind.
 func TestMigrateArtifacts(t *testing.T) {
 	all := []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3}
 	for _, from := range all {
@@ -114,7 +113,7 @@ func TestMigrateArtifacts(t *testing.T) {
 	}
 }
 
-// A blob that can't be moved stays, with a reason, and the others are moved.
+// A blob that can't be moved stays and is reported with a reason. The other blobs are moved.
 func TestMigrateDamagedArtifacts(t *testing.T) {
 	o, root := allBackends(t, artifact.Filesystem)
 	b := newBedWith(t, o)
@@ -151,7 +150,7 @@ func TestMigrateDamagedArtifacts(t *testing.T) {
 	}
 }
 
-// A backend that fails ends a migration, with nothing lost and nothing left.
+// A backend that fails ends a migration. Nothing is lost and nothing is left behind.
 func TestMigrateToABackendThatFails(t *testing.T) {
 	o, _ := allBackends(t, artifact.Inline)
 	root := filepath.Join(t.TempDir(), "other")
@@ -182,7 +181,7 @@ func TestMigrateToABackendThatFails(t *testing.T) {
 	wantContents(t, b)
 }
 
-// spoiling is a backend that gives other bytes than it was given.
+// spoiling is a backend that returns other bytes than were stored.
 type spoiling struct {
 	blob.Store
 	lie *bool
@@ -199,8 +198,8 @@ type nopCloser struct{ *strings.Reader }
 
 func (nopCloser) Close() error { return nil }
 
-// movedArtifact is an artifact that is open for reading, and the backends between which a test
-// moves its bytes.
+// movedArtifact is an artifact that is open for reading, and the backends between which its bytes
+// are moved.
 type movedArtifact struct {
 	*bed
 	from, to artifact.Backend
@@ -208,7 +207,7 @@ type movedArtifact struct {
 	r        io.ReadSeekCloser
 }
 
-// eachMove runs a test on an artifact of ten times size bytes in each backend.
+// eachMove runs a test with an artifact of ten times size bytes in each backend.
 func eachMove(t *testing.T, size int, test func(*testing.T, movedArtifact)) {
 	for _, from := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		t.Run(string(from), func(t *testing.T) {
@@ -228,7 +227,7 @@ func eachMove(t *testing.T, size int, test func(*testing.T, movedArtifact)) {
 	}
 }
 
-// A reader of an artifact gets its bytes to the end while it is moved.
+// A reader of an artifact can read to the end while the bytes are moved.
 func TestReadWhileMoved(t *testing.T) {
 	eachMove(t, 1_000_000, func(t *testing.T, m movedArtifact) {
 		begin := make([]byte, 1000)
@@ -237,7 +236,7 @@ func TestReadWhileMoved(t *testing.T) {
 		if rest := must(io.ReadAll(m.r))(t); string(begin)+string(rest) != m.want {
 			t.Errorf("%d bytes that are not the artifact's", len(begin)+len(rest))
 		}
-		// One that is deleted has no other place.
+		// A deleted artifact was not moved to another place.
 		_, r, err := m.Files.OpenArtifact(ctx, domain.System, m.id)
 		wantOK(t, err)
 		defer r.Close()
@@ -249,9 +248,9 @@ func TestReadWhileMoved(t *testing.T) {
 	})
 }
 
-// Uploads, updates and deletes of the same few bytes go on while they are moved
-// to and fro, by the server and by another process, and orphans are collected:
-// what is visible has its bytes at every moment.
+// Uploads, updates and deletes of the same few bytes continue while a server and another process
+// move them between backends and orphans are collected. Visible artifacts have their bytes at
+// every moment.
 func TestMigrateUnderUse(t *testing.T) {
 	for _, pair := range [][2]artifact.Backend{{artifact.Inline, artifact.Filesystem}, {artifact.Filesystem, artifact.S3}} {
 		t.Run(string(pair[0]+" and "+pair[1]), func(t *testing.T) {
@@ -268,7 +267,7 @@ func TestMigrateUnderUse(t *testing.T) {
 				close(done)
 				users.Wait()
 			})
-			defer stop() // a failure ends the test before its end
+			defer stop() // needed if the test fails early
 			for worker := range 4 {
 				users.Go(func() {
 					random := rand.New(rand.NewPCG(uint64(worker), 2))
@@ -309,8 +308,8 @@ func TestMigrateUnderUse(t *testing.T) {
 	}
 }
 
-// An artifact that is being deleted when its bytes have been copied goes, and
-// does not come back with the copy.
+// An artifact that is deleted while its bytes are copied is gone, and the copy does not restore
+// it.
 func TestDeleteWhileMoved(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	b := slowly(t, store.Options{}, func(next func() error) error {
@@ -341,8 +340,8 @@ func TestDeleteWhileMoved(t *testing.T) {
 	}
 }
 
-// A reader of an artifact gets its bytes also when they were moved and have come back
-// meanwhile.
+// A reader of an artifact can read to the end even if the bytes were moved to another backend and
+// back.
 func TestReadWhileMovedToAndFro(t *testing.T) {
 	eachMove(t, 100_000, func(t *testing.T, m movedArtifact) {
 		migrate(t, m.DB, m.to)
@@ -353,7 +352,8 @@ func TestReadWhileMovedToAndFro(t *testing.T) {
 	})
 }
 
-// An artifact is opened however often its bytes are moved between the look-up and that.
+// An artifact can be opened regardless of how often its bytes are moved between look-up and
+// opening.
 func TestOpenWhileMoved(t *testing.T) {
 	o, _ := allBackends(t, artifact.Filesystem)
 	var b *bed
@@ -364,7 +364,7 @@ func TestOpenWhileMoved(t *testing.T) {
 			s, err := next()
 			return leaving{s, func() {
 				if left := moves; left > 0 {
-					moves = 0 // a migration opens them, too
+					moves = 0 // a migration opens the bytes, too
 					migrate(t, b.DB, to)
 					moves = left - 1
 				}
@@ -382,7 +382,7 @@ func TestOpenWhileMoved(t *testing.T) {
 	}
 }
 
-// leaving is a backend whose bytes leave it just before they are opened.
+// leaving is a backend whose bytes are moved away just before they are opened.
 type leaving struct {
 	blob.Store
 	leave func()

@@ -18,14 +18,14 @@ import (
 	"tracker/store/projects"
 )
 
-// plant puts bytes under their name without a row, as a crash can.
+// plant stores bytes without a row, as after a crash.
 func plant(t testing.TB, s blob.Store, content string) {
 	t.Helper()
 	staged := must(s.Stage(ctx, strings.NewReader(content)))(t)
 	wantOK(t, staged.Commit(ctx))
 }
 
-// collect deletes orphans and fails unless they are these, by hash or id.
+// collect deletes orphans and checks their hashes or ids.
 func collect(t testing.TB, db *store.DB, age time.Duration, want ...string) {
 	t.Helper()
 	for _, remove := range []bool{false, true} {
@@ -49,7 +49,7 @@ func collect(t testing.TB, db *store.DB, age time.Duration, want ...string) {
 	}
 }
 
-// Everything that nobody needs is listed, then removed, and nothing else is.
+// All orphans are listed, then removed, and nothing else is.
 func TestCollectOrphans(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Now = time.Now
@@ -64,7 +64,7 @@ func TestCollectOrphans(t *testing.T) {
 		plant(t, other, "elsewhere")
 		want := []string{hashOf("no row"), hashOf("no artifact"), hashOf("elsewhere")}
 		if o.Backends.Default == artifact.Inline {
-			plant(t, must(b.BlobStore(artifact.S3))(t), "elsewhere") // the same bytes in two places
+			plant(t, must(b.BlobStore(artifact.S3))(t), "elsewhere") // the same bytes in two backends
 			want = append(want, hashOf("elsewhere"))
 		}
 		collect(t, b.DB, artifact.StagedAge, want...)
@@ -75,14 +75,14 @@ func TestCollectOrphans(t *testing.T) {
 	})
 }
 
-// Staged bytes count when they have rested, and an upload that goes on after
-// they were taken from it fails and leaves nothing.
+// Staged bytes count as orphans after StagedAge. An upload that continues after its staged bytes
+// were removed fails and leaves nothing.
 func TestCollectStagedBytes(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Now = time.Now
 		b := newBedWith(t, o)
 		s := must(b.BlobStore(o.Backends.Default))(t)
-		large := strings.Repeat("12345678", 1<<20) // which the object store stages too
+		large := strings.Repeat("12345678", 1<<20) // large enough to be staged by the object store, too
 		r := must(b.Files.Receive(ctx, strings.NewReader(large), ""))(t)
 		defer r.Discard()
 		collect(t, b.DB, artifact.StagedAge)
@@ -101,7 +101,7 @@ func TestCollectStagedBytes(t *testing.T) {
 	})
 }
 
-// Resumable uploads that have expired go, with their files; others stay.
+// Expired resumable uploads are removed with their files. Other uploads stay.
 func TestCollectUploads(t *testing.T) {
 	b := newBedWith(t, store.Options{})
 	dir := b.Path() + ".uploads"
@@ -124,8 +124,8 @@ func TestCollectUploads(t *testing.T) {
 	}
 }
 
-// A blob that can't be removed is reported, and so is a backend that can't be listed; all
-// others are removed.
+// A blob that can't be removed and a backend that can't be listed are reported. All other orphans
+// are removed.
 func TestCollectOrphansThatFail(t *testing.T) {
 	o, _ := allBackends(t, artifact.Filesystem)
 	fails := true
@@ -144,7 +144,7 @@ func TestCollectOrphansThatFail(t *testing.T) {
 	plant(t, must(b.BlobStore(artifact.Filesystem))(t), "no row")
 	plant(t, must(b.BlobStore(artifact.Inline))(t), "inline")
 	var failed, removed int
-	wantOK(t, b.CollectOrphans(ctx, artifact.StagedAge, true, func(s artifact.Orphan) { // nothing speaks of S3
+	wantOK(t, b.CollectOrphans(ctx, artifact.StagedAge, true, func(s artifact.Orphan) { // no row refers to the backend S3
 		if errors.Is(s.Err, errTest) {
 			failed++
 		} else {
@@ -167,8 +167,8 @@ func TestCollectOrphansThatFail(t *testing.T) {
 	}
 }
 
-// The bytes of all artifacts are counted by what holds them, and those that
-// several share.
+// The bytes of artifacts are counted by the record that contains them. Bytes that several records
+// share are counted, too.
 func TestArtifactUsage(t *testing.T) {
 	o, _ := allBackends(t, artifact.Inline)
 	b := newBedWith(t, o)

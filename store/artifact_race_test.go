@@ -21,7 +21,7 @@ import (
 	"tracker/store/projects"
 )
 
-// onEachBackend runs a test on a database of each backend.
+// onEachBackend runs a test with a database for each backend.
 func onEachBackend(t *testing.T, test func(t *testing.T, o store.Options)) {
 	for _, b := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		t.Run(string(b), func(t *testing.T) {
@@ -31,8 +31,7 @@ func onEachBackend(t *testing.T, test func(t *testing.T, o store.Options)) {
 	}
 }
 
-// wantContents fails unless the backend has exactly the contents that the
-// visible artifacts speak of, whole.
+// wantContents checks that the backend has exactly the contents of the visible artifacts.
 func wantContents(t testing.TB, b *bed) {
 	t.Helper()
 	must(b.Collect(ctx))(t)
@@ -61,9 +60,8 @@ func wantContents(t testing.TB, b *bed) {
 	}
 }
 
-// Uploads, updates and deletes of the same few bytes, by a server and by
-// another process at once: what is visible has its bytes at every moment, and
-// in the end nothing else is there.
+// A server and another process upload, update and delete the same few bytes at once. Visible
+// artifacts have their bytes at every moment, and at the end nothing else is stored.
 func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		server := o
@@ -87,8 +85,8 @@ func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
 	})
 }
 
-// useSameBytes is tryBytes for a client that tries again when the same bytes are being
-// removed, which takes long when a busy server and a command wait for each other.
+// useSameBytes calls tryBytes, and again if the same bytes are being removed. Removing takes long
+// when a busy server and a command wait for each other.
 func useSameBytes(db *store.DB, experiment string, random *rand.Rand) (err error) {
 	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		if err = tryBytes(db, experiment, random); codeOf(err) != domain.CodeUnavailable {
@@ -98,7 +96,7 @@ func useSameBytes(db *store.DB, experiment string, random *rand.Rand) (err error
 	return err
 }
 
-// tryBytes uploads one of three contents, reads it, and perhaps changes and deletes it.
+// tryBytes uploads one of three contents, reads it, and at random changes and deletes it.
 func tryBytes(db *store.DB, experiment string, random *rand.Rand) error {
 	content := func() string { return fmt.Sprintf("content %d", random.IntN(3)) }
 	receive := func(s string) (*artifact.Received, error) { return db.Files.Receive(ctx, strings.NewReader(s), "") }
@@ -137,8 +135,8 @@ func tryBytes(db *store.DB, experiment string, random *rand.Rand) error {
 	return nil
 }
 
-// A deletion whose rows can't be written goes on later: the same bytes can be uploaded again
-// without another start of the server.
+// A deletion whose rows can't be written is continued later: the same bytes can be uploaded again
+// without restarting the server.
 func TestDeletionThatCantBeWritten(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Exclusive = true
@@ -161,7 +159,7 @@ func TestDeletionThatCantBeWritten(t *testing.T) {
 	})
 }
 
-// slow is a backend whose removals do what a test wants.
+// slow is a backend that calls a function of the test to remove bytes.
 type slow struct {
 	blob.Store
 	remove func(next func() error) error
@@ -171,7 +169,7 @@ func (s slow) Delete(c context.Context, hash string) error {
 	return s.remove(func() error { return s.Store.Delete(c, hash) })
 }
 
-// slowly opens a database whose artifacts are removed by way of remove.
+// slowly opens a database whose artifacts are removed by calling remove.
 func slowly(t *testing.T, o store.Options, remove func(next func() error) error) *bed {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "artifacts")
@@ -184,8 +182,8 @@ func slowly(t *testing.T, o store.Options, remove func(next func() error) error)
 	return newBedWith(t, o)
 }
 
-// While its bytes are being removed an artifact is hidden, and an upload of the
-// same bytes waits for the end of it.
+// An artifact is hidden while its bytes are being removed. An upload of the same bytes waits
+// until they are removed.
 func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	b := slowly(t, store.Options{}, func(next func() error) error {
@@ -222,8 +220,7 @@ func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
 	}
 }
 
-// committing is a backend in which something happens when bytes have come to
-// their place.
+// committing is a backend that calls a function after bytes were stored.
 type committing struct {
 	blob.Store
 	committed func()
@@ -244,7 +241,7 @@ func (s committingStaged) Commit(ctx context.Context) error {
 	return s.Staged.Commit(ctx)
 }
 
-// Whose pin is gone may have lost the bytes as well, and gets no row.
+// An upload without a pin gets no row, since its bytes may be lost, too.
 func TestUploadThatLosesItsPin(t *testing.T) {
 	var b *bed
 	root := filepath.Join(t.TempDir(), "artifacts")
@@ -261,7 +258,7 @@ func TestUploadThatLosesItsPin(t *testing.T) {
 	wantContents(t, b)
 }
 
-// When its bytes can't be removed an artifact comes back.
+// An artifact is visible again if its bytes can't be removed.
 func TestRemovalThatFails(t *testing.T) {
 	fails := true
 	b := slowly(t, store.Options{}, func(next func() error) error {
@@ -279,7 +276,7 @@ func TestRemovalThatFails(t *testing.T) {
 	if got := content(t, b.DB, id); got != "bytes" {
 		t.Errorf("it came back with %q", got)
 	}
-	// With what holds it, it goes at once; its bytes are tried again.
+	// It is deleted at once with the record that contains it. Removing its bytes is tried again.
 	other := b.keep(t, must(b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "e"}))(t).ID, files.NewArtifact{Name: "b"}, "more")
 	r := must(b.Files.Artifact(ctx, domain.System, other))(t)
 	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, r.ExperimentID))
@@ -294,8 +291,8 @@ func TestRemovalThatFails(t *testing.T) {
 	wantContents(t, b)
 }
 
-// A server that starts ends what one that was killed had begun. What another
-// process is doing it leaves alone, until that is out of its time.
+// A server completes at its start the operations of a killed server. It does not touch the
+// operations of another process until their time has expired.
 func TestStartAfterAKill(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		clock := newClock()

@@ -15,7 +15,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// files lists the names in a folder.
+// filesIn lists the names in a folder.
 func filesIn(t testing.TB, folder string) (all []string) {
 	t.Helper()
 	for _, e := range must(os.ReadDir(folder))(t) {
@@ -24,8 +24,8 @@ func filesIn(t testing.TB, folder string) (all []string) {
 	return all
 }
 
-// A copy made while others write is the database at one moment: what was
-// acknowledged before is in it, and every batch is in it whole or not at all.
+// A backup during writes is a snapshot: all writes that were acknowledged before are in it, and
+// every batch is in it completely or not at all.
 func TestBackupWhileOthersWrite(t *testing.T) {
 	b := newBed(t)
 	var wg sync.WaitGroup
@@ -129,7 +129,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	if err := b.Backup(gone, filepath.Join(folder, "copy.db")); err == nil {
 		t.Error("a copy for a caller who has gone")
 	}
-	// A damaged database makes no copy that would pass for a good one.
+	// A damaged database results in no copy.
 	path, _ := closedDatabase(t)
 	root := ask[int64](t, raw(t, path), `SELECT rootpage FROM sqlite_schema WHERE name = 'metric'`)
 	damaged := open(t, store.Options{Path: path})
@@ -146,7 +146,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	wantOK(t, store.Verify(ctx, filepath.Join(folder, "copy.db")))
 }
 
-// Verify changes nothing, not even beside the file.
+// Verify changes nothing, not even files beside the database.
 func TestVerifyOnlyReads(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 0, 1)
@@ -173,7 +173,7 @@ func TestVerifyOnlyReads(t *testing.T) {
 	wantCode(t, store.Verify(ctx, empty), domain.CodeInvalidPayload)
 }
 
-// contents reads every file in a folder.
+// contents returns the contents of all files in a folder.
 func contents(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

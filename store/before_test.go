@@ -10,9 +10,8 @@ import (
 	"tracker/store/users"
 )
 
-// A field that somebody else has changed since is not overwritten, and nothing
-// else of the patch happens; what is as it was seen can be changed, and what both
-// want the same is no conflict.
+// If a field has changed since the client read it, a patch changes nothing. Fields that have not
+// changed can be set, and setting a field to its present value is not a conflict.
 func TestBefore(t *testing.T) {
 	r := newRegistry(t)
 	version := r.version(t, r.model, r.iteration, nil)

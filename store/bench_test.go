@@ -15,10 +15,10 @@ import (
 	"tracker/store/sqlite"
 )
 
-// benchClients is how many callers wait for answers at once.
+// benchClients is the number of concurrent callers.
 const benchClients = 8
 
-// benchBed counts the commits, and reports how many requests shared one.
+// benchBed returns a bed that counts commits, and reports the number of requests for each commit.
 func benchBed(b *testing.B) *bed {
 	var commits, jobs atomic.Int64
 	bed := newBedWith(b, store.Options{OnCommit: func(s sqlite.CommitStats) {
@@ -48,7 +48,7 @@ func parallel(b *testing.B, fn func(client, i int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
 
-// BenchmarkCreateMetric is a run that logs one value at a time, times eight.
+// BenchmarkCreateMetric measures eight runs that log one value at a time.
 func BenchmarkCreateMetric(b *testing.B) {
 	bed := benchBed(b)
 	var iterations []string
@@ -62,7 +62,7 @@ func BenchmarkCreateMetric(b *testing.B) {
 	})
 }
 
-// BenchmarkCreateMetricBatch20 is a run that logs twenty keys a step, times eight.
+// BenchmarkCreateMetricBatch20 measures eight runs that log twenty keys for each step.
 func BenchmarkCreateMetricBatch20(b *testing.B) {
 	bed := benchBed(b)
 	var iterations []string
@@ -80,7 +80,7 @@ func BenchmarkCreateMetricBatch20(b *testing.B) {
 	b.ReportMetric(float64(len(batch)*b.N)/b.Elapsed().Seconds(), "points/s")
 }
 
-// BenchmarkMetricsPage reads pages out of the middle of a long series.
+// BenchmarkMetricsPage reads pages from the middle of a long series.
 func BenchmarkMetricsPage(b *testing.B) {
 	bed := newBed(b)
 	all := make([]points.Sample, 100_000)
@@ -107,9 +107,8 @@ func BenchmarkMetricsPage(b *testing.B) {
 	}
 }
 
-// BenchmarkBareDriver is what the driver does alone: single durable inserts
-// into the same table, one row a commit. It is what the rates above are to be
-// compared with.
+// BenchmarkBareDriver measures the driver alone, for comparison with the rates above: durable
+// inserts into the same table, one row for each commit.
 func BenchmarkBareDriver(b *testing.B) {
 	schema := open(b, store.Options{Path: filepath.Join(b.TempDir(), "bare.db")})
 	path := schema.Path()

@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// TestReadsThatAreBrokenOff ends many reads at any moment, as browsers do that
-// leave a page: those of others find nothing of it.
+// TestReadsThatAreBrokenOff cancels many reads at random moments, like browsers that leave a
+// page. Other reads must not be affected.
 func TestReadsThatAreBrokenOff(t *testing.T) {
 	b := newBed(t)
 	var wait sync.WaitGroup
@@ -20,7 +20,7 @@ func TestReadsThatAreBrokenOff(t *testing.T) {
 			for range 3000 {
 				c, cancel := context.WithCancel(ctx)
 				timer := time.AfterFunc(time.Duration(rand.IntN(100_000)), cancel)
-				_, _ = b.Runs.Iteration(c, domain.System, b.iteration) // it may have been broken off
+				_, _ = b.Runs.Iteration(c, domain.System, b.iteration) // it may have been canceled
 				timer.Stop()
 				cancel()
 				if _, err := b.Runs.Iteration(ctx, domain.System, b.iteration); err != nil {

@@ -14,8 +14,7 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// bucket is an object store, behind TLS as they are. It starts when it is
-// needed.
+// bucket is an object store with TLS. It starts when it is first used.
 type bucket struct {
 	t      testing.TB
 	start  sync.Once

@@ -13,7 +13,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// counted returns a context whose budget is counted, and fails beyond limit.
+// counted returns a context whose budget is counted, and exceeded beyond limit.
 func counted(limit int64) (context.Context, *int64) {
 	var sum int64
 	return domain.WithBudget(ctx, func(n int64) error {
@@ -24,7 +24,7 @@ func counted(limit int64) (context.Context, *int64) {
 	}), &sum
 }
 
-// Answers whose size people choose count what they hold before it is read.
+// Answers whose size depends on the request count their bytes before they are read.
 func TestBudgets(t *testing.T) {
 	b := newBed(t)
 	const texts, size = 20, 100_000
@@ -91,7 +91,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// A page that may end early has at most MaxPageBytes of text, or one iteration.
+// A page of iterations ends after MaxPageBytes of text. It has at least one iteration.
 func TestIterationsAreCut(t *testing.T) {
 	b := newBed(t)
 	const size = 900_000
@@ -113,7 +113,7 @@ func TestIterationsAreCut(t *testing.T) {
 	}
 }
 
-// An answer beyond what one may hold is refused with a sentence.
+// An answer that exceeds its size limit is refused with a message.
 func TestAnswersAreBounded(t *testing.T) {
 	b := newBed(t)
 	var columns []string
@@ -128,8 +128,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
-// A page of records ends before the iteration that goes beyond MaxRecordBytes, which is
-// known before any of them is read.
+// A page of records ends before the iteration that exceeds MaxRecordBytes. The sizes are known
+// before a record is read.
 func TestRecordsAreCut(t *testing.T) {
 	b := newBed(t)
 	for range 3 {

@@ -12,8 +12,8 @@ import (
 	"tracker/store/runs"
 )
 
-// A flipped bit in an index, or in a column that is in one, is found; the check shows what both
-// have, and the repair makes the index again from the table.
+// Check finds a flipped bit in an index or in an indexed column, and shows the rows of both. The
+// repair builds the index again from the table.
 func TestCheckRepairsIndexes(t *testing.T) {
 	b := newBed(t)
 	for _, name := range []string{"alpha", "needle", "omega"} {

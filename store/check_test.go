@@ -18,7 +18,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// newSeries is a bed with a series of a few points, one of which was moved.
+// newSeries returns a bed with a series of a few points. One of them was moved.
 func newSeries(t testing.TB) *bed {
 	t.Helper()
 	b := newPlainBed(t)
@@ -36,8 +36,7 @@ func newSeries(t testing.TB) *bed {
 	return b
 }
 
-// Every kind of damage that can be done with SQL is found, and mended where
-// it can be.
+// Check finds every kind of damage that SQL can cause, and repairs it if possible.
 func TestCheckFindsAndRepairs(t *testing.T) {
 	const wrong = `The statistics of metric "loss"`
 	const otherProject = `INSERT INTO project (id, name, created_date) VALUES ('p', 'p', 1);
@@ -123,7 +122,7 @@ func hasProblem(all []store.Problem, text string, repairable, repaired bool) boo
 	return false
 }
 
-// A repair restores the former state.
+// A repair restores the state before the damage.
 func TestRepairedStatistics(t *testing.T) {
 	b := newSeries(t)
 	file := raw(t, b.Path())
@@ -139,7 +138,7 @@ func TestRepairedStatistics(t *testing.T) {
 			t.Errorf("%+v, before %+v", after[key], want)
 		}
 	}
-	// The writer goes on from the mended statistics.
+	// The writer continues from the repaired statistics.
 	next := must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss", Value: -1}))(t).ID
 	if m := must(b.Runs.Metric(ctx, domain.System, next))(t); m.Step != 7 {
 		t.Errorf("the next step is %d, want 7", m.Step)
@@ -147,7 +146,7 @@ func TestRepairedStatistics(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A counter that is behind gives no seq a second time once it is mended.
+// After a repair, a counter that was too low assigns no seq twice.
 func TestRepairedCounter(t *testing.T) {
 	b := newSeries(t)
 	execSQL(t, raw(t, b.Path()), `UPDATE counter SET value = 2`)
@@ -161,7 +160,7 @@ func TestRepairedCounter(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Check of a database with a damaged page says so, and repairs nothing in it.
+// Check reports a damaged page, and repairs nothing in such a database.
 func TestCheckOfADamagedPage(t *testing.T) {
 	for _, table := range []string{"metric", "series", "metric_moved", "iteration_by_name", "user"} {
 		t.Run(table, func(t *testing.T) {
@@ -181,7 +180,7 @@ func TestCheckOfADamagedPage(t *testing.T) {
 	}
 }
 
-// Check raises no false alarm, and repairs nothing, while others write.
+// Check reports nothing, and repairs nothing, while others write.
 func TestCheckWhileOthersWrite(t *testing.T) {
 	b := newBed(t)
 	stop := make(chan struct{})
@@ -211,7 +210,7 @@ func TestCheckWhileOthersWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// churn does a bit of everything.
+// churn does one of several kinds of writes.
 func churn(b *bed, w, i int) error {
 	iteration := b.iteration
 	if i%5 == 4 {
@@ -240,7 +239,7 @@ func churn(b *bed, w, i int) error {
 	return nil
 }
 
-// Points of many series in more than one of the slices that Check takes.
+// Check reads the points of many series in several transactions.
 func TestCheckOfManySeries(t *testing.T) {
 	b := newBed(t)
 	var all []points.Sample
@@ -256,7 +255,7 @@ func TestCheckOfManySeries(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Check has the write-ahead log begun again between its transactions.
+// Check lets the write-ahead log be reset between its transactions.
 func TestCheckResetsTheLog(t *testing.T) {
 	b := newBed(t)
 	write := func() (size int64) {

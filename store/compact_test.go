@@ -12,7 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// A read sees each point once, whatever becomes of it while the read goes on.
+// A read sees each point once, even if the point is moved or deleted during the read.
 func TestReadDuringACompaction(t *testing.T) {
 	add := func(b *bed) error {
 		_, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
@@ -58,7 +58,7 @@ func TestReadDuringACompaction(t *testing.T) {
 	}
 }
 
-// Reads in parallel with writes and moves find all that was acknowledged.
+// Reads find all acknowledged points while others write and compact.
 func TestReadsWhileOthersWriteAndCompact(t *testing.T) {
 	b := newBed(t)
 	stop := make(chan struct{})
@@ -99,7 +99,7 @@ func TestReadsWhileOthersWriteAndCompact(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Points in table recent are found after a start, by every read.
+// After opening a database, every read finds the points in table recent.
 func TestRecentAfterAStart(t *testing.T) {
 	b := newBed(t)
 	for i := range 10 {

@@ -36,8 +36,7 @@ func (a *answers) add(t testing.TB, ids ...string) {
 	}
 }
 
-// check fails unless exactly what was acknowledged is stored, with ids that
-// find it.
+// check checks that exactly the acknowledged records are stored, under their ids.
 func (a *answers) check(t testing.TB, db *store.DB, iteration string) {
 	t.Helper()
 	a.mu.Lock()
@@ -141,7 +140,7 @@ func TestEndingAnIterationWhileOthersWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// writeSome writes in one of the ways there are and returns the new ids.
+// writeSome writes records with one of several methods and returns the new ids.
 func writeSome(b *bed, iteration string, how int) ([]string, error) {
 	if how%2 == 0 {
 		c, err := b.Runs.CreateMetric(ctx, domain.System, iteration, points.Sample{Key: "loss"})
@@ -186,7 +185,7 @@ func TestDeletingAnIterationWhileOthersWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A permission that is taken away counts for the very next write.
+// A permission that is revoked is missing in the next write.
 func TestTakingAPermissionWhileItIsUsed(t *testing.T) {
 	b := newBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
@@ -238,7 +237,7 @@ func TestSameIdempotencyKeyAtOnce(t *testing.T) {
 		for i := range ids {
 			db := b.DB
 			if i%4 == 3 {
-				db = other // as another process would
+				db = other // like another process
 			}
 			wg.Go(func() {
 				c, err := db.Runs.CreateMetric(domain.WithIdempotencyKey(ctx, key), domain.System, b.iteration, points.Sample{Key: "loss"})

@@ -48,18 +48,18 @@ func TestConsole(t *testing.T) {
 	wantText(t, b.console(t, console.Query{Limit: 2, From: new(int64(1))}), "0-4: 1=100%|###| 2=Epoch 2")
 	wantText(t, b.console(t, console.Query{Limit: 9, Search: "EPOCH"}), "0-4: 0=epoch 1 2=Epoch 2")
 
-	// A line is cut where a character ends.
+	// A line is cut at the end of a character.
 	b.print(t, 4, strings.Repeat("ä", console.MaxLine))
 	c := must(b.Runs.Console(ctx, domain.System, b.iteration, console.Query{Limit: 1}))(t)
 	if text := c.Lines[0].Text; len(text) > console.MaxLine || !strings.HasSuffix(text, "ä…") {
 		t.Errorf("the long line has %d bytes and ends with %q", len(text), text[len(text)-5:])
 	}
 
-	// Only the newest lines stay.
+	// Only the newest lines are kept.
 	b.print(t, console.MaxLines+1, "last")
 	dropped := "2-50002: 2=… earlier lines, up to number 2, were dropped"
 	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)
-	b.print(t, 0, "too late", "too late", "too late") // a request that comes again
+	b.print(t, 0, "too late", "too late", "too late") // a repeated request
 	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)
 	b.print(t, 2, "too late")
 	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)
@@ -101,7 +101,7 @@ func TestConsoleRights(t *testing.T) {
 	}
 }
 
-// TestConsoleChanges has the events of a run, and no others, report its console.
+// TestConsoleChanges checks that events of a run, and of no other run, report its console.
 func TestConsoleChanges(t *testing.T) {
 	b := newBed(t)
 	start := must(b.Runs.IterationChanges(ctx, domain.System, b.iteration, ""))(t).Cursor

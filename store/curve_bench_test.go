@@ -9,8 +9,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// BenchmarkCurves reads 20 curves of 100,000 points each, thinned out to 300,
-// and as a comparison with every point.
+// BenchmarkCurves reads 20 curves of 100,000 points each, reduced to 300, and for comparison with
+// all points.
 func BenchmarkCurves(b *testing.B) {
 	bed := newBed(b)
 	const n = 100_000
@@ -41,8 +41,8 @@ func BenchmarkCurves(b *testing.B) {
 	}
 }
 
-// BenchmarkManyCurves reads 100 curves of so many points each, thinned out to
-// what charts of 10, of 100 runs and of the bench ask for.
+// BenchmarkManyCurves reads 100 curves with different numbers of points, reduced to the widths
+// that charts of 10 and 100 runs and the bench request.
 func BenchmarkManyCurves(b *testing.B) {
 	bed := newBed(b)
 	for _, n := range []int{1000, 10_000, 100_000} {
@@ -70,8 +70,7 @@ func BenchmarkManyCurves(b *testing.B) {
 	}
 }
 
-// BenchmarkMeanCurves is the mean of a group, in the buckets of a chart of ten
-// groups.
+// BenchmarkMeanCurves reads the mean of a group, in the buckets of a chart with ten groups.
 func BenchmarkMeanCurves(b *testing.B) {
 	bed := newBed(b)
 	for _, c := range []struct{ runs, points int }{{1000, 1000}, {100, 100_000}} {

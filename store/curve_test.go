@@ -14,7 +14,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// curve returns the one curve of an iteration.
+// curve returns the only curve of an iteration.
 func (b *bed) curve(t *testing.T, q points.CurveQuery) runs.Curve {
 	t.Helper()
 	if q.X == "" {
@@ -47,7 +47,7 @@ func TestCurveKeepsEveryPeak(t *testing.T) {
 		at := scalar.Time(1_700_000_000_000 + int64(rng.IntN(1_000_000)))
 		samples = append(samples, points.Sample{Key: "k", Value: scalar.Value(v), Step: &step, RecordedAt: &at})
 		if i%7 == 0 {
-			samples = append(samples, samples[rng.IntN(len(samples))]) // a step that repeats
+			samples = append(samples, samples[rng.IntN(len(samples))]) // a repeated step
 		}
 	}
 	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, samples))
@@ -117,9 +117,9 @@ func checkCurve(t *testing.T, name string, c runs.Curve, all int, in []points.Sa
 	if len(c.Behind) != c.Shown || behind != c.Count {
 		t.Fatalf("%s: %d entries stand for %d of %d points", name, len(c.Behind), behind, c.Count)
 	}
-	// An entry stands for the points behind the place of the entry before it, up
-	// to its own. The second one has the first bucket, with the first point in
-	// it unless that was alone there.
+	// An entry represents the points after the place of the previous entry, up to its own place.
+	// The second entry represents the first bucket, including the first point if the bucket has
+	// other points.
 	place := func(i int) int64 {
 		return at(points.Sample{Step: &c.Step[i], RecordedAt: &c.RecordedAt[i]})
 	}
@@ -148,8 +148,7 @@ func checkCurve(t *testing.T, name string, c runs.Curve, all int, in []points.Sa
 	}
 }
 
-// hasRange reports whether the minimum and maximum of an entry are those of the
-// finite values of points.
+// hasRange reports whether an entry has the minimum and maximum of the finite values of points.
 func hasRange(c runs.Curve, i int, points []points.Sample) bool {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
@@ -168,7 +167,7 @@ func jsonOf(t *testing.T, v any) string {
 	return string(must(json.Marshal(v, json.Deterministic(true)))(t))
 }
 
-// TestCurveAtTheLimits asks for the whole range of steps there is.
+// TestCurveAtTheLimits reads curves over the whole range of steps.
 func TestCurveAtTheLimits(t *testing.T) {
 	b := newBed(t)
 	var samples []points.Sample
@@ -208,7 +207,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestBulkIsAllOrNothing refuses a list whose last point can't have a step.
+// TestBulkIsAllOrNothing writes a list whose last point can't have a step. Nothing must be
+// written.
 func TestBulkIsAllOrNothing(t *testing.T) {
 	b := newBed(t)
 	largest := scalar.Step(math.MaxInt64)
@@ -230,8 +230,8 @@ func TestBulkIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// The cores share the work of many iterations; their curves still come in the
-// order that was asked for, and one iteration that is not there spoils all.
+// Curves of many iterations, which several cores compute, have the requested order. One iteration
+// that does not exist results in an error.
 func TestCurvesOfManyIterations(t *testing.T) {
 	b := newBed(t)
 	var ids, want []string

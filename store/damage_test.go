@@ -18,8 +18,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// closedDatabase makes a database of some dozen pages and returns its path
-// and an iteration in it.
+// closedDatabase creates a database of some dozen pages and returns its path and an iteration in
+// it.
 func closedDatabase(t testing.TB) (path, iteration string) {
 	t.Helper()
 	b := newBed(t)
@@ -42,7 +42,7 @@ func openDamaged(t testing.TB, path, iteration string) string {
 		return err.Error()
 	}
 	defer db.Close() // may fail: the file is damaged
-	// None of these may do worse than to fail.
+	// These calls may return errors, but must not panic or hang.
 	_, _ = db.Runs.Metrics(ctx, domain.System, iteration, runs.MetricQuery{Page: domain.Page{Limit: 1000}})
 	_, _ = db.Runs.Parameters(ctx, domain.System, iteration, domain.FirstPage)
 	_, _ = db.Projects.Projects(ctx, domain.System, projects.ProjectQuery{Page: domain.FirstPage})
@@ -80,7 +80,7 @@ func TestDamagedFiles(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		damage func([]byte) []byte
-		says   string // one of the words, separated by |
+		says   string // alternatives, separated by |
 	}{
 		{"text", func([]byte) []byte { return []byte(strings.Repeat("no database, ", 500)) }, "damaged"},
 		{"zeros", func(d []byte) []byte { return make([]byte, len(d)) }, "damaged"},
@@ -135,7 +135,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// A wrong byte leads to an error, or makes no difference.
+// A wrong byte results in an error or changes nothing.
 func TestFlippedBytes(t *testing.T) {
 	sound, iteration := closedDatabase(t)
 	data := must(os.ReadFile(sound))(t)
@@ -166,7 +166,7 @@ func TestFlippedBytes(t *testing.T) {
 	}
 }
 
-// A log that was cut or flipped counts as far as it is whole.
+// A truncated or damaged log is used up to the damage.
 func TestDamagedLog(t *testing.T) {
 	b := newBed(t)
 	for i := range 30 {

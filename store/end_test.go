@@ -9,7 +9,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// An end before the creation of a run is moved to its creation, whoever sets it.
+// An end date before the creation date of a run is moved to the creation date.
 func TestEndIsNotBeforeTheBeginning(t *testing.T) {
 	b := newBed(t)
 	created := must(b.Runs.Iteration(ctx, domain.System, b.iteration))(t).CreatedDate
@@ -24,7 +24,7 @@ func TestEndIsNotBeforeTheBeginning(t *testing.T) {
 	}
 }
 
-// A run is lost when it was last seen earlier than LostAfter ago, and not at that moment.
+// A run is lost if it was last seen more than LostAfter ago, but not exactly LostAfter ago.
 func TestLost(t *testing.T) {
 	now := scalar.TimeOf(time.Now())
 	edge := domain.LostBefore(now)

@@ -52,7 +52,7 @@ func TestChangesTellWhatHappened(t *testing.T) {
 	}
 }
 
-// A record that belongs to a run is a change of the run.
+// A change of a record that belongs to a run is a change of the run.
 func TestChangesTellWhatIsRecorded(t *testing.T) {
 	b := newBed(t)
 	run, project := b.iteration, b.project
@@ -141,7 +141,7 @@ func TestChangesOfAnotherLifeAreReset(t *testing.T) {
 			t.Errorf("%q: %+v", cursor, c)
 		}
 	}
-	// Changes of another process are not known here.
+	// Changes by another process are not reported.
 	second := open(t, store.Options{Path: b.Path()})
 	must(second.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t)
 	b.log(t, "loss", 0, 1)

@@ -12,7 +12,7 @@ import (
 	"tracker/store/search"
 )
 
-// Job queues fn for the writer, as every write does.
+// Job queues fn for the writer, like a write.
 func (db *DB) Job(ctx context.Context, fn func() error) error {
 	return domain.Change(ctx, db.base, domain.System, func(*domain.Tx) error { return fn() })
 }
@@ -25,13 +25,12 @@ func (db *DB) WriterPragma(pragma string) (n int64, err error) {
 	return n, err
 }
 
-// Read runs fn on one snapshot, as every read does.
+// Read runs fn on one snapshot, like a read.
 func (db *DB) Read(ctx context.Context, fn func() error) error {
 	return db.base.Ask(ctx, func(*domain.Tx) error { return fn() })
 }
 
-// SetMigrations puts other migrations in the place of the program's own until
-// restore is called.
+// SetMigrations replaces the migrations of the program until restore is called.
 func SetMigrations(files fs.FS) (restore func()) {
 	own := migrationFiles
 	migrationFiles = files
@@ -41,23 +40,23 @@ func SetMigrations(files fs.FS) (restore func()) {
 // ReadMigrations returns the SQL of every migration.
 func ReadMigrations() ([]string, error) { return schema().Scripts() }
 
-// RemoveUnknown removes bytes that a collection has found to have no row.
+// RemoveUnknown removes bytes that a collection has found without a row.
 func (db *DB) RemoveUnknown(ctx context.Context, name artifact.Backend, b blob.Blob) (bool, error) {
 	return db.base.Artifacts.DeleteUnknown(ctx, name, b)
 }
 
-// Adjectives and Nouns are what made-up names consist of.
+// Adjectives and Nouns are the parts of generated names.
 var (
 	Adjectives = runs.Adjectives
 	Nouns      = runs.Nouns
 )
 
-// Compact moves all points of the head to table metric, as it is done from time to
-// time; without the lock there is nothing to do.
+// Compact moves all points of the head to table metric, as the server does regularly. Without the
+// lock it does nothing.
 func (db *DB) Compact() error { return db.base.Points.Compact(context.Background()) }
 
-// MetricsWhile lists the points of an iteration on a snapshot that is older than
-// what fn does.
+// MetricsWhile takes a snapshot, calls fn, and then lists the points of an iteration in the
+// snapshot.
 func (db *DB) MetricsWhile(iterationID string, fn func() error) (l domain.List[runs.Metric], err error) {
 	return l, db.base.Ask(context.Background(), func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(domain.System, iterationID, domain.RightRead)
@@ -72,7 +71,7 @@ func (db *DB) MetricsWhile(iterationID string, fn func() error) (l domain.List[r
 	})
 }
 
-// StatisticsOf returns those of every metric of an iteration.
+// StatisticsOf returns the statistics of every metric of an iteration.
 func (db *DB) StatisticsOf(iterationID string) (all []points.Statistics, err error) {
 	return all, db.base.Ask(context.Background(), func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(domain.System, iterationID, domain.RightRead)
@@ -83,14 +82,13 @@ func (db *DB) StatisticsOf(iterationID string) (all []points.Statistics, err err
 	})
 }
 
-// QueueSize is how many writes can wait.
+// QueueSize returns the number of writes that can wait.
 func (db *DB) QueueSize() int { return db.base.Kernel.QueueSize() }
 
-// MaxReaders is how many reads can run at once.
+// MaxReaders returns the number of reads that can run at once.
 func (db *DB) MaxReaders() int { return db.base.Kernel.MaxReaders() }
 
-// CopyForSearch copies the statistics of a metric in every iteration, as
-// searches have it done.
+// CopyForSearch copies the statistics of a metric in every iteration, as searches do.
 func (db *DB) CopyForSearch(key string) error {
 	return domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 		var nums []int64

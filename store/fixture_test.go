@@ -21,7 +21,7 @@ import (
 
 var ctx = context.Background()
 
-// clock stands still until the test moves it.
+// clock is a clock that the test sets.
 type clock struct{ ms atomic.Int64 }
 
 func newClock() *clock {
@@ -48,15 +48,14 @@ func newBed(t testing.TB) *bed {
 	return newBedWith(t, store.Options{Exclusive: true})
 }
 
-// newPlainBed is newBed as a command line has it: without the lock, so that
-// points go to table metric at once, with the statistics of their series.
+// newPlainBed is newBed without the lock, like a command: points are written to table metric at
+// once, with the statistics of their series.
 func newPlainBed(t testing.TB) *bed {
 	t.Helper()
 	return newBedWith(t, store.Options{})
 }
 
-// newBedWith is newBed with options, of which those that are zero get the
-// values that suit a test.
+// newBedWith is newBed with options. Zero options get values that suit a test.
 func newBedWith(t testing.TB, o store.Options) *bed {
 	t.Helper()
 	b := &bed{clock: newClock()}
@@ -85,7 +84,7 @@ func point(key string, step int64, value float64) points.Sample {
 	return points.Sample{Key: key, Step: new(scalar.Step(step)), Value: scalar.Value(value)}
 }
 
-// points returns all points of an iteration in the order of its listing.
+// pointsOf returns all points of an iteration in the order of its listing.
 func pointsOf(t testing.TB, db *store.DB, iteration string, key *string) []runs.Metric {
 	t.Helper()
 	var all []runs.Metric
@@ -102,7 +101,7 @@ func pointsOf(t testing.TB, db *store.DB, iteration string, key *string) []runs.
 	}
 }
 
-// open opens a database, by default a new one, until the end of the test.
+// open opens a database, a new one if o has no path, and closes it at the end of the test.
 func open(t testing.TB, o store.Options) *store.DB {
 	t.Helper()
 	if o.Path == "" {
@@ -123,7 +122,7 @@ func open(t testing.TB, o store.Options) *store.DB {
 	return db
 }
 
-// raw opens a file as another program would, without foreign keys.
+// raw opens a file like another program, without foreign keys.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db := must(sql.Open("sqlite", sqlite.DSN(path)))(t)
@@ -143,7 +142,7 @@ func execSQL(t testing.TB, db *sql.DB, query string, args ...any) {
 	}
 }
 
-// ask returns the one value that a query gives.
+// ask returns the single value of a query.
 func ask[T any](t testing.TB, db *sql.DB, query string, args ...any) (v T) {
 	t.Helper()
 	if err := db.QueryRow(query, args...).Scan(&v); err != nil {
@@ -152,7 +151,7 @@ func ask[T any](t testing.TB, db *sql.DB, query string, args ...any) (v T) {
 	return v
 }
 
-// must returns a value, or ends the test: must(f())(t).
+// must returns v, or ends the test if err is not nil: must(f())(t).
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -180,7 +179,7 @@ func wantCode(t testing.TB, err error, code domain.Code) {
 	}
 }
 
-// wantClean fails unless Check finds nothing.
+// wantClean checks that Check finds no problems.
 func wantClean(t testing.TB, db *store.DB) {
 	t.Helper()
 	for _, p := range must(db.Check(ctx, false))(t) {
@@ -195,7 +194,7 @@ func codeOf(err error) domain.Code {
 	return domain.AsError(err).Code
 }
 
-// sameFloat compares two doubles; NaN equals NaN, and the zeros are one.
+// sameFloat compares two numbers. NaN equals NaN, and both zeros are equal.
 func sameFloat(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
 var errTest = errors.New("a failure of the test's own")

@@ -12,7 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// leaveRoom lets the database grow by this many pages and no more.
+// leaveRoom lets the database grow by this number of pages at most.
 func leaveRoom(t testing.TB, db *store.DB, pages int64) {
 	t.Helper()
 	now := must(db.WriterPragma("page_count"))(t)
@@ -27,7 +27,7 @@ func TestFullDisk(t *testing.T) {
 	first := b.log(t, "loss", 0, 1)
 	leaveRoom(t, b.DB, 0)
 
-	// Sooner or later each kind of write needs a new page.
+	// Each kind of write needs a new page after some writes.
 	value := scalar.Text(strings.Repeat("x", 10_000))
 	acknowledged := map[string]bool{first: true}
 	full := 0
@@ -71,8 +71,8 @@ func TestFullDisk(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A write that finds no room takes the whole transaction with it. The others
-// in it are small enough and must not notice.
+// A write that finds no room rolls back the whole transaction. The other writes in it are small
+// enough and must succeed.
 func TestFullDiskForOneOfMany(t *testing.T) {
 	var c commits
 	b := newBedWith(t, store.Options{OnCommit: c.add})

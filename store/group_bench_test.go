@@ -10,9 +10,8 @@ import (
 	"tracker/store/search"
 )
 
-// BenchmarkGroups reads 50 groups of 10,000 iterations, with the spread of three
-// metrics: one group for each iteration, a single one, and both in order of a
-// mean.
+// BenchmarkGroups reads 50 groups of 10,000 iterations with the spread of three metrics. It
+// measures one group for each iteration and a single group, both also sorted by a mean.
 func BenchmarkGroups(b *testing.B) {
 	db := openForTest(b)
 	experimentID := fill(b, db, 10_000, 20, 100)

@@ -17,16 +17,16 @@ import (
 	"tracker/store/users"
 )
 
-// groupRun is what a test knows of a run that it has made.
+// groupRun holds the expected fields of a run.
 type groupRun struct {
-	id, lr string // lr is "" where there is none
+	id, lr string // lr is "" if the run has none
 	tags   []string
-	last   []float64 // the last value of loss, none where it was not logged
+	last   []float64 // the last value of loss, empty if it was not logged
 	old    bool
 }
 
-// groupRuns makes runs with few values of lr and tags, and with what is no
-// number among the losses.
+// groupRuns creates runs with few different values of lr and tags. Some losses are NaN or
+// infinite.
 func groupRuns(t *testing.T, b *bed, n int) []groupRun {
 	t.Helper()
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
@@ -62,7 +62,7 @@ func groupRuns(t *testing.T, b *bed, n int) []groupRun {
 	return all
 }
 
-// spreadOf computes mean and deviation of the finite losses in two passes.
+// spreadOf returns mean and deviation of the finite losses, computed in two passes.
 func spreadOf(runs []groupRun) (n int, mean, sd float64) {
 	var values []float64
 	for _, r := range runs {
@@ -117,8 +117,8 @@ func checkGroups(t *testing.T, got []search.Group, want map[string][]groupRun) {
 	}
 }
 
-// Groups are compared with what plain Go makes of the same runs, and their
-// members with the listing.
+// Groups are compared with groups that plain Go computes from the same runs, and their members
+// with the listing.
 func TestGroups(t *testing.T) {
 	b := newBed(t)
 	found := groupRuns(t, b, 150)
@@ -177,7 +177,7 @@ func TestGroups(t *testing.T) {
 				t.Errorf("%s has the members %v, want %v", keyOf(g), got, ids)
 			}
 		}
-		// In pages of two it is the same.
+		// Pages of two groups have the same groups.
 		var paged []search.Group
 		for q.Limit = 2; q.Offset < l.Total; q.Offset += 2 {
 			paged = append(paged, must(b.Groups(ctx, domain.System, b.experiment, q))(t).Data...)
@@ -189,7 +189,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// groupsInOrder are the keys of the groups.
+// groupsInOrder returns the keys of the groups.
 func (b *bed) groupsInOrder(t *testing.T, by, sort string) string {
 	t.Helper()
 	l := must(b.Groups(ctx, domain.System, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: by, Sort: sort}))(t)
@@ -243,7 +243,7 @@ func TestGroupOrder(t *testing.T) {
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
 }
 
-// More metrics than one statement can join are read in parts.
+// Metrics are read in parts if one statement can't join all of them.
 func TestGroupsOfManyMetrics(t *testing.T) {
 	b := newBed(t)
 	var columns []string
@@ -259,7 +259,7 @@ func TestGroupsOfManyMetrics(t *testing.T) {
 	}
 }
 
-// A hit lies under its parent when that is one too.
+// A matching run is listed below its parent if the parent matches, too.
 func TestFoldedIterations(t *testing.T) {
 	b := newBed(t)
 	child := func(name, parent string) string {

@@ -21,7 +21,7 @@ func withKey(key, body string) context.Context {
 	return domain.WithIdempotencyKey(ctx, domain.IdempotencyKey{Path: "/path", Key: key, BodyHash: hash(body)})
 }
 
-// Every create gives its first answer again, and does nothing twice.
+// Every repeated create returns the first answer and does nothing.
 func TestRepeatedCreates(t *testing.T) {
 	b := newPlainBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
@@ -54,7 +54,7 @@ func TestRepeatedCreates(t *testing.T) {
 		"metric": func(ctx context.Context) (any, error) {
 			return b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
 		},
-		"metric ": func(ctx context.Context) (any, error) { // a batch that stops
+		"metric ": func(ctx context.Context) (any, error) { // a batch that stops in the middle
 			return b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, []points.Sample{{Key: "a"}, {Key: "b"}, {Key: ""}, {Key: "c"}})
 		},
 	} {
@@ -77,7 +77,7 @@ func TestRepeatedCreates(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A key belongs to a user and a path.
+// A key is valid for one user and one path.
 func TestKeysOfOthers(t *testing.T) {
 	b := newBed(t)
 	log := func(actor domain.Actor, path string) string {
@@ -134,8 +134,7 @@ func TestKeysAreForgottenAfterADay(t *testing.T) {
 	}
 }
 
-// The answer and what was written are in one transaction: without the one
-// there is not the other.
+// The answer and the records are written in one transaction.
 func TestAnswerAndWriteAreOne(t *testing.T) {
 	b := newBed(t)
 	file := raw(t, b.Path())
@@ -182,14 +181,13 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 	if n := ask[int](t, file, `SELECT count(*) FROM idempotency`); n != 30 {
 		t.Errorf("%d answers, want 30", n)
 	}
-	// Without the cause of the failure the same key is carried out.
+	// When the cause of the failure is removed, the request with the same key succeeds.
 	execSQL(t, file, `DROP TRIGGER no`)
 	must(b.Runs.CreateMetric(withKey("fail 1", "body"), domain.System, b.iteration, points.Sample{Key: "loss"}))(t)
 	wantClean(t, b.DB)
 }
 
-// A refused request leaves no answer, so that it can be repeated when what
-// was wrong is right.
+// A refused request stores no answer, so it can be repeated when the cause is removed.
 func TestRefusedRequestsAreNotKept(t *testing.T) {
 	b := newBed(t)
 	end := func(s domain.IterationStatus) {
@@ -204,7 +202,7 @@ func TestRefusedRequestsAreNotKept(t *testing.T) {
 	end(domain.Running)
 	wantOK(t, log())
 	end(domain.Failed)
-	wantOK(t, log()) // the first answer, although now it would be refused
+	wantOK(t, log()) // the first answer, although the request would be refused now
 	if n := len(pointsOf(t, b.DB, b.iteration, nil)); n != 1 {
 		t.Errorf("%d points, want 1", n)
 	}

@@ -11,7 +11,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// run makes an iteration with parameters and metrics.
+// run creates an iteration with parameters and metrics.
 func (b *bed) run(t testing.TB, params map[string]string, metrics map[string]float64) string {
 	t.Helper()
 	id := b.newIteration(t)
@@ -49,7 +49,7 @@ func TestImportance(t *testing.T) {
 		}
 		return names
 	}
-	// A parameter that some runs lack is not the same in all of them. The metric lr is no parameter.
+	// A parameter that some runs lack varies. The metric lr is not a parameter.
 	if fmt.Sprint(names(got)) != "[lr seed same]" || !got.Columns[0].Known() || got.Columns[1].Known() {
 		t.Errorf("%+v", got.Columns)
 	}
@@ -66,7 +66,7 @@ func TestImportance(t *testing.T) {
 	if got = must(b.importance(store.ImportanceQuery{}))(t); got.Total != 0 {
 		t.Errorf("without a target: %+v", got)
 	}
-	// Runs in the trash do not count.
+	// Runs in the trash are ignored.
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	if got = must(b.importance(store.ImportanceQuery{Target: "metric.loss"}))(t); got.Total != 63 || got.Missing != 0 {
 		t.Errorf("after a deletion: %+v", got)

@@ -7,7 +7,7 @@ import (
 	"tracker/store/runs"
 )
 
-// A deletion removes what was announced before, all of it or nothing.
+// A deletion deletes exactly the announced records or nothing.
 func TestDeleteIterations(t *testing.T) {
 	r := newRegistry(t)
 	child := func(parent string) string {

@@ -72,8 +72,8 @@ func TestKeysAreSearchedAndPaged(t *testing.T) {
 	}
 }
 
-// TestKeysAreCountedThroughEveryChange compares the counts with those of a
-// model while names come, change and go.
+// TestKeysAreCountedThroughEveryChange compares the counts with a model while names are added,
+// changed and removed.
 func TestKeysAreCountedThroughEveryChange(t *testing.T) {
 	ctx := context.Background()
 	db := openForTest(t)
@@ -163,8 +163,7 @@ func TestKeysAreCountedThroughEveryChange(t *testing.T) {
 	wantSound(t, db)
 }
 
-// TestKeysOfAnOlderFileAreCounted opens a file that was made before names were
-// counted.
+// TestKeysOfAnOlderFileAreCounted opens a file from before names were counted.
 func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.db")
 	all, err := schema().Scripts()

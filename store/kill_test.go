@@ -17,9 +17,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// childCompacts writes points in every way until it is killed, while another
-// goroutine moves them all the time. It prints what was acknowledged: a key and
-// how many points it has.
+// childCompacts writes points with every method until it is killed, while another goroutine
+// compacts continuously. It prints the acknowledged points: a key and its number of points.
 func childCompacts(db *store.DB, iteration string) error {
 	failed := make(chan error)
 	go func() {
@@ -51,9 +50,9 @@ func childCompacts(db *store.DB, iteration string) error {
 	return <-failed
 }
 
-// A process is killed at any moment while it moves points, 25 times on one
-// file. What it has acknowledged is there once, and nothing else but what one
-// write of each of its writers had.
+// A process is killed 25 times at a random moment while it compacts the same file. Each
+// acknowledged point is stored once. Otherwise only points of the last write of each of its
+// writers are stored.
 func TestKilledWhileCompacting(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true})
 	wantOK(t, b.Close())
@@ -74,10 +73,10 @@ func TestKilledWhileCompacting(t *testing.T) {
 			must(fmt.Sscan(lines.Text(), &w, &count))(t)
 			acknowledged[w] = count
 			if n == 0 {
-				kill.Reset(time.Duration(rand.IntN(100)) * time.Millisecond) // the moment itself
+				kill.Reset(time.Duration(rand.IntN(100)) * time.Millisecond) // the random moment
 			}
 		}
-		cmd.Wait() // it was killed, which is an error
+		cmd.Wait() // killing it is an error
 		if complaint.Len() > 0 {
 			t.Fatal(complaint.String())
 		}

@@ -18,10 +18,10 @@ import (
 	"tracker/store/wandb"
 )
 
-// sameMD5 is the MD5, in base64, that manyFiles gives to all files.
+// sameMD5 is the MD5, in base64, that manyFiles uses for all files.
 const sameMD5 = "XrY7u+Ae7tCTyyK7j1rNww=="
 
-// interrupt cancels a context with one of the next commits.
+// interrupt cancels a context at one of the next commits.
 type interrupt struct {
 	left   atomic.Int64 // commits; 0 for never
 	cancel atomic.Pointer[context.CancelFunc]
@@ -35,7 +35,7 @@ func (i *interrupt) onCommit(sqlite.CommitStats) {
 	}
 }
 
-// after returns a context that ends with the nth commit from now on.
+// after returns a context that is canceled at the nth commit from now on.
 func (i *interrupt) after(t *testing.T, n int64) context.Context {
 	c, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -51,7 +51,8 @@ func (b *bed) beginVersion(t testing.TB, digest string) wandb.Artifact {
 		IterationID: b.iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
 }
 
-// manyFiles commits a version with one file and another one with n of the same bytes.
+// manyFiles commits a version with one file and another version with n files that have the same
+// bytes.
 func (b *bed) manyFiles(t testing.TB, n int) (first, second wandb.Artifact) {
 	t.Helper()
 	first = b.beginVersion(t, "first")
@@ -70,8 +71,8 @@ func (b *bed) filesIn(t testing.TB, prefix string) (n int) {
 	return ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM resource WHERE deleted_date IS NULL AND substr(name, 1, ?) = ?`, len(prefix), prefix)
 }
 
-// A version with many files is deleted in several transactions. One that was broken off is
-// deleted; another call deletes the rest of its files, and nothing else.
+// A version with many files is deleted in several transactions. If that is interrupted, the
+// version is deleted, and another call deletes the rest of its files and nothing else.
 func TestDeleteOfManyFiles(t *testing.T) {
 	t.Parallel()
 	const list = 1200
@@ -104,7 +105,7 @@ func TestDeleteOfManyFiles(t *testing.T) {
 	}
 }
 
-// A file of a version that a model version refers to is not deleted with it.
+// A file of a version is not deleted with it if a model version refers to the file.
 func TestDeleteOfFileThatIsAModel(t *testing.T) {
 	b := newTrashBed(t)
 	first, _ := b.manyFiles(t, 3)
@@ -117,8 +118,8 @@ func TestDeleteOfFileThatIsAModel(t *testing.T) {
 	}
 }
 
-// A folder with many files goes to the trash in several transactions, and what is named
-// like it stays.
+// A folder with many files is moved to the trash in several transactions. Files with similar
+// names stay.
 func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 	t.Parallel()
 	var stop interrupt
@@ -150,8 +151,8 @@ func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 	}
 }
 
-// What many files belong to is purged in several transactions. When that is broken off, the
-// next purge goes on.
+// A record with many files is purged in several transactions. If that is interrupted, the next
+// purge continues.
 func TestPurgeOfManyFiles(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []domain.TrashKind{domain.TrashedIteration, domain.TrashedExperiment, domain.TrashedProject} {
@@ -189,8 +190,8 @@ func TestPurgeOfManyFiles(t *testing.T) {
 	}
 }
 
-// Files that were not sent are found in any version that is left, after any number of
-// versions that were deleted.
+// Files that were not sent are found in any remaining version, after any number of deleted
+// versions.
 func TestCommitAfterManyDeletions(t *testing.T) {
 	b := newTrashBed(t)
 	b.manyFiles(t, 1)

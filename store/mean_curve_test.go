@@ -15,7 +15,7 @@ func pairQuery(key string, samples int) points.PairQuery {
 	return points.PairQuery{CurveQuery: points.CurveQuery{Keys: []string{key}, Points: samples, X: points.ByStep, Scale: points.Linear}}
 }
 
-// walk logs a value at each step, NaN at every hundredth, and returns them.
+// walk logs a value at each step, NaN at every hundredth step, and returns them.
 func (b *bed) walk(t *testing.T, rng *rand.Rand, id, key string, steps int) []float64 {
 	t.Helper()
 	var samples []points.Sample
@@ -34,7 +34,7 @@ func (b *bed) walk(t *testing.T, rng *rand.Rand, id, key string, steps int) []fl
 
 func close2(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) }
 
-// Means are compared with those of plain Go: step by step, and in bins of which
+// Means are compared with means that plain Go computes: for each step, and for bins, in which
 // each run counts with its last point.
 func TestMeanCurves(t *testing.T) {
 	for _, points := range []int{5000, 60} {
@@ -62,7 +62,7 @@ func TestMeanCurves(t *testing.T) {
 				}
 			}
 			if points == 60 && (int(x) >= 1990 || len(found) < 2) {
-				continue // where one ends within a bucket its last point is not at x
+				continue // the last point of a run that ends within a bucket is not at x
 			}
 			var mean, squares float64
 			for _, v := range found {
@@ -88,7 +88,7 @@ func TestMeanCurves(t *testing.T) {
 	}
 }
 
-// Over the time since the start, what runs did at the same age is together.
+// Over the time since the start, points of the same age of their runs are averaged.
 func TestMeanCurveSinceStart(t *testing.T) {
 	b := newBed(t)
 	ids := []string{b.iteration}
@@ -120,8 +120,8 @@ func TestMeanCurveSinceStart(t *testing.T) {
 	}
 }
 
-// A metric over another one pairs what was logged at the same step, or is the
-// last of the same bucket.
+// A metric over another metric pairs points of the same step, or the last points of the same
+// bucket.
 func TestPairedCurves(t *testing.T) {
 	b := newBed(t)
 	other := b.newIteration(t)
@@ -131,7 +131,7 @@ func TestPairedCurves(t *testing.T) {
 			b.log(t, "y", step, float64(-step))
 		}
 	}
-	b.log(t, "y", 5000, 1) // no x there
+	b.log(t, "y", 5000, 1) // x has no point there
 	b.log(t, "x", 2001, math.Inf(1))
 	b.log(t, "y", 2001, 2)
 	must(b.Runs.CreateMetric(ctx, domain.System, other, point("y", 1, 1)))(t)
@@ -164,7 +164,7 @@ func TestPairedCurves(t *testing.T) {
 	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
-// A mean of many runs is put together from parts of them, while they log on.
+// A mean of many runs is computed in parts while the runs continue to log.
 func TestMeanCurveOfMany(t *testing.T) {
 	const runs, steps = 101, 300
 	b := newBed(t)
@@ -175,7 +175,7 @@ func TestMeanCurveOfMany(t *testing.T) {
 		ids = append(ids, b.newIteration(t))
 		values = append(values, b.walk(t, rng, ids[len(ids)-1], "loss", steps))
 	}
-	// Buckets of eight steps, whose last one is of all runs.
+	// Buckets of eight steps; all runs have a point in the last one.
 	c := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids}, pairQuery("loss", 40)))(t)[0][0]
 	if c.Iterations != runs || c.Count != runs*steps || len(c.X) != 38 {
 		t.Fatalf("%d points of %d runs in %d buckets", c.Count, c.Iterations, len(c.X))

@@ -16,8 +16,8 @@ import (
 	"tracker/store/domain"
 )
 
-// futureMigrations adds migrations to those of the program until the end of
-// the test. It is not for parallel tests.
+// futureMigrations adds migrations to the migrations of the program until the end of the test. It
+// must not be used in parallel tests.
 func futureMigrations(t *testing.T, scripts ...string) {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -44,7 +44,7 @@ func TestMigrationKeepsDataAndACopy(t *testing.T) {
 	b := newPlainBed(t)
 	b.log(t, "loss", 1, 0.5)
 	path := filepath.Join(t.TempDir(), "killed.db")
-	copyFiles(t, b.Path(), path) // with the log of a process that was killed
+	copyFiles(t, b.Path(), path) // with the write-ahead log, as after a kill
 	before := pointsOf(t, b.DB, b.iteration, nil)
 
 	var log bytes.Buffer
@@ -120,8 +120,8 @@ func TestFailingMigrationChangesNothing(t *testing.T) {
 	wantClean(t, db)
 }
 
-// A file that is not a database of this program, or of a newer one, is
-// refused and stays byte for byte what it was.
+// A file that is not a database of this program, or belongs to a newer one, is refused and not
+// changed.
 func TestForeignDatabasesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
@@ -175,8 +175,8 @@ func TestEmptyFilesAreAccepted(t *testing.T) {
 	}
 }
 
-// Many who open a file at once migrate it once. Those who come in between are
-// told who does it.
+// If many processes open a file at once, it is migrated once. Other calls of Open may return
+// UNAVAILABLE during the migration.
 func TestMigratingAtOnce(t *testing.T) {
 	all := func(t *testing.T, path string, now func() time.Time) {
 		var wg sync.WaitGroup

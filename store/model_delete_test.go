@@ -11,8 +11,8 @@ import (
 	"tracker/store/runs"
 )
 
-// The origin of a version can't be deleted: neither its iteration nor its artifact, nor
-// the experiment of either.
+// The origin of a version can't be deleted: neither its iteration nor its artifact, nor the
+// experiment that contains them.
 func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	r := newRegistry(t)
 	second := must(r.Projects.CreateExperiment(ctx, domain.System, r.project, projects.NewExperiment{Name: "second"}))(t).ID
@@ -56,7 +56,7 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	}
 	wantOK(t, r.deleteArtifact(unused))
 
-	// Without the versions all of it can go.
+	// Without the versions all records can be deleted.
 	wantOK(t, r.Models.DeleteModel(ctx, domain.System, r.model))
 	wantOK(t, r.Models.DeleteModelVersion(ctx, domain.System, last))
 	for _, d := range deletes {
@@ -65,7 +65,7 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 		}
 	}
 	for _, d := range deletes[:5] {
-		if d.what != "experiment of an iteration" { // whose iteration is gone by then
+		if d.what != "experiment of an iteration" { // its iteration was deleted before
 			wantOK(t, d.remove(d.id))
 		}
 	}
@@ -86,7 +86,7 @@ func (r *registryBed) deleteArtifact(id string) error {
 
 func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
 	for _, c := range []struct {
-		models map[string]int // how many versions each has
+		models map[string]int // number of versions, by id of the model
 		want   string
 	}{
 		{map[string]int{"fraud": 1}, "by model fraud, version 1; delete"},
@@ -144,7 +144,7 @@ func TestDeletingAProjectTakesItsModelsAlong(t *testing.T) {
 	}
 }
 
-// No request makes such a version, but a file can have one.
+// No request creates such a version, but a file can contain one.
 func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 	for _, into := range []string{"iteration", "artifact"} {
 		t.Run(into, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 	}
 }
 
-// Of a version and the delete of what it came from, one is refused.
+// If a version is created while its origin is deleted, one of both is refused.
 func TestVersionAndDeleteOfItsIterationAtOnce(t *testing.T) {
 	r := newRegistry(t)
 	for range 50 {

@@ -15,10 +15,10 @@ import (
 	"tracker/store/scalar"
 )
 
-// model is what the metrics of a database must be, in the simplest form.
+// model is the expected state of the metrics of a database, in simple form.
 type model struct {
 	iterations []*modelIteration
-	gone       []string // ids of points that are there no more
+	gone       []string // ids of deleted points
 }
 
 type modelIteration struct {
@@ -28,12 +28,12 @@ type modelIteration struct {
 }
 
 type modelPoint struct {
-	runs.Metric // the ID is "" as long as nobody has told it
+	runs.Metric // the ID is "" if no call has returned it yet
 	firstKey    string
 	firstStep   scalar.Step
 }
 
-// refusal is why a write to the iteration is refused, "" when it is not.
+// refusal returns the code with which writes to the iteration are refused, or "".
 func (i *modelIteration) refusal() domain.Code {
 	switch {
 	case i.deleted:
@@ -48,8 +48,8 @@ func validKey(key string) bool {
 	return key != "" && utf8.RuneCountInString(key) <= domain.MaxName && key != "line\nbreak"
 }
 
-// add writes points as CreateMetricBatch does, and returns those that it
-// wrote and why it stopped.
+// add writes points like CreateMetricBatch. It returns the points that it wrote and the code of
+// the error that stopped it.
 func (i *modelIteration) add(metrics []points.Sample, now scalar.Time) (added []*modelPoint, stopped domain.Code) {
 	for _, m := range metrics {
 		step, ok := i.nextStep(m.Key)
@@ -110,7 +110,7 @@ func (i *modelIteration) listed(key *string) []*modelPoint {
 	return all
 }
 
-// find returns the point with an id that the model knows.
+// find returns the point with an id, if the model has it.
 func (m *model) find(id string) (*modelIteration, *modelPoint) {
 	for _, i := range m.iterations {
 		for _, p := range i.points {
@@ -142,7 +142,7 @@ func samePoint(a, b runs.Metric) bool {
 		a.RecordedAt == b.RecordedAt && sameFloat(float64(a.Value), float64(b.Value))
 }
 
-// statistics are a row of the table series.
+// statistics is a row of table series.
 type statistics struct {
 	Key              string
 	Count, Finite    int64
@@ -153,8 +153,8 @@ type statistics struct {
 	Sum              float64
 }
 
-// statistics works out what the row of a series must say, and how far a sum
-// in another order may be from this one.
+// statistics computes the expected row of a series, and the largest difference of a sum in
+// another order.
 func (i *modelIteration) statistics(key string) (s statistics, tolerance float64) {
 	s.Key = key
 	for n, p := range i.of(key) {
@@ -191,8 +191,8 @@ func (s statistics) same(want statistics, tolerance float64) bool {
 	return sums && s == want
 }
 
-// knownStatistics is what a handle says of the metrics of an iteration; none
-// when it is gone.
+// knownStatistics returns the statistics of an iteration as a handle reads them; none if it was
+// deleted.
 func knownStatistics(t testing.TB, db *store.DB, iteration string) map[string]statistics {
 	t.Helper()
 	found, err := db.StatisticsOf(iteration)
@@ -221,7 +221,7 @@ func knownStatistics(t testing.TB, db *store.DB, iteration string) map[string]st
 	return all
 }
 
-// storedStatistics reads the rows of an iteration as they lie in the file.
+// storedStatistics returns the rows of an iteration in the file.
 func storedStatistics(t testing.TB, file *sql.DB, iteration string) map[string]statistics {
 	t.Helper()
 	rows := must(file.Query(`SELECT series.key, count, finite, last, last_step, last_at,

@@ -18,7 +18,7 @@ import (
 	"tracker/store/runs"
 )
 
-// registry is a bed with a model, and the file of it.
+// registryBed is a bed with a model and its file.
 type registryBed struct {
 	*bed
 	file  *sql.DB
@@ -42,14 +42,13 @@ func (r *registryBed) version(t testing.TB, model, iteration string, resource *s
 	return must(r.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: iteration, ArtifactID: resource}))(t).ID
 }
 
-// promote puts a version into a stage.
+// promote moves a version to a stage.
 func (r *registryBed) promote(t testing.TB, version string, to registry.Stage) {
 	t.Helper()
 	wantOK(t, r.Models.UpdateModelVersion(ctx, domain.System, version, registry.ModelVersionPatch{Stage: &to}))
 }
 
-// resource makes an artifact of an experiment, and of an iteration unless that
-// is "".
+// resource creates an artifact of an experiment and, if iteration is not "", of an iteration.
 func (r *registryBed) resource(t testing.TB, experiment, iteration string) string {
 	t.Helper()
 	bytes := must(r.Files.Receive(ctx, strings.NewReader(uuid.NewString()), ""))(t)
@@ -57,7 +56,7 @@ func (r *registryBed) resource(t testing.TB, experiment, iteration string) strin
 	return must(r.Files.CreateArtifact(ctx, domain.System, experiment, files.NewArtifact{Name: "a", IterationID: iteration}, bytes))(t).ID
 }
 
-// versions are all of a model, the newest first.
+// versions returns all versions of a model, newest first.
 func (r *registryBed) versions(t testing.TB, model string) []registry.ModelVersion {
 	t.Helper()
 	return must(r.Models.ModelVersions(ctx, domain.System, model, registry.ModelVersionQuery{Page: domain.Page{Limit: domain.MaxLimit}}))(t).Data
@@ -116,7 +115,7 @@ func TestConcurrentVersionsCountWithoutGaps(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for range each {
-				if w%4 == 0 { // what is refused takes no number
+				if w%4 == 0 { // a refused version uses no number
 					_, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: "gone"})
 					if codeOf(err) != domain.CodeInvalidPayload {
 						t.Error(err)
@@ -161,7 +160,7 @@ func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	if got := r.stages(t, other); !slices.Equal(got, []registry.Stage{registry.Production}) {
 		t.Errorf("the other model has %v", got)
 	}
-	// A promotion that is refused archives nothing.
+	// A refused promotion archives nothing.
 	wantCode(t, r.Models.UpdateModelVersion(ctx, domain.System, first,
 		registry.ModelVersionPatch{Stage: new(registry.Production), ArtifactID: new("gone")}), domain.CodeInvalidPayload)
 	if v := must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t); v.ID != second {
@@ -172,8 +171,7 @@ func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	wantCode(t, err, domain.CodeNotFound)
 }
 
-// A reader sees one version in production while others are promoted, never two and never
-// none.
+// A reader sees exactly one version in production while others are promoted.
 func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	const writers, each = 8, 10
 	r := newRegistry(t)
@@ -203,7 +201,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 		}
 	})
 	var mu sync.Mutex
-	owed := map[int64]int{} // by version: how often it was replaced, less how often it replaced one
+	owed := map[int64]int{} // by version: how often it was replaced minus how often it replaced another version
 	for _, id := range ids {
 		wg.Go(func() {
 			for range each {
@@ -221,8 +219,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Each that came into production went out of it, but the last; the first
-	// came in place of none.
+	// Each promoted version but the last one was replaced. The first one replaced none.
 	owed[must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t).Version]++
 	first := 0
 	for version, n := range owed {
@@ -243,7 +240,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	}
 }
 
-// The file itself refuses a second one, whoever writes to it.
+// The file itself refuses a second version in production.
 func TestFileHasOneVersionInProduction(t *testing.T) {
 	r := newRegistry(t)
 	r.version(t, r.model, r.iteration, nil)
@@ -289,7 +286,7 @@ func TestVersionsAreOfTheModelsProject(t *testing.T) {
 	}
 }
 
-// wantField demands an INVALID_PAYLOAD about a field.
+// wantField checks that err is an INVALID_PAYLOAD error about a field.
 func wantField(t testing.TB, err error, field string) {
 	t.Helper()
 	wantCode(t, err, domain.CodeInvalidPayload)

@@ -47,8 +47,7 @@ func TestMadeUpNamesAreUnique(t *testing.T) {
 	}
 }
 
-// A name is found soon also when every one without a number is taken, and
-// thousands with one.
+// A name is found quickly even if all names without a number and thousands with one are taken.
 func TestNamesWhenThousandsAreTaken(t *testing.T) {
 	b := newBed(t)
 	taken := map[string]bool{}
@@ -77,7 +76,7 @@ func TestNamesWhenThousandsAreTaken(t *testing.T) {
 	}
 }
 
-// A name that was given is kept, also one that is taken.
+// A given name is kept, even if it is taken.
 func TestGivenNames(t *testing.T) {
 	b := newBed(t)
 	for i, name := range []string{"mine", "mine", "с именем 🙂", "amber-acorn"} {

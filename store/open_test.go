@@ -13,8 +13,7 @@ import (
 	"tracker/store/domain"
 )
 
-// copyFiles copies a database and its companions as they lie there, which is
-// what a process that is killed leaves.
+// copyFiles copies a database and its companion files, as a killed process leaves them.
 func copyFiles(t testing.TB, from, to string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {
@@ -27,7 +26,7 @@ func copyFiles(t testing.TB, from, to string) {
 	}
 }
 
-// wantPrivate fails when others may read a file.
+// wantPrivate checks that others can't read a file.
 func wantPrivate(t testing.TB, path string) {
 	t.Helper()
 	if mode := must(os.Stat(path))(t).Mode(); mode.Perm() != 0o600 {
@@ -40,8 +39,8 @@ var oddNames = []string{
 	"ŭnıcode 🙂.db", "new\nline.db", ":memory:", "file:x.db?mode=memory", "-dash", "a.db-wal", strings.Repeat("n", 80),
 }
 
-// Every path that the file system takes is the path of one database, with its
-// companions beside it.
+// Every path that the file system accepts is the path of one database, with its companion files
+// beside it.
 func TestOddPaths(t *testing.T) {
 	for _, name := range oddNames {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +94,7 @@ func TestRelativePaths(t *testing.T) {
 	}
 }
 
-// Nobody else may read the password hashes in the file.
+// Other users must not be able to read the password hashes in the file.
 func TestFilesArePrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made", "here", "tracker.db")
 	b := newBedWith(t, store.Options{Path: path, Exclusive: true})
@@ -124,7 +123,7 @@ func TestLock(t *testing.T) {
 	if strings.Contains(err.Error(), ".lock") {
 		t.Errorf("%q names the lock file, not the database", err)
 	}
-	// The command line works beside the server.
+	// A command works while the server is running.
 	admin := open(t, store.Options{Path: server.Path()})
 	must(admin.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "beside"}))(t)
 	wantOK(t, admin.Close())

@@ -13,15 +13,15 @@ import (
 	"tracker/store/scalar"
 )
 
-// operation is a write to the store, and the same to the model. The model
-// gets the ids of the new points, and says which error is right.
+// operation is a write to the store and to the model. The write to the model takes the ids of the
+// new points and returns the expected error.
 type operation struct {
 	name  string
 	store func(*store.DB) (ids []string, err error)
 	model func(ids []string) (want int, code domain.Code)
 }
 
-// pick returns an iteration, seldom one that is deleted.
+// pick returns an iteration, rarely a deleted one.
 func (p *property) pick() *modelIteration {
 	i := p.iterations[p.IntN(len(p.iterations))]
 	if i.deleted && p.IntN(10) > 0 {
@@ -45,7 +45,7 @@ func (p *property) operation() operation {
 		return p.delete(i)
 	case n < 95:
 		return p.end(i)
-	case n < 97: // ends the transaction of all who are in it
+	case n < 97: // an error that ends the transaction of all writes in it
 		return operation{"break the transaction",
 			func(db *store.DB) ([]string, error) {
 				_, err := db.Runs.CreateTag(ctx, domain.System, runs.ExperimentTag, p.experiment, "breaks")
@@ -105,7 +105,7 @@ func (p *property) batch(i *modelIteration) operation {
 		func(ids []string) (int, domain.Code) { return p.apply(i, batch, ids) }}
 }
 
-// apply writes to the model, which takes over the ids.
+// apply writes to the model with the given ids.
 func (p *property) apply(i *modelIteration, metrics []points.Sample, ids []string) (int, domain.Code) {
 	if code := i.refusal(); code != "" {
 		return 0, code
@@ -141,7 +141,7 @@ func (p *property) bulk(i *modelIteration) operation {
 		}}
 }
 
-// someID is the id of a point of i, or of one that is gone, or of none.
+// someID returns the id of a point of i, of a deleted point, or of none.
 func (p *property) someID(i *modelIteration) string {
 	if len(i.points) > 0 && p.IntN(10) > 0 {
 		if id := i.points[p.IntN(len(i.points))].ID; id != "" {
@@ -168,7 +168,7 @@ func (p *property) update(i *modelIteration) operation {
 			set()
 		}
 	}
-	if _, point := p.find(id); point != nil && p.IntN(4) == 0 { // back to where it came from
+	if _, point := p.find(id); point != nil && p.IntN(4) == 0 { // back to its earlier place
 		patch.Key, patch.Step = &point.firstKey, &point.firstStep
 	}
 	return operation{fmt.Sprintf("update %s: %s", id, showPatch(patch)),
@@ -215,7 +215,7 @@ func (p *property) delete(i *modelIteration) operation {
 		}}
 }
 
-// end ends an iteration, or opens it again.
+// end ends an iteration or reopens it.
 func (p *property) end(i *modelIteration) operation {
 	status := domain.Running
 	if p.IntN(3) == 0 {

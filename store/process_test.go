@@ -16,7 +16,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// childPath names the database that a second process writes to.
+// childPath names the environment variable with the path of the database for the second process.
 const childPath = "TRACKER_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -109,7 +109,7 @@ func TestTwoProcessesWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Two handles are what the server and the command line have on one file.
+// Two handles write to the same file, like a server and a command.
 func TestTwoHandlesWrite(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true})
 	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
@@ -125,7 +125,7 @@ func TestTwoHandlesWrite(t *testing.T) {
 					return
 				}
 				acknowledged.add(t, ids...)
-				// A record that the other handle has written can be changed here.
+				// A handle can change a record that the other handle has written.
 				if i%3 == 0 {
 					err := db.Runs.UpdateMetric(ctx, domain.System, ids[0], points.Patch{Key: new("moved"), Step: new(scalar.Step(i))})
 					if err != nil {
@@ -142,8 +142,8 @@ func TestTwoHandlesWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A change through one handle holds for the next write of the other one, whatever that
-// one has cached.
+// A change through one handle is visible to the next write through the other one, regardless of
+// its caches.
 func TestHandlesSeeEachOther(t *testing.T) {
 	b := newBed(t)
 	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
@@ -179,8 +179,8 @@ func TestHandlesSeeEachOther(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// wantNoSeqTwice fails when two points have the same place in the order of
-// writing, or the counter is behind one of them.
+// wantNoSeqTwice checks that no two points have the same seq, and that the counter is not lower
+// than any seq.
 func wantNoSeqTwice(t *testing.T, db *store.DB) {
 	t.Helper()
 	file := raw(t, db.Path())
@@ -194,7 +194,7 @@ func wantNoSeqTwice(t *testing.T, db *store.DB) {
 	}
 }
 
-// A process that is gone does not hold its lock.
+// A killed process does not hold its lock.
 func TestLockOfAnotherProcess(t *testing.T) {
 	b := newBed(t)
 	path, iteration := b.Path(), b.iteration

@@ -15,7 +15,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// Properties go with what they belong to.
+// Properties are deleted with their record.
 func TestPropertiesGoWithTheirRecord(t *testing.T) {
 	b := newBed(t)
 	set := func(kind runs.PropertyKind, id string) {
@@ -35,8 +35,8 @@ func TestPropertiesGoWithTheirRecord(t *testing.T) {
 	}
 }
 
-// The latest points are the same in the process with the head, in one without it, and
-// after compaction.
+// The latest points are the same in the process with the head, in a process without it, and after
+// compaction.
 func TestLatestPoints(t *testing.T) {
 	for name, b := range map[string]*bed{"with a head": newBed(t), "plain": newPlainBed(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLatestPoints(t *testing.T) {
 				b.log(t, "up", int64(i), float64(i))
 				b.log(t, "down", int64(-i), float64(i))
 			}
-			b.log(t, "up", 39, 100) // of the same step the one written last
+			b.log(t, "up", 39, 100) // if points have the same step, the last written one is used
 			r := must(b.Runs.IterationRecord(ctx, domain.System, b.iteration))(t)
 			got := ""
 			for _, l := range r.Latest {
@@ -57,8 +57,8 @@ func TestLatestPoints(t *testing.T) {
 	}
 }
 
-// Points that are sent again are kept once, in the head and in the tables, also when
-// the server was restarted between.
+// Points that are sent again are stored once, in the head and in the tables, even if the server
+// was restarted between.
 func TestLogIterationOnce(t *testing.T) {
 	b := newBed(t)
 	var few, many []points.Sample
@@ -130,7 +130,7 @@ func TestSearchByProperty(t *testing.T) {
 	}
 }
 
-// Of several wrong fields the first one is reported, each time the same.
+// If several fields are invalid, the same one is reported each time.
 func TestFirstWrongField(t *testing.T) {
 	b := newBed(t)
 	wrong := "\xff"

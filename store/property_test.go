@@ -15,8 +15,8 @@ import (
 	"tracker/store/runs"
 )
 
-// Random writes agree with the model, one by one from two handles, and many
-// in one transaction.
+// Random writes agree with the model, one at a time from two handles, and many in one
+// transaction.
 func TestRandomWrites(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprintf("one by one, seed %d", seed), func(t *testing.T) { newProperty(t, seed).run(500, 1) })
@@ -33,7 +33,7 @@ type property struct {
 	file       *sql.DB
 	clock      *clock
 	experiment string
-	log        []string // what was done last
+	log        []string // the last operations
 }
 
 func newProperty(t *testing.T, seed uint64) *property {
@@ -47,8 +47,8 @@ func newProperty(t *testing.T, seed uint64) *property {
 	return p
 }
 
-// run does so many rounds of so many operations. Those of a round wait
-// together for the writer, when they are more than one.
+// run does this number of rounds with together operations each. If together is more than 1, the
+// operations of a round wait for the writer together.
 func (p *property) run(rounds, together int) {
 	for round := range rounds {
 		p.clock.Add(time.Duration(p.IntN(3)) * time.Second)
@@ -101,7 +101,7 @@ func (p *property) run(rounds, together int) {
 	p.checkAll()
 }
 
-// fail ends the test and shows how it came.
+// fail ends the test and prints the last operations.
 func (p *property) fail(format string, args ...any) {
 	p.Helper()
 	p.Fatalf("%s\nafter\n%s", fmt.Sprintf(format, args...), strings.Join(p.log[max(0, len(p.log)-40):], "\n"))
@@ -121,7 +121,7 @@ func (p *property) checkAll() {
 	}
 }
 
-// checkIteration compares what is stored of an iteration with the model.
+// checkIteration compares the stored records of an iteration with the model.
 func (p *property) checkIteration(i *modelIteration) {
 	db := p.handles[p.IntN(len(p.handles))]
 	if i.deleted {

@@ -14,7 +14,7 @@ import (
 	"tracker/store/runs"
 )
 
-// backedUp is a closed database, and a backup that it has moved on from.
+// backedUp is a closed database with a backup. The database was changed after the backup.
 type backedUp struct {
 	*bed
 	copy  string
@@ -33,7 +33,7 @@ func newBackedUp(t testing.TB, o store.Options) *backedUp {
 	return b
 }
 
-// wantPoints fails unless the database at path is clean and has these points.
+// wantPoints checks that the database at path has no problems and has these points.
 func (b *backedUp) wantPoints(t testing.TB, path string, want []runs.Metric) {
 	t.Helper()
 	db, err := store.Open(ctx, store.Options{Path: path, BcryptCost: 4})
@@ -72,7 +72,7 @@ func TestRestore(t *testing.T) {
 	b.wantPoints(t, b.Path(), b.saved)
 	b.wantPoints(t, aside, b.now)
 
-	// The one put aside is a backup like any other.
+	// The old database is a backup like any other.
 	second := must(store.Restore(ctx, aside, b.Path(), true, b.clock.Now().Add(time.Second)))(t)
 	b.wantPoints(t, b.Path(), b.now)
 	b.wantPoints(t, second, b.saved)
@@ -105,13 +105,13 @@ func TestRestoreWhileServing(t *testing.T) {
 	}
 	wantOK(t, b.Close())
 	must(store.Restore(ctx, b.copy, b.Path(), true, b.clock.Now()))(t)
-	server := open(t, store.Options{Path: b.Path(), Exclusive: true}) // the lock was given back
+	server := open(t, store.Options{Path: b.Path(), Exclusive: true}) // the lock was released
 	if now := pointsOf(t, server, b.iteration, nil); !slices.Equal(now, b.saved) {
 		t.Errorf("points %+v, want %+v", now, b.saved)
 	}
 }
 
-// The log of a killed server is put aside with its file.
+// The write-ahead log of a killed server is moved away with its database.
 func TestRestoreOverTheDatabaseOfAKilledProcess(t *testing.T) {
 	b := newBackedUp(t, store.Options{})
 	killed := filepath.Join(t.TempDir(), "killed.db")
@@ -124,8 +124,7 @@ func TestRestoreOverTheDatabaseOfAKilledProcess(t *testing.T) {
 	b.wantPoints(t, aside, b.now)
 }
 
-// The log of a database that somebody has removed is not the log of the
-// restored one.
+// The write-ahead log of a removed database is not used for the restored one.
 func TestRestoreBesideALogThatWasLeft(t *testing.T) {
 	for _, companions := range [][]string{{"-wal"}, {"-wal", "-shm"}, {"-journal"}} {
 		b := newBackedUp(t, store.Options{})
@@ -203,7 +202,7 @@ func TestRestoringWhatIsNoBackup(t *testing.T) {
 	}
 }
 
-// A restore that can't put the old database aside leaves everything as it is.
+// A restore that can't move the old database away changes nothing.
 func TestRestoreTwiceInASecond(t *testing.T) {
 	b := newBackedUp(t, store.Options{})
 	wantOK(t, b.Close())

@@ -16,8 +16,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestRollupsAgreeWithPoints writes, patches and deletes points of long series
-// in every way there is, and compares curves with a list of the points.
+// TestRollupsAgreeWithPoints writes, patches and deletes points of long series with all methods,
+// and compares curves with a list of the points.
 func TestRollupsAgreeWithPoints(t *testing.T) {
 	levels := 0
 	for seed := range uint64(6) {
@@ -48,10 +48,10 @@ type rollups struct {
 	*testing.T
 	*rand.Rand
 	*bed
-	direct *store.DB // another handle, whose points go to table metric at once, or DB
+	direct *store.DB // DB, or another handle, which writes points to table metric at once
 	points []points.Sample
-	ids    []string // of the points that were written one by one
-	next   int64    // the step that a run in order has reached
+	ids    []string // of the points that were written one at a time
+	next   int64    // the next step of a run that logs in order
 	stride int64
 }
 
@@ -65,8 +65,8 @@ func (r *rollups) value() scalar.Value {
 	return scalar.Value(math.Round(r.NormFloat64() * 8))
 }
 
-// metric is a new point at a step. Most are recorded in the order of their
-// steps, some at the same time.
+// metric returns a new point at a step. Most points are recorded in the order of their steps,
+// some at the same time.
 func (r *rollups) metric(step int64) points.Sample {
 	at := scalar.Time(1_700_000_000_000 + step%1_000_000/3)
 	if r.IntN(200) == 0 {
@@ -75,7 +75,7 @@ func (r *rollups) metric(step int64) points.Sample {
 	return points.Sample{Key: "k", Value: r.value(), Step: new(scalar.Step(step)), RecordedAt: &at}
 }
 
-// anyStep is one that a point has, or near it.
+// anyStep returns the step of a point, or a step near it.
 func (r *rollups) anyStep() int64 {
 	if len(r.points) == 0 {
 		return 0
@@ -83,7 +83,7 @@ func (r *rollups) anyStep() int64 {
 	return r.near(stepOf)
 }
 
-// near is close to where a point lies on an axis.
+// near returns a position close to a point on an axis.
 func (r *rollups) near(at func(points.Sample) int64) int64 {
 	return at(r.points[r.IntN(len(r.points))]) + r.Int64N(7) - 3
 }
@@ -102,16 +102,16 @@ func (r *rollups) change() {
 	}
 	var all []points.Sample
 	switch r.IntN(9) {
-	case 0, 1, 2: // a run goes on
+	case 0, 1, 2: // in order
 		for range 1 + r.IntN(1000) {
 			all = append(all, r.metric(r.next))
 			r.next += r.stride
 		}
-	case 3: // a few points, late ones and such with the step of another
+	case 3: // a few points, some late and some with the step of another point
 		for range 1 + r.IntN(40) {
 			all = append(all, r.metric(r.anyStep()))
 		}
-	case 4: // somewhere else entirely
+	case 4: // at a random place
 		step := (r.Int64N(1<<20) - 1<<19) * r.stride
 		for i := range r.Int64N(200) + 1 {
 			all = append(all, r.metric(step-i*r.stride))
@@ -130,7 +130,7 @@ func (r *rollups) change() {
 	case 7:
 		r.remove(db)
 		return
-	case 8: // some at its end out of order, and it goes on
+	case 8: // some out of order at the end, then in order
 		for range 1 + r.IntN(100) {
 			all = append(all, r.metric(r.next-r.Int64N(40)*r.stride))
 		}
@@ -146,8 +146,8 @@ func (r *rollups) change() {
 	}
 }
 
-// index is where in points the one with an id lies: those that were written one
-// by one have steps that tell them apart.
+// index returns the index of a point in points by its id. Points that were written one at a time
+// have unique steps.
 func (r *rollups) index(id string) int {
 	m := must(r.Runs.Metric(ctx, domain.System, id))(r.T)
 	return slices.IndexFunc(r.points, func(p points.Sample) bool {
@@ -176,7 +176,7 @@ func (r *rollups) remove(db *store.DB) {
 	}
 }
 
-// compare asks for a part of the curve, from one of the two handles.
+// compare compares a part of the curve, read through one of the two handles.
 func (r *rollups) compare() {
 	if len(r.points) == 0 {
 		return
@@ -223,8 +223,7 @@ func (r *rollups) compare() {
 	}
 }
 
-// Points that come late for a row of rollups which is not complete yet leave it
-// as if they had come in order.
+// Late points for an incomplete row of rollups result in the same row as points in order.
 func TestLatePointsInTheOpenRow(t *testing.T) {
 	b := newBed(t)
 	for _, steps := range [][2]int64{{0, 900}, {940, 950}, {900, 940}, {950, 2000}} {
@@ -243,7 +242,7 @@ func TestLatePointsInTheOpenRow(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Rollups that do not fit the points are found, and made again.
+// Wrong rollups are found and computed again.
 func TestRollupsAreCheckedAndRepaired(t *testing.T) {
 	sound := newPlainBed(t)
 	all := make([]points.Sample, 6000)

@@ -28,7 +28,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// dumpSchema returns the SQL of all that is in a database, and its versions.
+// dumpSchema returns the SQL of everything in a database, and its versions.
 func dumpSchema(t testing.TB, db *sql.DB) string {
 	t.Helper()
 	var b strings.Builder
@@ -47,8 +47,8 @@ func dumpSchema(t testing.TB, db *sql.DB) string {
 	return b.String()
 }
 
-// The schema is written out in testdata, so that a change of it is seen whole.
-// go test ./store -run TestSchema -update writes it anew.
+// The whole schema is in testdata, so that a diff shows every change. go test ./store -run
+// TestSchema -update writes it.
 func TestSchema(t *testing.T) {
 	const golden = "../testdata/schema.sql"
 	db := open(t, store.Options{})
@@ -60,10 +60,10 @@ func TestSchema(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("the schema is not what %s says; if that is right, run this test with -update.\n%s", golden, got)
 	}
-	// The dumped schema makes the same database.
+	// The dumped schema creates the same database.
 	copied := raw(t, filepath.Join(t.TempDir(), "copy.db"))
 	for _, statement := range strings.SplitAfter(string(want), ";\n\n") {
-		if !strings.Contains(statement, "TABLE sqlite_sequence") { // SQLite makes that one itself
+		if !strings.Contains(statement, "TABLE sqlite_sequence") { // SQLite creates this table itself
 			execSQL(t, copied, statement)
 		}
 	}
@@ -93,7 +93,7 @@ func TestEveryTableIsStrict(t *testing.T) {
 	}
 }
 
-// fill puts something of every kind into a project and returns its id.
+// fill adds a record of every kind to a project and returns its id.
 func fill(t testing.TB, b *bed, user string) (project string) {
 	t.Helper()
 	project = must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "full"}))(t).ID
@@ -136,7 +136,7 @@ func fill(t testing.TB, b *bed, user string) (project string) {
 	return project
 }
 
-// fillAll is fill with an experiment that was imported.
+// fillAll is fill with an imported experiment.
 func fillAll(t testing.TB, b *bed, user string) (project string) {
 	t.Helper()
 	project = fill(t, b, user)
@@ -151,7 +151,7 @@ func fillAll(t testing.TB, b *bed, user string) (project string) {
 	return project
 }
 
-// fillSweep makes a sweep with a run that was given to an agent.
+// fillSweep creates a sweep with a run that was given to an agent.
 func fillSweep(t testing.TB, b *bed, project string) {
 	t.Helper()
 	id := uuid.NewString()[:8]
@@ -175,7 +175,7 @@ func fillLoggedModel(t testing.TB, b *bed, experiment, iteration string) {
 	b.keep(t, experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "MLmodel"}, "flavors of "+id)
 }
 
-// fillWandb puts what W&B's client says of a run into one, and an artifact that it uses.
+// fillWandb adds W&B's records to a run, and an artifact that it uses.
 func fillWandb(t testing.TB, b *bed, experiment, iteration string) {
 	t.Helper()
 	must(b.Wandb.SaveRun(ctx, domain.System, wandb.Change{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
@@ -194,12 +194,12 @@ func countRows(t testing.TB, file *sql.DB) map[string]int {
 	for _, table := range tables(t, file) {
 		counts[table] = ask[int](t, file, `SELECT count(*) FROM `+table)
 	}
-	// A file stays known without its run, so that it is not imported again.
+	// Files stay recorded without their run, so that they are not imported again.
 	counts["source"] = ask[int](t, file, `SELECT count(iteration_num) FROM source`)
 	return counts
 }
 
-// Deleting a record takes everything in it along, and nothing else.
+// Deleting a record deletes everything in it, and nothing else.
 func TestDeletingLeavesNoOrphans(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
@@ -212,7 +212,7 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 			t.Errorf("the test has put nothing into %s", table)
 		}
 	}
-	removeModels := func(project string) { // or their versions would be in the way
+	removeModels := func(project string) { // their versions would prevent the deletion
 		for _, m := range must(b.Models.Models(ctx, domain.System, project, registry.ModelQuery{Page: domain.FirstPage}))(t).Data {
 			wantOK(t, b.Models.DeleteModel(ctx, domain.System, m.ID))
 		}
@@ -290,7 +290,7 @@ func TestDeletingAParentKeepsItsChildren(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A child whose parent was deleted takes no new one that gets its number.
+// The number of a deleted parent is not used again, so its child does not get another parent.
 func TestNumbersOfIterationsAreNotUsedAgain(t *testing.T) {
 	b := newBed(t)
 	file := raw(t, b.Path())

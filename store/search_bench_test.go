@@ -15,7 +15,7 @@ import (
 	"tracker/store/search"
 )
 
-// openForTest opens an empty database that is closed with the test.
+// openForTest opens an empty database and closes it at the end of the test.
 func openForTest(t testing.TB) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4})
@@ -30,8 +30,7 @@ func openForTest(t testing.TB) *DB {
 	return db
 }
 
-// newExperiment makes a project with an experiment and returns the
-// experiment's id.
+// newExperiment creates a project with an experiment and returns the id of the experiment.
 func newExperiment(t testing.TB, db *DB) string {
 	t.Helper()
 	p, err := db.Projects.CreateProject(context.Background(), domain.System, domain.NewProject{Name: "p"})
@@ -45,8 +44,8 @@ func newExperiment(t testing.TB, db *DB) string {
 	return e.ID
 }
 
-// fill makes iterations that ran long ago, with parameters param_00 … and
-// metrics train/metric_0000 …
+// fill creates iterations that ran long ago, with parameters param_00 … and metrics
+// train/metric_0000 …
 func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 	t.Helper()
 	experimentID := newExperiment(t, db)
@@ -91,7 +90,7 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 					return err
 				}
 			}
-			return tx.DB.Points.Participant().Load(tx.Tx, true) // it has not seen these series
+			return tx.DB.Points.Participant().Load(tx.Tx, true) // the head has not seen these series
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +99,7 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 	return experimentID
 }
 
-// columnsOf are n columns, half of them parameters when there are any.
+// columnsOf returns n columns. If there are parameters, half of the columns are parameters.
 func columnsOf(params, n int) string {
 	var all string
 	for i := range n {
@@ -113,9 +112,9 @@ func columnsOf(params, n int) string {
 	return all[:len(all)-1]
 }
 
-// BenchmarkSearch lists 50 iterations with 20 columns, filtered on one metric
-// and sorted by another: with copies of both in search_value, and without. The
-// time without copies is that of the first search after the runs have written.
+// BenchmarkSearch lists 50 iterations with 20 columns, filtered by one metric and sorted by
+// another, with and without copies of both in search_value. Without copies it measures the first
+// search after the runs have logged.
 func BenchmarkSearch(b *testing.B) {
 	for _, size := range []struct{ iterations, params, metrics int }{{10_000, 20, 100}, {1500, 20, 1500}} {
 		b.Run(fmt.Sprintf("%dx%d", size.iterations, size.metrics), func(b *testing.B) {
@@ -159,8 +158,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// reportMedian adds what half of the calls took at most: on a machine that is
-// shared it says more than the mean.
+// reportMedian reports the median time. On a shared machine it is more useful than the mean.
 func reportMedian(b *testing.B, took []time.Duration) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")

@@ -24,7 +24,7 @@ func FuzzSearch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, where, sort, columns string) {
 		before := pageReads(t, db)
 		defer func() {
-			// One run has few pages, and each comparison looks at some of them.
+			// One run has few pages, and each comparison reads some of them.
 			if n, most := pageReads(t, db)-before, int64(2000+100*(len(where)+len(sort)+len(columns))); n > most {
 				t.Errorf("filter %q, sort %q, columns %q: %d pages are read, want at most %d", where, sort, columns, n, most)
 			}
@@ -37,7 +37,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// pageReads returns how many pages the connection that reads next has looked at.
+// pageReads returns the number of pages that the connection for the next read has read.
 func pageReads(t *testing.T, db *DB) (n int64) {
 	t.Helper()
 	if err := db.base.Kernel.Read(context.Background(), func(tx *sqlite.Tx) (err error) {

@@ -19,8 +19,7 @@ import (
 	"tracker/store/users"
 )
 
-// searches returns every read that takes a filter, each with the names of the
-// runs that it finds.
+// searches returns all reads that take a filter. Each returns the names of the matching runs.
 func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]string, error) {
 	q := runs.IterationQuery{Page: domain.FirstPage, Filter: where, Sort: "-metric.loss, last_seen", Columns: "metric.loss, metric.loss.mean"}
 	names := func(all []runs.Iteration) (found []string) {
@@ -64,7 +63,7 @@ func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]st
 	}
 }
 
-// named adds a run with a name, which also is a parameter, and a value of loss.
+// named creates a run with a name, which is also a parameter, and a value of loss.
 func (b *bed) named(t testing.TB, name string, loss float64) string {
 	t.Helper()
 	id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name}))(t).ID
@@ -73,8 +72,8 @@ func (b *bed) named(t testing.TB, name string, loss float64) string {
 	return id
 }
 
-// A search finds what was logged a moment ago, and queues no write for it: the
-// writer is held meanwhile.
+// A search finds points that were logged just before. It queues no write: the test holds the
+// writer.
 func TestSearchQueuesNoWrite(t *testing.T) {
 	var c commits
 	b := newBedWith(t, store.Options{Exclusive: true, OnCommit: c.add})
@@ -108,7 +107,7 @@ func TestSearchQueuesNoWrite(t *testing.T) {
 	release()
 }
 
-// The permission is checked before anything else.
+// The permission is checked first.
 func TestSearchChecksThePermissionFirst(t *testing.T) {
 	b := newBed(t)
 	b.named(t, "a", 1)
@@ -127,8 +126,7 @@ func TestSearchChecksThePermissionFirst(t *testing.T) {
 	}
 }
 
-// A snapshot shows the same at its end as at its begin, whatever is written and
-// compacted meanwhile.
+// A snapshot does not change, even if others write and compact.
 func TestSearchInASnapshot(t *testing.T) {
 	for name, meanwhile := range map[string]func(*testing.T, *bed, string){
 		"nothing": func(*testing.T, *bed, string) {},
@@ -142,7 +140,7 @@ func TestSearchInASnapshot(t *testing.T) {
 			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 60}))(t)
 		},
 		"another time": func(t *testing.T, b *bed, id string) {
-			for range 2 { // which writes the rows, and then once more
+			for range 2 { // the first round writes the rows, the second one repeats it
 				wantOK(t, b.Runs.Heartbeat(ctx, domain.System, id))
 			}
 		},
@@ -159,12 +157,12 @@ func TestSearchInASnapshot(t *testing.T) {
 			b.clock.Add(time.Minute)
 			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 3}))(t)
 			reader := b.DB
-			if !exclusive { // as a command beside the server
+			if !exclusive { // like a command beside the server
 				reader = open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
 			}
 			q := runs.IterationQuery{Page: domain.FirstPage, Filter: "metric.loss.count < 3 and metric.loss < 10", Sort: "metric.loss",
 				Columns: "metric.loss, metric.loss.mean, metric.loss.min"}
-			if exclusive { // what only the server knows yet
+			if exclusive { // the head only, which other processes can't read
 				q.Filter += fmt.Sprintf(` and (name = "b" or last_seen >= "%s")`, b.clock.Time())
 			}
 			wantOK(t, reader.View(ctx, domain.System, func(v *store.View) error {
@@ -201,7 +199,7 @@ func TestLateValuesAreExact(t *testing.T) {
 		}
 	}
 	for i, v := range values {
-		b.log(t, fmt.Sprint("k", i), 0, 7) // which the row of the new series has
+		b.log(t, fmt.Sprint("k", i), 0, 7) // the row of the new series has this point
 		b.log(t, fmt.Sprint("k", i), 1, v)
 	}
 	for part := range slices.Chunk(values, filter.MaxKeys) {
@@ -223,15 +221,14 @@ func literal(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// The largest search that there is fits into one statement, also when all that
-// it names is in memory only.
+// The largest search fits into one statement, even if all of its metrics are in memory only.
 func TestLargestSearchOfLateMetrics(t *testing.T) {
 	b := newBed(t)
 	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.iteration, "tag"))(t)
 	var terms, columns []string
 	for i := range filter.MaxKeys + 3 {
 		key := fmt.Sprint("k", i)
-		b.log(t, key, 0, 7) // which the row of the new series has
+		b.log(t, key, 0, 7) // the row of the new series has this point
 		b.log(t, key, 1, 1)
 		if i < filter.MaxKeys {
 			terms = append(terms, "metric."+key+" = 1")

@@ -13,7 +13,7 @@ import (
 	"tracker/store/users"
 )
 
-// TestSearchEndsAtItsLimit sets the limit so low that every search passes it.
+// TestSearchEndsAtItsLimit sets a time limit that every search exceeds.
 func TestSearchEndsAtItsLimit(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	e := newExperiment(t, db)
@@ -66,14 +66,14 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 	if got := namesOf(t, db, e, runs.IterationQuery{}); got != "a" {
 		t.Errorf("the list of all is %q", got)
 	}
-	for range 2 * db.MaxReaders() { // all connections still serve
+	for range 2 * db.MaxReaders() { // all connections are still usable
 		if got := namesOf(t, db, e, runs.IterationQuery{Filter: "param.x = 1"}); got != "a" {
 			t.Errorf("the search finds %q", got)
 		}
 	}
 }
 
-// largeValues makes runs whose parameter x is a text of 1 MiB of é.
+// largeValues creates runs whose parameter x is a text of 1 MiB of é.
 func largeValues(t *testing.T, runs int) (*DB, string) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
@@ -83,8 +83,7 @@ func largeValues(t *testing.T, runs int) (*DB, string) {
 	return db, e
 }
 
-// TestSearchIsStopped stops a search while its query runs: it looks 1,600 times
-// through 1 MiB.
+// TestSearchIsStopped cancels a search during its query, which reads 1 MiB 1,600 times.
 func TestSearchIsStopped(t *testing.T) {
 	db, e := largeValues(t, 8)
 	db.base.SearchLimit = 100 * time.Millisecond
@@ -95,8 +94,8 @@ func TestSearchIsStopped(t *testing.T) {
 	}
 }
 
-// TestContainsIsLinear looks for the worst text in the worst values. Trying every
-// place would take minutes.
+// TestContainsIsLinear searches for the worst text in the worst values. Comparing at every place
+// would take minutes.
 func TestContainsIsLinear(t *testing.T) {
 	db, e := largeValues(t, 8)
 	db.base.SearchLimit = time.Minute
@@ -110,8 +109,7 @@ func TestContainsIsLinear(t *testing.T) {
 	}
 }
 
-// TestSignInDoesNotWaitForSearches holds every connection for reads, as long
-// searches do.
+// TestSignInDoesNotWaitForSearches holds every connection for reads, like long searches.
 func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	if _, err := db.Users.Seed(ctx, "long enough"); err != nil {
@@ -152,8 +150,8 @@ func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	}
 }
 
-// TestSearchForModelsEndsAtItsLimit compares a text of 1 MiB 60 times for each of the
-// models, which would take seconds, and with a pattern of many % minutes.
+// TestSearchForModelsEndsAtItsLimit compares a text of 1 MiB 60 times for each model. This would
+// take seconds, and minutes with a pattern of many %.
 func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	ok := func(err error) {
@@ -210,8 +208,8 @@ func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
 	}
 }
 
-// TestPagesOfLargeColumnsEnd reads of large parameters what fits on a page, and ends
-// reads that are not searches at the limit of one.
+// TestPagesOfLargeColumnsEnd reads pages of large parameters. A page ends at its size limit, and
+// reads other than searches end at the time limit of a search.
 func TestPagesOfLargeColumnsEnd(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	e, id := newExperiment(t, db), ""
@@ -224,7 +222,7 @@ func TestPagesOfLargeColumnsEnd(t *testing.T) {
 		if l, err := db.Runs.Iterations(ctx, domain.System, e, q); err != nil || l.Limit != 1 || l.Total != 48 {
 			t.Fatalf("%d of %d iterations, %v", l.Limit, l.Total, err)
 		}
-		// The statements are prepared after the first time.
+		// The statements are prepared in the first round.
 		if n := pageReads(t, db) - before; i > 0 && n > 90 {
 			t.Errorf("%d pages are looked at", n)
 		}

@@ -17,7 +17,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// repeatedSearch is a search that is asked again and again.
+// repeatedSearch is a search that is repeated.
 type repeatedSearch struct {
 	text string
 	e    filter.Expr
@@ -37,7 +37,7 @@ func (f *searchFixture) repeatedSearch() (s repeatedSearch) {
 	return s
 }
 
-// change changes one run at random, or something that leaves all of them as they are.
+// change changes a random run, or something that concerns no run.
 func (f *searchFixture) change() {
 	f.t.Helper()
 	ctx, run := context.Background(), pick(f.rng, f.runs)
@@ -68,8 +68,8 @@ func (f *searchFixture) change() {
 	f.refresh(run)
 }
 
-// TestRepeatedSearchAgreesWithTheModel asks the same searches again and again while single
-// runs change, so that their remembered orders are mended.
+// TestRepeatedSearchAgreesWithTheModel repeats searches while single runs change, so that their
+// remembered orders are updated.
 func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 	for seed := uint64(1); seed < 6; seed += 2 {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 	}
 }
 
-// While runs change, each page is sorted by the values that it has itself. The runs change
-// until enough pages have come from mended orders.
+// While runs change, each page is sorted by the values in it. The runs change until enough pages
+// have come from updated orders.
 func TestPagesAreSortedWhileRunsChange(t *testing.T) {
 	ctx := context.Background()
 	f := newSearchFixture(t, 1)

@@ -14,7 +14,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// modelRun is an iteration as a search sees it, in plain Go.
+// modelRun is an iteration in the model of searches, in plain Go.
 type modelRun struct {
 	id, name, status string
 	created, seen    scalar.Time
@@ -24,7 +24,7 @@ type modelRun struct {
 	metrics          map[string]*modelStats
 }
 
-// matches evaluates a filter on a run, without SQL.
+// matches evaluates a filter for a run, without SQL.
 func (r *modelRun) matches(e filter.Expr) bool {
 	switch e := e.(type) {
 	case nil:
@@ -59,7 +59,7 @@ func (r *modelRun) compares(c filter.Comparison) bool {
 	return slices.ContainsFunc(c.Values, holds)
 }
 
-// holds compares one value, which the run must have.
+// holds evaluates a comparison. It is false if the run lacks the value.
 func (r *modelRun) holds(c filter.Comparison, o filter.Literal) bool {
 	switch c.Ref.Field {
 	case filter.Param:
@@ -181,8 +181,8 @@ func modelOrder(op string, c int) bool {
 
 var numeric = regexp.MustCompile(`^[ \t\n\v\f\r]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[ \t\n\v\f\r]*$`)
 
-// modelNumber reads a text that is wholly a number: exactly when it is a whole
-// one of 64 bits, else as the nearest double. nil for other texts.
+// modelNumber parses a text that is a number: exactly if it is an integer of 64 bits, else as the
+// nearest double. It returns nil for other texts.
 func modelNumber(s string) *big.Float {
 	m := numeric.FindStringSubmatch(s)
 	if m == nil {
@@ -191,12 +191,12 @@ func modelNumber(s string) *big.Float {
 	if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 		return new(big.Float).SetInt64(n)
 	}
-	f, _ := strconv.ParseFloat(m[1], 64) // an infinity when it is too large
+	f, _ := strconv.ParseFloat(m[1], 64) // an infinity if it is too large
 	return big.NewFloat(f)
 }
 
-// modelContains reports whether text has part in it in any case: any of Unicode
-// if part has a character beyond ASCII, else that of ASCII letters.
+// modelContains reports whether text contains part. It ignores the case of all letters if part
+// has a character beyond ASCII, else only the case of ASCII letters.
 func modelContains(text, part string) bool {
 	ascii := !strings.ContainsFunc(part, func(r rune) bool { return r > unicode.MaxASCII })
 	equal := func(want, got rune) bool {
@@ -217,7 +217,7 @@ func modelContains(text, part string) bool {
 	return false
 }
 
-// compareBy orders two runs by one key, as a sort does.
+// compareBy compares two runs by one sort key.
 func compareBy(a, b *modelRun, k filter.SortKey) int {
 	rankA, rankB := a.rank(k.Ref), b.rank(k.Ref)
 	if rankA != rankB || rankA == missingRank {
@@ -257,7 +257,7 @@ func compareBy(a, b *modelRun, k filter.SortKey) int {
 
 const (
 	numberRank  = iota
-	otherRank   // a NaN, or a parameter's text
+	otherRank   // NaN, or a parameter that is not a number
 	missingRank // always last
 )
 

@@ -15,7 +15,7 @@ import (
 	"tracker/store/users"
 )
 
-// names returns the names of the runs on a page of a search, and how many it has in all.
+// names returns the names of the runs on a page of a search, and the number of all matching runs.
 func names(t *testing.T, db *DB, actor domain.Actor, experiment string, q runs.IterationQuery) (names []string, total int) {
 	t.Helper()
 	l, err := db.Runs.Iterations(context.Background(), actor, experiment, q)
@@ -28,8 +28,7 @@ func names(t *testing.T, db *DB, actor domain.Actor, experiment string, q runs.I
 	return names, l.Total
 }
 
-// An order that is remembered is the one that a search finds, on each page, until
-// anything is written by any process.
+// A remembered order is the same as in a new search, on each page, until any process writes.
 func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "t.db")
@@ -79,8 +78,8 @@ func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 	check(slices.Concat([]string{"better", "best"}, all))
 }
 
-// A write elsewhere leaves an order as it is, one in the experiment that was searched, or
-// one of which it is unknown what it changes, does not.
+// A remembered order stays valid after a write to another experiment. It is dropped after a write
+// to the experiment, or if the effect of a write is unknown.
 func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 	ctx := context.Background()
 	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true, TrashAge: time.Hour})
@@ -125,7 +124,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 		name  string
 		write func() error
 		holds bool
-		after string // the runs
+		after string // names of the runs
 	}{
 		{"nothing", func() error { return nil }, true, "[b a]"},
 		{"points elsewhere", log(c, loss(9)), true, "[b a]"},
@@ -175,7 +174,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 	}
 }
 
-// What is remembered is shown to nobody who may not read it.
+// A remembered order is not shown to users without the right to read.
 func TestRememberedOrderNeedsRead(t *testing.T) {
 	ctx := context.Background()
 	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})

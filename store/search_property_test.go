@@ -18,14 +18,14 @@ import (
 	"tracker/store/search"
 )
 
-// searchFixture is an experiment whose runs are also in memory.
+// searchFixture is an experiment whose runs are also in a model.
 type searchFixture struct {
 	t            *testing.T
 	db           *DB
 	rng          *rand.Rand
 	clock        *atomic.Int64 // in milliseconds
 	experimentID string
-	runs         []*modelRun // the oldest first
+	runs         []*modelRun // oldest first
 }
 
 func newSearchFixture(t *testing.T, seed uint64) *searchFixture {
@@ -33,7 +33,7 @@ func newSearchFixture(t *testing.T, seed uint64) *searchFixture {
 	f.clock.Store(1_790_000_000_000)
 	var err error
 	f.db, err = Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
-		Exclusive: seed%2 == 1, // then points and times are in memory at first
+		Exclusive: seed%2 == 1, // points and times are in memory at first
 		Now:       func() time.Time { return time.UnixMilli(f.clock.Load()) }})
 	f.must(err)
 	t.Cleanup(func() { f.must(f.db.Close()) })
@@ -48,7 +48,7 @@ func (f *searchFixture) must(err error) {
 	}
 }
 
-// add makes a run with random parameters, metrics and tags.
+// add creates a run with random parameters, metrics and tags.
 func (f *searchFixture) add() {
 	f.t.Helper()
 	ctx, rng := context.Background(), f.rng
@@ -84,7 +84,7 @@ func (f *searchFixture) add() {
 	f.refresh(run)
 }
 
-// log writes random points to a run.
+// log logs random points to a run.
 func (f *searchFixture) log(run *modelRun) {
 	f.t.Helper()
 	var samples []points.Sample
@@ -102,7 +102,7 @@ func (f *searchFixture) log(run *modelRun) {
 	}
 }
 
-// refresh takes over what the store decides by itself.
+// refresh copies values that the store chooses to the model.
 func (f *searchFixture) refresh(run *modelRun) {
 	f.t.Helper()
 	i, err := f.db.Runs.Iteration(context.Background(), domain.System, run.id)
@@ -110,7 +110,7 @@ func (f *searchFixture) refresh(run *modelRun) {
 	run.status, run.created, run.seen, run.ended = string(i.Status), i.CreatedDate, i.LastSeen, i.EndDate
 }
 
-// copySome makes copies for searches of a random metric in random runs.
+// copySome copies a random metric of random runs for searches.
 func (f *searchFixture) copySome() {
 	f.t.Helper()
 	f.must(domain.Change(context.Background(), f.db.base, domain.System, func(tx *domain.Tx) error {
@@ -128,7 +128,7 @@ func (f *searchFixture) copySome() {
 	}))
 }
 
-// wants compares a listing with the model's.
+// wants compares a listing with the model and returns the number of matching runs.
 func (f *searchFixture) wants(where, sort string) (hits int) {
 	f.t.Helper()
 	e, err := new(filter.Parser).Filter(where)
@@ -148,7 +148,7 @@ func (f *searchFixture) wants(where, sort string) (hits int) {
 	return len(want)
 }
 
-// hits returns the runs that a search must find, in their order.
+// hits returns the runs that a search must find, sorted.
 func (f *searchFixture) hits(e filter.Expr, sort []filter.SortKey) (hits []*modelRun) {
 	for _, run := range f.runs {
 		if run.matches(e) {
@@ -182,8 +182,8 @@ func (f *searchFixture) modelPositions(runs []*modelRun) string {
 	return fmt.Sprint(all)
 }
 
-// TestSearchAgreesWithTheModel compares random searches on random data with
-// what plain Go says, while points arrive and are compacted, and copies are made and dropped.
+// TestSearchAgreesWithTheModel compares random searches for random data with the model, while
+// points are logged and compacted, and copies are created and dropped.
 func TestSearchAgreesWithTheModel(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestSearchAgreesWithTheModel(t *testing.T) {
 					all++
 				}
 			}
-			// Searches that find nothing would agree with anything.
+			// Searches without results would agree with any model.
 			if some < 150 || all > 150 {
 				t.Errorf("of 400 searches %d found something and %d everything", some, all)
 			}
@@ -243,8 +243,8 @@ func randomSort(rng *rand.Rand) string {
 	return s
 }
 
-// TestEveryComparisonAgreesWithTheModel holds every parameter text against
-// every literal with every operator, and so on, one comparison at a time.
+// TestEveryComparisonAgreesWithTheModel compares every parameter text with every literal by every
+// operator, and so on, one comparison at a time.
 func TestEveryComparisonAgreesWithTheModel(t *testing.T) {
 	f := newSearchFixture(t, 99)
 	for _, text := range modelText {

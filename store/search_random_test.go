@@ -11,8 +11,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// The words that random data and random filters are made of, so that they
-// often meet.
+// Random data and random filters consist of these words, so that they often match.
 var (
 	modelKeys = []string{"lr", "a b", "größe", "x`y", `quo"te'`, "loss.min", "train/loss", "min", "ünï"}
 	modelTags = []string{"best", "Best", "ÄRGER", "ärger", "a'b", `"`, "100%", "a_b", "*", "[x]", "ſtraße", "Kelvin"}
@@ -28,7 +27,7 @@ var (
 
 func pick[T any](rng *rand.Rand, all []T) T { return all[rng.IntN(len(all))] }
 
-// randomFilter writes a filter of up to depth junctions within each other.
+// randomFilter returns a filter with up to depth nested junctions.
 func randomFilter(rng *rand.Rand, runs []*modelRun, depth int) string {
 	space := func() string { return pick(rng, []string{" ", "  ", "\t", " \n "}) }
 	word := func(w string) string {

@@ -18,8 +18,7 @@ import (
 	"tracker/store/users"
 )
 
-// runWith makes a run with these parameters and the points of metrics, at
-// steps 0, 1, …
+// runWith creates a run with these parameters and the points of metrics, at steps 0, 1, …
 func runWith(t testing.TB, db *DB, experimentID, name string, params map[string]string, metrics map[string][]float64) string {
 	t.Helper()
 	c, err := db.Runs.CreateIteration(context.Background(), domain.System, experimentID, runs.NewIteration{Name: &name})
@@ -41,7 +40,7 @@ func runWith(t testing.TB, db *DB, experimentID, name string, params map[string]
 	return c.ID
 }
 
-// namesOf are the names of the runs that a search finds, with spaces between.
+// namesOf returns the names of the runs that a search finds, separated by spaces.
 func namesOf(t testing.TB, db *DB, experimentID string, q runs.IterationQuery) string {
 	t.Helper()
 	if q.Page == (domain.Page{}) {
@@ -79,18 +78,18 @@ func TestSearchBySortTable(t *testing.T) {
 		{"", "-created", "g f e d c b a"},
 		{"", "name", "a b c d e f g"},
 		{"", "-name", "g f e d c b a"},
-		{"", "param.lr", "b a f d g c e"},        // 0.1 and 0.10 are the same: the older first
-		{"", "-param.lr", "d a f b c g e"},       // texts stay behind numbers
-		{"", "metric.loss", "f a e c b g d"},     // NaN behind numbers, without the metric last
+		{"", "param.lr", "b a f d g c e"},        // 0.1 and 0.10 are equal: the older one first
+		{"", "-param.lr", "d a f b c g e"},       // texts after numbers
+		{"", "metric.loss", "f a e c b g d"},     // NaN after numbers, runs without the metric last
 		{"", "-metric.loss", "c a e f b g d"},    //
-		{"", "metric.loss.min", "e a b c d f g"}, // no finite value, no minimum
+		{"", "metric.loss.min", "e a b c d f g"}, // no minimum without a finite value
 		{"", "-metric.loss.min", "a b e c d f g"},
 		{"", "-metric.loss.max,name", "a e b c d f g"},
 		{"", "metric.loss.mean, -name", "e b a g f d c"},
 		{"", "-metric.loss.count, -name", "a e b g f c d"},
 		{"", "param.opt, -name", "b a g f e d c"},
 		{"", "ended, tag, -id", "g f e d c b a"},
-		{"param.lr > 0.01", "", "a c d f g"}, // a text is compared with what was written
+		{"param.lr > 0.01", "", "a c d f g"}, // a text is compared with the literal as written
 		{"param.lr > 0.01 and not param.lr > 'a'", "", "a d f"},
 		{"param.lr = 0.1", "", "a f"},
 		{"param.lr = '0.1'", "", "a"},
@@ -116,7 +115,7 @@ func TestSearchBySortTable(t *testing.T) {
 	}
 }
 
-// TestSearchFindsTheLost looks for runs that were not heard of for a while.
+// TestSearchFindsTheLost searches for runs that were not seen for a while.
 func TestSearchFindsTheLost(t *testing.T) {
 	f := newSearchFixture(t, 0)
 	minute := time.Minute.Milliseconds()
@@ -229,7 +228,7 @@ func TestSearchEmbedsColumns(t *testing.T) {
 	}
 }
 
-// embeddedIn is the JSON of what a listing has embedded in a run.
+// embeddedIn returns the JSON of the embedded data of a listed run.
 func embeddedIn(t *testing.T, i runs.Iteration) string {
 	t.Helper()
 	part := runs.Iteration{Params: i.Params, Metrics: i.Metrics, Tags: domain.Strings{}}
@@ -288,7 +287,7 @@ func TestSearchNeedsReadPermission(t *testing.T) {
 	}
 }
 
-// TestSearchBindsWhatItIsGiven tries to get out of quotes and names.
+// TestSearchBindsWhatItIsGiven tries to inject SQL by quotes and names.
 func TestSearchBindsWhatItIsGiven(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
@@ -320,8 +319,8 @@ func TestSearchBindsWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// TestSearchTakesTheLargestExpressions runs filters at every limit: none may
-// be one that SQLite refuses.
+// TestSearchTakesTheLargestExpressions runs filters at every limit. SQLite must accept all of
+// them.
 func TestSearchTakesTheLargestExpressions(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)

@@ -14,7 +14,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// copiesOf returns the number of copies of each metric that has some.
+// copiesOf returns the number of copies of each copied metric.
 func copiesOf(t testing.TB, db *DB) map[string]int {
 	t.Helper()
 	all, err := domain.Read(context.Background(), db.base, func(tx *domain.Tx) (map[string]int, error) {
@@ -63,7 +63,7 @@ func wantSound(t testing.TB, db *DB) {
 	}
 }
 
-// TestSearchAsksForCopies waits for the commit that a search leads to.
+// TestSearchAsksForCopies waits for the commit that a search causes.
 func TestSearchAsksForCopies(t *testing.T) {
 	commits := make(chan sqlite.CommitStats, 1000)
 	db, err := Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
@@ -90,7 +90,7 @@ func TestCopiesAreOfWhatRests(t *testing.T) {
 	e := fill(t, f.db, search.MinCopies+2, 0, 1)
 	metric := search.Metric{ExperimentID: e, Key: "train/metric_0000"}
 
-	// Two runs were heard of a moment ago, and one of them has ended.
+	// Two runs were seen just before, and one of them has ended.
 	l, err := f.db.Runs.Iterations(context.Background(), domain.System, e, runs.IterationQuery{Page: domain.FirstPage})
 	f.must(err)
 	f.must(f.db.Runs.Heartbeat(context.Background(), domain.System, l.Data[0].ID))
@@ -98,7 +98,7 @@ func TestCopiesAreOfWhatRests(t *testing.T) {
 	f.must(f.db.base.Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
-	// One that is missing is not worth a write, however long it rests.
+	// A single missing copy causes no write, regardless of the time without changes.
 	f.clock.Add(2 * search.RestTime.Milliseconds())
 	f.must(f.db.base.Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
@@ -145,14 +145,14 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 		wantSound(t, db)
 	}
 
-	// A name is taken away, and what it counted with it.
+	// Removing a name removes its counts.
 	execute(t, db, `UPDATE series SET key = 'renamed' WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, l.Data[0].ID)
 	want--
 	wantCopies(t, db, map[string]int{"train/metric_0000": want})
 	wantSound(t, db)
 	l.Data = l.Data[1:]
 
-	// The copy of a metric that a run does not have goes when it gets it.
+	// The copy for a run without the metric is deleted when the run logs it.
 	late := l.Data[0].ID
 	execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, late)
 	copyOne(t, db, late)
@@ -163,7 +163,7 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 	wantCopies(t, db, map[string]int{"train/metric_0000": want - 1})
 	wantSound(t, db)
 
-	// It also goes with the run.
+	// It is also deleted with the run.
 	execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, late)
 	copyOne(t, db, late)
 	wantCopies(t, db, map[string]int{"train/metric_0000": want})
@@ -237,9 +237,8 @@ func TestCheckFindsWrongCopies(t *testing.T) {
 	}
 }
 
-// repairs demands that a check finds exactly this, and that the repair leaves
-// nothing to be found. (The points of the series in these tests do not exist,
-// which is found too.)
+// repairs checks that Check finds exactly this problem, and that the repair removes it. (The
+// points of the series in these tests do not exist, which is also a problem.)
 func repairs(t *testing.T, db *DB, want string) {
 	t.Helper()
 	find := func(repair bool) (found []string) {

@@ -18,7 +18,7 @@ func TestStatistics(t *testing.T) {
 		step  int64
 		value float64
 	}
-	// A statistic that is nil does not exist.
+	// nil if the statistic does not exist
 	type want = struct {
 		count, finite int64
 		last          any
@@ -77,7 +77,7 @@ func TestStatistics(t *testing.T) {
 				m.Key = "bulk"
 				wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{m}))
 			}
-			// The same again, worked out from the points by a change of one.
+			// The same statistics, computed from the points after deleting one.
 			for _, p := range c.points {
 				b.log(t, "computed", p.step, p.value)
 			}
@@ -108,7 +108,7 @@ func integer(v any) sql.NullInt64 {
 	return sql.NullInt64{Int64: n, Valid: ok}
 }
 
-// The time of the last point goes with its value.
+// The time of the last point changes with its value.
 func TestLastAt(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
@@ -134,7 +134,7 @@ func TestLastAt(t *testing.T) {
 	}
 }
 
-// Of points that change places, the order of writing stays what it was.
+// Moving points does not change the order of writing.
 func TestMovedPointKeepsItsTimeOfWriting(t *testing.T) {
 	b := newPlainBed(t)
 	first := b.log(t, "loss", 9, 1)
@@ -157,7 +157,7 @@ func TestMovedPointKeepsItsTimeOfWriting(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A series is gone with its last point, and a new one begins at 0.
+// A series is deleted with its last point, and a new one begins at 0.
 func TestEmptiedSeries(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
@@ -185,7 +185,7 @@ func TestEmptiedSeries(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// The place that a point was moved to, or from, is not another id of it.
+// A moved point has no second id with its earlier or its new place.
 func TestIDsOfMovedPoints(t *testing.T) {
 	b := newPlainBed(t)
 	id := b.log(t, "loss", 1, 1)

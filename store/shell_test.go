@@ -14,8 +14,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// shell runs a query in SQLite's own shell, as a person would, and returns the
-// lines of its answer. The shell has to be installed.
+// shell runs a query in SQLite's shell, which must be installed, and returns the lines of its
+// output.
 func shell(t testing.TB, path, query string) []string {
 	t.Helper()
 	cmd := exec.Command("sqlite3", "-readonly", "-nullvalue", "NULL", "-separator", "|", path, query)
@@ -26,13 +26,13 @@ func shell(t testing.TB, path, query string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// The file is plain SQL: other programs read it, also while it is in use.
+// Other programs can read the file as plain SQL, even while it is in use.
 func TestFileIsReadByOtherPrograms(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true})
 	b.log(t, "loss", 0, 0.25)
 	b.log(t, "loss", 1, math.NaN())
 	b.log(t, "loss", 2, math.Inf(1))
-	wantOK(t, b.Compact()) // the others are not moved
+	wantOK(t, b.Compact()) // compacts only these points, not the following ones
 	b.log(t, "loss", 3, math.Inf(-1))
 	b.log(t, "loss", -4, 1e-300)
 	b.log(t, "verlust/ŭ 🙂 '\"|", math.MaxInt64, 3)
@@ -77,7 +77,7 @@ func TestFileIsReadByOtherPrograms(t *testing.T) {
 	t.Run("closed", check)
 }
 
-// Somebody who writes with another program is noticed by the next write.
+// A change by another program is visible to the next write.
 func TestFileIsWrittenByOtherPrograms(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 0, 1)

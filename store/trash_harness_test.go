@@ -24,7 +24,7 @@ func newTrashBed(t testing.TB) *bed {
 	return newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
 }
 
-// shown describes all that a reader of the database finds, a line for each record.
+// shown describes all records that a reader of the database finds, one line for each.
 func shown(t testing.TB, db *store.DB) (lines []string) {
 	t.Helper()
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -90,7 +90,7 @@ func shown(t testing.TB, db *store.DB) (lines []string) {
 	return lines
 }
 
-// trash returns the ids in the trash, the last deleted first.
+// trashed returns the ids in the trash, last deleted first.
 func trashed(t testing.TB, db *store.DB) (ids []string) {
 	t.Helper()
 	l := must(db.Trash.List(ctx, domain.System, trash.Query{Page: domain.Page{Limit: domain.MaxLimit}}))(t)
@@ -103,8 +103,8 @@ func trashed(t testing.TB, db *store.DB) (ids []string) {
 	return ids
 }
 
-// filled is a bed with something of everything in it, and the ids of a record of
-// each kind that nothing refers to.
+// filled is a bed with a record of every kind, and the ids of a record of each kind that nothing
+// refers to.
 type filled struct {
 	*bed
 	full string // a project

@@ -14,8 +14,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// The migration that brought the trash makes the tables of models again: their rows
-// stay, with what they refer to.
+// The migration that added the trash creates the tables of models again. Their rows and
+// references stay.
 func TestTrashMigrationKeepsModels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.db")
 	scripts := must(store.ReadMigrations())(t)

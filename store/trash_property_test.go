@@ -17,18 +17,18 @@ type node struct {
 	kind    domain.TrashKind
 	id      string
 	parent  *node
-	deleted bool // by itself
+	deleted bool // it was deleted alone
 	purged  bool
 }
 
-// shown reports whether the record and all that hold it are not deleted.
+// shown reports whether neither the record nor a containing record is deleted.
 func (n *node) shown() bool { return n == nil || !n.deleted && !n.purged && n.parent.shown() }
 
-// there reports whether the record and all that hold it exist.
+// there reports whether the record and all containing records exist.
 func (n *node) there() bool { return n == nil || !n.purged && n.parent.there() }
 
-// After deletions, restores and purges in a random order, the listings and the trash are
-// those of a tree of plain records.
+// After deletions, restores and purges in a random order, the listings and the trash agree with a
+// tree of plain records.
 func TestTrashProperty(t *testing.T) {
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -84,7 +84,7 @@ func TestTrashProperty(t *testing.T) {
 					want = domain.CodeNotFound
 				}
 				if random.IntN(4) > 0 && want == "" {
-					continue // or soon nothing would be left
+					continue // else soon nothing would be left
 				}
 				if got := codeOf(f.Trash.Purge(ctx, domain.System, n.id)); got != want {
 					t.Fatalf("seed %d: purging the %s: %q, want %q", seed, n.kind, got, want)
@@ -97,12 +97,11 @@ func TestTrashProperty(t *testing.T) {
 	}
 }
 
-// compare fails unless the records that are found, and the trash, are those of the
-// tree.
+// compare checks that the listed records and the trash agree with the tree.
 func (f filled) compare(t *testing.T, all []*node) {
 	t.Helper()
 	var want []string
-	experiments := map[string]int{} // runs that are shown, by the id of the experiment
+	experiments := map[string]int{} // number of shown runs, by the id of the experiment
 	for _, n := range all {
 		var err error
 		switch n.kind {

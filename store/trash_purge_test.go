@@ -35,8 +35,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// Records that are old enough are purged, at the start of a server and by hand; the rest
-// stays.
+// Expired records are purged at the start of a server and by hand. Other records stay.
 func TestExpiry(t *testing.T) {
 	b := newTrashBed(t)
 	old, young := b.newIteration(t), b.newIteration(t)
@@ -63,7 +62,7 @@ func TestExpiry(t *testing.T) {
 	if empty(b.DB, time.Hour); !slices.Equal(purged, []string{old}) || kept != nil {
 		t.Errorf("purged %v, kept %v", purged, kept)
 	}
-	// A run that is older than a version of it in the trash waits for that.
+	// A run is not purged before a version in the trash that refers to it.
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET deleted_date = deleted_date - 7200000 WHERE id = ?`, b.iteration)
 	if empty(b.DB, time.Hour); purged != nil || !slices.Equal(kept, []string{b.iteration}) {
@@ -81,12 +80,12 @@ func TestExpiry(t *testing.T) {
 	wantClean(t, db)
 }
 
-// A large record is purged in several transactions. When that is broken off it can't
-// be restored, and the next purge goes on.
+// A large record is purged in several transactions. If that is interrupted, it can't be restored,
+// and the next purge continues.
 func TestPurgeInParts(t *testing.T) {
 	for _, kind := range []domain.TrashKind{domain.TrashedProject, domain.TrashedExperiment} {
 		var cancel context.CancelFunc
-		var commits atomic.Int64 // until cancel is called; 0 for never
+		var commits atomic.Int64 // number of commits before cancel is called; 0 for never
 		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: func(sqlite.CommitStats) {
 			if commits.Load() > 0 && commits.Add(-1) == 0 {
 				cancel()

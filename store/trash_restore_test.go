@@ -10,8 +10,8 @@ import (
 	"tracker/store/trash"
 )
 
-// A record that was deleted alone stays deleted when its container is restored, and
-// can't be restored without it.
+// A record that was deleted alone stays deleted when its containing record is restored, and can't
+// be restored before it.
 func TestRestoreInside(t *testing.T) {
 	b := newTrashBed(t)
 	first, second := b.newIteration(t), b.newIteration(t)
@@ -46,7 +46,7 @@ func TestRestoreInside(t *testing.T) {
 	must(b.Runs.Iteration(ctx, domain.System, first))(t)
 }
 
-// Several are restored together or not at all.
+// Several records are restored together or not at all.
 func TestRestoreSeveral(t *testing.T) {
 	b := newTrashBed(t)
 	ids := []string{b.newIteration(t), b.newIteration(t)}
@@ -62,7 +62,7 @@ func TestRestoreSeveral(t *testing.T) {
 	wantCode(t, b.Trash.Restore(ctx, domain.System, make([]string, domain.MaxLimit+1)...), domain.CodeInvalidPayload)
 }
 
-// The name of a model in the trash is free. If it is taken the model stays there.
+// The name of a model in the trash is free. If it is taken, the model can't be restored.
 func TestRestoreNameTaken(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.project, "net")

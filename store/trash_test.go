@@ -15,8 +15,8 @@ import (
 	"tracker/store/users"
 )
 
-// A deleted record of each kind is not found, is in the trash with the counts of what it
-// holds, and is as before when it is restored.
+// A deleted record of each kind is not found, is in the trash with the numbers of its contents,
+// and is unchanged after it is restored.
 func TestTrash(t *testing.T) {
 	f := newFilled(t)
 	before := shown(t, f.DB)
@@ -71,12 +71,13 @@ func TestTrash(t *testing.T) {
 	}
 }
 
-// The view of all points is without those of runs in the trash, however they went there.
+// The view of all points excludes runs in the trash, whether they or their containing record was
+// deleted.
 func TestPointsWithoutTrash(t *testing.T) {
 	b := newTrashBed(t)
 	b.log(t, "loss", 1, 2)
 	other := b.newIteration(t)
-	many := make([]points.Sample, 100) // these go to table metric at once, the others to recent
+	many := make([]points.Sample, 100) // these points are written to table metric at once, the others to recent
 	for i := range many {
 		many[i].Key = "acc"
 	}
@@ -106,8 +107,8 @@ func TestPointsWithoutTrash(t *testing.T) {
 	}
 }
 
-// A run whose versions are in the trash can be deleted: then they are restored after
-// it, and purged before it.
+// A run whose versions are in the trash can be deleted. The versions are restored after it and
+// purged before it.
 func TestTrashOfVersions(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.project, "net")
@@ -129,7 +130,7 @@ func TestTrashOfVersions(t *testing.T) {
 	}
 	wantOK(t, b.Trash.Restore(ctx, domain.System, version))
 
-	// The same with the model, whose version is not in the trash by itself.
+	// The same for the model, whose version was not deleted alone.
 	wantOK(t, b.Models.DeleteModel(ctx, domain.System, m))
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	wantCode(t, b.Trash.Restore(ctx, domain.System, m), domain.CodeConflict)
@@ -139,8 +140,7 @@ func TestTrashOfVersions(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A version that was in production is not when another one is by the time that it is
-// restored.
+// A restored version is not in production if another version is in production by then.
 func TestTrashOfProduction(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.project, "net")
@@ -166,7 +166,7 @@ func TestTrashOfProduction(t *testing.T) {
 	}
 }
 
-// Those who may delete in a project see its trash, restore and purge it.
+// Users who may delete in a project can see its trash, restore and purge it.
 func TestTrashPermissions(t *testing.T) {
 	b := newTrashBed(t)
 	user := func(name string, p users.PermissionPatch) domain.Actor {
@@ -195,7 +195,7 @@ func TestTrashPermissions(t *testing.T) {
 	wantOK(t, b.Trash.Purge(ctx, may, b.project))
 }
 
-// Readers who ask for it find what is in the trash; no write does.
+// Reads with a TrashFilter find records in the trash; writes do not.
 func TestReadTrash(t *testing.T) {
 	b := newTrashBed(t)
 	other := b.newIteration(t)
@@ -273,7 +273,7 @@ func TestReadTrash(t *testing.T) {
 	}
 }
 
-// The id of an iteration in the trash is not given again.
+// The id of an iteration in the trash can't be used for a new one.
 func TestCreateIterationOfTrash(t *testing.T) {
 	b := newTrashBed(t)
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
@@ -283,7 +283,7 @@ func TestCreateIterationOfTrash(t *testing.T) {
 	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
-// The disk use tells what is in the trash from what is not.
+// The disk use distinguishes artifacts in the trash from others.
 func TestTrashUsage(t *testing.T) {
 	b := newTrashBed(t)
 	shared := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "same")

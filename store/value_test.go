@@ -9,8 +9,8 @@ import (
 	"tracker/store/runs"
 )
 
-// Every double comes back from the file and from JSON as it went in, but for
-// the sign of a zero, which SQLite does not keep.
+// Every number is the same after a round trip through the file and through JSON, except for the
+// sign of a zero, which SQLite does not keep.
 func TestValuesAreStoredAsTheyAre(t *testing.T) {
 	b := newBed(t)
 	values := []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 1.0 / 3, math.Pi, 1 << 53, 1<<53 + 2, -(1 << 60), 1 << 63, 1e15, 1e16, 123456789,

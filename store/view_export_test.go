@@ -8,7 +8,7 @@ import (
 	"tracker/store/search"
 )
 
-// The reads that programs make with others in a view, on a snapshot of their own.
+// Reads that other code does in a view, each on a snapshot of its own.
 
 // Groups is View.Groups.
 func (db *DB) Groups(ctx context.Context, actor domain.Actor, experimentID string, q runs.GroupQuery) (domain.List[search.Group], error) {

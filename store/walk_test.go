@@ -15,7 +15,7 @@ import (
 func TestWalkReadsAllInOrder(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
-	const n = 500 + 7 // more than are walked at once
+	const n = 500 + 7 // more than one batch of a walk
 	for i := range n {
 		runWith(t, db, e, fmt.Sprint(i), map[string]string{"k": fmt.Sprint((i * 37) % n)}, nil)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // A version with many files is committed in several transactions, so that others can write
-// meanwhile. After a failure it is pending, and the next attempt continues.
+// between them. After a failure it is pending, and the next attempt continues.
 func TestCommitOfManyFiles(t *testing.T) {
 	t.Parallel()
 	const list, md5 = 1000, "XrY7u+Ae7tCTyyK7j1rNww=="
@@ -56,8 +56,7 @@ func TestCommitOfManyFiles(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Nobody can take the place of a version by making up its id, or the id that its client has
-// made up, for another one.
+// A new version can't replace another one by using its id or its client id.
 func TestArtifactWithTheIDOfAnother(t *testing.T) {
 	b := newBed(t)
 	create := func(iteration, digest, clientID string) wandb.Artifact {

@@ -24,8 +24,7 @@ func killed(t *testing.T, db *store.DB, suffixes ...string) string {
 	return path
 }
 
-// wantLoss fails unless a check and the start of a server say that commits were
-// lost, or that they were not.
+// wantLoss checks whether Check and the start of a server report lost commits.
 func wantLoss(t *testing.T, path string, want bool) {
 	t.Helper()
 	const says = "lacks what was written last"
@@ -46,15 +45,15 @@ func wantLoss(t *testing.T, path string, want bool) {
 	}
 }
 
-// A write-ahead log that is deleted after a kill takes commits with it.
+// Deleting the write-ahead log after a kill loses commits.
 func TestDeletedWriteAheadLog(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 1, 1)
 	wantLoss(t, killed(t, b.DB, "-wal"), false)
-	// All of a new database is in the log; what opens the file makes another one.
+	// All of a new database is in the log; opening the file without it creates a new database.
 	wantLoss(t, killed(t, b.DB), true)
 
-	// Another program brings the log into the file.
+	// Another program writes the log into the file.
 	merged := killed(t, b.DB, "-wal")
 	file := raw(t, merged)
 	if n := ask[int](t, file, `SELECT count(*) FROM counter`); n == 0 {
@@ -71,7 +70,7 @@ func TestDeletedWriteAheadLog(t *testing.T) {
 	wantLoss(t, killed(t, b.DB), true)
 }
 
-// A server that ends as it should leaves nothing to be lost.
+// After a server has closed the database, no log is needed.
 func TestWriteCountAfterAClose(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 1, 1)
@@ -80,7 +79,7 @@ func TestWriteCountAfterAClose(t *testing.T) {
 	wantLoss(t, path, false)
 }
 
-// A backup that is restored lacks nothing, though it is older.
+// A restored backup has lost no commits, although it is older.
 func TestWriteCountAfterARestore(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 1, 1)

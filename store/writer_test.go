@@ -17,7 +17,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// commits keeps what the writer says about its transactions.
+// commits collects the statistics of transactions that the writer reports.
 type commits struct {
 	mu  sync.Mutex
 	all []sqlite.CommitStats
@@ -29,7 +29,7 @@ func (c *commits) add(s sqlite.CommitStats) {
 	c.all = append(c.all, s)
 }
 
-// take returns what came since the last call.
+// take returns the statistics since the last call.
 func (c *commits) take() []sqlite.CommitStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,8 +38,7 @@ func (c *commits) take() []sqlite.CommitStats {
 	return all
 }
 
-// hold keeps the writer busy until release is called, so that what is written
-// meanwhile waits in the queue.
+// hold keeps the writer busy until release is called, so that other writes wait in the queue.
 func hold(t testing.TB, db *store.DB) (release func()) {
 	t.Helper()
 	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -62,8 +61,8 @@ func hold(t testing.TB, db *store.DB) (release func()) {
 	return release
 }
 
-// queue starts write and returns when it waits for the writer, which is held,
-// or has been answered without it. The answer comes from wait.
+// queue starts write and returns when it waits for the writer, which is held, or has returned.
+// wait returns its error.
 func queue(db *store.DB, write func() error) (wait func() error) {
 	done := make(chan struct{})
 	before := db.QueueLength()
@@ -225,7 +224,7 @@ func TestCancelledWrite(t *testing.T) {
 		_, err := b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, b.project, value)
 		return err
 	}
-	for i := range 20 { // which way it goes when both are ready is chance
+	for i := range 20 { // if both are ready, the choice is random
 		early, cancel := context.WithCancel(ctx)
 		cancel()
 		wantCode(t, tag(early, "early"), domain.CodeUnavailable)

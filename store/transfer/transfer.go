@@ -108,7 +108,7 @@ type File struct {
 func (f File) Stamp() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %q %q", f.Size, f.Position, f.Fingerprint, f.State)
-	return h.Sum64() | 1 // 0 means that there is no state
+	return h.Sum64() | 1 // 0 stands for no state
 }
 
 // Batch is a part of a run that is written in one transaction.

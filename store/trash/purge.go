@@ -62,7 +62,7 @@ func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 
 // purgePart deletes a record or, if it contains many artifacts or iterations, some of these, and
 // reports whether there is more to delete. The first part sets the deletion date of the record to
-// 0: it is no longer listed in the trash and can't be restored.
+// 0, which removes it from the list of the trash and prevents a restore.
 func purgePart(tx *domain.Tx, t Trashed) (more bool, err error) {
 	if t.DeletedDate > 0 {
 		if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {

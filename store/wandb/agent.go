@@ -243,7 +243,7 @@ func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, beg
 	return commands, begun, nil
 }
 
-// nextTrial returns a run for an agent, or nil if there are no more runs.
+// nextTrial returns a run for an agent, or nil after the last run.
 func nextTrial(tx *domain.Tx, s Sweep, open []trial, agent, name string) (*Trial, error) {
 	for i := range open {
 		t := &open[i].Trial

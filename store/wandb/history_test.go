@@ -16,7 +16,7 @@ func row(step Step, rest ...string) format.Row {
 	return r
 }
 
-// Of several values of the same name at a step the last one counts.
+// If a step has several values with the same name, the last one is used.
 func TestRestOf(t *testing.T) {
 	got := restOf([]format.Row{row(1, "a", "1", "b", "2"), row(2), row(3, "a", "9"), row(1, "a", "3", "c", "4")})
 	want := map[Step][]format.Member{
@@ -28,8 +28,8 @@ func TestRestOf(t *testing.T) {
 	}
 }
 
-// Numbers whose names were joined are objects again, and other values take the place of
-// numbers of the same name.
+// Numbers whose names were joined become objects again, and other values replace numbers with the
+// same name.
 func TestNested(t *testing.T) {
 	r := Run{About: About{Paths: map[string][]string{"loss/a": {"loss", "a"}, "loss/b/c": {"loss", "b", "c"}}, Start: 500}}
 	n := nested{step: 7}
@@ -44,7 +44,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// Samples are evenly spread over all rows that are wanted, and what is held is counted.
+// Samples are evenly spread over all wanted rows, and the memory of kept rows is counted.
 func TestKeptRows(t *testing.T) {
 	var taken int64
 	kept := keptRows{take: func(n int64) error { taken += n; return nil }, limit: 5000, stride: 1,

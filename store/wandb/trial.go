@@ -97,8 +97,7 @@ func (tx Tx) Queue(s SweepTrials, t *Trial, lastSeen Time) error {
 	return err
 }
 
-// NextTrial creates a trial with a name for an agent. It returns nil if there are no more
-// settings.
+// NextTrial creates a trial with a name for an agent. It returns nil after the last settings.
 func (tx Tx) NextTrial(s SweepTrials, agent, name string) (*Trial, error) {
 	var seen []sweep.Observation
 	if s.Config.Method == sweep.Bayes {
