@@ -14,7 +14,8 @@ import (
 
 const architecture = "docs/architecture.md"
 
-// Each stop of the way of a metric value is a method that its file has.
+// Each method that the document names in the path of a metric value exists in its
+// file.
 func TestStopsOfTheArchitecture(t *testing.T) {
 	stops := regexp.MustCompile("(?m)^\\| \\d+ \\| `(\\w+)\\.(\\w+)` in `([\\w/.]+)`").FindAllStringSubmatch(text(t), -1)
 	if len(stops) != 12 {
@@ -27,8 +28,8 @@ func TestStopsOfTheArchitecture(t *testing.T) {
 	}
 }
 
-// Each Go file and script that the document names exists: with its folder at that
-// place, and without one anywhere.
+// Each Go file and script that the document names exists: in the given folder, or
+// anywhere if it gives no folder.
 func TestFilesOfTheArchitecture(t *testing.T) {
 	var all []string
 	for _, folder := range []string{"blob", "client", "cmd", "server", "store", "ui"} {
@@ -51,7 +52,7 @@ func TestFilesOfTheArchitecture(t *testing.T) {
 	}
 }
 
-// No package imports one that stands above it in the list of the document.
+// No package imports a package that is above it in the document's list.
 func TestImportsPointDown(t *testing.T) {
 	places := map[string]int{".": 0}
 	above := ""
@@ -81,7 +82,7 @@ func TestImportsPointDown(t *testing.T) {
 	imports := 0
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
 		folder := filepath.ToSlash(filepath.Dir(path))
-		// Folders of tests import what they test.
+		// Test helper packages import the packages that they test.
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(folder, "test") {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The files that .dockerignore leaves are enough for the build in the Dockerfile.
+// The files not excluded by .dockerignore are sufficient for the Dockerfile.
 func TestImageBuilds(t *testing.T) {
 	const build = `go build -trimpath -ldflags "-s -w" -o /out/tracker .`
 	recipe := readText(t, "Dockerfile")
@@ -35,7 +35,7 @@ func TestImageBuilds(t *testing.T) {
 	for _, line := range regexp.MustCompile(`(?m)^COPY (.+)$`).FindAllStringSubmatch(recipe, -1) {
 		words := strings.Fields(line[1])
 		if strings.HasPrefix(words[0], "--from=") {
-			continue // a file of the stage before
+			continue // a file of an earlier stage
 		}
 		for _, source := range words[:len(words)-1] {
 			if _, err := os.Stat(filepath.Join(sent, source)); err != nil {
@@ -51,7 +51,7 @@ func TestImageBuilds(t *testing.T) {
 	}
 }
 
-// Neither an image nor a commit gets data, secrets or wheels.
+// Neither an image nor a commit contains data, secrets or wheels.
 func TestIgnoredFiles(t *testing.T) {
 	for _, name := range []string{".dockerignore", ".gitignore"} {
 		ignored := ignoredBy(t, name)

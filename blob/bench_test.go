@@ -26,8 +26,8 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// endless repeats some bytes, so that a stream of any size takes no memory and
-// no time of its own.
+// endless repeats the same bytes, so that a stream of any size takes neither
+// memory nor time.
 type endless struct {
 	block []byte
 	at    int
@@ -39,14 +39,14 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// stream is size bytes, which differ by seed.
+// stream returns a reader of size bytes that depend on seed.
 func stream(seed uint64, size int64) io.Reader {
 	return io.LimitReader(&endless{block: blobtest.Bytes(seed, 1<<20+13)}, size)
 }
 
-// versus times what we do and what one would do without us, in turns, and
-// reports how many times as fast we are: by the medians, since what else the
-// machine does falls on one turn or the other.
+// versus measures ours and plain in turns and reports the ratio of their
+// medians. Other load on the machine affects single turns, but hardly the
+// medians.
 func versus(b *testing.B, size int64, ours, plain func(i int) error) {
 	var us, them []time.Duration
 	for i := 0; b.Loop(); i++ {
@@ -88,7 +88,8 @@ func read(s blob.Store, of blob.Blob) error {
 
 var benchSizes = []int64{64 << 10, 64 << 20}
 
-// BenchmarkFilesystem compares with a plain copy to a file that is synced.
+// BenchmarkFilesystem compares Filesystem with a copy to a file that is
+// synced.
 func BenchmarkFilesystem(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("write/%dKiB", size>>10), func(b *testing.B) {
@@ -130,8 +131,8 @@ func BenchmarkFilesystem(b *testing.B) {
 	}
 }
 
-// sink is an object store that remembers sizes only, so that what is measured
-// is the client.
+// sink is an object store that stores only sizes, so that the client is
+// measured.
 type sink struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -211,7 +212,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// BenchmarkS3 compares with the library that we use, on its own.
+// BenchmarkS3 compares S3 with direct use of its library.
 func BenchmarkS3(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("write/%dKiB", size>>10), func(b *testing.B) {
@@ -246,8 +247,8 @@ func BenchmarkS3(b *testing.B) {
 	}
 }
 
-// BenchmarkHeap reports the most memory that was in use while a stream was
-// stored and read back.
+// BenchmarkHeap reports the maximum heap while a stream is stored and read
+// back.
 func BenchmarkHeap(b *testing.B) {
 	for _, size := range []int64{64 << 20, 1 << 30} {
 		for name, open := range map[string]func() blob.Store{

@@ -1,8 +1,8 @@
 package blob
 
-// SetPartSize makes the store send and copy at most size bytes in one request,
-// which may be fewer than S3 allows.
+// SetPartSize sets the maximum number of bytes that the store sends or copies
+// in one request. It may be smaller than S3 allows.
 func (s *S3) SetPartSize(size int) { s.partSize, s.copySize = size, int64(size) }
 
-// Available is available, for the tests.
+// Available exports available for the tests.
 var Available = available

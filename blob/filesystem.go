@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Modes of new folders and files: like the database, artifacts are readable by
-// the server's user only. Existing folders keep theirs.
+// Modes of new folders and files. Like the database, artifacts are readable by
+// the server's user only. The modes of existing folders are not changed.
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
@@ -28,7 +28,7 @@ type Filesystem struct {
 }
 
 // NewFilesystem returns the store in the folder root, which it creates if it is
-// missing. It returns ErrRefused if the folder can't be written to.
+// missing. It returns ErrRefused if it can't write to the folder.
 func NewFilesystem(root string) (*Filesystem, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -80,7 +80,8 @@ func (f *Filesystem) create() (*os.File, error) {
 	return os.OpenFile(f.path(stagingKey()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 }
 
-// FreeSpace returns the free space of the file system for this user, in bytes.
+// FreeSpace returns the number of bytes that this user can write to the file
+// system.
 func (f *Filesystem) FreeSpace() (int64, error) {
 	n, err := FreeSpace(f.root)
 	if err != nil {
@@ -109,7 +110,7 @@ func (f *Filesystem) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	return &stagedFile{store: f, blob: b, path: file.Name()}, nil
 }
 
-// explainingWriter explains the errors of w, so that they differ from those of
+// explainingWriter explains the errors of w, to distinguish them from errors of
 // the reader that is copied to it.
 type explainingWriter struct {
 	w       io.Writer
@@ -124,15 +125,15 @@ func (e *explainingWriter) Write(p []byte) (int, error) {
 type stagedFile struct {
 	store *Filesystem
 	blob  Blob
-	path  string // "" when it is no longer in staging/
+	path  string // "" after the file has left staging/
 	moved bool   // it has been renamed
 	named bool   // the new name is durable
 }
 
 func (s *stagedFile) Blob() Blob { return s.blob }
 
-// Commit renames the file. A file of the same hash is replaced, which repairs it
-// if it was damaged.
+// Commit renames the file. It replaces a file with the same hash, which repairs
+// a damaged one.
 func (s *stagedFile) Commit(ctx context.Context) error {
 	if s.named {
 		return nil
@@ -157,7 +158,8 @@ func (s *stagedFile) Commit(ctx context.Context) error {
 }
 
 func (s *stagedFile) move(dst string) error {
-	// This comes first: it fails, and no folder is created, if the disk was unmounted.
+	// If the disk was unmounted, Chtimes fails, so it comes before a folder is
+	// created.
 	now := time.Now()
 	if err := os.Chtimes(s.path, now, now); err != nil {
 		return err
@@ -209,7 +211,7 @@ func (s *stagedFile) Discard() error {
 	return nil
 }
 
-// remove removes a file; nil if it is gone already.
+// remove removes a file. It returns nil if the file does not exist.
 func (f *Filesystem) remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f.explain(err)
@@ -242,8 +244,8 @@ func (f *Filesystem) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error
 	return &openFile{file: file, ctx: ctx, store: f, blob: b}, nil
 }
 
-// missing returns err, or ErrUnavailable if staging/ is missing too: then the
-// disk is not mounted, and the blob may exist on it.
+// missing returns err, or ErrUnavailable if staging/ is missing too. In that
+// case the disk is not mounted, and the blob may exist on it.
 func (f *Filesystem) missing(err error) error {
 	if _, gone := os.Stat(f.path(stagingDir)); gone != nil {
 		return newError(ErrUnavailable, gone, "The artifacts folder is gone; mount its disk or put it back.")
@@ -352,7 +354,7 @@ func (f *Filesystem) WalkStaged(ctx context.Context, olderThan time.Time, fn fun
 	})
 }
 
-// DeleteStaged removes a file in staging/ and nothing elsewhere.
+// DeleteStaged removes a file in staging/. It ignores all other names.
 func (f *Filesystem) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -363,7 +365,7 @@ func (f *Filesystem) DeleteStaged(ctx context.Context, name string) error {
 	return f.remove(f.path(name))
 }
 
-// URI returns the path of the file with slashes, relative to the root: the root
+// URI returns the path of the file relative to the root, with slashes. The root
 // can be moved.
 func (f *Filesystem) URI(hash string) string {
 	if !isHash(hash) {

@@ -29,7 +29,8 @@ func wantOK(t testing.TB, err error) {
 	}
 }
 
-// wantKind fails unless err is of a kind and says what to do.
+// wantKind checks that err is of a kind, gives a remedy and contains the
+// given texts.
 func wantKind(t testing.TB, err, kind error, says ...string) {
 	t.Helper()
 	var e *blob.Error
@@ -92,7 +93,7 @@ func TestFilesystemRoot(t *testing.T) {
 	wantKind(t, err, blob.ErrRefused, "SERVICE_ARTIFACT_ROOT", dangling)
 }
 
-// A disk that is not mounted is not a disk without artifacts.
+// An unmounted disk is not treated as a disk without artifacts.
 func TestFilesystemRootGone(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "artifacts")
 	s := newFilesystem(t, root)
@@ -119,7 +120,7 @@ func TestFilesystemRootGone(t *testing.T) {
 	blobtest.WantExactly(t, s, data, blobtest.Bytes(2, 1000))
 }
 
-// Other files in the folder are neither taken for blobs nor touched.
+// Other files in the folder are neither listed as blobs nor changed.
 func TestFilesystemForeignFiles(t *testing.T) {
 	root := t.TempDir()
 	s := newFilesystem(t, root)
@@ -171,7 +172,7 @@ func TestFilesystemDamage(t *testing.T) {
 	}
 }
 
-// A folder that is taken away while the store is open is made again.
+// A folder that is removed while the store is open is created again.
 func TestFilesystemFolderGone(t *testing.T) {
 	root := t.TempDir()
 	s := newFilesystem(t, root)

@@ -16,8 +16,8 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// asChild runs the test that calls it once more, in a process of its own that
-// prepare may change for good.
+// asChild runs the calling test again in a process of its own, which prepare
+// may change permanently.
 func asChild(t *testing.T, prepare func() error, test func(t *testing.T)) {
 	const variable = "BLOB_TEST_CHILD"
 	if os.Getenv(variable) == t.Name() {
@@ -33,8 +33,8 @@ func asChild(t *testing.T, prepare func() error, test func(t *testing.T)) {
 	}
 }
 
-// TestFilesystemFull has a limit on the size of files, which needs no disk of
-// its own and is met in the same places.
+// TestFilesystemFull limits the size of files instead of filling a disk:
+// writes fail at the same places.
 func TestFilesystemFull(t *testing.T) {
 	const limit = 1 << 20
 	asChild(t, func() error {
@@ -98,7 +98,7 @@ func TestFilesystemUnwritable(t *testing.T) {
 	})
 }
 
-// wantMode fails unless path, below the root, has these permissions.
+// wantMode checks the permissions of path, which is relative to the root.
 func wantMode(t *testing.T, root, path string, want os.FileMode) {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
@@ -108,7 +108,7 @@ func wantMode(t *testing.T, root, path string, want os.FileMode) {
 	}
 }
 
-// Artifacts are for the server's own user, as the database is.
+// Artifacts are readable by the server's own user only, as the database is.
 func TestFilesystemModes(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -127,7 +127,7 @@ func TestFilesystemModes(t *testing.T) {
 	}
 	wantMode(t, root, "staging/"+filepath.Base(staged[0]), 0o600)
 
-	// A folder that was there keeps what its owner has chosen.
+	// The mode of an existing folder is kept.
 	shared := t.TempDir()
 	wantOK(t, os.Chmod(shared, 0o750))
 	s = newFilesystem(t, shared)

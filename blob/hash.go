@@ -28,7 +28,8 @@ func isHash(s string) bool {
 // over 256 folders, since some file systems are slow with large ones.
 func keyOf(hash string) string { return hash[:2] + "/" + hash }
 
-// hashFromKey returns the hash whose key is key, if there is one.
+// hashFromKey returns the hash of the blob with a key. ok reports whether a blob
+// can have the key.
 func hashFromKey(key string) (hash string, ok bool) {
 	if len(key) < 3 {
 		return "", false
@@ -44,7 +45,7 @@ const stagingDir = "staging"
 func stagingKey() string { return stagingDir + "/" + uuid.NewString() }
 
 // isStagingKey reports whether key has the form of stagingKey. Other files in
-// stagingDir are not ours.
+// stagingDir were not created by this package.
 func isStagingKey(key string) bool {
 	base, ok := strings.CutPrefix(key, stagingDir+"/")
 	return ok && len(base) == len(uuid.Nil.String()) && uuid.Validate(base) == nil
@@ -86,9 +87,9 @@ func copyHashed(ctx context.Context, w io.Writer, r io.Reader) (Blob, error) {
 	return Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: size}, nil
 }
 
-// Fill reads until p is full; backends use it in Stage. Unlike io.ReadFull it
-// returns the error of r unchanged, so that io.ErrUnexpectedEOF of a truncated
-// body is not mistaken for its end. Before each read it checks ctx.
+// Fill reads from r until p is full; backends use it in Stage. Unlike io.ReadFull
+// it returns an error of r unchanged, so that io.ErrUnexpectedEOF from a
+// truncated body is not mistaken for its end. It checks ctx before each read.
 func Fill(ctx context.Context, r io.Reader, p []byte) (n int, err error) {
 	for empty := 0; n < len(p) && err == nil; {
 		if err := ctx.Err(); err != nil {

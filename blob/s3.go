@@ -21,20 +21,20 @@ import (
 // S3Options describes an object store.
 type S3Options struct {
 	Bucket    string // must exist
-	Prefix    string // of all keys in the bucket, "" for none
+	Prefix    string // prefix of all keys in the bucket, "" for none
 	Endpoint  string // host, host:port or URL; https unless it begins with http://; "" for Amazon S3
 	Region    string // "" to ask the store
 	AccessKey string
 	SecretKey string
 	Style     S3Style
 
-	RootCAs    *x509.CertPool // certificate authorities; nil for those of the system
+	RootCAs    *x509.CertPool // certificate authorities; nil for the system's
 	Timeout    time.Duration  // maximum time without a byte in either direction; 0 for 30 s
 	RetryPause time.Duration  // before the second attempt, doubled before each further one; 0 for 200 ms
-	PartSize   int64          // bytes per request, 5 MiB or more; 0 for 12 MiB. An upload holds two parts in memory.
+	PartSize   int64          // bytes per request, at least 5 MiB; 0 for 12 MiB. An upload holds two parts in memory.
 }
 
-// S3Style selects where an address has the name of the bucket.
+// S3Style specifies how addresses name the bucket.
 type S3Style int
 
 // Styles: chosen by the endpoint, endpoint/bucket, or bucket.endpoint.
@@ -47,8 +47,9 @@ const (
 // S3 stores blobs as objects prefix/ab/abcd… in a bucket.
 //
 // A blob that fits into one part stays in memory until Commit sends it. A larger
-// one is sent in parts to a key in staging/, since its hash is not known before
-// its end; Commit makes the store copy it to its own key and deletes the first.
+// blob is sent in parts to a key in staging/, since its hash is not known before
+// its end; Commit makes the store copy it to its own key and deletes the staged
+// object.
 type S3 struct {
 	core     *minio.Core
 	bucket   string
@@ -58,16 +59,16 @@ type S3 struct {
 	timeout  time.Duration
 	pause    time.Duration
 	partSize int
-	parts    sync.Pool // of *[]byte with the capacity of a part
+	parts    sync.Pool // buffers of type *[]byte with the capacity of a part
 	copySize int64     // maximum bytes per copy request
 }
 
 const (
-	minPartSize = 5 << 20 // of all parts but the last; a limit of S3
+	minPartSize = 5 << 20 // for all parts but the last; a limit of S3
 	maxParts    = 10_000  // a limit of S3
 )
 
-// NewS3 returns the store that o describes. It does not connect to it; Ping does.
+// NewS3 returns the store that o describes. It does not connect to it; see Ping.
 func NewS3(o S3Options) (*S3, error) {
 	if o.Bucket == "" {
 		return nil, newError(ErrRefused, nil, "No bucket is named; set SERVICE_S3_BUCKET.")
@@ -122,7 +123,8 @@ func endpoint(given string) (host string, secure bool, err error) {
 	}
 	u, err := url.Parse(given)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-		// Neither given nor err is quoted: they may have a password or a signature.
+		// Neither given nor err is quoted: they may contain a password or a
+		// signature.
 		return "", false, newError(ErrRefused, nil, "The endpoint is not the address of an object store; set SERVICE_S3_ENDPOINT to https://host:port.")
 	}
 	return u.Host, u.Scheme == "https", nil
@@ -171,8 +173,8 @@ func (c *idleTimeoutConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Ping checks that the store answers and that the settings are right. It
-// returns ErrUnavailable or ErrRefused otherwise.
+// Ping checks that the store answers and that the settings are right. Otherwise
+// it returns ErrUnavailable or ErrRefused.
 func (s *S3) Ping(ctx context.Context) error {
 	return s.try(ctx, func(ctx context.Context) error {
 		for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, MaxKeys: 1}) {
@@ -182,7 +184,7 @@ func (s *S3) Ping(ctx context.Context) error {
 	})
 }
 
-// Open requests the size of the object; its bytes are requested by Read.
+// Open requests the size of the object. Read requests its bytes.
 func (s *S3) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -228,7 +230,7 @@ func (s *S3) Delete(ctx context.Context, hash string) error {
 	return s.remove(ctx, keyOf(hash))
 }
 
-// remove deletes an object; nil if it is gone already.
+// remove deletes an object. It returns nil if the object does not exist.
 func (s *S3) remove(ctx context.Context, key string) error {
 	err := s.try(ctx, func(ctx context.Context) error {
 		return s.core.RemoveObject(ctx, s.bucket, s.prefix+key, minio.RemoveObjectOptions{})

@@ -19,8 +19,8 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// TestS3Hangs has a store that takes requests and does not answer, or stops in
-// the middle.
+// TestS3Hangs uses a store that reads requests and sends no answer, or stops in
+// the middle of one.
 func TestS3Hangs(t *testing.T) {
 	t.Parallel() // it waits
 	const timeout = time.Second
@@ -68,11 +68,11 @@ func TestS3Hangs(t *testing.T) {
 	wantOK(t, stagedSmall.Commit(t.Context()))
 	wantOK(t, stagedLarge.Commit(t.Context()))
 	wantOK(t, other.Discard())
-	deleteStaged(t, s) // of the Stage that could not clean up
+	deleteStaged(t, s) // left by the Stage that could not clean up
 	blobtest.WantExactly(t, s, small, large, blobtest.Bytes(3, 10))
 }
 
-// A store that is slow is not one that hangs.
+// A slow store is not treated as one that hangs.
 func TestS3Slow(t *testing.T) {
 	t.Parallel() // it waits
 	const timeout = 2 * time.Second
@@ -108,8 +108,8 @@ func TestS3Slow(t *testing.T) {
 	}
 }
 
-// TestS3ListingFails has a listing of two pages whose second one fails: it goes on
-// there, and comes to nothing twice.
+// TestS3ListingFails lists two pages, the second of which fails: Walk continues
+// there and reports each blob once.
 func TestS3ListingFails(t *testing.T) {
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
@@ -136,7 +136,7 @@ func TestS3ListingFails(t *testing.T) {
 	wantKind(t, err, blob.ErrUnavailable)
 }
 
-// TestS3Answers has what stores say, and what is made of it.
+// TestS3Answers checks the errors for answers that stores send.
 func TestS3Answers(t *testing.T) {
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
@@ -182,7 +182,7 @@ func TestS3Answers(t *testing.T) {
 			_, err := s.Stage(t.Context(), bytes.NewReader(blobtest.Bytes(4, partSize+1)))
 			wantKind(t, err, c.kind, c.says)
 			_, err = s.Open(t.Context(), b)
-			if c.kind != blob.ErrFull { // nobody says that to a HEAD
+			if c.kind != blob.ErrFull { // a store does not answer HEAD like this
 				wantKind(t, err, c.kind, c.says)
 			}
 			o.set(nil)
@@ -192,7 +192,7 @@ func TestS3Answers(t *testing.T) {
 	}
 }
 
-// TestS3Settings has settings that are wrong.
+// TestS3Settings uses wrong settings.
 func TestS3Settings(t *testing.T) {
 	o := newObjectStore(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -236,7 +236,7 @@ func TestS3Settings(t *testing.T) {
 	}
 }
 
-// The error about an endpoint never quotes what may be a secret in it.
+// The error about an endpoint never quotes text that may be a secret.
 func TestS3EndpointWithASecret(t *testing.T) {
 	for _, given := range []string{
 		"https://key:hidden@host:port/", "https://key:hid/hidden@host/path", "ftp://key:hidden@host",

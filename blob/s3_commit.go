@@ -60,8 +60,8 @@ type stagedObject struct {
 
 func (o *stagedObject) Blob() Blob { return o.blob }
 
-// Commit makes the store copy the object to its own key. It does not fail if the
-// staged object can't be deleted then: WalkStaged lists it.
+// Commit makes the store copy the object to its own key. It returns nil even if
+// the staged object can't be deleted afterwards: WalkStaged lists it.
 func (o *stagedObject) Commit(ctx context.Context) error {
 	if o.named {
 		return nil
@@ -123,7 +123,7 @@ func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error 
 		err = u.complete(ctx)
 	}
 	if err != nil && u.id != "" {
-		// Only this upload: others may be copying the same blob.
+		// Abort this upload only: others may be copying the same blob.
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 		defer cancel()
 		_ = s.abort(ctx, to, u.id)
@@ -132,7 +132,7 @@ func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error 
 }
 
 // WalkStaged lists the objects in staging/ and all incomplete uploads. Some
-// stores do not list these, and delete them after a day.
+// stores do not list incomplete uploads, and delete them after a day.
 func (s *S3) WalkStaged(ctx context.Context, olderThan time.Time, fn func(StagedInfo) error) error {
 	err := s.list(ctx, stagingDir+"/", func(key string, o minio.ObjectInfo) error {
 		if !o.LastModified.Before(olderThan) {
@@ -154,14 +154,14 @@ func (s *S3) WalkStaged(ctx context.Context, olderThan time.Time, fn func(Staged
 // uploadMark separates a key from the id of an upload to it.
 const uploadMark = "?upload="
 
-// isOurKey reports whether this package uses such keys.
+// isOurKey reports whether this package uses keys of this form.
 func isOurKey(key string) bool {
 	_, ok := hashFromKey(key)
 	return ok || isStagingKey(key)
 }
 
-// DeleteStaged deletes an object in staging/ or aborts an upload, and nothing
-// else.
+// DeleteStaged deletes an object in staging/ or aborts an upload. It ignores all
+// other names.
 func (s *S3) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,9 +14,8 @@ import (
 // attempts is the maximum number of times a request is sent.
 const attempts = 4
 
-// try calls do, and repeats it while the store is unavailable. It does not repeat
-// it once the timeout has passed, so that it waits only once for a store that
-// hangs.
+// try calls do, and repeats it while the store is unavailable and the timeout has
+// not passed. So it waits only once for a store that hangs.
 func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -38,8 +37,8 @@ func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// requireETag returns err, or an error if the response has no ETag: then a proxy
-// has answered instead of the store.
+// requireETag returns err, or an error if the response has no ETag. Such a
+// response comes from a proxy instead of the store.
 func requireETag(err error, etag string) error {
 	if err == nil && etag == "" {
 		return errNoETag

@@ -16,7 +16,7 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// fault answers a request instead of next, or spoils how next does.
+// fault answers a request instead of next, or changes how next answers it.
 type fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 func answers(status int, code string) fault {
@@ -29,25 +29,25 @@ func answers(status int, code string) fault {
 // resets closes the connection instead of answering.
 func resets(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
-// cutsRequest takes half of the request, and closes.
+// cutsRequest reads half of the request and closes the connection.
 func cutsRequest(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2)
 	panic(http.ErrAbortHandler)
 }
 
-// losesAnswer does what is asked and does not say so.
+// losesAnswer carries out the request and sends no answer.
 func losesAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
-// failsAfter does what is asked and says that it did not.
+// failsAfter carries out the request and answers with an error.
 func failsAfter(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	refuse(w, http.StatusInternalServerError, "InternalError")
 }
 
-// cuts sends part of the answer, and closes.
+// cuts sends part of the answer and closes the connection.
 func cuts(part float64) fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		beginAnswer(w, r, next, part)
@@ -55,7 +55,7 @@ func cuts(part float64) fault {
 	}
 }
 
-// beginAnswer sends part of the answer, which announces itself as whole.
+// beginAnswer sends part of the body, with the headers of the complete answer.
 func beginAnswer(w http.ResponseWriter, r *http.Request, next http.Handler, part float64) {
 	whole := httptest.NewRecorder()
 	next.ServeHTTP(whole, r)
@@ -79,13 +79,13 @@ func emptyAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body)
 }
 
-// hangs takes the request and says nothing until the other side gives up.
+// hangs reads the request and sends nothing until the other side gives up.
 func hangs(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// hangsInside begins to answer and goes no further.
+// hangsInside sends half of the answer and hangs.
 func hangsInside(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	beginAnswer(w, r, next, 0.5)
 	<-r.Context().Done()
@@ -103,10 +103,11 @@ var transient = map[string]fault{
 	"empty answer": emptyAnswer,
 }
 
-// leavesNothing has those after which the client knows all that there is.
+// leavesNothing holds the faults after which the client can clean up
+// completely.
 var leavesNothing = map[string]bool{"500": true, "503": true, "reset": true, "cut request": true}
 
-// set makes f the way in which the store answers, nil for soundly.
+// set sets the fault of the store; nil for none.
 func (o *objectStore) set(f fault) {
 	if f == nil {
 		o.fault.Store(nil)
@@ -116,8 +117,8 @@ func (o *objectStore) set(f fault) {
 	o.fault.Store(&g)
 }
 
-// spoil has f meet the requests from number from on, n of them, and returns how
-// to ask how many requests there were.
+// spoil applies f to n requests, beginning with number from. The function that
+// it returns returns the number of requests so far.
 func (o *objectStore) spoil(f fault, from, n int) (requests func() int) {
 	var mu sync.Mutex
 	count := 0
@@ -140,8 +141,8 @@ func (o *objectStore) spoil(f fault, from, n int) (requests func() int) {
 }
 
 const (
-	attempts = 4         // at a request
-	partSize = 100 << 10 // small, so that there are many
+	attempts = 4         // for each request
+	partSize = 100 << 10 // small, so that there are many parts
 )
 
 // put stages and commits, and discards after a failure.
@@ -159,8 +160,9 @@ func put(t *testing.T, s blob.Store, data []byte) error {
 	return err
 }
 
-// TestS3EachRequestFails lets each request of an upload fail in each way: once,
-// and the upload succeeds; as often as it is tried, and nothing is left of it.
+// TestS3EachRequestFails lets each request of an upload fail in each way. If it
+// fails once, the upload succeeds; if all attempts fail, the upload leaves
+// nothing.
 func TestS3EachRequestFails(t *testing.T) {
 	for name, f := range transient {
 		t.Run(name, func(t *testing.T) {
@@ -182,14 +184,14 @@ func TestS3EachRequestFails(t *testing.T) {
 				each(t, o, f, attempts, func(n int) {
 					err := put(t, s, data)
 					o.set(nil)
-					if err == nil { // what failed is no part of it
+					if err == nil { // the upload did not need this request
 						deleteStaged(t, s)
 						blobtest.WantExactly(t, s, data)
 						wantOK(t, s.Delete(t.Context(), blobtest.Of(data).Hash))
 						return
 					}
 					wantKind(t, err, blob.ErrUnavailable)
-					for _, done := range blobtest.Blobs(t, s) { // and not answered
+					for _, done := range blobtest.Blobs(t, s) { // stored, although the answer was lost
 						wantOK(t, blob.Verify(t.Context(), s, done.Blob))
 						wantOK(t, s.Delete(t.Context(), done.Hash))
 					}
@@ -203,8 +205,8 @@ func TestS3EachRequestFails(t *testing.T) {
 	}
 }
 
-// each calls do while requests n and after it, times many, meet a fault; for
-// each n until do makes fewer requests than that.
+// each calls do for n = 0, 1, …, and applies f to the given number of requests
+// from number n on. It ends when do makes at most n requests.
 func each(t *testing.T, o *objectStore, f fault, times int, do func(n int)) {
 	for n := 0; !t.Failed(); n++ {
 		requests := o.spoil(f, n, times)
@@ -315,8 +317,8 @@ func TestS3RandomFaults(t *testing.T) {
 	blobtest.WantExactly(t, s, want...)
 }
 
-// TestS3CutDownload has every answer cut: a read that gets further goes on, one
-// that does not ends with an error.
+// TestS3CutDownload cuts every answer: a read that makes progress continues,
+// any other one returns an error.
 func TestS3CutDownload(t *testing.T) {
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
@@ -361,8 +363,8 @@ func TestS3CutDownload(t *testing.T) {
 	}
 }
 
-// TestS3Garbled has a network without TLS that changes a byte of what is sent:
-// the store notices, and it is sent again.
+// TestS3Garbled uses a network without TLS that changes a byte of a request:
+// the store notices, and the request is sent again.
 func TestS3Garbled(t *testing.T) {
 	o := newObjectStore(t)
 	options := o.options()

@@ -58,7 +58,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	}
 }
 
-// open requests the bytes from offset on, unless that is done.
+// open requests the bytes from offset on, if that was not done yet.
 func (r *objectReader) open() error {
 	if r.body != nil {
 		return nil

@@ -25,7 +25,7 @@ import (
 
 const bucket = "artifacts"
 
-// The library rests after each failure, too.
+// The library also waits after each failure.
 func init() { minio.DefaultRetryUnit = time.Millisecond }
 
 // objectStore is a fake of S3 behind TLS, as S3 is.
@@ -50,7 +50,7 @@ func newObjectStore(t testing.TB, options ...gofakes3.Option) *objectStore {
 	return o
 }
 
-// withoutTLS serves the same at another address.
+// withoutTLS serves the same store at another address without TLS.
 func (o *objectStore) withoutTLS(t *testing.T) string {
 	plain := httptest.NewUnstartedServer(o.Config.Handler)
 	plain.Config.ErrorLog = o.Config.ErrorLog
@@ -59,7 +59,7 @@ func (o *objectStore) withoutTLS(t *testing.T) string {
 	return plain.URL
 }
 
-// checkingHashes refuses a body that is not the one that was signed, as S3 does
+// checkingHashes refuses a body that differs from the signed one, as S3 does
 // and the fake does not.
 func checkingHashes(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +77,7 @@ func checkingHashes(next http.Handler) http.Handler {
 	})
 }
 
-// copyingParts adds to the fake that a part can be copied from an object.
+// copyingParts adds to the fake the copying of a part from an object.
 func (o *objectStore) copyingParts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		source := r.Header.Get("X-Amz-Copy-Source")
@@ -115,7 +115,7 @@ func (o *objectStore) copyingParts(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers in the way of S3.
+// refuse answers with an error in the format of S3.
 func refuse(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
@@ -143,7 +143,7 @@ func TestS3(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blob.Store { return newS3(t, newObjectStore(t).options()) })
 }
 
-// TestS3Variants has the settings of which most people have one.
+// TestS3Variants stores blobs with other settings.
 func TestS3Variants(t *testing.T) {
 	small, large := blobtest.Bytes(1, 1000), blobtest.Bytes(2, 13<<20)
 	for name, change := range map[string]func(*objectStore, *blob.S3Options){

@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// Stage keeps bytes that fit into one part in memory, and sends more than that.
+// Stage keeps bytes that fit into one part in memory, and sends larger ones.
 func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	h := sha256.New()
 	first, last, err := s.readPart(ctx, r, h, nil)
@@ -33,8 +33,8 @@ func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	return &stagedObject{store: s, blob: Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: u.size}, key: u.key}, nil
 }
 
-// readPart reads and hashes one part, into p if that is large enough. last
-// reports the end of r.
+// readPart reads and hashes one part, into p if that is large enough. last reports
+// whether r has ended.
 func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (part []byte, last bool, err error) {
 	p = p[:0]
 	for len(p) < s.partSize && !last {
@@ -146,7 +146,7 @@ func (u *upload) begin(ctx context.Context) error {
 	})
 }
 
-// contentType is that of all objects; the records have the real ones.
+// contentType is the type of all objects; the records hold the real types.
 const contentType = "application/octet-stream"
 
 // put sends the next part. Without TLS its hash is part of the signature, so that
@@ -214,8 +214,8 @@ func (s *S3) abort(ctx context.Context, key, id string) error {
 	return err
 }
 
-// cleanUp removes all that was sent to a key in staging/, also uploads whose
-// creation was not answered. WalkStaged lists what can't be removed now.
+// cleanUp removes everything that was sent to a key in staging/, including uploads
+// whose creation was not answered. WalkStaged lists what can't be removed now.
 func (u *upload) cleanUp() {
 	s := u.store
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)

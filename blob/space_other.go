@@ -3,5 +3,5 @@
 package blob
 
 // FreeSpace returns the number of bytes that can be written below path, which
-// is not known on this system.
+// is unknown on this system.
 func FreeSpace(string) (int64, error) { return available(0, 0), nil }

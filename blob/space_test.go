@@ -7,7 +7,7 @@ import (
 	"tracker/blob"
 )
 
-// A file system that reports zeros is not a full one.
+// A file system that reports zeros is not treated as full.
 func TestAvailable(t *testing.T) {
 	for _, tt := range []struct {
 		total, free uint64

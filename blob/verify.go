@@ -23,10 +23,10 @@ func Verify(ctx context.Context, s Store, b Blob) error {
 	return err
 }
 
-// Verified returns a reader of the bytes of b, which r must hold, that checks
-// their hash. A caller that reads from the beginning to the end gets the last
-// bytes only if all of them are right, and ErrDamaged in their place otherwise.
-// Bytes that are read from another position on can't be checked.
+// Verified returns a reader of the bytes of b that checks their hash; r must
+// hold b. A caller that reads from the beginning to the end gets the last bytes
+// only if the hash is right, and ErrDamaged in their place otherwise. Bytes
+// that are read from another position on are not checked.
 func Verified(r io.ReadSeekCloser, b Blob) io.ReadSeekCloser {
 	return &verifiedReader{ReadSeekCloser: r, blob: b, hash: sha256.New()}
 }

@@ -11,7 +11,7 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// stored is the bytes that a store has under a hash.
+// stored adds a Close method to a reader of stored bytes.
 type stored struct{ io.ReadSeeker }
 
 func (stored) Close() error { return nil }
@@ -67,8 +67,8 @@ func TestVerifiedDamage(t *testing.T) {
 	}
 }
 
-// A part can't be compared with the hash of the whole; going on from where a
-// read from the beginning has stopped can.
+// A part can't be compared with the hash of the whole. A read that continues
+// where a read from the beginning stopped can.
 func TestVerifiedParts(t *testing.T) {
 	data := blobtest.Bytes(1, 1000)
 	b := blobtest.Of(data)

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// served holds the wheels of the index by the name of their folder. The second
-// has the former name of the package, for people who installed it under that
-// name. Both hold the same modules, so only one of them can be installed.
+// served holds the wheels of the index by folder. The second has the former
+// name of the package, for users who installed it under that name. Both
+// contain the same modules, so only one of them can be installed.
 var served = map[string]func() (Wheel, error){
 	"runtracker":     sync.OnceValues(func() (Wheel, error) { return pythonWheel(distribution, nil) }),
 	"tracker-client": sync.OnceValues(func() (Wheel, error) { return pythonWheel(formerDistribution, nil) }),
 }
 
-// ServePython answers a request of pip: a simple index (PEP 503), and the
-// wheel of the client alone. base is the path of the index, without a slash at
-// its end; rest is what follows. It reports whether there is such a page; if
-// not, or with an error, nothing has been written.
+// ServePython serves pip a simple index (PEP 503) and the wheel of the client
+// without the program. base is the path of the index, without a slash at its
+// end; rest is the path below it. ServePython reports whether the page exists;
+// if not, or after an error, it has written nothing.
 func ServePython(w http.ResponseWriter, r *http.Request, base, rest string) (bool, error) {
 	w.Header().Set("Cache-Control", "no-cache")
 	if rest == "" {

@@ -8,8 +8,7 @@ import (
 var versionLine = regexp.MustCompile(`(?m)^__version__ = "([0-9]+\.[0-9]+\.[0-9]+[^"]*)"$`)
 
 // Version returns the version of the program and of the Python client, which
-// are released together. It stands in python/tracker/__init__.py and nowhere
-// else.
+// are released together. It is defined in python/tracker/__init__.py only.
 var Version = sync.OnceValue(func() string {
 	initial, err := sources.ReadFile("python/tracker/__init__.py")
 	if err != nil {

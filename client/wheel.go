@@ -1,4 +1,5 @@
-// Package client holds the Python client and makes the wheels that pip installs.
+// Package client contains the Python client and builds the wheels that pip
+// installs.
 package client
 
 import (
@@ -20,13 +21,13 @@ import (
 //go:embed python/tracker/*.py python/tracker/py.typed
 var sources embed.FS
 
-// license is the licence of this module: the file LICENSE of its root, which
-// can't be embedded from here.
+// license is the licence of this module: a copy of the file LICENSE of its root,
+// which can't be embedded from here.
 //
 //go:embed LICENSE
 var license []byte
 
-// The names under which pip finds the wheels, as file names have them.
+// The names of the wheels for pip, in the form used in file names.
 const (
 	distribution       = "runtracker"
 	formerDistribution = "tracker_client"
@@ -34,7 +35,7 @@ const (
 
 // Wheel is a Python package, ready to be installed (PEP 427).
 type Wheel struct {
-	Name  string // of the file
+	Name  string // the file name
 	Body  []byte
 	Hash  string // SHA-256 of the body, lowercase hex
 	Files []File // in their order in the wheel, without its RECORD
@@ -62,22 +63,24 @@ var platforms = map[string]string{
 // GOOS/GOARCH, sorted.
 func Targets() []string { return slices.Sorted(maps.Keys(platforms)) }
 
-// built is fixed, so that the same sources are always the same bytes.
+// built is the time of all files in a wheel. It is fixed, so that the same sources
+// produce the same bytes.
 var built = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Program is an executable of this module.
 type Program struct {
 	Content []byte
-	Build   *debug.BuildInfo // how it was built
-	// Licenses holds the licences of what else is in it, by the paths under which a
-	// wheel has them.
+	Build   *debug.BuildInfo // build settings and modules
+	// Licenses holds the licences of the other code in the program, by their paths
+	// in a wheel.
 	Licenses map[string][]byte
 }
 
-// PythonWheel returns the wheel of the Python client. With a program, it installs
-// that as the command tracker too and is for the system that the program was built
-// for. The same input makes the same bytes. It fails when the program is not static
-// or is for a system that has no tag in platforms.
+// PythonWheel returns the wheel of the Python client. With a program, the wheel
+// also installs it as the command tracker, and is for the system that the program
+// was built for. The same input produces the same bytes. PythonWheel returns an
+// error if the program is not static or is for a system that has no tag in
+// platforms.
 func PythonWheel(p *Program) (Wheel, error) { return pythonWheel(distribution, p) }
 
 func pythonWheel(distribution string, p *Program) (Wheel, error) {
@@ -180,7 +183,7 @@ func (w *wheelWriter) finish() (Wheel, error) {
 		}
 	}
 	fmt.Fprintf(&w.record, "%sRECORD,,\n", info)
-	// The record has no line with its own hash.
+	// The record does not list its own hash.
 	if err := w.write(info+"RECORD", w.record.Bytes(), 0o644); err != nil {
 		return Wheel{}, err
 	}

@@ -1,6 +1,6 @@
 // Package export writes the records of a store.Extract in formats of other programs:
-// tables, a page for people, and the folders of MLflow and TensorBoard. A loss
-// of information that a format causes is a transfer.Loss, which is counted and reported.
+// tables, an HTML page, and the folders of MLflow and TensorBoard. Information that a
+// format can't hold is counted and reported as a transfer.Loss.
 package export
 
 import (
@@ -21,17 +21,17 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// Format is a format that is written.
+// Format is an output format.
 type Format struct {
 	Name  string // as in --format NAME
 	Title string
-	// Folder reports whether it is a folder, and not one file.
+	// Folder reports whether the output is a folder, and not one file.
 	Folder bool
-	// Write writes an extract to the path, which does not exist.
+	// Write writes an extract to path, which must not exist.
 	Write func(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error
 }
 
-// Formats are all formats but tracker's own archive.
+// Formats returns all formats except tracker's own archive.
 func Formats() []Format {
 	return []Format{
 		{Name: "html", Title: "one page for any browser, offline", Write: writeHTML},
@@ -42,7 +42,7 @@ func Formats() []Format {
 	}
 }
 
-// run is a run with what was recorded in it, but for its points.
+// run holds a run and everything that was recorded in it, except its points.
 type run struct {
 	runs.IterationRecord
 	project    projects.Project
@@ -50,7 +50,7 @@ type run struct {
 	artifacts  []files.Artifact
 }
 
-// pageSize is the number of records that are read at once.
+// pageSize is the number of records to read at once.
 const pageSize = 200
 
 // eachRun calls fn with each run of an extract, by project and experiment, the oldest
@@ -113,8 +113,7 @@ func eachPage[T any](page func(domain.Page) (domain.List[T], error), fn func(T) 
 	}
 }
 
-// create creates a file that does not exist, with its folder, and calls fn to write
-// it.
+// create creates a file that does not exist, and its folder, and calls fn to write it.
 func create(path string, fn func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -139,12 +138,11 @@ func copyArtifact(e *store.Extract, a files.Artifact, path string) error {
 	})
 }
 
-// names holds the file names that are taken, in lower case because some file
-// systems ignore case.
+// names holds the file names in use, in lower case because some file systems ignore
+// case.
 type names map[string]bool
 
-// unique returns s as one part of a path, with a number after it when the name is
-// taken.
+// unique returns s as one part of a path, with a number after it if the name is in use.
 func (n names) unique(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

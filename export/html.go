@@ -21,13 +21,13 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// Limits of a page, beyond which it says that there is more.
+// Limits of a page. The page mentions what they leave out.
 const (
 	maxRuns       = 500     // in a table
 	maxCurves     = 12      // runs in a chart
-	maxCharts     = 60      // of an experiment
-	maxColumns    = 40      // of a table
-	curvePoints   = 300     // of a curve
+	maxCharts     = 60      // in an experiment
+	maxColumns    = 40      // in a table
+	curvePoints   = 300     // in a curve
 	maxMedia      = 2 << 20 // bytes of one image
 	maxMediaTotal = 20 << 20
 	maxCell       = 200 // characters
@@ -43,10 +43,10 @@ var pageStyle string
 type page struct {
 	Title    string
 	Sections []*section
-	Left     []string // sentences about what the page does not show
+	Left     []string // sentences about content that the page does not show
 }
 
-// section is an experiment.
+// section holds an experiment.
 type section struct {
 	Project, Name, Description string
 	Columns                    []string
@@ -56,7 +56,7 @@ type section struct {
 	Charts                     []chart
 	Images                     []image
 
-	runs []run // of the rows
+	runs []run // the runs in the rows
 }
 
 type row struct {
@@ -68,10 +68,10 @@ type row struct {
 
 type image struct {
 	Run, Name string
-	URL       string // with all of the image in it
+	URL       string // a data URL with the whole image
 }
 
-// writeHTML writes one page, with its images and styles in the file.
+// writeHTML writes one page, which contains its images and styles.
 func writeHTML(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
 	text, err := HTML(ctx, e, r)
 	if err != nil {
@@ -83,12 +83,12 @@ func writeHTML(ctx context.Context, e *store.Extract, path string, r *transfer.R
 	})
 }
 
-// Report returns the page of an archive.
+// Report returns the page about an extract, without its losses.
 func Report(ctx context.Context, e *store.Extract) ([]byte, error) {
 	return HTML(ctx, e, &transfer.Result{})
 }
 
-// HTML returns a page about an extract. It is the same for the same records.
+// HTML returns a page about an extract. The same records give the same page.
 func HTML(ctx context.Context, e *store.Extract, r *transfer.Result) ([]byte, error) {
 	p := &page{}
 	media := 0
@@ -243,12 +243,12 @@ func sortedKeys(set map[string]bool) []string {
 // white paper.
 func color(i int) string { return fmt.Sprintf("hsl(%d, 65%%, 40%%)", i*137%360) }
 
-// chart is the curves of one metric as a picture.
+// chart holds the curves of one metric as a picture.
 type chart struct {
 	Key                  string
 	Lines                []line
 	Left, Right          string // steps
-	Bottom, Top, Missing string // values; Missing says that there is no curve
+	Bottom, Top, Missing string // values; Missing is shown in place of the curves
 }
 
 type line struct {

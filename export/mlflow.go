@@ -27,7 +27,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// mlflowStatuses are the numbers that a file store has for statuses.
+// mlflowStatuses maps statuses to their numbers in a file store.
 var mlflowStatuses = map[domain.IterationStatus]int{domain.Running: 1, domain.Succeeded: 3, domain.Failed: 4, domain.Killed: 5}
 
 // mlflowStore is a file store of MLflow that is being written.
@@ -35,17 +35,16 @@ type mlflowStore struct {
 	ctx  context.Context
 	e    *store.Extract
 	r    *transfer.Result
-	path string // where it is written
-	uri  string // of the folder in which it will be
-	// artifacts has the URIs of the artifacts of runs and logged models, by the ids that
-	// MLflow gives them.
+	path string // the folder to write
+	uri  string // URI of the final folder
+	// artifacts holds the URIs of the artifacts of runs and logged models, by their ids in MLflow.
 	artifacts map[string]string
-	names     map[string]bool // of experiments
+	names     map[string]bool // names of experiments in use
 }
 
-// writeMLflow writes the file store of MLflow: a folder that `mlflow ui
-// --backend-store-uri` opens. Its addresses of artifacts are those of the place that
-// r.Path names, since MLflow knows no address relative to its store.
+// writeMLflow writes the file store of MLflow: a folder that `mlflow ui --backend-store-uri`
+// opens. The URIs of artifacts begin with the folder that r.Path names, since MLflow does not
+// support URIs relative to its store.
 func writeMLflow(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
 	final := r.Path
 	if final == "" {
@@ -97,7 +96,7 @@ func (m *mlflowStore) experiment(v *store.View, project projects.Project, id str
 	if project.Name != "MLflow" {
 		name = project.Name + "/" + name
 	}
-	for n, first := 2, name; m.names[name]; n++ { // MLflow's names are unique
+	for n, first := 2, name; m.names[name]; n++ { // in MLflow, names are unique
 		name = fmt.Sprintf("%s (%d)", first, n)
 	}
 	if m.names[name] = true; name != e.Name && name != project.Name+"/"+e.Name {
@@ -143,7 +142,7 @@ func (m *mlflowStore) experiment(v *store.View, project projects.Project, id str
 	return m.loggedModels(v, e.ID, at, folder)
 }
 
-// mlflowExperimentID returns a number as MLflow gives experiments.
+// mlflowExperimentID returns a number, which is the form of MLflow's ids of experiments.
 func mlflowExperimentID(id string) string {
 	n, _ := strconv.ParseUint(strings.ReplaceAll(id, "-", "")[16:], 16, 64) // a UUID
 	return strconv.FormatUint(n>>1, 10)
@@ -183,7 +182,7 @@ func (m *mlflowStore) run(v *store.View, run run, folder, experiment string) err
 	}
 	user := tags["mlflow.user"]
 	if user == "" {
-		user = "unknown" // as MLflow names nobody
+		user = "unknown" // the value in MLflow for an unknown user
 	}
 	params := map[string]string{}
 	for _, p := range run.Parameters {
@@ -196,7 +195,7 @@ func (m *mlflowStore) run(v *store.View, run run, folder, experiment string) err
 		"experiment_id": experiment, "lifecycle_stage": "active", "run_id": id, "run_name": run.Name, "run_uuid": id,
 		"source_name": "", "source_type": 4, "source_version": "", "start_time": int64(run.CreatedDate),
 		"status": mlflowStatuses[run.Status], "tags": []string{}, "user_id": user})
-	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // MLflow wants all of them
+	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // MLflow requires all of them
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(at, part), 0o755)
 		}
@@ -263,12 +262,12 @@ func (m *mlflowStore) datasets(folder, at, id string, run run) error {
 	return nil
 }
 
-// plainID returns an id that follows from texts, without dashes.
+// plainID returns an id without dashes that is derived from texts.
 func plainID(parts ...string) string {
 	return strings.ReplaceAll(transfer.ID(parts...).String(), "-", "")
 }
 
-// keys writes texts with names: a file for each.
+// keys writes a file for each text, named by its key.
 func (m *mlflowStore) keys(at, kind, of string, all map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		name := mlflowKey(key)

@@ -15,7 +15,7 @@ import (
 	"tracker/store/registry"
 )
 
-// outputs writes which logged models a run has made. MLflow reads a folder for each.
+// outputs writes the logged models that a run has made. MLflow reads a folder for each.
 func (m *mlflowStore) outputs(at string, run run) error {
 	written := map[string]bool{}
 	for _, use := range run.Models {
@@ -37,7 +37,7 @@ func (m *mlflowStore) outputs(at string, run run) error {
 	return nil
 }
 
-// loggedModelStatuses are the numbers that a file store has for statuses of logged models.
+// loggedModelStatuses maps statuses of logged models to their numbers in a file store.
 var loggedModelStatuses = map[registry.LoggedModelStatus]int{registry.LoggedModelPending: 1, registry.LoggedModelReady: 2, registry.LoggedModelFailed: 3}
 
 // loggedModels writes the logged models of an experiment with their files.
@@ -123,7 +123,7 @@ func (m *mlflowStore) modelMetrics(at string, l registry.DescribedModel) error {
 	return m.keys(at, "metrics", l.Name, texts)
 }
 
-// textsOf returns properties by key.
+// textsOf returns properties as a map.
 func textsOf(all []domain.Property) map[string]string {
 	texts := map[string]string{}
 	for _, p := range all {
@@ -132,11 +132,11 @@ func textsOf(all []domain.Property) map[string]string {
 	return texts
 }
 
-// mlflowStages are MLflow's names of stages.
+// mlflowStages maps stages to MLflow's names.
 var mlflowStages = map[registry.Stage]string{registry.NoStage: "None", registry.Staging: "Staging", registry.Production: "Production", registry.Archived: "Archived"}
 
-// registry writes the registered models of a project. MLflow's names are unique, and have
-// no slash and no colon.
+// registry writes the registered models of a project. In MLflow, names are unique and
+// contain neither a slash nor a colon.
 func (m *mlflowStore) registry(v *store.View, project projects.Project) error {
 	return eachPage(func(p domain.Page) (domain.List[registry.Model], error) {
 		return v.Models.Models(project.ID, registry.ModelQuery{Page: p})
@@ -228,8 +228,8 @@ func (m *mlflowStore) version(at, model string, version registry.RegisteredVersi
 	return err
 }
 
-// located returns the URI at which the files of a version are in the folder. One that
-// names neither a run nor a logged model of it stays as it is.
+// located returns the URI of the files of a version in the folder. It returns uri
+// unchanged if that names neither a run nor a logged model of the folder.
 func (m *mlflowStore) located(uri string) string {
 	parts := strings.Split(uri, "/")
 	for i, part := range parts {

@@ -121,7 +121,7 @@ type rowWriter interface {
 	Close() error
 }
 
-// writeTables writes all tables, each to a file whose name ends with that of the format.
+// writeTables writes each table to a file whose extension is format.
 func writeTables(ctx context.Context, e *store.Extract, path, format string, r *transfer.Result,
 	begin func(io.Writer, ...parquet.Field) (rowWriter, error)) error {
 	for _, t := range tables(r) {
@@ -150,14 +150,14 @@ func writeTables(ctx context.Context, e *store.Extract, path, format string, r *
 	return nil
 }
 
-// writeParquet writes the tables as files of Parquet.
+// writeParquet writes the tables as Parquet files.
 func writeParquet(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
 	return writeTables(ctx, e, path, "parquet", r, func(w io.Writer, columns ...parquet.Field) (rowWriter, error) {
 		return parquet.NewWriter(w, columns...)
 	})
 }
 
-// writeCSV writes the tables with commas between the values.
+// writeCSV writes the tables as CSV files.
 func writeCSV(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
 	return writeTables(ctx, e, path, "csv", r, func(w io.Writer, columns ...parquet.Field) (rowWriter, error) {
 		t := csvWriter{csv.NewWriter(w), make([]string, len(columns))}
@@ -187,8 +187,8 @@ func (t csvWriter) Close() error {
 	return t.out.Error()
 }
 
-// number returns a value with all of its digits, and NaN, inf and -inf as pandas
-// reads them.
+// number returns a value with all of its digits, and NaN, inf or -inf as pandas reads
+// them.
 func number(v scalar.Value) string {
 	switch text := strconv.FormatFloat(float64(v), 'g', -1, 64); text {
 	case "+Inf":

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A route is refused without the permission that it needs, and nothing changes; with that
-// permission alone it is open.
+// A route is refused without the permission that it needs, and nothing changes. With that
+// permission alone it succeeds.
 func TestEachPermissionMissingInTurn(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -75,7 +75,7 @@ func TestAccountRoutesAreForTheSameUserAndAdmins(t *testing.T) {
 	}
 }
 
-// Without a token only the sign-in and the health are open.
+// Without a token only the sign-in and the health check succeed.
 func TestTokenIsNeededButForSignInAndHealth(t *testing.T) {
 	a := start(t)
 	w := a.world()
@@ -102,8 +102,8 @@ func TestTokenIsNeededButForSignInAndHealth(t *testing.T) {
 	}
 }
 
-// An id that can't be one is the id of nothing. Who has no token is not told
-// what there is.
+// An id that is malformed or unknown gives 404. A caller without a token gets 401 and
+// does not learn which records exist.
 func TestWhatDoesNotExistIs404(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -131,7 +131,7 @@ func TestWhatDoesNotExistIs404(t *testing.T) {
 	}
 }
 
-// An id of a record of another kind is no id here.
+// The id of a record of another kind gives 404.
 func TestForeignIDIs404(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -167,8 +167,7 @@ func TestPermissionChangeHoldsAtOnce(t *testing.T) {
 	a.get(path, as(ada)).fails(403, "PROJECT_PERMISSION_REQUIRED", "")
 }
 
-// The writer remembers who may write points; it must not remember it for
-// longer than it is true.
+// The writer caches who may write points. A lost right takes effect at once.
 func TestPointsAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -12,13 +12,13 @@ import (
 // answer is a response that was read to its end.
 type answer struct {
 	t      testing.TB
-	what   string // was asked
+	what   string // the request
 	status int
 	header http.Header
 	body   string
 }
 
-// wants fails the test at once unless the status is this.
+// wants stops the test if the status differs.
 func (r answer) wants(status int) answer {
 	r.t.Helper()
 	if r.status != status {
@@ -27,7 +27,8 @@ func (r answer) wants(status int) answer {
 	return r
 }
 
-// fails demands an error; field may be "" for one that names none.
+// fails checks that the answer is an error; field is "" for an error without a
+// field.
 func (r answer) fails(status int, code, field string) answer {
 	r.t.Helper()
 	r.wants(status)
@@ -41,15 +42,15 @@ func (r answer) fails(status int, code, field string) answer {
 	return r
 }
 
-// is demands 200 or 201 and exactly this JSON. The string "<any>" in it stands
-// for whatever there is.
+// is checks that the answer is 200 or 201 with exactly this JSON. The string
+// "<any>" in it matches any value.
 func (r answer) is(want string) answer {
 	r.t.Helper()
 	r.compare(want, true)
 	return r
 }
 
-// has is `is` for JSON that may have more fields. Lists must be complete.
+// has is like is, but the JSON may have more fields. Lists must be complete.
 func (r answer) has(want string) answer {
 	r.t.Helper()
 	r.compare(want, false)
@@ -66,7 +67,7 @@ func (r answer) compare(want string, exact bool) {
 	}
 }
 
-// id is the id of what was created.
+// id returns the id of the created record.
 func (r answer) id() string {
 	r.t.Helper()
 	r.wants(http.StatusCreated)
@@ -77,7 +78,7 @@ func (r answer) id() string {
 	return got.ID
 }
 
-// ids are the ids that a batch answers with, or those of a listing's page.
+// ids returns the ids in the answer to a batch, or in a page of a listing.
 func (r answer) ids() []string {
 	r.t.Helper()
 	var got struct {
@@ -93,7 +94,7 @@ func (r answer) ids() []string {
 	return got.IDs
 }
 
-// parse reads JSON and keeps numbers as they are written.
+// parse reads JSON. It keeps the text of numbers.
 func parse(t testing.TB, text string) any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -105,7 +106,8 @@ func parse(t testing.TB, text string) any {
 	return v
 }
 
-// difference returns where got differs from want, "" for nowhere.
+// difference returns the path where got differs from want, "" if they are
+// equal.
 func difference(at string, want, got any, exact bool) string {
 	if want == "<any>" {
 		return ""
@@ -148,8 +150,8 @@ func difference(at string, want, got any, exact bool) string {
 	return ""
 }
 
-// row is a request and what it must be answered with. What is empty is not
-// looked at, but code and field of an error, which must be exactly these.
+// row is a request and its expected answer. Empty fields are not checked,
+// except the code and field of an error, which must be exactly these.
 type row struct {
 	name   string // "" for method and path
 	method string
@@ -163,7 +165,7 @@ type row struct {
 	has    string // a part of it
 }
 
-// run sends the rows, one after the other, each in a subtest.
+// run sends the rows in order, each in a subtest.
 func run(a api, rows []row) {
 	a.t.Helper()
 	for _, r := range rows {
@@ -187,11 +189,11 @@ func run(a api, rows []row) {
 	}
 }
 
-// quote writes a string as JSON.
+// quote returns a string as JSON.
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // can't be
+		panic(err) // impossible
 	}
 	return string(b)
 }

@@ -71,7 +71,7 @@ func (s *Server) exportArchive(c *call, q store.ArchiveQuery, report func(contex
 	}
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	if c.r.Method != http.MethodHead {
-		_, err = io.Copy(c.w, f) // if the client has gone, nobody can be told of the error
+		_, err = io.Copy(c.w, f) // a client that has gone can't be sent the error
 	}
 	web.InfoOf(c.r).Err = err
 	return nil

@@ -6,8 +6,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// maxSignIn is the size limit in bytes of the body of a sign-in, which anybody
-// may send.
+// maxSignIn is the size limit in bytes of the body of a sign-in, which needs
+// no token.
 const maxSignIn = 16 << 10
 
 func (s *Server) signIn(c *call) error {

@@ -27,7 +27,7 @@ func credentials(username, password string) string {
 	return fmt.Sprintf(`{"username":%q,"password":%q}`, username, password)
 }
 
-// sessionJSON is what a sign-in is answered with.
+// sessionJSON returns the answer to a sign-in.
 func (a api) sessionJSON(p person, expires time.Time) string {
 	return fmt.Sprintf(`{"access_token":"<any>","token_type":"Bearer","expires_at":%d,"user":%s}`,
 		expires.Unix(), a.get("/user/"+p.id).body)
@@ -118,7 +118,7 @@ func TestSignInDoesNotTellWhatIsWrong(t *testing.T) {
 	if got := wrong.header.Get("WWW-Authenticate"); got != "Bearer" {
 		t.Errorf("WWW-Authenticate is %q", got)
 	}
-	// Names are told apart by every letter.
+	// Names are case-sensitive.
 	a.do("POST", "/auth", credentials("Ada", password), anonymous).fails(401, "INVALID_CREDENTIALS", "")
 }
 
@@ -138,7 +138,7 @@ func TestTenFailedSignInsAreEnough(t *testing.T) {
 	a.do("POST", "/auth", credentials("ada", password), anonymous).wants(200)
 }
 
-// Without authentication everybody is the default admin, whatever they send.
+// Without authentication every caller is the default admin, with any headers.
 func TestAuthOffRunsAsDefaultUser(t *testing.T) {
 	t.Parallel()
 	a := startWith(t, setup{open: true})

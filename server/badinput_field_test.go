@@ -8,10 +8,10 @@ import (
 	"tracker/store/domain"
 )
 
-// notStrings are JSON values of other types.
+// notStrings holds JSON values of other types.
 var notStrings = []string{`0`, `1`, `-1.5`, `true`, `false`, `[]`, `{}`, `["x"]`, `{"a":"b"}`}
 
-// unprintable are characters that can't be in a name, as JSON writes them.
+// unprintable holds characters that a name can't contain, escaped for JSON.
 var unprintable = []string{`\u0000`, `\u0001`, `\t`, `\n`, `\r`, `\u001b`, `\u007f`, `\u0085`, `\u009f`, `\u00ad`,
 	`\u200b`, `\u200e`, `\u200f`, `\u202a`, `\u202e`, `\u2028`, `\u2029`, `\u2060`, `\u2066`, `\u2069`, `\ufeff`,
 	`\ufff9`, `\uffff`, `\ue000`, `\udb40\udc01`, `\udbff\udfff`}
@@ -44,7 +44,7 @@ var badSteps = []string{
 	strings.Repeat("1", 400),
 }
 
-// bad are values that a field of this kind must not take, as JSON.
+// bad returns JSON values that a field of this kind must refuse.
 func (k kind) bad() []string {
 	text := func(texts ...string) (all []string) {
 		for _, t := range texts {
@@ -125,8 +125,8 @@ func TestRequiredFields(t *testing.T) {
 	})
 }
 
-// null is as good as nothing: a patch of nulls changes nothing, and a create
-// with nulls is one without those fields.
+// null means that a field is left out: a patch of nulls changes nothing, and
+// a create with nulls is one without those fields.
 func TestNullMeansLeftOut(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		if x.path == "/auth" {
@@ -158,7 +158,8 @@ func TestBatchEntriesOfWrongShape(t *testing.T) {
 	s := newSite(t)
 	path := "/metric/iteration/" + s.iteration + "/batch"
 	for _, v := range append(badValues, "null") {
-		// A good entry before it is not written: such a body is refused whole.
+		// A good entry before it is not written either: such a body is
+		// refused as a whole.
 		s.refused("POST", path, `{"metrics":{"good":1,"loss":`+v+`}}`, 422, "INVALID_PAYLOAD", "metrics.loss")
 		if v != "null" {
 			s.refused("POST", path, `{"metrics":[{"key":"good","value":1},{"key":"loss","value":`+v+`}]}`, 422, "INVALID_PAYLOAD", "metrics.1.value")
@@ -191,7 +192,8 @@ func TestBatchEntriesOfWrongShape(t *testing.T) {
 	})
 }
 
-// A bad key stops a batch at its entry, and the answer says what was written.
+// A bad key stops a batch at its entry, and the answer lists the entries that
+// were written.
 func TestBatchStopsAtBadKey(t *testing.T) {
 	s := newSite(t)
 	path := "/metric/iteration/" + s.iteration + "/batch"
@@ -212,7 +214,7 @@ func TestBatchStopsAtBadKey(t *testing.T) {
 	s.get("/metric/iteration/" + s.iteration + "?key=c").has(`{"total":0}`)
 }
 
-// has422 is has for the body of an error.
+// has422 checks the body of an error like has.
 func (r answer) has422(want string) {
 	r.t.Helper()
 	if diff := difference("", parse(r.t, want), parse(r.t, r.body), false); diff != "" {

@@ -39,7 +39,7 @@ func TestMalformedJSON(t *testing.T) {
 		for _, body := range wrong {
 			s.refused(x.method, x.path, body, 400, "MALFORMED_BODY", "")
 		}
-		// The same at the end of a body that is good until there.
+		// The same after a body that is otherwise good.
 		for _, tail := range []string{"}", ",", "{}", "x", "\x00", "null"} {
 			s.refused(x.method, x.path, x.body()+tail, 400, "MALFORMED_BODY", "")
 		}
@@ -109,7 +109,7 @@ func TestUnknownFields(t *testing.T) {
 	})
 }
 
-// The refused value is quoted, but not at any length.
+// The refused value is quoted, but cut to a maximum length.
 func TestLongNamesAreCutInAnswers(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		for _, c := range []string{"x", "é", `\u0001`, `\u202e`, "\U0001f600", "."} {
@@ -174,7 +174,7 @@ func TestDeepNesting(t *testing.T) {
 	})
 }
 
-// endless is a body that never ends, and counts what was taken of it.
+// endless is a body that never ends. It counts the bytes that were read.
 type endless struct{ read int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -187,9 +187,9 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-// The limit holds whether a length is declared or not, and no more than the
-// limit is read, so that memory does not grow with what is sent, and little more is
-// dropped after the answer.
+// The limit applies whether the length is declared or not. No more than the limit
+// is read, so memory does not grow with the body, and little more is dropped after
+// the answer.
 func TestTooLargeBody(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20
@@ -234,7 +234,7 @@ func TestContentType(t *testing.T) {
 			}
 			s.refused(x.method, x.path, x.body(), 415, "UNSUPPORTED_MEDIA_TYPE", "", header("Content-Encoding", enc))
 		}
-		// These are JSON: the fault that is found is in the body.
+		// These media types are JSON, so the error is about the body.
 		for _, ct := range []string{"application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8", `application/json; charset="utf-8"`, "application/json; v=1"} {
 			s.refused(x.method, x.path, "[]", 422, "INVALID_PAYLOAD", "", header("Content-Type", ct))
 		}

@@ -24,7 +24,7 @@ func (s *site) point(id string) (value string, step string) {
 	return string(p.Value), string(p.Step)
 }
 
-// The double that comes back is the one that the text sent stands for, to the
+// A value comes back as the double nearest to the text that was sent, to the
 // last bit.
 func TestMetricValuesAreExact(t *testing.T) {
 	s := newSite(t)
@@ -46,7 +46,7 @@ func TestMetricValuesAreExact(t *testing.T) {
 			t.Errorf("%.50s came back as %s, want %v", sent, value, want)
 		}
 	}
-	// SQLite has one zero only.
+	// SQLite does not keep the sign of zero.
 	for _, sent := range []string{"-0", "-0.0", "-1e-400"} {
 		id := s.do("POST", path, `{"key":"v","value":`+sent+`}`).id()
 		if value, _ := s.point(id); value != "0" && value != "-0" {
@@ -80,7 +80,7 @@ func TestStepsOfEveryNotation(t *testing.T) {
 	}
 }
 
-// An automatic step after the largest is refused, not wrapped.
+// An automatic step after the largest one is refused; it does not wrap around.
 func TestAutomaticStepAfterTheLargest(t *testing.T) {
 	s := newSite(t)
 	single := "/metric/iteration/" + s.iteration
@@ -97,7 +97,8 @@ func TestAutomaticStepAfterTheLargest(t *testing.T) {
 		s.refused("POST", batch, `{"metrics":{"full":2,"other":3}}`, 422, "INVALID_PAYLOAD", "step")
 	}
 	refused()
-	// Neither does a smaller step written later make room, nor a restart.
+	// A smaller step written later does not make room either, and neither does
+	// a restart.
 	s.do("POST", single, `{"key":"full","value":3,"step":-5}`).id()
 	refused()
 	s.reopen()
@@ -123,14 +124,14 @@ func TestAutomaticStepAfterTheLargest(t *testing.T) {
 		t.Errorf("the next step is %s, want %s", step, maxStep)
 	}
 	s.refused("POST", single, `{"key":"near","value":3}`, 422, "INVALID_PAYLOAD", "step")
-	// The first step there is, is followed by the second.
+	// The smallest step is followed by the next one.
 	s.do("POST", single, `{"key":"low","value":1,"step":`+minStep+`}`).id()
 	if _, step := s.point(s.do("POST", single, `{"key":"low","value":2}`).id()); step != "-9223372036854775807" {
 		t.Errorf("the next step is %s", step)
 	}
 
-	// A PATCH that takes the point away makes room again, and one that brings it
-	// closes the series.
+	// A PATCH that moves the point away makes room again, and one that moves
+	// it back closes the series.
 	s.do("PATCH", "/metric/"+full, `{"step":10}`).wants(204)
 	last := s.do("POST", single, `{"key":"full","value":4}`).id()
 	if _, step := s.point(last); step != "11" {
@@ -144,7 +145,7 @@ func TestAutomaticStepAfterTheLargest(t *testing.T) {
 	}
 }
 
-// A refused point leaves the statistics and counters of its series alone.
+// A refused point does not change the statistics and counters of its series.
 func TestRefusedPointsDoNotCount(t *testing.T) {
 	s := newSite(t)
 	path := "/metric/iteration/" + s.iteration
@@ -162,7 +163,8 @@ func TestParameterValuesAreKeptAsSent(t *testing.T) {
 	path := "/parameter/iteration/" + s.iteration
 	for i, sent := range []string{"0.10", "1e-3", "1E+03", "-0", "-0.0", "1e400", "-1e400", "0.1000000000000000055511151231257827",
 		"9223372036854775808", "18446744073709551616", "true", "false", strings.Repeat("9", 1000), "1." + strings.Repeat("0", 1000)} {
-		// Loose, for the validator has no numbers beyond those of a double.
+		// loose, because the validator has no numbers beyond the range of a
+		// double
 		id := s.do("POST", path, fmt.Sprintf(`{"key":"k%d","value":%s}`, i, sent), loose).id()
 		s.get("/parameter/" + id).has(`{"value":"` + sent + `"}`)
 		s.do("PATCH", "/parameter/"+s.parameter, `{"value":`+sent+`}`, loose).wants(204)
@@ -174,8 +176,8 @@ func TestParameterValuesAreKeptAsSent(t *testing.T) {
 	}
 }
 
-// Limits count characters in names and bytes in texts, and what is just within
-// them is taken and comes back whole.
+// Limits count characters in names and bytes in texts. A value just within
+// them is accepted and comes back whole.
 func TestLimitsOfTexts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -195,7 +197,7 @@ func TestLimitsOfTexts(t *testing.T) {
 		s.do("PATCH", "/iteration/"+s.iteration, `{"notes":"`+text+`"}`).wants(204)
 		s.get("/iteration/" + s.iteration).has(`{"notes":"` + text + `"}`)
 	}
-	// However it is escaped, it is the text that counts.
+	// The limit applies to the text without its escapes.
 	id := s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":"escaped","value":"`+strings.Repeat(`\u0001`, domain.MaxText)+`"}`).id()
 	s.get("/parameter/" + id).wants(200)
 	s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":" ","value":"a key of one space is printable"}`).wants(201)

@@ -20,21 +20,22 @@ import (
 type place struct {
 	method, route string
 	segments      []string // escaped
-	variables     []int    // those of segments that name a record, or its kind or tag
-	body          string   // a good one, or none
-	opts          []opt    // what it goes with
+	variables     []int    // indexes of the segments that name a record, or its kind or tag
+	body          string   // a valid body, or ""
+	opts          []opt    // the options of its request
 }
 
 func (p place) path() string { return "/" + strings.Join(p.segments, "/") }
 
-// with is the path with another value in the place of variable i, escaped.
+// with returns the path with another value for variable i, escaped.
 func (p place) with(i int, value string) string {
 	segments := slices.Clone(p.segments)
 	segments[p.variables[i]] = value
 	return "/" + strings.Join(segments, "/")
 }
 
-// places are all routes. Deletes come last, and find what they delete.
+// places returns all routes. Deletes come last, so that the other routes find
+// their records.
 func (s *site) places() (all []place) {
 	ids := map[string]string{
 		"user": s.ada.id, "userpermission": s.permission, "project": s.project, "experiment": s.experiment,
@@ -75,12 +76,12 @@ func (s *site) places() (all []place) {
 		all = append(all, p)
 	}
 	slices.SortStableFunc(all, func(a, b place) int {
-		return strings.Compare(a.method, b.method) // none of the tests gets as far as to delete
+		return strings.Compare(a.method, b.method) // no test deletes anything before that
 	})
 	return all
 }
 
-// strangeIDs are ids that nobody was given, escaped for a path.
+// strangeIDs returns ids that no record has, escaped for a path.
 func (s *site) strangeIDs() []string {
 	ids := []string{
 		nobody, "x", "0", "-1", "null", "undefined", "NaN", "me", "default", "ada", "*", "~", "%00", "%0A", "%20", "%22", "%27", "%2A", "%25",
@@ -125,7 +126,7 @@ func TestMetricIDsThatNobodyHas(t *testing.T) {
 	later := s.api.metric(s.iteration, "loss", 1)
 	s.must(s.db.Runs.DeleteMetric(t.Context(), domain.System, later))
 	ids := []string{
-		later, // was deleted, and is never given out again
+		later, // deleted; ids are never used again
 		moved[0] + ".7." + moved[2],
 		"", ".", "..", "...", "1", "1.1", "1.1.1.1", "0.0.0", "-1.-1.-1", "1.0.9999", "9999.0.1", parts[0] + "." + parts[1],
 		parts[0] + "." + parts[1] + "." + parts[2] + ".", "." + s.metric, "+" + s.metric, "0" + s.metric, "-" + s.metric,
@@ -137,12 +138,12 @@ func TestMetricIDsThatNobodyHas(t *testing.T) {
 	for _, id := range ids {
 		path := "/metric/" + url.PathEscape(id)
 		for method, body := range map[string]string{"GET": "", "PATCH": `{"value":1}`, "DELETE": ""} {
-			if id != "" { // the path is then another one
+			if id != "" { // the path would be another one
 				s.refused(method, path, body, 404, "NOT_FOUND", "")
 			}
 		}
 	}
-	// The same point again has another id.
+	// The same point gets another id when it is written again.
 	if again := s.api.metric(s.iteration, "loss", 1); again == later {
 		t.Errorf("%s was given out twice", again)
 	}
@@ -163,8 +164,8 @@ func TestUnknownTagKinds(t *testing.T) {
 	}
 }
 
-// A path is what it is: nothing is resolved, cut or joined, and nothing is
-// redirected.
+// A path is taken literally: no part is resolved, cut or joined, and no request
+// is redirected.
 func TestPathTricks(t *testing.T) {
 	s := newSite(t)
 	for _, p := range s.places() {
@@ -193,8 +194,8 @@ func TestPathTricks(t *testing.T) {
 	}
 }
 
-// direct hands a request to the server without a client in between, which
-// would tidy up its path and query. Both are given escaped.
+// direct passes a request to the server without a client, which would clean its
+// path and query. Both are given escaped.
 func (s *site) direct(method, path, query, body string, opts ...opt) *httptest.ResponseRecorder {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), method, "/", strings.NewReader(body))
@@ -213,7 +214,7 @@ func (s *site) direct(method, path, query, body string, opts ...opt) *httptest.R
 	return w
 }
 
-// A method is the one of the request line, in capitals; no header changes it.
+// The method is the one in the request line, in capitals; no header changes it.
 func TestMethodTricks(t *testing.T) {
 	s := newSite(t)
 	for _, p := range s.places() {
@@ -244,7 +245,7 @@ func TestMethodTricks(t *testing.T) {
 }
 
 // byHand sends bytes to the server and returns the status of the first answer, 0
-// when there is none.
+// if there is none.
 func (s *site) byHand(request string) (status int) {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
@@ -260,13 +261,13 @@ func (s *site) byHand(request string) (status int) {
 	return res.StatusCode
 }
 
-// Paths that no client library would send are refused as well.
+// Paths that no client library would send are refused, too.
 func TestRequestLinesByHand(t *testing.T) {
 	s := newSite(t)
 	head := " HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer " + s.root.token + "\r\nConnection: close\r\n"
 	for request, want := range map[string]int{
 		"GET /project" + head + "\r\n":                                                           200,
-		"GET http://elsewhere/project" + head + "\r\n":                                           200, // as to a proxy
+		"GET http://elsewhere/project" + head + "\r\n":                                           200, // as for a proxy
 		"GET /%" + head + "\r\n":                                                                 400,
 		"GET /project/%zz" + head + "\r\n":                                                       400,
 		"GET /project/%2" + head + "\r\n":                                                        400,
@@ -331,10 +332,10 @@ func TestBadPages(t *testing.T) {
 			}
 			s.refused("GET", path+"?"+name+"=1&"+name+"=1", "", 422, "INVALID_PAYLOAD", name)
 		}
-		// Loose, for the validator has no integers beyond 64 bits.
+		// loose, because the validator has no integers beyond 64 bits
 		most := 1000
 		if strings.HasSuffix(path, "/records") {
-			most = 100 // all points of each are read
+			most = 100 // it reads all points of each
 		}
 		s.get(path+"?limit=99999999999999999999999", loose).has(fmt.Sprintf(`{"limit":%d}`, most))
 		s.get(path+"?offset=99999999999999999999999", loose).has(`{"data":[]}`)

@@ -24,12 +24,12 @@ type site struct {
 	project, experiment, iteration string
 	permission                     string // ada's
 	parameter, metric, moved       string // moved is a point that a PATCH has moved
-	ended, endedParameter          string // an iteration, and what is in it
+	ended, endedParameter          string // an iteration that has ended, and its parameter
 	endedMetric                    string
 	stopped                        string // an experiment
 	model, version                 string // in production
 	report                         string
-	resource, upload               string // upload is one that is not complete
+	resource, upload               string // upload is not complete
 	trashed                        string // an iteration in the trash
 }
 
@@ -70,15 +70,14 @@ func newSite(t testing.TB) *site {
 	return s
 }
 
-// on is the same site for a subtest.
+// on returns the same site for a subtest.
 func (s *site) on(t *testing.T) *site {
 	c := *s
 	c.api = s.api.on(t)
 	return &c
 }
 
-// unchanged runs fn and fails when a row of the database is another than
-// before.
+// unchanged runs fn and checks that no row of the database has changed.
 func (s *site) unchanged(what string, fn func()) {
 	s.t.Helper()
 	before := s.state()
@@ -88,7 +87,7 @@ func (s *site) unchanged(what string, fn func()) {
 	}
 }
 
-// refused sends a request that must fail like this and change nothing. It
+// refused sends a request that must fail with this error and change nothing. It
 // returns the message.
 func (s *site) refused(method, path, body string, status int, code, field string, opts ...opt) (message string) {
 	s.t.Helper()
@@ -99,8 +98,8 @@ func (s *site) refused(method, path, body string, status int, code, field string
 	return message
 }
 
-// refusal is refused without the look at the database, for many requests
-// within one unchanged.
+// refusal is refused without the comparison of the database, for many requests
+// within one call of unchanged.
 func (s *site) refusal(method, path, body string, status int, code, field string, opts ...opt) (message string) {
 	s.t.Helper()
 	got := s.do(method, path, body, opts...)
@@ -114,7 +113,7 @@ func (s *site) refusal(method, path, body string, status int, code, field string
 	return e.Message
 }
 
-// kind is what a field of a body takes.
+// kind is the kind of value that a field of a body accepts.
 type kind int
 
 const (
@@ -124,7 +123,7 @@ const (
 	aText                 // up to 1 MiB
 	aParam                // up to 1 MiB, or a number, or a boolean
 	aPassword             // 8 to 72 bytes
-	aSecret               // any string: a password to be tried
+	aSecret               // any string: a password to check
 	aFlag                 // true or false
 	aTime
 	aStep
@@ -144,19 +143,19 @@ type field struct {
 	required bool
 }
 
-// target is a route that takes a body.
+// target is a route with a body.
 type target struct {
 	method, path string
-	optional     bool // the body may be left out
+	optional     bool // the body may be missing
 	fields       []field
 }
 
 func (x target) name() string { return x.method + " " + x.path }
 
-// packed tells the route that takes large bodies, and packed ones.
+// packed reports whether the route accepts large and compressed bodies.
 func (x target) packed() bool { return strings.HasSuffix(x.path, "/bulk") }
 
-// status is that of the answer to a good body.
+// status returns the status of the answer to a valid body.
 func (x target) status() int {
 	if x.method == "PATCH" || strings.HasSuffix(x.path, "/rewind") {
 		return http.StatusNoContent
@@ -164,10 +163,11 @@ func (x target) status() int {
 	return http.StatusCreated
 }
 
-// body is a good one.
+// body returns a valid body.
 func (x target) body() string { return x.with("", "") }
 
-// with is the good body in which one field has another value; "" leaves it out.
+// with returns a valid body in which one field has another value; "" leaves it
+// out.
 func (x target) with(name, value string) string {
 	var members []string
 	for _, f := range x.fields {
@@ -182,7 +182,7 @@ func (x target) with(name, value string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// plus is the good body with more members, which are JSON.
+// plus returns a valid body with more members, given as JSON.
 func (x target) plus(members string) string {
 	if len(x.fields) == 0 {
 		return "{" + members + "}"
@@ -190,7 +190,7 @@ func (x target) plus(members string) string {
 	return strings.TrimSuffix(x.body(), "}") + "," + members + "}"
 }
 
-// targets are all routes that take a body, on the records of the site.
+// targets returns all routes with a body, for the records of the site.
 func (s *site) targets() []target {
 	when := `"2026-11-21T10:00:00+01:00"`
 	permissions := []field{
@@ -262,7 +262,7 @@ func (s *site) targets() []target {
 	}
 }
 
-// each runs fn in a subtest for every route that takes a body.
+// each runs fn in a subtest for every route with a body.
 func (s *site) each(fn func(*site, target)) {
 	s.t.Helper()
 	for _, x := range s.targets() {
@@ -270,11 +270,11 @@ func (s *site) each(fn func(*site, target)) {
 	}
 }
 
-// The tables below prove nothing unless the bodies that they spoil are good.
+// The tables below are useful only if the bodies that they change are valid.
 func TestGoodBodiesAreTaken(t *testing.T) {
 	t.Parallel()
 	for i := range newSite(t).targets() {
-		s := newSite(t) // each has its own, since an end of one is a wrong state for the next
+		s := newSite(t) // each has its own, since ending a record is a wrong state for the next
 		x := s.targets()[i]
 		before := s.state()
 		if got := s.do(x.method, x.path, x.body()); got.status >= 300 {

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Nothing that a run records can be written to, changed in or taken from an
-// iteration that has ended, with whatever body.
+// The records of an iteration that has ended can't be added to, changed or deleted, with
+// any body.
 func TestEveryWriteOnAnEndedIteration(t *testing.T) {
 	s := newSite(t)
 	writes := []struct{ method, path, body string }{
 		{"POST", "/parameter/iteration/" + s.ended, `{"key":"new","value":1}`},
-		{"POST", "/parameter/iteration/" + s.ended, `{"key":"seed","value":1}`}, // which is there already
+		{"POST", "/parameter/iteration/" + s.ended, `{"key":"seed","value":1}`}, // which exists already
 		{"PATCH", "/parameter/" + s.endedParameter, `{"key":"new"}`},
 		{"PATCH", "/parameter/" + s.endedParameter, `{"value":2}`},
 		{"PATCH", "/parameter/" + s.endedParameter, `{}`},
@@ -60,7 +60,7 @@ func TestEveryWriteOnAnEndedIteration(t *testing.T) {
 			}
 		}
 	}
-	// Mistakes in the body are reported first; what may still change may change.
+	// Errors in the body are reported first. Some fields may still be changed.
 	s.refused("POST", "/metric/iteration/"+s.ended, `{"key":"loss"}`, 422, "INVALID_PAYLOAD", "value")
 	s.refused("PATCH", "/iteration/"+s.ended, `{"status":"RUNNING","end_date":"2026-11-21T09:30:00Z"}`, 422, "INVALID_PAYLOAD", "end_date")
 	s.do("PATCH", "/iteration/"+s.ended, `{"name":"kept","notes":"it overfits"}`).wants(204)
@@ -125,12 +125,13 @@ func TestBadIdempotencyKeys(t *testing.T) {
 					t.Errorf("%s: the message is %q", name, message)
 				}
 			}
-			// A request that is refused does not use its key up.
+			// A refused request does not use up its key.
 			fresh := key(fmt.Sprintf("key %d", i))
 			s.refused(x.method, x.path, "{", 400, "MALFORMED_BODY", "", fresh)
 			s.refused(x.method, x.path, x.plus(`"nonsense":1`), 422, "INVALID_PAYLOAD", "nonsense", fresh)
 			first := s.do(x.method, x.path, x.body(), fresh).wants(x.status())
-			// The second of the same is the first; another is refused.
+			// A repeated request gets the first answer; another request with the same
+			// key is refused.
 			s.unchanged("the same again", func() {
 				if again := s.do(x.method, x.path, x.body(), fresh).wants(x.status()); again.body != first.body {
 					t.Errorf("again: %s, first: %s", again.body, first.body)
@@ -147,8 +148,8 @@ func TestBadIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// wrongKeyOr is the field at fault when the first field is left out of a body
-// that comes with a used key.
+// wrongKeyOr returns the field of the error when the first field is left out of a body
+// with a used key.
 func wrongKeyOr(x target) string {
 	if x.fields[0].required {
 		return x.fields[0].name
@@ -156,8 +157,8 @@ func wrongKeyOr(x target) string {
 	return "Idempotency-Key"
 }
 
-// The token is looked at before anything else: whoever has none learns nothing
-// of what is there, and nothing of their body is read.
+// The token is checked first: a caller without one does not learn which records exist,
+// and the body is not read.
 func TestBadInputWithoutToken(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -183,7 +184,7 @@ func TestBadInputWithoutToken(t *testing.T) {
 	}
 }
 
-// A missing permission is reported before the input is compared with what is stored, and
+// A missing permission is reported before the input is compared with stored records, and
 // nothing changes.
 func TestBadInputWithoutPermission(t *testing.T) {
 	s := newSite(t)
@@ -197,7 +198,7 @@ func TestBadInputWithoutPermission(t *testing.T) {
 				t.Errorf("%s by somebody without permission: %d %s", x.name(), got.status, got.body)
 			}
 		})
-		if x.packed() { // nothing is unpacked for them
+		if x.packed() { // nothing is unpacked before the check
 			s.refused(x.method, x.path, "{", 403, "PROJECT_PERMISSION_REQUIRED", "", as(s.eve))
 			s.refused(x.method, x.path, "not gzip", 403, "PROJECT_PERMISSION_REQUIRED", "", as(s.eve), header("Content-Encoding", "gzip"))
 			continue

@@ -11,8 +11,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// A page has at most 2 MiB of text, says how many records that are, and the next
-// one begins behind it.
+// A page has at most 2 MiB of text and reports how many records it has; the next
+// page begins after it.
 func TestPageOfLargeTextsIsCut(t *testing.T) {
 	a := start(t)
 	iteration := a.running()
@@ -71,7 +71,7 @@ func TestAnswerWithTooManyPoints(t *testing.T) {
 	a.get(path + "?points=1000").wants(200)
 }
 
-// Nobody sends more than 16 KiB before they have signed in.
+// A caller can't send more than 16 KiB before signing in.
 func TestSignInTakesLittle(t *testing.T) {
 	a := start(t)
 	long := strings.Repeat("x", 16<<10)

@@ -19,14 +19,13 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// bucket is an object store, behind TLS as they are. It starts when it is
-// needed.
+// bucket is an object store with TLS. It starts when it is first used.
 type bucket struct {
 	t      testing.TB
 	once   sync.Once
 	memory *s3mem.Backend
 	server *httptest.Server
-	// fault answers in the place of the object store while it is not nil.
+	// fault answers instead of the object store if it is not nil.
 	fault atomic.Pointer[http.HandlerFunc]
 }
 
@@ -55,7 +54,7 @@ func (b *bucket) open() (blob.Store, error) {
 	})
 }
 
-// objects is how many objects there are.
+// objects returns the number of objects.
 func (b *bucket) objects(t testing.TB) int {
 	t.Helper()
 	if b.memory == nil {
@@ -68,8 +67,8 @@ func (b *bucket) objects(t testing.TB) int {
 	return len(l.Contents)
 }
 
-// refusing makes every answer this one until the function that it returns is
-// called.
+// refusing makes the bucket answer every request with this error until the
+// returned function is called.
 func (b *bucket) refusing(status int, code string) (end func()) {
 	f := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -83,8 +82,8 @@ func (b *bucket) refusing(status int, code string) (end func()) {
 	return func() { b.fault.Store(nil) }
 }
 
-// cut makes every download end before the byte at, until fault is nil: those
-// that begin, and by their connections those that are under way.
+// cut makes every download end before the byte at, until fault is nil. It
+// cuts downloads in progress by closing their connections.
 func (b *bucket) cut(at int) {
 	fake := gofakes3.New(b.memory).Server()
 	f := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +99,7 @@ func (b *bucket) cut(at int) {
 		w.Header().Set("Content-Length", strconv.Itoa(got.Body.Len()))
 		w.WriteHeader(got.Code)
 		var first int
-		_, _ = fmt.Sscanf(got.Header().Get("Content-Range"), "bytes %d-", &first) // none when it is the whole
+		_, _ = fmt.Sscanf(got.Header().Get("Content-Range"), "bytes %d-", &first) // there is none in the answer with the whole
 		_, _ = w.Write(got.Body.Bytes()[:min(got.Body.Len(), max(0, at-first))])
 		panic(http.ErrAbortHandler)
 	})

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxBulk is how many points a bulk request may have.
+	// maxBulk is the maximum number of points in a bulk request.
 	maxBulk = 100_000
-	// maxBulkBody is the size limit of its body, in bytes, unpacked.
+	// maxBulkBody is the size limit of its body in bytes, decompressed.
 	maxBulkBody = 64 << 20
 )
 
@@ -24,7 +24,7 @@ func (s *Server) createMetricBulk(c *call) error {
 	var b struct {
 		Metrics *bulkPoints `json:"metrics"`
 	}
-	// Before anything is unpacked.
+	// This comes before any decompression.
 	key, err := idempotencyKey(c.r, nil)
 	if err != nil {
 		return err
@@ -49,9 +49,9 @@ type countBody struct {
 	Count int `json:"count"`
 }
 
-// points are the points of a bulk request. They have a method for reading JSON
-// because a request has up to maxBulk of them with few names: each name is made
-// a string once, and no value or step becomes one.
+// bulkPoints holds the points of a bulk request. It reads JSON itself because a
+// request has up to maxBulk points with few names: each name is allocated once,
+// and no value or step becomes a string.
 type bulkPoints []points.Sample
 
 var errTooMany = errors.New("must have at most " + strconv.Itoa(maxBulk) + " entries; send several requests")
@@ -83,7 +83,7 @@ func (p *bulkPoints) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// readPoint reads one object. names has the strings of the keys seen so far.
+// readPoint reads one object. names holds the keys read so far.
 func readPoint(dec *json.Decoder, names map[string]string) (m points.Sample, err error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
@@ -148,7 +148,7 @@ func readName(dec *json.Decoder, names map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Most have no escapes, and are the text between the quotes.
+	// Most strings have no escapes and equal the text between the quotes.
 	plain := len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0
 	if plain {
 		if name, ok := names[string(raw[1:len(raw)-1])]; ok {

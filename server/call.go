@@ -15,8 +15,8 @@ import (
 	"tracker/store/domain"
 )
 
-// maxBody is the size limit of a JSON body, in bytes: a parameter's value of
-// 1 MiB fits however it is escaped.
+// maxBody is the size limit of a JSON body in bytes. A parameter value of 1 MiB
+// fits with any escapes.
 const maxBody = 8 << 20
 
 // call is one request on its way through a handler.
@@ -26,15 +26,15 @@ type call struct {
 	s     *Server
 	ctx   context.Context // carries the idempotency key once the body is read
 	actor domain.Actor
-	vars  map[string]string // of the path, decoded
-	query url.Values        // every name is one that the route takes
-	share *web.Share        // of the memory of all requests
+	vars  map[string]string // variables of the path, decoded
+	query url.Values        // only names that the route accepts
+	share *web.Share        // share of the memory of all requests
 }
 
 // handler answers one route. An error that it returns is sent as the answer.
 type handler func(*call) error
 
-// serve returns the http.HandlerFunc of a route: it checks who asks and the
+// serve returns the http.HandlerFunc of a route. It checks the caller and the
 // names of the query parameters, and sends the error that the handler returns.
 func (s *Server) serve(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -90,12 +90,12 @@ func (c *call) decode(dst any) error {
 	return c.decodeFrom(dst, web.Limits{Size: maxBody})
 }
 
-// decodeOptional is decode for a body that may be left out.
+// decodeOptional is decode for a body that may be missing.
 func (c *call) decodeOptional(dst any) error {
 	return c.decodeBody(dst, web.Limits{Size: maxBody}, true)
 }
 
-// decodeFrom is decode for a body of other limits than usual.
+// decodeFrom is decode with custom limits.
 func (c *call) decodeFrom(dst any, limits web.Limits) error {
 	return c.decodeBody(dst, limits, false)
 }
@@ -122,7 +122,7 @@ func (c *call) decodeBody(dst any, limits web.Limits, optional bool) error {
 	return err
 }
 
-// text returns a query parameter, nil when it is not given.
+// text returns a query parameter, nil if it is not given.
 func (c *call) text(name string) *string {
 	if !c.query.Has(name) {
 		return nil
@@ -144,7 +144,7 @@ func (c *call) page() (domain.Page, error) {
 		}
 		n, err := strconv.Atoi(*text)
 		if errors.Is(err, strconv.ErrRange) {
-			err = nil // n is the number nearest to it, and will be cut again
+			err = nil // n is the nearest int, and is bounded below
 		}
 		if err != nil || n < 0 {
 			return p, domain.Invalid(q.name, "%s must be a whole number that is not negative.", q.name)
@@ -160,8 +160,8 @@ func (c *call) ok(v any) error {
 	return nil
 }
 
-// held answers 200 with what read returns. It is counted as held until the client
-// has received it.
+// held answers 200 with the result of read. The memory of the result counts until
+// the client has received it.
 func held[T any](c *call, read func(context.Context) (T, error)) error {
 	var v T
 	err := c.share.Hold(c.ctx, func(ctx context.Context) (err error) {
@@ -171,7 +171,7 @@ func held[T any](c *call, read func(context.Context) (T, error)) error {
 	return reply(c, v, err)
 }
 
-// reply answers 200 with a record, unless it could not be read.
+// reply answers 200 with a record, or returns err.
 func reply[T any](c *call, v T, err error) error {
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func reply[T any](c *call, v T, err error) error {
 	return c.ok(v)
 }
 
-// none answers 204, unless the change failed.
+// none answers 204, or returns err.
 func (c *call) none(err error) error {
 	if err != nil {
 		return err
@@ -192,8 +192,8 @@ type idBody struct {
 	ID string `json:"id"`
 }
 
-// created answers 201 with the id and the place of a new record, or 200 when
-// it was there before.
+// created answers 201 with the id and location of a new record, or 200 if it
+// existed before.
 func (c *call) created(created domain.Created, err error, location ...string) error {
 	if err != nil {
 		return err

@@ -18,13 +18,13 @@ import (
 	"tracker/server"
 )
 
-// document is openapi.yaml, and what was seen of it.
+// document holds openapi.yaml and the results of checks against it.
 type document struct {
 	*openapi3.T
 	router routers.Router
 
 	mu        sync.Mutex
-	refusals  map[string]bool // that were found to be as documented
+	refusals  map[string]bool // answers that match the document
 	succeeded map[string]bool // operations that were answered with 2xx
 }
 
@@ -44,7 +44,7 @@ func newDocument() (*document, error) {
 	return &document{T: doc, router: router, refusals: map[string]bool{}, succeeded: map[string]bool{}}, nil
 }
 
-// checkExchange holds a request and its answer against the document.
+// checkExchange checks a request and its answer against the document.
 func checkExchange(r *request, base, body string, a answer) error {
 	doc, err := loadDocument()
 	if err != nil {
@@ -53,13 +53,12 @@ func checkExchange(r *request, base, body string, a answer) error {
 	return doc.check(r, base, body, a)
 }
 
-// check is checkExchange. A request that succeeds must be one that the
-// document allows.
+// check is checkExchange. The document must allow a request that succeeds.
 func (doc *document) check(r *request, base, body string, a answer) error {
 	doc.mu.Lock()
 	defer doc.mu.Unlock()
 	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-		return nil // a preflight request is nothing that the document speaks of
+		return nil // the document does not describe preflight requests
 	}
 	if a.body != "" && a.header.Get("X-Content-Type-Options") != "nosniff" &&
 		a.header.Get("Content-Type") == "application/json" {
@@ -74,7 +73,8 @@ func (doc *document) check(r *request, base, body string, a answer) error {
 	case err != nil:
 		return err
 	}
-	// Schemas are compiled anew for each answer, and refusals are many and alike.
+	// Schemas are compiled for each answer, and there are many equal
+	// refusals.
 	seen := fmt.Sprint(r.Method, input.Route.Path, a.status, present(a.header), a.body)
 	if a.status >= 400 && doc.refusals[seen] {
 		return nil
@@ -97,7 +97,8 @@ func (doc *document) check(r *request, base, body string, a answer) error {
 	return nil
 }
 
-// present are the headers of an answer without the values that always differ.
+// present returns the headers of an answer without the values that always
+// differ.
 func present(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} {
@@ -108,8 +109,8 @@ func present(h http.Header) http.Header {
 	return h
 }
 
-// input is the request as the document knows it: without base path and
-// trailing slash, and with GET for HEAD.
+// input returns the request in the form of the document: without base path
+// and trailing slash, and with GET for HEAD.
 func (doc *document) input(r *request, base, body string) (*openapi3filter.RequestValidationInput, error) {
 	plain := r.Clone(context.Background())
 	if plain.Method == http.MethodHead {
@@ -122,7 +123,7 @@ func (doc *document) input(r *request, base, body string) (*openapi3filter.Reque
 	if len(path) > 1 {
 		path = strings.TrimSuffix(path, "/")
 	}
-	u, err := url.Parse("http://document" + path) // not plain.URL.Parse, for which .. is no name
+	u, err := url.Parse("http://document" + path) // plain.URL.Parse would resolve ..
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +161,9 @@ func checkResponse(input *openapi3filter.RequestValidationInput, a answer, headO
 	return nil
 }
 
-// checkRefusal checks an answer to what is not in the document. Before a path
-// is looked up, a page of another origin is refused.
+// checkRefusal checks the answer to a request that is not in the document. A
+// request from a page of another origin is refused before its path is looked
+// up.
 func checkRefusal(doc *openapi3.T, input *openapi3filter.RequestValidationInput, a answer, name string, status int) error {
 	responses := openapi3.NewResponsesWithCapacity(2)
 	responses.Set(fmt.Sprint(status), doc.Components.Responses[name])

@@ -12,7 +12,8 @@ const (
 	stranger = "https://evil.example.org"
 )
 
-// A browser that shows a page of another origin says so in one of two ways.
+// fromPage returns the two ways in which a browser states the origin of a
+// page.
 func fromPage(origin string) []opt {
 	return []opt{header("Origin", origin), header("Sec-Fetch-Site", "cross-site")}
 }
@@ -94,7 +95,7 @@ func TestCORSPreflight(t *testing.T) {
 	a.do("OPTIONS", "/project", "", header("Origin", friend)).fails(405, "METHOD_NOT_ALLOWED", "")
 }
 
-// The page of an allowed origin can read every answer, also an error.
+// A page of an allowed origin can read every answer, including errors.
 func TestCORSAnswersCanBeRead(t *testing.T) {
 	a := startWith(t, setup{origins: []string{friend}})
 	for _, got := range []answer{
@@ -115,7 +116,7 @@ func TestCORSAnswersCanBeRead(t *testing.T) {
 			t.Errorf("%q: %v", origin, got.header)
 		}
 	}
-	// Without any allowed origin nothing depends on it.
+	// Without allowed origins no answer depends on the origin.
 	if got := start(t).get("/project", header("Origin", friend)); slices.Contains(got.header.Values("Vary"), "Origin") || got.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("%v", got.header)
 	}

@@ -25,7 +25,7 @@ var openapiJSON = sync.OnceValues(func() ([]byte, error) {
 })
 
 // Document serves the description of the API as /openapi.yaml and
-// /openapi.json, for a port that asks for no token.
+// /openapi.json, for a port without tokens.
 func Document() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := writeDocument(w, r); err != nil {

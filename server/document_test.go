@@ -49,8 +49,8 @@ func TestDocumentAndRoutesAreTheSame(t *testing.T) {
 	}
 }
 
-// Every operation has an example of each body that it takes or answers with,
-// and the refusals that all of its kind have.
+// Every operation has an example of each body of its requests and answers,
+// and the error answers common to its kind.
 func TestDocumentIsComplete(t *testing.T) {
 	doc, err := loadDocument()
 	if err != nil {
@@ -69,7 +69,7 @@ func TestDocumentIsComplete(t *testing.T) {
 			if op.RequestBody != nil {
 				want = append(want, 400, 413, 415)
 				if op.RequestBody.Value.Content["application/json"] != nil {
-					want = append(want, 408) // uploads have any time
+					want = append(want, 408) // uploads have no time limit
 				}
 				checkExamples(t, name+": the request", op.RequestBody.Value.Content)
 			}
@@ -94,8 +94,8 @@ func checkExamples(t *testing.T, what string, content openapi3.Content) {
 	}
 }
 
-// A create that may be repeated says so: those are the ones with a JSON body,
-// but not the sign-in.
+// Every repeatable create documents the Idempotency-Key: the creates with a
+// JSON body, except the sign-in.
 func TestDocumentOffersIdempotencyKeys(t *testing.T) {
 	doc, err := loadDocument()
 	if err != nil {
@@ -131,7 +131,7 @@ func TestDocumentIsServed(t *testing.T) {
 	a.get("/openapi.json").is(string(want))
 	a.get("/openapi.yaml", anonymous).fails(401, "TOKEN_MISSING", "")
 
-	// Mounted elsewhere it needs no token.
+	// Mounted elsewhere, it needs no token.
 	for _, path := range []string{"/openapi.yaml", "/openapi.json"} {
 		w := httptest.NewRecorder()
 		server.Document().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -143,9 +143,9 @@ func TestDocumentIsServed(t *testing.T) {
 	}
 }
 
-// A harness that finds nothing would prove nothing.
+// A checker that never finds an error proves nothing.
 func TestHarnessSeesWhatTheDocumentDoesNotSay(t *testing.T) {
-	doc, err := newDocument() // its own: these exchanges did not happen
+	doc, err := newDocument() // its own, because these exchanges did not happen
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"tracker/store/artifact"
 )
 
-// Each backend answers a range, and what is asked for by a condition, as
-// http.ServeContent does for bytes in memory.
+// Each backend answers range and conditional requests like http.ServeContent
+// does for bytes in memory.
 func TestRangesAreThoseOfServeContent(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -92,8 +92,8 @@ func compareWithServeContent(t *testing.T, a api, method, id, content string, h 
 	}
 }
 
-// Any range of any content is that part of it, across the pieces and parts in
-// which backends keep and ask for it.
+// Any range of any content is returned correctly, across the pieces and parts
+// in which backends store and request it.
 func TestRandomRanges(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		seed := rand.Uint64()
@@ -115,7 +115,7 @@ func TestRandomRanges(t *testing.T) {
 	})
 }
 
-// A browser saves an uploaded file of any type and does not run it.
+// A browser saves an uploaded file of any type and does not execute it.
 func TestDownloadIsHarmless(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
@@ -152,9 +152,8 @@ func TestDownloadIsHarmless(t *testing.T) {
 	}
 }
 
-// Bytes that have been damaged where they lie are never sent as if they were
-// whole. A range can't be compared with the hash of the whole; the answer says
-// what that is.
+// Stored bytes that were damaged are never sent as a complete file. A range
+// can't be compared with the hash of the whole, which the answer contains.
 func TestDamagedDownload(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -169,7 +168,7 @@ func TestDamagedDownload(t *testing.T) {
 			damaged[size/2] ^= 1
 			a.damage(hashOf(content), damaged)
 			for _, bytes := range []string{"", "bytes=0-", fmt.Sprintf("bytes=0-%d", size-1)} {
-				if size <= 1000 { // nothing has been sent when it is found
+				if size <= 1000 { // the damage is found before anything is sent
 					a.get("/resource/"+id+"/data", header("Range", bytes)).fails(500, "SERVER_ERROR", "")
 					continue
 				}
@@ -194,7 +193,7 @@ func TestDamagedDownload(t *testing.T) {
 	})
 }
 
-// damage puts other bytes where those of a hash lie.
+// damage replaces the stored bytes of a hash.
 func (a api) damage(hash string, damaged []byte) {
 	a.t.Helper()
 	switch a.setup.backend {

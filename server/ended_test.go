@@ -15,7 +15,7 @@ func TestIterationStates(t *testing.T) {
 	const given = "2026-11-20T12:00:00.000Z"
 	type step struct {
 		body   string
-		code   string // of a refusal
+		code   string // error code of a refusal
 		status string
 		end    string // "" for none
 	}
@@ -92,7 +92,7 @@ func TestIterationStates(t *testing.T) {
 	}
 }
 
-// endedRefuses are the writes that an ended iteration does not take.
+// endedRefuses reports whether an ended iteration refuses the write.
 func endedRefuses(s sample) bool {
 	path := cmp.Or(s.path, s.route)
 	return s.method != "GET" && (strings.HasPrefix(path, "/metric/") || strings.HasPrefix(path, "/parameter/") ||

@@ -11,8 +11,8 @@ import (
 	"tracker/store/domain"
 )
 
-// TestEventsEndWithTheToken has an answer that goes on for ever end when who
-// asked for it may not ask any more.
+// TestEventsEndWithTheToken checks that an event stream ends when its caller
+// loses access.
 func TestEventsEndWithTheToken(t *testing.T) {
 	for name, end := range map[string]func(a api, p person, project string){
 		"expired": func(a api, _ person, _ string) { a.clock.move(25 * time.Hour) },

@@ -43,7 +43,7 @@ func TestNewExperimentIsInProgress(t *testing.T) {
 	}
 }
 
-// The steps are taken one after the other; a minute passes before each.
+// The steps are taken in order; a minute passes before each.
 func TestExperimentStates(t *testing.T) {
 	t.Parallel()
 	const t1, t3, given = "2026-11-21T09:31:00.123Z", "2026-11-21T09:33:00.123Z", "2026-11-20T12:00:00.000Z"
@@ -107,7 +107,7 @@ func TestExperimentsAreListedNewestFirst(t *testing.T) {
 	a := start(t)
 	project := a.project(a.root)
 	old := a.do("POST", "/experiment/project/"+project, `{"name":"Iris old"}`).id()
-	a.experiment(a.project(a.root)) // of another project
+	a.experiment(a.project(a.root)) // in another project
 	mid := a.do("POST", "/experiment/project/"+project, `{"name":"mnist"}`).id()
 	a.do("PATCH", "/experiment/"+mid, `{"status":"STOPPED"}`).wants(204)
 	young := a.do("POST", "/experiment/project/"+project, `{"name":"iris young"}`).id()

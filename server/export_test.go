@@ -2,10 +2,10 @@ package server
 
 import "tracker/server/web"
 
-// OpenAPIYAML is the document that the server gives out.
+// OpenAPIYAML is the document that the server sends.
 var OpenAPIYAML = openapiYAML
 
-// Routes are the methods and path templates of the route table, in its order.
+// Routes returns the methods and path templates of the route table, in its order.
 func Routes() [][2]string {
 	var all [][2]string
 	for _, rt := range new(Server).routes() {
@@ -14,7 +14,8 @@ func Routes() [][2]string {
 	return all
 }
 
-// DecodeBulk reads the body of a bulk request and returns how many points it has.
+// DecodeBulk reads the body of a bulk request and returns the number of its
+// points.
 func DecodeBulk(body []byte) (int, error) {
 	var b struct {
 		Metrics *bulkPoints `json:"metrics"`
@@ -26,5 +27,5 @@ func DecodeBulk(body []byte) (int, error) {
 	return len(*b.Metrics), err
 }
 
-// MaxBulk is how many points a bulk request may have.
+// MaxBulk is the maximum number of points in a bulk request.
 const MaxBulk = maxBulk

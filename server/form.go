@@ -20,23 +20,23 @@ import (
 	"tracker/store/files"
 )
 
-// maxFields is what a form may have beside the bytes of the artifact: texts,
-// headers of parts, and boundaries.
+// maxFields is the size limit of a form in bytes, not counting the bytes of the
+// artifact: texts, headers of parts, and boundaries.
 const maxFields = 2 << 20
 
 // form holds an artifact that was sent as a multipart body.
 type form struct {
 	patch    files.ArtifactPatch
-	data     *artifact.Received // nil when there was none
-	fileName string             // of the part with the data, "" when it has none
-	fileType string             // of the part with the data
+	data     *artifact.Received // nil if there is none
+	fileName string             // file name of the part with the data, "" if it has none
+	fileType string             // content type of the part with the data
 }
 
 var formParts = []string{"data", "name", "description", "iteration_id", "content_type"}
 
-// readForm reads a multipart body, part by part. Its data is received as it
-// comes, in whatever place it comes, when allow agrees. Unless there is an
-// error the form must be discarded.
+// readForm reads a multipart body part by part. If allow returns nil, it receives
+// the data while it arrives, at any position in the body. After a nil error the
+// caller must discard the form.
 func (c *call) readForm(allow func() error) (f *form, err error) {
 	body, err := c.formBody()
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *call) readForm(allow func() error) (f *form, err error) {
 	}()
 	var seen []string
 	for {
-		// Raw: a transfer encoding is refused, and not undone behind our back.
+		// NextPart would decode a transfer encoding; this code refuses it instead.
 		part, err := parts.NextRawPart()
 		if err == io.EOF {
 			break
@@ -79,7 +79,7 @@ func (c *call) readForm(allow func() error) (f *form, err error) {
 	return f, body.verify()
 }
 
-// formBody checks what the head of the request says of its body.
+// formBody checks the headers of the request about its body.
 func (c *call) formBody() (*formBody, error) {
 	if e := c.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, domain.Errorf(web.CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send the parts as they are.", web.Clip(e))
@@ -106,22 +106,24 @@ func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	if params["boundary"] == "" {
 		return nil, domain.Errorf(web.CodeMalformedBody, "The Content-Type multipart/form-data must have a boundary.")
 	}
-	// A body that ends within the head of a part would look like one without
-	// it, so the end is made an error; the last line may lack its newline.
+	// A body that ends within the header of a part would look like one without that
+	// part, so reading the end returns an error. The last line may lack its
+	// newline.
 	body = io.MultiReader(body, strings.NewReader("\r\n"), cutOff{})
 	return multipart.NewReader(body, params["boundary"]), nil
 }
 
-// cutOff is a reader after a body. Reading it fails, as the body should have ended.
+// cutOff is a reader that follows the body. Reading it returns an error, because
+// the body should have ended.
 type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// formBody is a body whose errors are the sender's, and which is hashed when
-// the sender has said what its hash is.
+// formBody is a body whose read errors are errors of the client. It is hashed if
+// the client has sent its hash.
 type formBody struct {
 	r    io.Reader
-	hash hash.Hash // nil when the sender has not said it
+	hash hash.Hash // nil if the client has not sent it
 	want string
 }
 
@@ -136,9 +138,9 @@ func (b *formBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verify reads what follows the last part, which is not long, so that a body
-// that ends before its announced length is not taken for whole; and compares
-// the hash of all of it.
+// verify reads the rest after the last part, up to a limit, so that a body that
+// ends before its declared length is not accepted. It then compares the hash of the
+// whole body.
 func (b *formBody) verify() error {
 	if _, err := io.Copy(io.Discard, io.LimitReader(b, maxFields)); err != nil {
 		return err
@@ -152,7 +154,7 @@ func (b *formBody) verify() error {
 	return nil
 }
 
-// malformed is the error of a body that can't be read to its end.
+// malformed returns the error for a body that can't be read to its end.
 func malformed(err error) error {
 	var e *domain.Error
 	if errors.As(err, &e) {
@@ -162,8 +164,8 @@ func malformed(err error) error {
 		Message: "The body ended before it was complete, or is not what its Content-Type says; send it again."}
 }
 
-// partName returns the name of a part, which must be one that there is and
-// has not been seen.
+// partName returns the name of a part. The part must be a known one that is not in
+// seen.
 func partName(part *multipart.Part, seen []string) (string, error) {
 	name := part.FormName()
 	switch {
@@ -181,8 +183,8 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 	return name, nil
 }
 
-// field reads a part that is a text. The text is checked at once, before the data,
-// which may come after it.
+// field reads a text part. It checks the text at once, because the data may come
+// after it.
 func (f *form) field(name string, part *multipart.Part) error {
 	text, err := io.ReadAll(io.LimitReader(part, domain.MaxText+1))
 	if err != nil {
@@ -211,7 +213,7 @@ func (f *form) receive(c *call, part *multipart.Part, allow func() error) error 
 	if err := allow(); err != nil {
 		return err
 	}
-	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")) // FormName has read it
+	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")) // FormName has parsed it before
 	f.fileName = params["filename"]
 	f.fileName = f.fileName[strings.LastIndexAny(f.fileName, `/\`)+1:]
 	f.fileType = part.Header.Get("Content-Type")
@@ -244,9 +246,9 @@ func (f *form) discard() {
 	}
 }
 
-// digest reads the SHA-256 of a Content-Digest (RFC 9530) as hex; "" when there
-// is no such header. One that can't be checked is refused: its sender relies on
-// the check.
+// digest returns the SHA-256 in a Content-Digest (RFC 9530) as hex, "" if there is
+// no such header. A header that can't be checked is refused, because its sender
+// relies on the check.
 func digest(values []string) (string, error) {
 	found := ""
 	for member := range strings.SplitSeq(strings.Join(values, ","), ",") {

@@ -15,8 +15,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// sound fails unless an answer is one that bad or good input may get: never
-// a failure of the server, never a redirect, and JSON with a code when refused.
+// sound checks that an answer is valid for good or bad input: no server error,
+// no redirect, and JSON with a code if it is an error.
 func sound(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	switch {
@@ -38,7 +38,8 @@ func FuzzBody(f *testing.F) {
 	s := newSite(f)
 	targets := s.targets()
 	for i, x := range targets {
-		// The iteration that a PATCH ends is not the one that others write to.
+		// The iteration that a PATCH ends differs from the one that others write
+		// to.
 		switch x.name() {
 		case "PATCH /iteration/" + s.iteration:
 			targets[i].path = "/iteration/" + s.api.iteration(s.experiment)
@@ -133,7 +134,7 @@ func FuzzMetricID(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, id string) {
 		if id == "" || id == "." || id == ".." {
-			return // no id at all
+			return // not an id
 		}
 		s := s.on(t)
 		w := s.direct(http.MethodGet, "/metric/"+url.PathEscape(id), "", "")
@@ -141,7 +142,7 @@ func FuzzMetricID(f *testing.F) {
 		switch w.Code {
 		case http.StatusNotFound:
 		case http.StatusOK:
-			// A point has one id, and only by that it is found.
+			// A point has one id and is found only by that.
 			var m struct{ ID string }
 			if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil || m.ID != id {
 				t.Errorf("%q finds %s", id, w.Body)
@@ -169,16 +170,16 @@ func FuzzParseTime(f *testing.F) {
 		if len(at.String()) != len(nowText) || at.Time().Location() != time.UTC {
 			t.Errorf("%q is written as %s", text, at)
 		}
-		// With a zone it is what Go makes of it, cut to milliseconds.
+		// With a zone it is the time that Go parses, cut to milliseconds.
 		if want, err := time.Parse(time.RFC3339, strings.ToUpper(text)); err == nil && want.UnixMilli() != int64(at) {
 			t.Errorf("%q is %v, want %v", text, at, want)
 		}
 	})
 }
 
-// FuzzBulk proves that the memory that is allocated to read a bulk body is in
-// proportion to its length, whatever is in it: an entry takes 22 bytes at least,
-// and becomes a point of 40 in a list that doubles.
+// FuzzBulk checks that the memory allocated to read a bulk body is proportional
+// to its length, for any content: an entry takes at least 22 bytes, and becomes
+// a point of 40 in a list that doubles.
 func FuzzBulk(f *testing.F) {
 	point := `{"key":"a","value":1}`
 	for _, body := range []string{
@@ -203,7 +204,7 @@ func FuzzBulk(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		n, err := server.DecodeBulk(body)
 		runtime.ReadMemStats(&after)
-		const perByte, fixed = 32, 4 << 20 // of which nesting, to 10,000, takes the most
+		const perByte, fixed = 32, 4 << 20 // nesting, to 10,000, takes most of fixed
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*perByte+fixed {
 			t.Errorf("%d bytes allocate %d", len(body), took)
 		}

@@ -30,12 +30,12 @@ const (
 	secret   = "the secret of these tests, long enough"
 	version  = "1.2.3"
 
-	// trashAge is that of a server without a setting.
+	// trashAge is the default of the server.
 	trashAge = 30 * 24 * time.Hour
 
-	// nowText is what the clock of a new api says.
+	// nowText is the initial time of the clock of an api.
 	nowText = "2026-11-21T09:30:00.123Z"
-	// nobody is a well-formed id that no record has.
+	// nobody is a well-formed id without a record.
 	nobody = "01a1fd72-2c13-79ed-97b8-5face34acb11"
 )
 
@@ -75,15 +75,15 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// setup is how a server is configured; its zero value asks for tokens.
+// setup holds the settings of a server; its zero value requires tokens.
 type setup struct {
 	open    bool     // without authentication
 	base    string   // path prefix
-	origins []string // that may call it
+	origins []string // origins that may call it
 
-	backend   artifact.Backend // where artifacts go; "" for the database
+	backend   artifact.Backend // storage of artifacts; "" for the database
 	maxUpload int64
-	noTrash   bool // what is deleted is deleted for good
+	noTrash   bool // deletions are final
 }
 
 // api is a running server with a database of its own.
@@ -94,29 +94,29 @@ type api struct {
 
 type instance struct {
 	setup  setup
-	file   string  // of the database
-	bucket *bucket // of the backend s3
+	file   string  // path of the database
+	bucket *bucket // used by the backend s3
 	clock  *clock
-	log    *buffer // of requests, in JSON
+	log    *buffer // request log, in JSON
 	db     *store.DB
 	auth   *auth.Auth
 	server *httptest.Server
 	*watcher
-	root person // the default user, for longer than any test lasts
+	root person // the default user, with a token that outlasts any test
 }
 
-// person is an account and a token that stands for it.
+// person is an account with a token.
 type person struct{ id, name, token string }
 
 func (p person) actor() domain.Actor { return domain.Actor{UserID: p.id} }
 
-// start runs a server that asks for tokens.
+// start runs a server that requires tokens.
 func start(t testing.TB) api {
 	t.Helper()
 	return startWith(t, setup{})
 }
 
-// startWith runs a server. It ends with the test.
+// startWith runs a server until the test ends.
 func startWith(t testing.TB, s setup) api {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, nowText)
@@ -164,7 +164,7 @@ func (a api) open() {
 	a.server = httptest.NewServer(h)
 }
 
-// emptyTrash deletes for good what was deleted, and the bytes of it.
+// emptyTrash purges the trash, including the bytes of artifacts.
 func (a api) emptyTrash() {
 	a.t.Helper()
 	a.must(a.db.Trash.Empty(a.t.Context(), domain.System, 0, func(p trash.Purged) {
@@ -176,7 +176,7 @@ func (a api) emptyTrash() {
 	a.must(err)
 }
 
-// close ends the server when its last request has been answered and logged.
+// close stops the server after its last request was answered and logged.
 func (a api) close() {
 	a.server.Close()
 	if err := errors.Join(a.watcher.Close(), a.db.Close()); err != nil {
@@ -184,14 +184,14 @@ func (a api) close() {
 	}
 }
 
-// reopen ends the server and starts another one on its file.
+// reopen stops the server and starts another one on its file.
 func (a api) reopen() {
 	a.t.Helper()
 	a.close()
 	a.open()
 }
 
-// on is the same server for a subtest.
+// on returns the same server for a subtest.
 func (a api) on(t *testing.T) api { return api{t, a.instance} }
 
 func (a api) must(err error) {
@@ -208,10 +208,10 @@ func (a api) person(u domain.User, lifetime time.Duration) person {
 	return person{u.ID, u.Username, g.AccessToken}
 }
 
-// user makes an account without any rights.
+// user creates an account without any rights.
 func (a api) user(name string) person { a.t.Helper(); return a.account(name, false) }
 
-// admin makes another admin.
+// admin creates another admin.
 func (a api) admin(name string) person { a.t.Helper(); return a.account(name, true) }
 
 func (a api) account(name string, admin bool) person {
@@ -224,7 +224,7 @@ func (a api) account(name string, admin bool) person {
 	return a.person(u, auth.Lifetime)
 }
 
-// project makes a project in which owner has all permissions.
+// project creates a project in which owner has all permissions.
 func (a api) project(owner person) string {
 	a.t.Helper()
 	created, err := a.db.Projects.CreateProject(a.t.Context(), owner.actor(), domain.NewProject{Name: "iris"})
@@ -232,8 +232,8 @@ func (a api) project(owner person) string {
 	return created.ID
 }
 
-// permit gives p exactly the rights in the project; their names are separated
-// by spaces. It returns the id of the permission.
+// permit sets the rights of p in the project; their names are separated by
+// spaces. It returns the id of the permission.
 func (a api) permit(p person, project, rights string) string {
 	a.t.Helper()
 	has := func(name string) *bool { return new(strings.Contains(rights, name)) }
@@ -248,7 +248,7 @@ func (a api) permit(p person, project, rights string) string {
 	return created.ID
 }
 
-// experiment makes an experiment that is in progress.
+// experiment creates an experiment that is in progress.
 func (a api) experiment(project string) string {
 	a.t.Helper()
 	created, err := a.db.Projects.CreateExperiment(a.t.Context(), domain.System, project, projects.NewExperiment{Name: "sweep"})
@@ -256,7 +256,7 @@ func (a api) experiment(project string) string {
 	return created.ID
 }
 
-// iteration makes an iteration that is running.
+// iteration creates an iteration that is running.
 func (a api) iteration(experiment string) string {
 	a.t.Helper()
 	created, err := a.db.Runs.CreateIteration(a.t.Context(), domain.System, experiment, runs.NewIteration{Name: new("run")})
@@ -264,7 +264,7 @@ func (a api) iteration(experiment string) string {
 	return created.ID
 }
 
-// running makes an iteration in a project and an experiment of its own.
+// running creates an iteration in a project and an experiment of its own.
 func (a api) running() string {
 	a.t.Helper()
 	return a.iteration(a.experiment(a.project(a.root)))
@@ -294,7 +294,7 @@ func (a api) metric(iteration, key string, value float64) string {
 	return created.ID
 }
 
-// model makes a model without versions.
+// model creates a model without versions.
 func (a api) model(project, name string) string {
 	a.t.Helper()
 	created, err := a.db.Models.CreateModel(a.t.Context(), domain.System, project, registry.NewModel{Name: name})
@@ -302,7 +302,7 @@ func (a api) model(project, name string) string {
 	return created.ID
 }
 
-// version adds a version that an iteration has trained.
+// version creates a version that an iteration has trained.
 func (a api) version(model, iteration string) string {
 	a.t.Helper()
 	created, err := a.db.Models.CreateModelVersion(a.t.Context(), domain.System, model, registry.NewModelVersion{IterationID: iteration})
@@ -310,13 +310,13 @@ func (a api) version(model, iteration string) string {
 	return created.ID
 }
 
-// promote puts a version into a stage.
+// promote moves a version to a stage.
 func (a api) promote(version string, to registry.Stage) {
 	a.t.Helper()
 	a.must(a.db.Models.UpdateModelVersion(a.t.Context(), domain.System, version, registry.ModelVersionPatch{Stage: &to}))
 }
 
-// tag puts a tag on a record.
+// tag attaches a tag to a record.
 func (a api) tag(kind runs.TagKind, id, value string) string {
 	a.t.Helper()
 	created, err := a.db.Runs.CreateTag(a.t.Context(), domain.System, kind, id, value)

@@ -7,8 +7,8 @@ import (
 	"tracker/store/domain"
 )
 
-// idempotencyKey returns the key that a request carries, bound to its path,
-// query and body; one without Key when there is none.
+// idempotencyKey returns the key of a request, bound to its path, query and
+// body. Key is empty if the request has none.
 func idempotencyKey(r *http.Request, body []byte) (domain.IdempotencyKey, error) {
 	values := r.Header.Values("Idempotency-Key")
 	if len(values) == 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// repeatable are the creates that may carry a key.
+// repeatable returns the creates that may carry a key.
 func repeatable() []sample {
 	var all []sample
 	for _, s := range samples {
@@ -61,7 +61,7 @@ func TestIdempotencyKeyIsForgottenAfter24Hours(t *testing.T) {
 	if second == first {
 		t.Error("the key was remembered")
 	}
-	// From then on the second answer counts, whatever the body was before.
+	// After that the second answer counts, for any earlier body.
 	if again := a.do("POST", "/project", body, key("k")).id(); again != second {
 		t.Errorf("got %s, want %s", again, second)
 	}
@@ -89,7 +89,7 @@ func TestIdempotencyKeyBelongsToUserAndPath(t *testing.T) {
 	if len(ids) != 8 {
 		t.Errorf("%d were made, want 8", len(ids))
 	}
-	// A parent in the query is a part of what is asked.
+	// A parent in the query is part of the request.
 	e := a.experiment(project)
 	i := a.iteration(e)
 	path := "/iteration/experiment/" + e
@@ -146,8 +146,8 @@ func TestIdempotencyKeyOfBatchThatStopped(t *testing.T) {
 	a.unchanged(func() { sameAnswer(t, none, a.do("POST", path, `{"metrics":{"":3}}`, key("none"))) })
 }
 
-// A resumed client is told that nothing was made the second time, also when it
-// sends the key of the second request again.
+// A resumed client gets 200 the second time, also when it sends the key of the
+// second request again.
 func TestIdempotencyKeyOfWhatWasThere(t *testing.T) {
 	a := start(t)
 	path := "/iteration/experiment/" + a.experiment(a.project(a.root))
@@ -158,8 +158,8 @@ func TestIdempotencyKeyOfWhatWasThere(t *testing.T) {
 	sameAnswer(t, there, a.do("POST", path, body, key("2")))
 }
 
-// A request that was refused wrote nothing, so its key is still free: the
-// caller mends what was wrong and sends it again.
+// A refused request wrote nothing, so its key stays free: the caller corrects the
+// request and sends it again.
 func TestIdempotencyKeyOfRefusalIsFree(t *testing.T) {
 	a := start(t)
 	w := a.world()
@@ -193,7 +193,7 @@ func TestIdempotencyKeyForms(t *testing.T) {
 			a.do("POST", "/project", `{"name":"iris"}`, o).fails(422, "INVALID_PAYLOAD", "Idempotency-Key")
 		}
 	})
-	// It means something for creates alone.
+	// The key has an effect on creates only.
 	project := a.project(a.root)
 	for n := range 2 {
 		a.do("PATCH", "/project/"+project, fmt.Sprintf(`{"name":"n%d"}`, n), key("k")).wants(204)
@@ -204,8 +204,8 @@ func TestIdempotencyKeyForms(t *testing.T) {
 	}
 }
 
-// A client that repeats a request whose answer was lost can't know that its run was
-// deleted meanwhile.
+// A client that repeats a request after a lost answer can't know that its run was
+// deleted since.
 func TestIdempotencyKeyAfterTheRunIsDeleted(t *testing.T) {
 	a := start(t)
 	w := a.world()

@@ -68,7 +68,7 @@ func TestIterationGetsReadableUniqueName(t *testing.T) {
 	if len(seen) != 30 {
 		t.Errorf("there are %d names, want 30", len(seen))
 	}
-	// A name that is given need not be unique.
+	// A given name need not be unique.
 	for range 2 {
 		a.do("POST", "/iteration/experiment/"+e, `{"name":"twice"}`).wants(201)
 	}
@@ -80,9 +80,9 @@ func TestIterationsAreListedOldestFirst(t *testing.T) {
 	var want []string
 	for i := range 3 {
 		want = append(want, a.do("POST", "/iteration/experiment/"+e, fmt.Sprintf(`{"name":"%d"}`, 9-i)).id())
-		a.iteration(a.experiment(a.project(a.root))) // of another experiment
+		a.iteration(a.experiment(a.project(a.root))) // in another experiment
 	}
-	// Order is that of creation, not that of ids which clients mint.
+	// The order is by creation, not by the ids, which clients may choose.
 	want = append(want, a.do("POST", "/iteration/experiment/"+e, `{"id":"00000000-0000-4000-8000-000000000001"}`).id())
 	got := a.get("/iteration/experiment/" + e)
 	if fmt.Sprint(got.ids()) != fmt.Sprint(want) {
@@ -120,7 +120,7 @@ func TestChildIterations(t *testing.T) {
 			fails(422, "INVALID_PAYLOAD", "parent_iteration_id")
 	})
 
-	// Children outlive their parent, and an ended parent may have more.
+	// Children outlive their parent, and an ended parent may get more.
 	a.end(inBody)
 	a.do("POST", path, fmt.Sprintf(`{"parent_iteration_id":%q}`, inBody)).wants(201)
 	a.do("DELETE", "/iteration/"+parent, "").wants(204)
@@ -151,7 +151,8 @@ func TestClientMintsTheID(t *testing.T) {
 	again(fmt.Sprintf(`{"id":%q}`, strings.ToUpper(id)))
 	a.get("/iteration/" + id).has(`{"name":"mine"}`)
 
-	// A resumed client is answered the same when the run, or all of them, has ended.
+	// A resumed client gets the same answer when its run, or all runs, have
+	// ended.
 	a.end(id)
 	again(body)
 	a.do("PATCH", "/experiment/"+e, `{"status":"FINISHED"}`).wants(204)
@@ -166,7 +167,7 @@ func TestClientMintsTheID(t *testing.T) {
 		"urn:uuid:0192d3f4-5b6c-4d8e-9fa0-b1c2d3e4f5a6", "0192d3f4-5b6c-4d8e-9fa0-b1c2d3e4f5ag"} {
 		a.do("POST", "/iteration/experiment/"+other, fmt.Sprintf(`{"id":%q}`, id)).fails(422, "INVALID_PAYLOAD", "id")
 	}
-	// Once it is deleted for good, the id is free.
+	// After the purge the id is free.
 	a.do("DELETE", "/iteration/"+id, "").wants(204)
 	for _, e := range []string{e, other} {
 		a.do("PATCH", "/experiment/"+e, `{"status":"IN_PROGRESS"}`).wants(204)
@@ -222,7 +223,7 @@ func TestHeartbeatAndWritesShowLife(t *testing.T) {
 			}
 		})
 	}
-	// A refused write is no sign of life.
+	// A refused write does not count as activity.
 	a.clock.move(time.Minute)
 	before := seen()
 	a.do("POST", "/metric/iteration/"+w["iteration"], `{"key":"","value":1}`).wants(422)
@@ -248,7 +249,7 @@ func TestSnapshot(t *testing.T) {
 	created := a.do("POST", path, `{`+full+`}`).located(path)
 	a.get(path).is(want(created.id(), full))
 
-	// The last one wins, whole.
+	// The last write replaces the whole value.
 	a.clock.move(time.Second)
 	created = a.do("POST", path, `{"git_sha":"abc","git_dirty":false}`)
 	a.get(path).is(want(created.id(), `"git_sha":"abc","git_dirty":false,"git_remote":"","git_diff":"",

@@ -9,8 +9,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 )
 
-// TestMain demands, when the whole package has run, that every operation of
-// the document was answered with success at least once.
+// TestMain checks, after all tests of the package have run, that every
+// operation of the document has succeeded at least once.
 func TestMain(m *testing.M) {
 	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.RegisteredBodyDecoder("text/plain"))
 	openapi3filter.RegisterBodyDecoder("application/offset+octet-stream", openapi3filter.FileBodyDecoder)

@@ -10,18 +10,18 @@ import (
 	"tracker/store/domain"
 )
 
-// identity is somebody who sends a request: with rights in the project of the
-// world, an admin, or with a token that is refused with code.
+// identity is a caller: one with rights in the project of the world, an admin, or
+// one whose token is refused with code.
 type identity struct {
 	name   string
 	rights string
 	admin  bool
 	self   bool   // the user of the world
-	code   string // "" when the token is good
-	opt    opt    // the token, nil for that of ada
+	code   string // "" if the token is valid
+	opt    opt    // the token, nil for ada's
 }
 
-// identities are all kinds of callers.
+// identities returns all kinds of callers.
 func identities(a api) []identity {
 	gone := a.user("gone")
 	a.must(a.db.Users.DeleteUser(a.t.Context(), domain.System, gone.id))
@@ -51,8 +51,8 @@ func identities(a api) []identity {
 	}
 }
 
-// refusal returns the status and code that a sample answers somebody with; 0 when
-// it does what it says.
+// refusal returns the status and code with which the server refuses the sample
+// from this caller; 0 if it must succeed.
 func (i identity) refusal(s sample) (status int, code string) {
 	switch {
 	case s.needs == "":
@@ -74,8 +74,8 @@ func (i identity) refusal(s sample) (status int, code string) {
 	return http.StatusForbidden, "PROJECT_PERMISSION_REQUIRED"
 }
 
-// Every route answers every kind of caller as its line among the samples says. A
-// new route has no line, and fails TestSamplesHaveEveryRoute.
+// Every route answers every kind of caller as its sample specifies. A new route
+// without a sample fails TestSamplesHaveEveryRoute.
 func TestRoutesByIdentity(t *testing.T) {
 	t.Parallel()
 	a := start(t)

@@ -13,8 +13,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// maxBatch is how many entries a batch may have, so that it does not hold up
-// the writers behind it.
+// maxBatch is the maximum number of entries in a batch, so that a batch does
+// not delay other writers.
 const maxBatch = 10_000
 
 func (s *Server) listMetrics(c *call) error {
@@ -86,7 +86,7 @@ type entry struct {
 	value scalar.Value
 }
 
-// entries are the points of a batch in the order of the document.
+// entries holds the points of a batch in the order of the document.
 type entries []entry
 
 // UnmarshalJSONFrom reads an object of name and value, or a list of objects

@@ -89,12 +89,12 @@ func TestBatchHappyPath(t *testing.T) {
 	for _, empty := range []string{`{}`, `[]`} {
 		a.do("POST", "/metric/iteration/"+i+"/batch", `{"metrics":`+empty+`}`).is(`{"ids":[]}`)
 	}
-	// A list may name a key more than once.
+	// A list may contain a key more than once.
 	a.do("POST", "/metric/iteration/"+i+"/batch", `{"metrics":[{"key":"a","value":1},{"key":"a","value":2}]}`).wants(201)
 	a.get("/metric/iteration/" + i).has(`{"data":[{"value":1,"step":0},{"value":2,"step":1}]}`)
 }
 
-// The order is that of the steps; of equal steps, that of writing.
+// Points are sorted by step; points of the same step by time of writing.
 func TestMetricsAreListedByStepThenTimeOfWriting(t *testing.T) {
 	a := start(t)
 	i := a.running()
@@ -103,11 +103,11 @@ func TestMetricsAreListedByStepThenTimeOfWriting(t *testing.T) {
 		key  string
 		step int
 	}{{"b", 5}, {"a", 1}, {"a", 5}, {"c", -3}, {"b", 1}, {"a", 0}, {"a", 5}} {
-		// Later writes carry earlier times: those are not what counts.
+		// Later writes have earlier times, which do not affect the order.
 		at := a.clock.now().Add(-time.Duration(n) * time.Hour).Format(time.RFC3339)
 		a.do("POST", path, fmt.Sprintf(`{"key":%q,"value":%d,"step":%d,"recorded_at":%q}`, p.key, n, p.step, at)).wants(201)
 	}
-	a.metric(a.running(), "a", 99) // of another iteration
+	a.metric(a.running(), "a", 99) // in another iteration
 	run(a, []row{
 		{name: "all", method: "GET", path: path, status: 200, has: `{"total":7,"data":[
 			{"value":3},{"value":5},{"value":1},{"value":4},{"value":0},{"value":2},{"value":6}]}`},
@@ -147,8 +147,8 @@ func TestMetricListingHas50RowsByDefault(t *testing.T) {
 	}
 }
 
-// Values that JSON has no numbers for go in and come out as strings. Zero has
-// no sign in SQLite.
+// Values that JSON has no numbers for are strings in requests and answers.
+// SQLite does not keep the sign of zero.
 func TestValuesRoundTrip(t *testing.T) {
 	a := start(t)
 	i := a.running()

@@ -14,7 +14,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Metrics are the server's figures about itself, in a registry of their own.
+// Metrics holds the server's figures about itself, in a registry of its own.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -62,7 +62,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Commit counts a transaction of the writer; it is store.Options.OnCommit.
+// Commit counts a transaction of the writer. It is used as
+// store.Options.OnCommit.
 func (m *Metrics) Commit(c sqlite.CommitStats) {
 	m.pieces.Observe(float64(c.Jobs))
 	m.commits.Observe(c.Duration.Seconds())
@@ -71,11 +72,12 @@ func (m *Metrics) Commit(c sqlite.CommitStats) {
 	}
 }
 
-// Stream counts an event stream that begins (1) or has ended (-1).
+// Stream counts an event stream: n is 1 when it begins and -1 when it has
+// ended.
 func (m *Metrics) Stream(n int) { m.streams.Add(float64(n)) }
 
-// Observe counts an answered request; web.Log calls it. Unknown
-// methods and paths share one label, so that strangers can't make new ones.
+// Observe counts an answered request; web.Log calls it. Unknown methods and
+// paths share one label, so that strangers can't create new ones.
 func (m *Metrics) Observe(method, route string, status int, took time.Duration) {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete:
@@ -86,8 +88,7 @@ func (m *Metrics) Observe(method, route string, status int, took time.Duration) 
 	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// watch adds the metrics that are read from the database when they are asked
-// for.
+// watch adds the metrics that are read from the database on each request.
 func (m *Metrics) watch(db *store.DB) {
 	size := func(pick func(file, wal int64) int64) func() float64 {
 		return func() float64 {

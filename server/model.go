@@ -4,12 +4,13 @@ import (
 	"tracker/store/registry"
 )
 
-// models lists the models of a project that have a text in their names.
+// models lists the models of a project whose names contain a text.
 func (s *Server) models(c *call) error {
 	return s.listModels(c, c.vars["project_id"], registry.ModelQuery{Part: c.query.Get("name"), Name: c.text("exact_name")})
 }
 
-// projectModels answers the deprecated route on which name is the whole name.
+// projectModels answers the deprecated route, where name must match the whole
+// name.
 func (s *Server) projectModels(c *call) error {
 	return s.listModels(c, c.vars["id"], registry.ModelQuery{Name: c.text("name")})
 }

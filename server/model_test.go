@@ -67,7 +67,7 @@ func TestModelVersionHappyPath(t *testing.T) {
 	a.get("/modelversion/"+id).fails(404, "NOT_FOUND", "")
 	a.do("DELETE", "/modelversion/"+id, "").fails(404, "NOT_FOUND", "")
 	a.do("PATCH", "/modelversion/"+id, `{"stage":"NONE"}`).fails(404, "NOT_FOUND", "")
-	// The artifact is still there.
+	// The artifact still exists.
 	a.get("/iteration/" + w["iteration"]).wants(200)
 }
 
@@ -152,12 +152,12 @@ func TestPromotionKeepsOneInProduction(t *testing.T) {
 	a.do("PATCH", "/modelversion/"+second, `{"stage":"PRODUCTION"}`).wants(204)
 	a.get(production).has(`{"id":"` + second + `","version":2}`)
 	a.get("/modelversion/" + first).has(`{"stage":"ARCHIVED","updated_date":"` + laterText + `"}`)
-	a.get("/modelversion/" + w["version"]).has(`{"stage":"PRODUCTION"}`) // of another model
+	a.get("/modelversion/" + w["version"]).has(`{"stage":"PRODUCTION"}`) // a version of another model
 	a.unchanged(func() {
 		a.do("PATCH", "/modelversion/"+first, `{"stage":"PRODUCTION","resource_id":"`+nobody+`"}`).fails(422, "INVALID_PAYLOAD", "resource_id")
 		a.do("PATCH", "/modelversion/"+first, `{"stage":"production"}`).fails(422, "INVALID_PAYLOAD", "stage")
 	})
-	// Nobody moves up when it goes.
+	// Its removal promotes no other version.
 	a.do("DELETE", "/modelversion/"+second, "").wants(204)
 	a.get(production).fails(404, "NOT_FOUND", "")
 	a.get("/model/"+nobody+"/production").fails(404, "NOT_FOUND", "")
@@ -181,7 +181,7 @@ func TestModelVersionIsOfTheModelsProject(t *testing.T) {
 		a.do("PATCH", "/modelversion/"+w["version"], fmt.Sprintf(`{"iteration_id":%q}`, w["iteration"])).fails(422, "INVALID_PAYLOAD", "iteration_id")
 		a.do("POST", path, fmt.Sprintf(`{"iteration_id":%q,"stage":"STAGING"}`, w["iteration"])).fails(422, "INVALID_PAYLOAD", "stage")
 	})
-	// An ended iteration is what most versions come from.
+	// Most versions come from an ended iteration.
 	a.end(w["iteration"])
 	a.do("POST", path, fmt.Sprintf(`{"iteration_id":%q,"resource_id":%q}`, w["iteration"], artifact)).wants(201)
 }
@@ -205,7 +205,7 @@ func TestDeleteOfWhatAVersionPointsAtIsRefused(t *testing.T) {
 	a.do("DELETE", "/iteration/"+w["iteration"], "").wants(204)
 	a.do("DELETE", "/experiment/"+w["experiment"], "").wants(204)
 
-	// A project goes with its models.
+	// The models of a project are deleted with it.
 	w = a.world()
 	a.version(w["model"], w["iteration"])
 	a.do("DELETE", "/project/"+w["project"], "").wants(204)

@@ -48,13 +48,13 @@ func TestServerMetricsHaveThePromisedFamilies(t *testing.T) {
 			t.Errorf("%s is %v", want, found)
 		}
 	}
-	// Ids would make a new series for every record.
+	// Ids in labels would make a new series for every record.
 	for _, id := range w {
 		if strings.Contains(got.body, id) {
 			t.Errorf("%s is in it", id)
 		}
 	}
-	// Every family says what it is.
+	// Every family has help and a type.
 	for name := range strings.SplitSeq(got.body, "\n") {
 		if family, ok := strings.CutPrefix(name, "# TYPE "); ok && !strings.Contains(got.body, "# HELP "+strings.Fields(family)[0]+" ") {
 			t.Errorf("%s has no help", family)
@@ -73,8 +73,8 @@ type logLine struct {
 	Error     string `json:"error"`
 }
 
-// lines are what was logged so far; the server ends, so that nothing is left
-// to come.
+// lines returns the lines of the log. It stops the server, so that the log is
+// complete.
 func (a api) lines() []logLine {
 	a.t.Helper()
 	a.server.Close()
@@ -126,8 +126,8 @@ func TestRequestLogSaysWhoDidWhat(t *testing.T) {
 	}
 }
 
-// The cause of a failure is for the log, under the request id, and for nobody
-// else.
+// The cause of a failure is written to the log, under the request id, and not
+// sent to the client.
 func TestFailureIsLoggedAndNotSent(t *testing.T) {
 	a := start(t)
 	a.must(a.db.Close())

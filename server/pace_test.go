@@ -6,7 +6,7 @@ import (
 	"tracker/server/servertest"
 )
 
-// A body that anybody may send has to arrive in time.
+// Bodies that need no token have a deadline.
 func TestBodiesHaveADeadline(t *testing.T) {
 	a := start(t)
 	for _, path := range []string{"/auth", "/project", "/graphql", "/api/2.0/mlflow/runs/create"} {

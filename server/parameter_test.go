@@ -49,7 +49,7 @@ func TestParameterNumericValueRoundTrips(t *testing.T) {
 	}
 }
 
-// looseIf is loose when it must be.
+// looseIf returns loose if yes is true.
 func looseIf(yes bool) opt {
 	if yes {
 		return loose

@@ -27,7 +27,7 @@ func TestPropertyHappyPath(t *testing.T) {
 	a.do("PATCH", "/property/iteration/"+w["iteration"], `{"properties":{"k":"`+strings.Repeat("x", 1<<20+1)+`"}}`).fails(422, "INVALID_PAYLOAD", "value")
 }
 
-// A user with the right to create can add a property, and not replace one.
+// A user with the right to create can add a property, but not replace one.
 func TestPropertyNeedsUpdateToBeReplaced(t *testing.T) {
 	a := start(t)
 	w := a.world()
@@ -43,7 +43,7 @@ func TestPropertyNeedsUpdateToBeReplaced(t *testing.T) {
 	a.do("PATCH", path, `{"properties":{"k":"w"}}`, as(ada)).wants(204)
 }
 
-// A run can be recorded after it has ended, with the time when it began.
+// A run can be recorded after it has ended, with the time of its beginning.
 func TestIterationBegunBefore(t *testing.T) {
 	a := start(t)
 	w := a.world()
@@ -51,7 +51,7 @@ func TestIterationBegunBefore(t *testing.T) {
 	id := a.do("POST", path, `{"created_date":"2020-02-03T04:05:06.789Z"}`).id()
 	a.do("PATCH", "/iteration/"+id, `{"end_date":"2020-02-03T05:05:06.789Z"}`).wants(204)
 	a.get("/iteration/" + id).has(`{"created_date":"2020-02-03T04:05:06.789Z","end_date":"2020-02-03T05:05:06.789Z","status":"SUCCEEDED"}`)
-	a.do("POST", path, `{"created_date":"2026-11-21T09:35:00.123Z"}`).wants(201) // five minutes ahead
+	a.do("POST", path, `{"created_date":"2026-11-21T09:35:00.123Z"}`).wants(201) // five minutes in the future
 	a.unchanged(func() {
 		a.do("POST", path, `{"created_date":"2026-11-21T09:35:00.124Z"}`).fails(422, "INVALID_PAYLOAD", "created_date")
 		a.do("POST", path, `{"created_date":"1969-12-31T23:59:59.999Z"}`).fails(422, "INVALID_PAYLOAD", "created_date")

@@ -2,9 +2,9 @@ package server_test
 
 import "testing"
 
-// When several query parameters are wrong, the same one is named each time: the
-// first in the order of their names when it is not known or given twice, and
-// the first in the order of the description otherwise.
+// When several query parameters are wrong, the error always names the same one:
+// the first by name among the unknown and repeated ones, otherwise the first in
+// the order of the description.
 func TestSameMistakeIsNamedEachTime(t *testing.T) {
 	a := start(t)
 	iteration := a.running()

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// request is what is sent.
+// request is a request of a test.
 type request struct {
 	*http.Request
 	loose bool // it may succeed although the document does not allow it
 }
 
-// opt changes a request before it is sent. Without any it is the default
-// user's, and a body is declared as JSON.
+// opt changes a request before it is sent. By default a request is sent by
+// the default user, with JSON as its content type.
 type opt func(*request)
 
-// as sends a request with somebody's token.
+// as sends the token of p.
 func as(p person) opt { return header("Authorization", "Bearer "+p.token) }
 
 // anonymous sends no token.
 func anonymous(r *request) { r.Header.Del("Authorization") }
 
-// loose is for a request that the server takes although the document does not
-// allow it.
+// loose permits a request that the server accepts although the document does
+// not allow it.
 func loose(r *request) { r.loose = true }
 
-// header sets a header; an empty value takes it away.
+// header sets a header; an empty value removes it.
 func header(name, value string) opt {
 	return func(r *request) {
 		if value == "" {
@@ -43,13 +43,13 @@ func header(name, value string) opt {
 func key(k string) opt { return header("Idempotency-Key", k) }
 
 // do sends a request, checks the exchange against the document, and returns
-// the answer. path has no base path; body is sent as it is.
+// the answer. path has no base path; body is sent unchanged.
 func (a api) do(method, path, body string, opts ...opt) answer {
 	a.t.Helper()
 	return a.send(method, a.setup.base+path, body, opts...)
 }
 
-// send is do for a path that goes out as it is.
+// send is do for a path that is sent unchanged.
 func (a api) send(method, path, body string, opts ...opt) answer {
 	a.t.Helper()
 	var reader io.Reader
@@ -80,8 +80,8 @@ func (a api) send(method, path, body string, opts ...opt) answer {
 	return ans
 }
 
-// readAnswer reads a body to its end, and a stream of events, which has none,
-// to the end of the first.
+// readAnswer reads a body to its end, and a stream of events, which does not
+// end, to the end of its first event.
 func readAnswer(res *http.Response) ([]byte, error) {
 	if res.Header.Get("Content-Type") != "text/event-stream" || res.Request.Method == http.MethodHead {
 		return io.ReadAll(res.Body)
@@ -96,7 +96,7 @@ func readAnswer(res *http.Response) ([]byte, error) {
 	}
 }
 
-// get is do for the most frequent of all requests.
+// get is do for GET, the most frequent request.
 func (a api) get(path string, opts ...opt) answer {
 	a.t.Helper()
 	return a.do(http.MethodGet, path, "", opts...)

@@ -17,7 +17,8 @@ import (
 	"tracker/store/files"
 )
 
-// backends are all places for bytes, of which the tests use one.
+// backends returns the settings of all backends, with the default of this
+// server.
 func (a api) backends() artifact.Backends {
 	return artifact.Backends{Default: a.setup.backend, Open: map[artifact.Backend]func() (blob.Store, error){
 		artifact.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(a.artifactRoot()) },
@@ -25,7 +26,7 @@ func (a api) backends() artifact.Backends {
 	}}
 }
 
-// artifactRoot is the folder of the backend filesystem.
+// artifactRoot returns the folder of the backend filesystem.
 func (a api) artifactRoot() string { return filepath.Join(filepath.Dir(a.file), "artifacts") }
 
 // everyBackend runs a test on a server of each backend.
@@ -38,7 +39,7 @@ func everyBackend(t *testing.T, test func(t *testing.T, a api)) {
 	}
 }
 
-// kept is how many contents the backends have, staged ones too.
+// kept returns the number of contents in the backends, including staged ones.
 func (a api) kept() int {
 	a.t.Helper()
 	n := 0
@@ -55,8 +56,8 @@ func (a api) kept() int {
 	return n + a.bucket.objects(a.t)
 }
 
-// wantKept fails unless the backends have n contents, when nothing is under
-// way any more.
+// wantKept checks that the backends have n contents after background work has
+// ended.
 func (a api) wantKept(n int) {
 	a.t.Helper()
 	a.collect()
@@ -65,14 +66,15 @@ func (a api) wantKept(n int) {
 	}
 }
 
-// collect ends what goes on in the background after a deletion.
+// collect finishes the background work after a deletion.
 func (a api) collect() {
 	a.t.Helper()
 	_, err := a.db.Collect(a.t.Context())
 	a.must(err)
 }
 
-// bytesOf are n bytes that look random and are the same for the same seed.
+// bytesOf returns n bytes that look random. The same seed gives the same
+// bytes.
 func bytesOf(seed uint64, n int) string {
 	var key [32]byte
 	key[0], key[1] = byte(seed), byte(seed>>8)
@@ -93,21 +95,22 @@ func digestOf(content string) string {
 
 const boundary = "--the-tests-own--"
 
-// part is one part of a multipart body; header lines may follow its name.
+// part returns one part of a multipart body; header lines may follow its
+// name.
 func part(name, value string, headers ...string) string {
 	return fmt.Sprintf("--%s\r\nContent-Disposition: form-data; name=%q%s\r\n\r\n%s\r\n",
 		boundary, name, strings.Join(append([]string{""}, headers...), "\r\n"), value)
 }
 
-// file is the part data with a file name.
+// file returns the part data with a file name.
 func file(name, content string, headers ...string) string {
 	return strings.Replace(part("data", content, headers...), `"data"`, fmt.Sprintf(`"data"; filename="%s"`, name), 1)
 }
 
-// multi is a multipart body of these parts.
+// multi returns a multipart body of these parts.
 func multi(parts ...string) string { return strings.Join(parts, "") + "--" + boundary + "--\r\n" }
 
-// asForm declares a body as made by multi.
+// asForm sets the Content-Type of a body that multi returned.
 var asForm = header("Content-Type", "multipart/form-data; boundary="+boundary)
 
 // put uploads an artifact and returns its id.
@@ -117,7 +120,7 @@ func (a api) put(experiment, name, content string, more ...string) string {
 	return a.do("POST", "/resource/experiment/"+experiment, body, asForm).id()
 }
 
-// wantData fails unless an artifact has these bytes.
+// wantData checks that an artifact has these bytes.
 func (a api) wantData(id, content string) {
 	a.t.Helper()
 	got := a.get("/resource/" + id + "/data").wants(200)
@@ -129,7 +132,7 @@ func (a api) wantData(id, content string) {
 	}
 }
 
-// artifact makes an artifact behind the API's back.
+// artifact creates an artifact in the store, without the API.
 func (a api) artifact(experiment, name, content string) string {
 	a.t.Helper()
 	b, err := a.db.Files.Receive(a.t.Context(), strings.NewReader(content), "")
@@ -140,7 +143,7 @@ func (a api) artifact(experiment, name, content string) string {
 	return created.ID
 }
 
-// unfinished begins an upload behind the API's back.
+// unfinished begins an upload in the store, without the API.
 func (a api) unfinished(experiment, name string, size int64) string {
 	a.t.Helper()
 	u, err := a.db.Files.CreateUpload(a.t.Context(), domain.System, experiment,
@@ -152,12 +155,12 @@ func (a api) unfinished(experiment, name string, size int64) string {
 // tus sets the header that each request of the protocol has.
 var tus = header("Tus-Resumable", "1.0.0")
 
-// uploadOf announces an artifact of size bytes.
+// uploadOf returns the headers that announce an artifact of size bytes.
 func uploadOf(name string, size int) []opt {
 	return []opt{tus, header("Upload-Length", fmt.Sprint(size)), metadata("name", name)}
 }
 
-// metadata is the header of these keys and values.
+// metadata returns the header with these keys and values.
 func metadata(pairs ...string) opt {
 	var all []string
 	for i := 0; i < len(pairs); i += 2 {

@@ -32,7 +32,7 @@ func TestArtifactRoundTrip(t *testing.T) {
 			a.do("DELETE", "/resource/"+id, "").fails(404, "NOT_FOUND", "")
 		}
 		a.emptyTrash()
-		a.wantKept(1) // the world's own
+		a.wantKept(1) // the artifact of the world
 	})
 }
 
@@ -95,7 +95,7 @@ func TestArtifactUpdate(t *testing.T) {
 		before := a.get(path).body
 		a.unchanged(func() { patch() })
 		patch(part("name", "a"), part("description", "d"), part("data", "one"))
-		a.get(path).is(before) // the same once more is no change
+		a.get(path).is(before) // the same request again changes nothing
 		patch(part("description", ""))
 		a.get(path).has(`{"name":"a","description":"","iteration_id":"` + w["iteration"] + `","updated_date":"2026-11-21T10:30:00.123Z","created_date":"` + nowText + `"}`)
 		patch(part("iteration_id", ""), part("content_type", "text/plain"), part("name", "b"))
@@ -103,7 +103,7 @@ func TestArtifactUpdate(t *testing.T) {
 		patch(part("data", "two", "Content-Digest: "+digestOf("two")))
 		a.get(path).has(`{"name":"b","content_type":"text/plain","size_bytes":3,"content_hash":"` + hashOf("two") + `"}`)
 		a.wantData(id, "two")
-		a.wantKept(2) // the former bytes are gone
+		a.wantKept(2) // the former bytes are deleted
 		a.do("PATCH", "/experiment/"+w["experiment"], `{"status":"FINISHED"}`).wants(204)
 		a.do("PATCH", path, multi(part("data", "three")), asForm).fails(422, "EXPERIMENT_NOT_IN_PROGRESS", "")
 		patch(part("description", "the final one"))
@@ -112,7 +112,8 @@ func TestArtifactUpdate(t *testing.T) {
 	})
 }
 
-// Identical bytes are kept once, and go with the last that has them.
+// Identical bytes are stored once, and deleted with the last artifact that
+// has them.
 func TestSameBytesAreKeptOnce(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -151,7 +152,8 @@ func TestBytesGoWithWhatHoldsThem(t *testing.T) {
 	})
 }
 
-// A row remembers its backend, so that another setting strands nothing.
+// A row records its backend, so a change of the setting does not affect
+// stored artifacts.
 func TestBackendsOfRowsAreRemembered(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
@@ -174,8 +176,8 @@ func TestBackendsOfRowsAreRemembered(t *testing.T) {
 	a.wantKept(0)
 }
 
-// While an object store is away or says no, nothing is lost: what can't be
-// removed comes back, and the answer says who must do what.
+// While an object store is down or refuses requests, nothing is lost: a
+// record whose bytes can't be deleted stays, and the error states the remedy.
 func TestObjectStoreThatFails(t *testing.T) {
 	for _, noTrash := range []bool{true, false} {
 		t.Run(fmt.Sprint("without a trash: ", noTrash), func(t *testing.T) { testObjectStoreThatFails(t, noTrash) })
@@ -221,12 +223,12 @@ func testObjectStoreThatFails(t *testing.T, noTrash bool) {
 	a.wantKept(kept - 1)
 }
 
-// A download whose bytes end too early is cut, never a short 200: what is
-// missing when it begins, and what goes while it is under way.
+// A download whose bytes end too early is cut and never a short 200, whether
+// bytes are missing from its beginning or disappear during it.
 func TestDownloadThatBreaksOff(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
-		content := strings.Repeat("0123456789abcdef", 1_000_000) // more than fits on the way
+		content := strings.Repeat("0123456789abcdef", 1_000_000) // more than the buffers of the connection hold
 		for _, whileReading := range []bool{false, true} {
 			for _, want := range []string{"", "bytes=100-15900000"} {
 				id := a.artifact(e, "a", content)
@@ -257,7 +259,7 @@ func TestDownloadThatBreaksOff(t *testing.T) {
 	})
 }
 
-// download begins one, after before was called, and returns its answer.
+// download calls before, begins a download, and returns its response.
 func (a api) download(id, bytes string, before func()) *http.Response {
 	a.t.Helper()
 	before()
@@ -272,7 +274,7 @@ func (a api) download(id, bytes string, before func()) *http.Response {
 	return res
 }
 
-// cutShort takes the end of all bytes away, wherever they are.
+// cutShort removes the end of all stored bytes, in any backend.
 func (a api) cutShort() {
 	a.t.Helper()
 	switch a.setup.backend {
@@ -293,5 +295,6 @@ func (a api) cutShort() {
 	}
 }
 
-// mend makes the object store answer again; elsewhere what is gone is gone.
+// mend makes the object store answer again. Bytes removed from other backends
+// stay removed.
 func (a api) mend() { a.bucket.fault.Store(nil) }

@@ -1,5 +1,6 @@
-// Package server is the REST API: it decodes, calls one method of the store,
-// and replies. The rules are the store's.
+// Package server implements the REST API. A handler decodes the request,
+// calls one method of the store, and writes the answer. The store checks all
+// rules.
 package server
 
 import (
@@ -30,17 +31,17 @@ type Options struct {
 	BasePath    string           // "" or a path that begins with a slash and does not end with one
 	CORSOrigins []string         // scheme://host[:port] of the pages that may call the API
 	Hosts       *web.Hosts       // names that requests may be addressed to; nil means any
-	Proxies     []netip.Prefix   // proxies whose headers are believed about the address of the client
-	Streams     *web.Streams     // bounds the event streams; nil means web.MaxStreams
+	Proxies     []netip.Prefix   // trusted proxies, whose headers set the address of the client
+	Streams     *web.Streams     // bounds the event streams; nil means at most web.MaxStreams
 	Now         func() time.Time // nil means time.Now
-	// MLflowProject is the project of MLflow's clients; see mlflow.Options.
+	// MLflowProject is the project for MLflow's clients; see mlflow.Options.
 	MLflowProject string
-	// DashboardPort is the port that links of MLflow's and W&B's clients lead to, "" when there
-	// is no dashboard.
+	// DashboardPort is the port of the dashboard, the target of links from
+	// MLflow's and W&B's clients; "" if there is no dashboard.
 	DashboardPort string
 }
 
-// Server answers the routes of the API.
+// Server serves the routes of the API.
 type Server struct {
 	db       *store.DB
 	auth     *auth.Auth
@@ -49,8 +50,8 @@ type Server struct {
 	version  string
 	basePath string
 	now      func() time.Time
-	memory   *web.Memory  // of bodies and answers
-	handler  http.Handler // the router with everything around it
+	memory   *web.Memory  // bounds bodies and answers
+	handler  http.Handler // the router with all middleware
 	events   *web.Events
 }
 
@@ -58,14 +59,14 @@ type route struct {
 	method string
 	path   string
 	handle handler
-	query  []string // the names that it takes; with a star, one that can be repeated
+	query  []string // accepted parameters; with a star, one that can be repeated
 	open   bool     // needs no token
 	stream bool     // its answer or its body is streamed; the answer is never compressed
 }
 
 var paged = []string{"limit", "offset"}
 
-// routes is the whole API. GET stands for HEAD as well.
+// routes returns all routes of the API. GET also serves HEAD.
 func (s *Server) routes() []route {
 	open := func(method, path string, h handler) route {
 		return route{method: method, path: path, handle: h, open: true}
@@ -197,7 +198,7 @@ func (s *Server) routes() []route {
 	}
 }
 
-// New returns the API. It fails when an origin can't be read.
+// New returns the API. It returns an error if an origin is invalid.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, log: o.Logger, metrics: o.Metrics,
 		memory: web.NewMemory(web.MaxMemory), version: o.Version, basePath: o.BasePath, now: o.Now, events: web.NewEvents(o.Streams)}
@@ -236,7 +237,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// firstParts returns the first parts of the paths of all routes.
+// firstParts returns the first segments of the paths of all routes.
 func (s *Server) firstParts() map[string]bool {
 	parts := map[string]bool{}
 	for _, rt := range s.routes() {
@@ -259,7 +260,8 @@ var (
 )
 
 func (s *Server) router() (http.Handler, error) {
-	// The default level takes three times as long and makes answers a fifth smaller.
+	// The default level takes three times as long and makes answers a fifth
+	// smaller.
 	pack, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {
 		return nil, err

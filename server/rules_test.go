@@ -15,7 +15,7 @@ func (a api) point(iteration, body string) string {
 	return a.do("POST", "/metric/iteration/"+iteration, body).id()
 }
 
-// batch creates many and returns their ids.
+// batch creates many metrics and returns their ids.
 func (a api) batch(iteration, body string) []string {
 	a.t.Helper()
 	return a.do("POST", "/metric/iteration/"+iteration+"/batch", body).wants(201).ids()
@@ -45,7 +45,7 @@ func TestMetricRule1StepIsHighestPlusOne(t *testing.T) {
 	a.point(i, `{"key":"below","value":1,"step":-7}`)
 	next("below", -6)
 
-	// The highest is the highest there is now.
+	// The highest step is the highest that exists now.
 	a.do("DELETE", "/metric/"+top, "").wants(204)
 	top = next("loss", 12)
 	a.do("PATCH", "/metric/"+top, `{"step":100}`).wants(204)
@@ -75,7 +75,7 @@ func TestMetricRule1NoStepAfterTheLargest(t *testing.T) {
 	a.wantStep(a.point(i, fmt.Sprintf(`{"key":"low","value":1,"step":%d}`, math.MinInt64)), math.MinInt64)
 	a.wantStep(a.point(i, `{"key":"low","value":1}`), math.MinInt64+1)
 
-	// A batch stops there like anywhere else.
+	// A batch stops at the same place as single creates.
 	got := a.do("POST", "/metric/iteration/"+i+"/batch", `{"metrics":{"acc":1,"loss":1,"f1":1}}`).
 		fails(422, "INVALID_PAYLOAD", "step")
 	if ids := got.ids(); len(ids) != 1 {
@@ -166,7 +166,7 @@ func TestMetricRule6BatchStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// A batch is one request for what are many otherwise: the outcome is the same.
+// A batch replaces many requests: the outcome is the same.
 func TestMetricRule6BatchReplacesSingleCreates(t *testing.T) {
 	a := start(t)
 	single, batch := a.running(), a.running()
@@ -219,10 +219,10 @@ func TestMetricIDStaysValid(t *testing.T) {
 		{`{"key":"acc"}`, "acc", "9"},
 		{`{"key":"f1","step":-4}`, "f1", "-4"},
 		{`{"step":0}`, "f1", "0"},
-		{`{"key":"loss"}`, "loss", "0"}, // beside the neighbour
-		{`{"step":1}`, "loss", "1"},     // where it was written
+		{`{"key":"loss"}`, "loss", "0"}, // next to another point
+		{`{"step":1}`, "loss", "1"},     // to its own place
 		{`{"key":"acc","step":1}`, "acc", "1"},
-		{`{"key":"loss"}`, "loss", "1"}, // back again
+		{`{"key":"loss"}`, "loss", "1"}, // back to its old place
 		{`{"step":9223372036854775807}`, "loss", "9223372036854775807"},
 	} {
 		a.do("PATCH", "/metric/"+id, tt.body).wants(204)

@@ -18,8 +18,8 @@ import (
 	"tracker/store/users"
 )
 
-// sample is a request that succeeds on each world when the caller has what it
-// needs. The names in path and body that begin with $ are those of the world.
+// sample is a request that succeeds on each world if the caller has the needed
+// permission. Names in path and body that begin with $ are names of the world.
 type sample struct {
 	method string
 	route  string // as in the route table
@@ -30,7 +30,7 @@ type sample struct {
 	opts   []opt
 }
 
-// samples has every route at least once.
+// samples has at least one sample for every route.
 var samples = []sample{
 	{method: "POST", route: "/auth", body: `{"username":"default","password":"` + password + `"}`, status: 200},
 	{method: "POST", route: "/auth/refresh", needs: "token", status: 200},
@@ -196,14 +196,14 @@ func (s sample) onProject() bool {
 	return slices.Contains([]string{"read", "create", "update", "delete"}, s.needs)
 }
 
-// send sends the sample on a world.
+// send sends the sample for a world.
 func (s sample) send(a api, w world, opts ...opt) answer {
 	a.t.Helper()
 	path, body := s.in(a, w)
 	return a.do(s.method, path, body, append(slices.Clone(s.opts), opts...)...)
 }
 
-// in returns path and body on a world.
+// in returns path and body for a world.
 func (s sample) in(a api, w world) (path, body string) {
 	if strings.Contains(s.body, "$archive") && w["archive"] == "" {
 		w = maps.Clone(w)
@@ -223,10 +223,10 @@ func (w world) expand(s string) string {
 	return os.Expand(s, func(name string) string { return w[name] })
 }
 
-// world makes a record of every kind: a project with an experiment, a running
-// iteration and what is logged to it, and a model with a version in production
-// that another experiment has trained; an empty project; and a user with no
-// permission but to read the first project.
+// world creates a record of every kind: a project with an experiment, a
+// running iteration and its logged records, and a model with a version in
+// production that another experiment has trained; an empty project; and a user
+// who may only read the first project.
 func (a api) world() world {
 	a.t.Helper()
 	u, err := a.db.Users.CreateUser(a.t.Context(), domain.System,
@@ -262,7 +262,7 @@ func (a api) world() world {
 	return w
 }
 
-// archive returns an archive in which an iteration has other notes than here.
+// archive returns an archive in which the notes of an iteration differ.
 func (a api) archive(project, iteration string) string {
 	a.t.Helper()
 	_, states, err := a.db.AllRecords(a.t.Context(), domain.System, project)
@@ -280,8 +280,8 @@ func (a api) archive(project, iteration string) string {
 	return out.String()
 }
 
-// worldFor is w for a read, which leaves it as it is, and another world for a
-// write.
+// worldFor returns w for a read, which does not change it, and another world
+// for a write.
 func (a api) worldFor(s sample, w world) world {
 	a.t.Helper()
 	if s.method == http.MethodGet {
@@ -290,7 +290,7 @@ func (a api) worldFor(s sample, w world) world {
 	return a.world()
 }
 
-// empty is a world whose records do not exist.
+// empty returns a world whose records do not exist.
 func empty() world {
 	w := world{}
 	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "report", "trashed"} {
@@ -308,8 +308,8 @@ func TestSamplesHaveEveryRoute(t *testing.T) {
 	}
 }
 
-// Every sample does what it says, so that the refusals that other tests see
-// are about what they take away: a read changes nothing, and a write does.
+// Every sample succeeds, so that refusals in other tests are caused by what
+// they change: a read changes nothing, and a write does.
 func TestEveryRouteSucceedsForAnAdmin(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -319,7 +319,7 @@ func TestEveryRouteSucceedsForAnAdmin(t *testing.T) {
 			w := a.world()
 			before := a.state()
 			s.send(a, w).wants(s.status)
-			// The clock stands still, so that a heartbeat changes nothing.
+			// The clock stands still, so a heartbeat changes nothing.
 			writes := s.method != "GET" && s.method != "OPTIONS" && s.route != "/series" && s.route != "/project/{id}/archive" && !strings.HasPrefix(s.route, "/auth") && !strings.HasSuffix(s.route, "/heartbeat")
 			if changed := a.state() != before; changed != writes {
 				t.Errorf("the database has changed: %v", changed)

@@ -10,7 +10,7 @@ import (
 	"tracker/store/runs"
 )
 
-// search is the path of a listing; the pairs are names and values of the
+// search returns the path of a listing; pairs holds names and values of the
 // query.
 func search(experiment string, pairs ...string) string {
 	q := url.Values{}
@@ -20,7 +20,7 @@ func search(experiment string, pairs ...string) string {
 	return "/iteration/experiment/" + experiment + "?" + q.Encode()
 }
 
-// sweep makes an experiment with three runs: "one", "two" and "three".
+// sweep creates an experiment with three runs: "one", "two" and "three".
 func (a api) sweep() (experiment string, found []string) {
 	a.t.Helper()
 	experiment = a.experiment(a.project(a.root))
@@ -102,7 +102,7 @@ func TestMistakesInASearchHaveAPosition(t *testing.T) {
 			t.Errorf("%s=%s: %s, want %s", c.field, c.value, got.body, c.message)
 		}
 	}
-	// A mistake is one before anybody looks for the experiment.
+	// An error in the filter is reported before the experiment is looked up.
 	a.get(search(nobody, "filter", "x =")).fails(422, "INVALID_PAYLOAD", "filter")
 	a.get(search(nobody, "filter", "name = 'x'")).fails(404, "NOT_FOUND", "")
 	a.get(search(e, "filter", "name = 'x'"), as(a.user("stranger"))).fails(403, "PROJECT_PERMISSION_REQUIRED", "")

@@ -10,14 +10,14 @@ import (
 	"tracker/store/scalar"
 )
 
-// maxIterations is how many iterations one request may ask the curves of.
+// maxIterations is the maximum number of iterations in a request for curves.
 const maxIterations = 1000
 
 type curvesBody struct {
 	Series []runs.Curve `json:"series"`
 }
 
-// iterationCurves answers the curves of one iteration.
+// iterationCurves answers with the curves of one iteration.
 func (s *Server) iterationCurves(c *call) error {
 	q := points.CurveQuery{Keys: c.query["key"], Points: points.DefaultPoints, X: points.ByStep, Scale: points.Linear}
 	if x := c.text("x"); x != nil {
@@ -41,7 +41,8 @@ func (s *Server) iterationCurves(c *call) error {
 
 var errPoints = domain.Invalid("points", "points must be a whole number.")
 
-// bounds sets From and To of q, which are nil when they are not given.
+// bounds sets From and To of q to the given texts. It leaves them unset for
+// nil.
 func bounds(q *points.CurveQuery, from, to *string) error {
 	for _, p := range []struct {
 		name string
@@ -60,7 +61,7 @@ func bounds(q *points.CurveQuery, from, to *string) error {
 	return nil
 }
 
-// parsePosition reads a place on the axis: a step, or a datetime.
+// parsePosition reads a position on the axis: a step, or a datetime.
 func parsePosition(name, text string, x points.Axis) (int64, error) {
 	if x == points.ByTime {
 		t, err := scalar.ParseTime(text)
@@ -76,7 +77,7 @@ func parsePosition(name, text string, x points.Axis) (int64, error) {
 	return n, nil
 }
 
-// curves answers the curves of many iterations.
+// curves answers with the curves of many iterations.
 func (s *Server) curves(c *call) error {
 	var b struct {
 		Iterations []string      `json:"iterations"`

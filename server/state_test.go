@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// watcher reads the database behind the server's back, on one connection.
+// watcher reads the database without the server, on one connection.
 type watcher struct {
 	*sql.DB
-	version string // of the file when text was read
+	version string // version of the file when text was read
 	text    string
 }
 
@@ -23,13 +23,13 @@ func newWatcher(file string) (*watcher, error) {
 	return &watcher{DB: db}, nil
 }
 
-// openForWriting opens a database as a program would that spoils it.
+// openForWriting opens a database like a program that corrupts it.
 func openForWriting(file string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: file, RawQuery: "_pragma=busy_timeout(10000)"}).String())
 }
 
-// state is all that is in the database, a line for each row. It is read again
-// only when another connection has committed something.
+// state returns the content of the database, a line for each row. It reads it
+// again only when another connection has committed a change.
 func (a api) state() string {
 	a.t.Helper()
 	w := a.watcher
@@ -42,7 +42,7 @@ func (a api) state() string {
 		columns, from := a.column(`SELECT name FROM pragma_table_info('`+table+`')`), table
 		switch table {
 		case "recent", "rollup", "counter":
-			continue // where points lie is changed in the background
+			continue // points are moved in the background
 		case "series":
 			columns = []string{"id", "iteration_num", "key"}
 		case "metric":
@@ -60,7 +60,7 @@ func (a api) state() string {
 	return w.text
 }
 
-// column reads the one text column of a query.
+// column returns the rows of a query with one text column.
 func (a api) column(query string) []string {
 	a.t.Helper()
 	rows, err := a.watcher.QueryContext(a.t.Context(), query)
@@ -76,7 +76,7 @@ func (a api) column(query string) []string {
 	return all
 }
 
-// unchanged runs what must leave the database as it is.
+// unchanged runs a function that must not change the database.
 func (a api) unchanged(what func()) {
 	a.t.Helper()
 	before := a.state()
@@ -86,7 +86,8 @@ func (a api) unchanged(what func()) {
 	}
 }
 
-// without are the lines of one text that are not in another.
+// without returns the lines of one text that are not in another, each after
+// prefix.
 func without(prefix, text, other string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {

@@ -27,13 +27,15 @@ func (s *Server) purge(c *call) error {
 	return c.none(s.db.Trash.Purge(c.ctx, c.actor, c.vars["id"]))
 }
 
-// emptied is the answer to emptying the trash, in records of the trash.
+// emptied is the answer to emptying the trash. It counts records of the
+// trash.
 type emptied struct {
 	Purged int `json:"purged"`
-	Kept   int `json:"kept"` // because a model version in the trash, deleted later, refers to them
+	Kept   int `json:"kept"` // a model version in the trash, deleted later, refers to them
 }
 
-// emptyTrash purges what was deleted until a time, now when none is given.
+// emptyTrash purges the records deleted before a time, by default the
+// present.
 func (s *Server) emptyTrash(c *call) error {
 	var age time.Duration
 	if text := c.text("until"); text != nil {

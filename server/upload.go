@@ -17,8 +17,8 @@ import (
 	"tracker/store/files"
 )
 
-// Artifacts that come in several requests follow the tus protocol 1.0, for
-// which every language has a client.
+// Artifacts that arrive in several requests use the tus protocol 1.0. Clients
+// exist for every language.
 const (
 	tusVersion    = "1.0.0"
 	tusExtensions = "creation,termination,checksum,expiration"
@@ -26,7 +26,7 @@ const (
 )
 
 // resumable wraps the handlers of the protocol. They require the header
-// Tus-Resumable, except of a GET, HEAD or OPTIONS.
+// Tus-Resumable, except for GET, HEAD and OPTIONS.
 func resumable(h handler) handler {
 	return func(c *call) error {
 		head := c.w.Header()
@@ -98,7 +98,7 @@ func (s *Server) writeUpload(c *call) error {
 	u, err := s.db.Files.WriteUpload(c.ctx, c.actor, c.vars["id"], artifact.Part{
 		Offset: offset, Body: &formBody{r: c.r.Body}, Hash: h, Sum: sum,
 		Interrupt: func() {
-			// A connection that can't do this will end by itself.
+			// A connection that does not support this ends by itself.
 			_ = http.NewResponseController(c.w).SetReadDeadline(time.Now())
 		},
 	})
@@ -129,7 +129,7 @@ func (c *call) describe(u files.Upload) {
 	}
 }
 
-// newUpload reads what the headers say of an artifact that will come.
+// newUpload reads the headers that announce an artifact.
 func newUpload(h http.Header) (n files.NewUpload, err error) {
 	if n.Size, err = length(h, "Upload-Length"); err != nil {
 		return n, err
@@ -137,7 +137,7 @@ func newUpload(h http.Header) (n files.NewUpload, err error) {
 	n.Metadata = h.Get("Upload-Metadata")
 	fields := map[string]*string{"name": &n.Name, "description": &n.Description, "iteration_id": &n.IterationID,
 		"content_type": &n.ContentType, "sha256": &n.Hash,
-		"filename": &n.Name, "filetype": &n.ContentType} // what some clients call them
+		"filename": &n.Name, "filetype": &n.ContentType} // names that some clients use
 	seen := map[*string]bool{}
 	for pair := range strings.SplitSeq(n.Metadata, ",") {
 		key, encoded, _ := strings.Cut(strings.TrimSpace(pair), " ")
@@ -162,7 +162,7 @@ func newUpload(h http.Header) (n files.NewUpload, err error) {
 	return n, nil
 }
 
-// length reads a header that is a number of bytes.
+// length reads a header with a number of bytes.
 func length(h http.Header, name string) (int64, error) {
 	n, err := strconv.ParseInt(h.Get(name), 10, 64)
 	if err != nil || n < 0 || h.Get(name)[0] == '+' || len(h.Values(name)) > 1 {
@@ -171,7 +171,8 @@ func length(h http.Header, name string) (int64, error) {
 	return n, nil
 }
 
-// uploadChecksum reads the checksum of a part; nil when there is none.
+// uploadChecksum reads the checksum of a part. It returns nil if there is
+// none.
 func uploadChecksum(h http.Header) (hash.Hash, []byte, error) {
 	text := h.Get("Upload-Checksum")
 	if text == "" {

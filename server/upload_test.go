@@ -22,13 +22,13 @@ func (a api) begin(experiment string, size int, pairs ...string) string {
 	return got.header.Get("Location")
 }
 
-// send adds a part to an upload.
+// add adds a part to an upload.
 func (a api) add(path string, offset int, content string, more ...opt) answer {
 	a.t.Helper()
 	return a.do("PATCH", path, content, append(partAt(offset), more...)...)
 }
 
-// wantOffset fails unless an upload has so many bytes.
+// wantOffset checks the number of bytes that an upload has received.
 func (a api) wantOffset(path string, want int) {
 	a.t.Helper()
 	got := a.do("HEAD", path, "", tus).wants(200)
@@ -54,7 +54,7 @@ func TestResumableUpload(t *testing.T) {
 		if got := a.add(path, 0, content[:1000]).wants(204); got.header.Get("Upload-Offset") != "1000" || got.header.Get("Upload-Expires") != "Sun, 22 Nov 2026 09:30:00 GMT" {
 			t.Errorf("%v", got.header)
 		}
-		a.reopen() // what has come is still there
+		a.reopen() // the received bytes are kept
 		a.wantOffset(path, 1000)
 		a.add(path, 0, content[:10]).fails(409, "CONFLICT", "Upload-Offset")
 		a.add(path, 1001, content[1001:]).fails(409, "CONFLICT", "Upload-Offset")
@@ -69,7 +69,7 @@ func TestResumableUpload(t *testing.T) {
 		}
 		a.wantData(id, content)
 		a.get("/resource/" + id).has(`{"name":"large.bin","description":"d","iteration_id":"` + w["iteration"] + `","content_type":"text/plain"}`)
-		// A client that missed the last answer can still ask.
+		// A client that missed the last answer can still ask for the offset.
 		a.wantOffset(path, len(content))
 		a.get(path).has(`{"resource_id":"` + id + `"}`)
 		if again := a.add(path, len(content), "", loose).wants(204); again.header.Get("Resource-Id") != id {
@@ -116,12 +116,13 @@ func TestUploadChecksum(t *testing.T) {
 		a.add(path, 5, "56789", header("Upload-Checksum", bad)).fails(400, "MALFORMED_BODY", "Upload-Checksum")
 	}
 	a.wantOffset(path, 5)
-	// Of the last part too: what does not fit is not made an artifact.
+	// The checksum is also checked for the last part: an artifact is not
+	// created.
 	a.add(path, 5, "56780", right).fails(460, "CHECKSUM_MISMATCH", "Upload-Checksum")
 	a.wantData(a.add(path, 5, "56789").wants(204).header.Get("Resource-Id"), "0123456789")
 }
 
-// Bytes that are not those that were announced become nothing.
+// Bytes that differ from the announced ones do not become an artifact.
 func TestUploadOfOtherBytes(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
@@ -148,7 +149,7 @@ func TestUploadEnds(t *testing.T) {
 		a.add(path, 2, "234").fails(404, "NOT_FOUND", "")
 		a.do("DELETE", path, "", tus).fails(404, "NOT_FOUND", "")
 	}
-	// The time of files is that of the machine, not of the test's clock.
+	// The file times come from the machine, not from the test's clock.
 	for _, f := range a.uploadFiles() {
 		if !strings.HasSuffix(f, filepath.Base(kept)) {
 			a.must(os.Chtimes(f, time.Time{}, a.clock.now().Add(-25*time.Hour)))
@@ -159,7 +160,7 @@ func TestUploadEnds(t *testing.T) {
 		t.Errorf("%v are left", files)
 	}
 	a.wantOffset(kept, 3)
-	// Deleting the experiment ends it, too.
+	// Deleting the experiment also ends the upload.
 	a.do("DELETE", "/experiment/"+e, "").wants(204)
 	a.add(kept, 3, "34").fails(404, "NOT_FOUND", "")
 }
@@ -180,7 +181,7 @@ func TestBadUploads(t *testing.T) {
 		for _, v := range []string{"name", "name !!!", "nonsense YQ==", "name YQ==,name YQ==", "name YQ==,filename YQ==", "name YQ==,,", ",", "Name YQ==", "name  YQ=="} {
 			want := "Upload-Metadata"
 			if v == "name" {
-				want = "name" // which is then empty
+				want = "name" // the name is empty
 			}
 			s.do("POST", path, "", tus, header("Upload-Length", "5"), header("Upload-Metadata", v)).fails(422, "INVALID_PAYLOAD", want)
 		}
@@ -205,8 +206,8 @@ func TestBadUploads(t *testing.T) {
 	s.refused("PATCH", "/upload/"+s.upload, "weights", 422, "EXPERIMENT_NOT_IN_PROGRESS", "", partAt(0)...)
 }
 
-// A client whose connection broke comes back before the server has noticed. It
-// interrupts its former request, of which nothing is lost.
+// A client whose connection broke returns before the server has noticed. It
+// interrupts its former request, and no received bytes are lost.
 func TestUploadIsTakenOver(t *testing.T) {
 	a := start(t)
 	content := bytesOf(4, 100_000)
@@ -220,7 +221,7 @@ func TestUploadIsTakenOver(t *testing.T) {
 	answers := bufio.NewReader(conn)
 	res, err := http.ReadResponse(answers, nil)
 	a.must(err)
-	if res.StatusCode != http.StatusContinue { // it is reading
+	if res.StatusCode != http.StatusContinue { // the server is reading
 		t.Fatalf("answered with %d", res.StatusCode)
 	}
 	_, err = conn.Write([]byte(content[:60_000]))

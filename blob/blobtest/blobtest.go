@@ -1,4 +1,4 @@
-// Package blobtest holds the tests that every blob.Store passes.
+// Package blobtest holds the tests that every blob.Store must pass.
 package blobtest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tracker/blob"
 )
 
-// Run runs the suite. open gives a new, empty store for each test of it.
+// Run runs the tests. open returns a new, empty store for each of them.
 func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 	for name, test := range map[string]func(*testing.T, blob.Store){
 		"Sizes":       sizes,
@@ -39,7 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 	}
 }
 
-// Bytes returns n bytes that look random and are the same for the same seed.
+// Bytes returns n bytes that look random. The same seed gives the same bytes.
 func Bytes(seed uint64, n int) []byte {
 	var key [32]byte
 	key[0], key[1], key[2] = byte(seed), byte(seed>>8), byte(seed>>16)
@@ -75,7 +75,7 @@ func Put(t testing.TB, s blob.Store, data []byte) blob.Blob {
 	return staged.Blob()
 }
 
-// Blobs returns what Walk reports, by hash.
+// Blobs returns the blobs that Walk reports, by hash.
 func Blobs(t testing.TB, s blob.Store) map[string]blob.Info {
 	t.Helper()
 	found := map[string]blob.Info{}
@@ -100,7 +100,8 @@ func AllStaged(t testing.TB, s blob.Store) []blob.StagedInfo {
 	return found
 }
 
-// WantExactly fails unless the store has these blobs, whole, and nothing else.
+// WantExactly checks that the store holds these blobs, undamaged, and nothing
+// else.
 func WantExactly(t testing.TB, s blob.Store, blobs ...[]byte) {
 	t.Helper()
 	found := Blobs(t, s)
@@ -120,7 +121,7 @@ func WantExactly(t testing.TB, s blob.Store, blobs ...[]byte) {
 	}
 }
 
-// WantBytes fails unless the store gives data back.
+// WantBytes checks that the store returns data for its hash.
 func WantBytes(t testing.TB, s blob.Store, data []byte) {
 	t.Helper()
 	r, err := s.Open(t.Context(), Of(data))

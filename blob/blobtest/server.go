@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// Serve runs h as an object store with TLS until the end of the test.
+// Serve runs h as an object store with TLS until the test ends.
 func Serve(t testing.TB, h http.Handler) *httptest.Server {
 	s, _ := ServeWatched(t, h)
 	return s
 }
 
-// ServeWatched is Serve. busy reports whether a connection has a request that is being
-// answered, or may have one.
+// ServeWatched is Serve with a second result: busy reports whether a connection has,
+// or may have, a request in progress.
 func ServeWatched(t testing.TB, h http.Handler) (s *httptest.Server, busy func() bool) {
 	var mu sync.Mutex
 	active := map[net.Conn]bool{}
@@ -42,8 +42,8 @@ func ServeWatched(t testing.TB, h http.Handler) (s *httptest.Server, busy func()
 	}
 }
 
-// noise lists messages that fill the log of such a server: the fake begins some
-// of its answers twice, and killed clients break connections off.
+// noise holds messages that would fill the log of the server: the fake begins some of
+// its answers twice, and killed clients break connections off.
 var noise = [][]byte{
 	[]byte("superfluous response.WriteHeader call from github.com/johannesboyne/gofakes3"),
 	[]byte("TLS handshake error"),

@@ -16,9 +16,9 @@ import (
 	"strings"
 )
 
-// licenses returns the licences and notices of what is in a program beside this
-// module: other Go modules, Go's own library, and the scripts of the dashboard.
-// It fails when one of them has none.
+// licenses returns the licences and notices of the code in a program that is
+// not of this module: other Go modules, the Go standard library, and the
+// scripts of the dashboard. It returns an error if one of them has none.
 func licenses(ctx context.Context, info *debug.BuildInfo) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	args := []string{"mod", "download", "-json"}
@@ -56,8 +56,8 @@ func licenses(ctx context.Context, info *debug.BuildInfo) (map[string][]byte, er
 	return found, nil
 }
 
-// addLicenses adds the files at the root of a module that a licence or a
-// notice is in, below name. It fails when there is none.
+// addLicenses adds the licence and notice files at the root of a module, below
+// name. It returns an error if there are none.
 func addLicenses(found map[string][]byte, name string, root fs.FS) error {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {

@@ -1,8 +1,7 @@
-// Release builds the program for each system and writes the wheels that are
-// published: one for each system, and one with the Python client alone. Beside
-// them it writes SHA256SUMS and CONTENTS, a list of the files in each wheel and
-// of the Go modules in the programs, whose licences are in the wheels. The same sources and the same version of
-// Go make the same bytes.
+// Release builds the program for each system and writes the wheels to publish: one for each system, and one
+// with the Python client alone. It also writes SHA256SUMS, and CONTENTS, a list of the files in each wheel and
+// of the Go modules in the programs. The licences of these modules are in the wheels. The same sources and the
+// same version of Go produce the same bytes.
 //
 //	go run ./client/release --out dist
 //	go run ./client/release --out dist --target native
@@ -37,7 +36,7 @@ func main() {
 	}
 }
 
-// release does what args ask for, and prints the path of each wheel.
+// release runs the command with args and prints the path of each wheel.
 func release(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -89,8 +88,8 @@ func release(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return errors.Join(err, os.WriteFile(filepath.Join(*folder, "CONTENTS"), contents.Bytes(), 0o644))
 }
 
-// build returns the program for target, built without anything that depends on
-// this machine: paths, cgo, flags in the environment, the state of the checkout.
+// build returns the program for target. The build does not depend on the machine: paths, cgo, flags in the
+// environment, the state of the checkout.
 func build(ctx context.Context, target string, stderr io.Writer) (*client.Program, error) {
 	folder, err := os.MkdirTemp("", "tracker-release-")
 	if err != nil {
@@ -114,8 +113,7 @@ func build(ctx context.Context, target string, stderr io.Writer) (*client.Progra
 	return &client.Program{Content: content, Build: info}, err
 }
 
-// list writes what is in a wheel: hash, size and path of each file, and the
-// modules in its program, where it has one.
+// list writes the hash, size and path of each file in a wheel, and the modules in its program, if it has one.
 func list(w io.Writer, wheel client.Wheel, program *client.Program) error {
 	fmt.Fprintf(w, "%s\n", wheel.Name)
 	for _, f := range wheel.Files {

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// RecordState is a record of a project, as kind/id, with its state. Servers of earlier
-// versions send only the fingerprint.
+// RecordState holds the state of a record of a project; Record is kind/id. Servers of
+// earlier versions send only the fingerprint.
 type RecordState struct {
 	Record      string   `json:"record"`
 	Fingerprint string   `json:"fingerprint"`
@@ -20,7 +20,7 @@ type RecordState struct {
 	References  []string `json:"references"`
 }
 
-// Imported is the answer to an import of an archive.
+// Imported holds the result of an import of an archive.
 type Imported struct {
 	Found, Created, Grown, Unchanged int
 	LeftOut                          int `json:"left_out"`
@@ -32,7 +32,7 @@ type Imported struct {
 	Conflicts                        []string
 }
 
-// Add adds the counts of another archive.
+// Add adds the counts of more to i.
 func (i *Imported) Add(more Imported) {
 	i.Found += more.Found
 	i.Created += more.Created
@@ -46,8 +46,8 @@ func (i *Imported) Add(more Imported) {
 	i.Bytes += more.Bytes
 }
 
-// Records returns the records of a project in their order. A project that does not exist
-// has none.
+// Records returns the records of a project in their order, and none if the project does
+// not exist.
 func (c *Client) Records(ctx context.Context, project string) (all []RecordState, err error) {
 	for {
 		var l struct {
@@ -83,7 +83,7 @@ func (c *Client) Archive(ctx context.Context, project string, records []string, 
 	return nil
 }
 
-// Import sends an archive of size bytes.
+// Import sends an archive of size bytes and returns the result of its import.
 func (c *Client) Import(ctx context.Context, archive io.Reader, size int64) (r Imported, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/archive", io.NopCloser(archive))
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *Client) Import(ctx context.Context, archive io.Reader, size int64) (r I
 	return r, err
 }
 
-// withoutTimeout returns the client without its time limit, for requests with much data.
+// withoutTimeout returns a client without a time limit, for requests with much data.
 func (c *Client) withoutTimeout() *Client {
 	u := *c
 	u.http.Timeout = 0

@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// timeout is how long a request may take.
+	// timeout is the maximum duration of a request.
 	timeout = time.Minute
-	// maxAnswer is the longest answer in bytes that is read.
+	// maxAnswer is the maximum size of an answer in bytes.
 	maxAnswer = 64 << 20
-	// page is the number of records in one request of a listing; the API gives no more.
+	// page is the number of records in one request of a listing, the maximum of the
+	// API.
 	page = 1000
 )
 
-// Client sends requests to one server. Its methods return an *Error for what
-// the server refuses, and another error when there is no answer of the API.
+// Client sends requests to one server. Its methods return an *Error when the server
+// refuses the request, and another error when they get no answer of the API.
 type Client struct {
 	base  string
 	token string
@@ -48,7 +49,7 @@ func New(base, token string) (*Client, error) {
 // URL returns the address of the API, without a slash at its end.
 func (c *Client) URL() string { return c.base }
 
-// Error is a refusal of the API.
+// Error is an error that the API has answered with.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    string `json:"code"`
@@ -58,14 +59,13 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Is reports whether err is a refusal with the code of the API.
+// Is reports whether err is an *Error with the given code of the API.
 func Is(err error, code string) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// do sends body, unless it is nil, as JSON, and reads the answer into into,
-// unless that is nil.
+// do sends body as JSON and decodes the answer into into. Each of them may be nil.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	answer, err := c.send(ctx, method, path, query, body)
 	if err != nil {
@@ -111,8 +111,8 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return c.answer(ctx, request)
 }
 
-// answer sends a request with the token. An answer that is a refusal is returned as an
-// error.
+// answer sends a request with the token. It returns an error if the server refuses the
+// request.
 func (c *Client) answer(ctx context.Context, request *http.Request) (*http.Response, error) {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
@@ -128,7 +128,7 @@ func (c *Client) answer(ctx context.Context, request *http.Request) (*http.Respo
 	return answer, nil
 }
 
-// reason returns err without the address, which the sentence has already.
+// reason returns err without the address, which the message contains already.
 func reason(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -144,7 +144,7 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// refusal returns the error in an answer.
+// refusal returns the error in an answer of the API.
 func (c *Client) refusal(answer *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err != nil {

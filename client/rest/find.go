@@ -8,11 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxSearched is how many experiments are searched for the name of a run.
+// maxSearched is the maximum number of experiments to search for the name of a
+// run.
 const maxSearched = 1000
 
-// Find returns the run that typed names: by its id, the address of its page, or
-// its name, when only one run has it.
+// Find returns the run that typed names: by its id, by the address of its page,
+// or by its name, if only one run has that name.
 func (c *Client) Find(ctx context.Context, typed string) (Run, error) {
 	id := runID(typed)
 	r, err := c.Run(ctx, id)
@@ -31,7 +32,7 @@ func (c *Client) Find(ctx context.Context, typed string) (Run, error) {
 	return found[0], nil
 }
 
-// named returns runs of that name, a few at most of each experiment.
+// named returns runs with a name, at most a few of each experiment.
 func (c *Client) named(ctx context.Context, name string) ([]Run, error) {
 	search := Search{Filter: "name = '" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(name) + "'", Sort: "-created", Limit: 10}
 	projects, err := c.Projects(ctx, maxSearched)
@@ -59,8 +60,8 @@ func (c *Client) named(ctx context.Context, name string) ([]Run, error) {
 	return all, nil
 }
 
-// runID returns the id of a run from what somebody typed: the id itself, or the
-// address of its page.
+// runID returns the id of a run from typed text: the id itself, or the address
+// of its page.
 func runID(typed string) string {
 	typed, _, _ = strings.Cut(typed, "?")
 	typed = strings.TrimRight(typed, "/")

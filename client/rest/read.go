@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Output is the name of the artifact that holds what a run has printed.
+// Output is the name of the artifact that holds the printed output of a run.
 const Output = "output.log"
 
 // listing is one page of records.
@@ -19,7 +19,7 @@ type listing[T any] struct {
 	Total int `json:"total"`
 }
 
-// list returns the records of a listing, limit at most.
+// list returns at most limit records of a listing, and their total number.
 func list[T any](ctx context.Context, c *Client, path string, query url.Values, limit int) (all []T, total int, err error) {
 	all = []T{}
 	for {
@@ -38,16 +38,16 @@ func list[T any](ctx context.Context, c *Client, path string, query url.Values, 
 	}
 }
 
-// Projects returns projects, the newest first, limit at most.
+// Projects returns at most limit projects, the newest first.
 func (c *Client) Projects(ctx context.Context, limit int) ([]Project, error) {
 	all, _, err := list[Project](ctx, c, "/project", nil, limit)
 	return all, err
 }
 
-// ErrNoProject reports that no project has a name.
+// ErrNoProject means that no project has the given name.
 var ErrNoProject = errors.New("there is no project")
 
-// Project returns the project of exactly that name.
+// Project returns the project with exactly this name, or ErrNoProject.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	found, _, err := list[Project](ctx, c, "/project", url.Values{"name": {name}}, page)
 	if err != nil {
@@ -61,20 +61,21 @@ func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	return Project{}, fmt.Errorf("%w %q", ErrNoProject, name)
 }
 
-// Experiments returns the experiments of a project, the newest first, limit at most.
+// Experiments returns at most limit experiments of a project, the newest first.
 func (c *Client) Experiments(ctx context.Context, project string, limit int) ([]Experiment, error) {
 	all, _, err := list[Experiment](ctx, c, "/experiment/project/"+url.PathEscape(project), nil, limit)
 	return all, err
 }
 
-// Search chooses runs of an experiment; its texts are in the language of the API.
+// Search selects runs of an experiment. Its texts are in the search language of the
+// API.
 type Search struct {
 	Filter, Sort, Columns string
 	Limit                 int
 }
 
-// Runs returns the runs of an experiment that s chooses, and how many there
-// are without its limit.
+// Runs returns the runs of an experiment that s selects, and their number without
+// its limit.
 func (c *Client) Runs(ctx context.Context, experiment string, s Search) ([]Run, int, error) {
 	query := url.Values{}
 	for name, text := range map[string]string{"filter": s.Filter, "sort": s.Sort, "columns": s.Columns} {
@@ -85,7 +86,7 @@ func (c *Client) Runs(ctx context.Context, experiment string, s Search) ([]Run, 
 	return list[Run](ctx, c, "/iteration/experiment/"+url.PathEscape(experiment), query, s.Limit)
 }
 
-// Run returns a run.
+// Run returns the run with an id.
 func (c *Client) Run(ctx context.Context, id string) (r Run, err error) {
 	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(id), nil, nil, &r)
 	return r, err
@@ -97,8 +98,8 @@ func (c *Client) Summary(ctx context.Context, run string) (s Summary, err error)
 	return s, err
 }
 
-// Detail holds a run with all that belongs to it, except for its points. Snapshot is
-// nil when none was recorded.
+// Detail holds a run and everything that belongs to it, except its points. Snapshot
+// is nil if none was recorded.
 type Detail struct {
 	Run
 	Project    string     `json:"project"`
@@ -108,10 +109,10 @@ type Detail struct {
 	Artifacts  []Artifact `json:"artifacts"`
 }
 
-// maxArtifacts is how many artifacts a Detail has at most.
+// maxArtifacts is the maximum number of artifacts in a Detail.
 const maxArtifacts = 1000
 
-// Detail returns the Detail of a run.
+// Detail returns the details of a run.
 func (c *Client) Detail(ctx context.Context, id string) (d Detail, err error) {
 	if d.Run, err = c.Run(ctx, id); err != nil {
 		return d, err
@@ -149,11 +150,12 @@ func (c *Client) artifacts(ctx context.Context, r Run, query url.Values) ([]Arti
 	return all, err
 }
 
-// ErrNoOutput reports that there is no printed output of a run. It is kept when
-// the run ends.
+// ErrNoOutput means that the printed output of a run is not stored. It is stored
+// when the run ends.
 var ErrNoOutput = errors.New("there is no output of this run: it has printed nothing, it has not ended, or keeping output is turned off")
 
-// WriteOutput writes to w what a run has printed.
+// WriteOutput writes the printed output of a run to w. It returns ErrNoOutput if
+// none is stored.
 func (c *Client) WriteOutput(ctx context.Context, r Run, w io.Writer) error {
 	found, err := c.artifacts(ctx, r, url.Values{"name": {Output}})
 	if err != nil {
@@ -181,8 +183,8 @@ func (c *Client) WriteOutput(ctx context.Context, r Run, w io.Writer) error {
 	return nil
 }
 
-// Curves returns metrics of a run, cut to at most about so many points each;
-// no peak is lost.
+// Curves returns metrics of a run, each reduced to about points points. The peaks
+// are kept.
 func (c *Client) Curves(ctx context.Context, run string, keys []string, points int) ([]Curve, error) {
 	var answer struct {
 		Series []Curve `json:"series"`

@@ -41,11 +41,12 @@ type Run struct {
 	Ended        *time.Time        `json:"end_date"`
 	LastSeen     time.Time         `json:"last_seen"`
 	Tags         []string          `json:"tags"`
-	Params       map[string]string `json:"params,omitempty"`  // those that a listing was asked for
-	Metrics      map[string]Number `json:"metrics,omitempty"` // those that a listing was asked for
+	Params       map[string]string `json:"params,omitempty"`  // the parameters that the request named
+	Metrics      map[string]Number `json:"metrics,omitempty"` // the metrics that the request named
 }
 
-// Duration returns how long the run took, or has taken when it was last seen.
+// Duration returns the time from the creation of the run to its end, or to when
+// it was last seen.
 func (r Run) Duration() time.Duration {
 	if r.Ended != nil {
 		return r.Ended.Sub(r.Created)
@@ -56,8 +57,8 @@ func (r Run) Duration() time.Duration {
 // Running is the status of a run that has not ended.
 const Running = "RUNNING"
 
-// Statistics are those of one metric of a run. The extremes and the mean are
-// over the finite values, and nil when there is none.
+// Statistics holds the statistics of one metric of a run. The extremes and the
+// mean are over the finite values, and nil if there are none.
 type Statistics struct {
 	Count    int64   `json:"count"`
 	Last     Number  `json:"last"`
@@ -77,7 +78,7 @@ type Summary struct {
 	Tags    []string              `json:"tags"`
 }
 
-// Snapshot is the code and environment of a run.
+// Snapshot holds the code and environment of a run.
 type Snapshot struct {
 	GitSHA     string `json:"git_sha"`
 	GitDirty   *bool  `json:"git_dirty"`
@@ -99,8 +100,8 @@ type Artifact struct {
 	Created     time.Time `json:"created_date"`
 }
 
-// Curve is a metric of a run as columns. Min and Max are there when it has
-// more points than were asked for.
+// Curve holds a metric of a run as columns. Min and Max are set if the metric
+// has more points than were requested.
 type Curve struct {
 	RunID string   `json:"iteration_id"`
 	Key   string   `json:"key"`
@@ -112,10 +113,11 @@ type Curve struct {
 	Max   []Number `json:"max,omitempty"`
 }
 
-// Number is the value of a metric. In JSON, NaN and the infinities are texts.
+// Number is the value of a metric. In JSON, NaN and the infinities are strings.
 type Number float64
 
-// UnmarshalJSON reads a number, or one of the texts NaN, Infinity and -Infinity.
+// UnmarshalJSON reads a number, or one of the strings NaN, Infinity and
+// -Infinity.
 func (n *Number) UnmarshalJSON(data []byte) error {
 	var text string
 	if len(data) > 0 && data[0] == '"' {
@@ -132,7 +134,7 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*float64)(n))
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON writes the format that UnmarshalJSON reads.
 func (n Number) MarshalJSON() ([]byte, error) {
 	switch {
 	case math.IsNaN(float64(n)):
