@@ -9,8 +9,8 @@
 // Walk and WalkStaged list, but never a record without bytes.
 //
 // A Store does not order a Commit and a Delete of the same blob that run at the
-// same time: the last to end takes effect. No backend keeps a whole artifact in
-// memory.
+// same time: the one that ends last takes effect. No backend keeps a whole
+// artifact in memory.
 package blob
 
 import (

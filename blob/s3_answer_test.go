@@ -108,7 +108,7 @@ func TestS3Slow(t *testing.T) {
 	}
 }
 
-// TestS3ListingFails lists two pages, the second of which fails: Walk continues
+// TestS3ListingFails lists two pages and lets the second one fail: Walk continues
 // there and reports each blob once.
 func TestS3ListingFails(t *testing.T) {
 	o := newObjectStore(t)

@@ -126,7 +126,7 @@ func TestRequiredFields(t *testing.T) {
 }
 
 // null means that a field is left out: a patch of nulls changes nothing, and
-// a create with nulls is one without those fields.
+// a create with nulls is a create without these fields.
 func TestNullMeansLeftOut(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		if x.path == "/auth" {

@@ -34,8 +34,7 @@ func (p place) with(i int, value string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// places returns all routes. Deletes come last, so that the other routes find
-// their records.
+// places returns all routes, sorted by method.
 func (s *site) places() (all []place) {
 	ids := map[string]string{
 		"user": s.ada.id, "userpermission": s.permission, "project": s.project, "experiment": s.experiment,
@@ -76,7 +75,7 @@ func (s *site) places() (all []place) {
 		all = append(all, p)
 	}
 	slices.SortStableFunc(all, func(a, b place) int {
-		return strings.Compare(a.method, b.method) // no test deletes anything before that
+		return strings.Compare(a.method, b.method) // none of the tests succeeds with a delete
 	})
 	return all
 }

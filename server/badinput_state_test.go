@@ -13,7 +13,7 @@ func TestEveryWriteOnAnEndedIteration(t *testing.T) {
 	s := newSite(t)
 	writes := []struct{ method, path, body string }{
 		{"POST", "/parameter/iteration/" + s.ended, `{"key":"new","value":1}`},
-		{"POST", "/parameter/iteration/" + s.ended, `{"key":"seed","value":1}`}, // which exists already
+		{"POST", "/parameter/iteration/" + s.ended, `{"key":"seed","value":1}`}, // the parameter exists already
 		{"PATCH", "/parameter/" + s.endedParameter, `{"key":"new"}`},
 		{"PATCH", "/parameter/" + s.endedParameter, `{"value":2}`},
 		{"PATCH", "/parameter/" + s.endedParameter, `{}`},

@@ -144,7 +144,7 @@ func (c *call) page() (domain.Page, error) {
 		}
 		n, err := strconv.Atoi(*text)
 		if errors.Is(err, strconv.ErrRange) {
-			err = nil // n is the nearest int, and is bounded below
+			err = nil // n is the nearest int, and is bounded later
 		}
 		if err != nil || n < 0 {
 			return p, domain.Invalid(q.name, "%s must be a whole number that is not negative.", q.name)

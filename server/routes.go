@@ -37,7 +37,7 @@ type Options struct {
 	// MLflowProject is the project for MLflow's clients; see mlflow.Options.
 	MLflowProject string
 	// DashboardPort is the port of the dashboard, the target of links from
-	// MLflow's and W&B's clients; "" if there is no dashboard.
+	// MLflow's and W&B's clients; "" if the dashboard is not served.
 	DashboardPort string
 }
 

@@ -35,8 +35,9 @@ type place struct {
 	path string // "" for the folder with all artifacts
 }
 
-// placeOf reads the path of artifacts: {experiment}/{run}/artifacts or
-// {experiment}/models/{model}/artifacts, and a file or a folder below it.
+// placeOf reads a path of artifacts: {experiment}/{run}/artifacts or
+// {experiment}/models/{model}/artifacts, followed by the path of a file or folder in
+// them.
 func placeOf(p string) (at place, err error) {
 	p = strings.Trim(p, "/")
 	if err := checkPath(p); err != nil {
@@ -55,7 +56,7 @@ func placeOf(p string) (at place, err error) {
 	return at, nil
 }
 
-// checkPath refuses a path that could lead out of a folder, also when it is
+// checkPath returns an error if a path could lead out of a folder, even after it is
 // unescaped once more.
 func checkPath(p string) error {
 	for range 4 {
@@ -178,7 +179,8 @@ func (c *call) writeArtifact() error {
 	return nil
 }
 
-// contentType returns the type that the client gives, or that of the name of the file.
+// contentType returns the type that the client gives, or else the type for the file
+// name.
 func contentType(r *http.Request, name string) string {
 	given := r.Header.Get("Content-Type")
 	if _, _, err := mime.ParseMediaType(given); err == nil && given != files.DefaultContentType {
@@ -196,7 +198,7 @@ func (c *call) deleteArtifact(struct{}) error {
 }
 
 // noMultipart refuses an upload in parts. Clients recognize the beginning of the
-// sentence and send the file in one request instead.
+// message and send the file in one request instead.
 func noMultipart(*call) error {
 	return &refusal{http.StatusNotImplemented, codeNotImplemented,
 		"Multipart upload is not supported for the current artifact repository; the file is sent in one request instead."}

@@ -12,8 +12,8 @@ import (
 	"tracker/server/mlflow"
 )
 
-// The time of 1000 points of 20 metrics with MLflow's log-batch, and with the native
-// route for points in bulk.
+// BenchmarkBatch measures 1000 points of 20 metrics with MLflow's log-batch, and with
+// the native route for points in bulk.
 func BenchmarkBatch(b *testing.B) {
 	bench := func(b *testing.B, path func(id string) string, body func(id string, n int) string, status int) {
 		bed := start(b)
@@ -55,7 +55,7 @@ func BenchmarkBatch(b *testing.B) {
 	})
 }
 
-// BenchmarkDecode is reading the body of such a batch.
+// BenchmarkDecode reads the body of such a batch.
 func BenchmarkDecode(b *testing.B) {
 	var all []string
 	for i := range 1000 {
@@ -70,7 +70,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkSingle is log-metric from four clients at once, each with a run of its own.
+// BenchmarkSingle runs log-metric from four clients at once, each with a run of its
+// own.
 func BenchmarkSingle(b *testing.B) {
 	bed := start(b)
 	experiment := bed.experiment("e")

@@ -12,12 +12,12 @@ import (
 	"tracker/store/domain"
 )
 
-// maxBody is the size limit of a JSON body, in bytes: the description of a dataset
-// may have 16 MiB.
+// maxBody is the size limit of a JSON body in bytes: the description of a dataset may
+// have 16 MiB.
 const maxBody = 32 << 20
 
-// maxValues bounds the values in a JSON body. The largest lists are experiments to
-// search, and the entries of a batch.
+// maxValues is the maximum number of values in a JSON body. The largest lists are the
+// experiments to search and the entries of a batch.
 const maxValues = 100_000
 
 // call is one request on its way through a handler.
@@ -28,9 +28,9 @@ type call struct {
 	ctx     context.Context
 	db      *store.DB
 	actor   domain.Actor
-	vars    map[string]string // of the path, decoded
-	share   *web.Share        // of the memory of all requests
-	project string            // name or id of the project that is asked for, "" for the default one
+	vars    map[string]string // variables of the path, decoded
+	share   *web.Share        // share of the memory of all requests
+	project string            // name or id of the requested project, "" for the default one
 }
 
 // handler answers one route. An error that it returns is sent as the answer.
@@ -39,8 +39,8 @@ type handler func(*call) error
 // empty is an answer without fields.
 type empty struct{}
 
-// with returns the handler of a route that decodes its parameters into an In, and
-// answers with what fn returns.
+// with returns the handler of a route. It decodes the parameters into an In and
+// answers with the result of fn.
 func with[In, Out any](fn func(*call, In) (Out, error)) handler {
 	return func(c *call) error {
 		var in In
@@ -56,7 +56,7 @@ func with[In, Out any](fn func(*call, In) (Out, error)) handler {
 	}
 }
 
-// do is with for an fn that has no result.
+// do is with for an fn without a result.
 func do[In any](fn func(*call, In) error) handler {
 	return with(func(c *call, in In) (empty, error) { return empty{}, fn(c, in) })
 }
@@ -97,13 +97,13 @@ func (c *call) prepare() error {
 	return nil
 }
 
-// held runs fn on one snapshot. The memory of what fn reads counts until the answer is
-// sent; if there is too little, fn runs again later.
+// held runs fn on one snapshot. The memory of the records that fn reads counts until
+// the answer is sent. If there is too little, fn runs again later.
 func (c *call) held(ctx context.Context, fn func(*store.View) error) error {
 	return c.share.Hold(ctx, func(ctx context.Context) error { return c.db.View(ctx, c.actor, fn) })
 }
 
-// need returns an error when a required field is empty.
+// need returns an error if a required field is empty.
 func need(name, value string) error {
 	if value == "" {
 		return domain.Invalid(name, "Missing value for required parameter %q.", name)

@@ -12,9 +12,9 @@ import (
 	"tracker/store/scalar"
 )
 
-// The fields of requests are read leniently, as clients of many versions and
-// languages write them: numbers as text, texts as numbers, null for a field that is
-// not set. Fields that a route does not know are ignored.
+// The fields of requests are read leniently, because clients of many versions and
+// languages write numbers as strings, strings as numbers, and null for a field that
+// is not set. Unknown fields are ignored.
 
 // text is a string field.
 type text string
@@ -34,7 +34,7 @@ type integer struct {
 	set bool
 }
 
-// or returns the number, and fallback when it was not given.
+// or returns the number, or fallback if it was not given.
 func (i integer) or(fallback int64) int64 {
 	if i.set {
 		return i.n
@@ -42,14 +42,14 @@ func (i integer) or(fallback int64) int64 {
 	return fallback
 }
 
-// UnmarshalJSONFrom reads a whole number, also as text or with a fraction of zero,
-// or null.
+// UnmarshalJSONFrom reads a whole number, also as a string or with a fraction of
+// zero, or null.
 func (i *integer) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*i = integer{}
 	switch dec.PeekKind() {
 	case 'n':
 		return dec.SkipValue()
-	case '0': // a batch has thousands: a token would copy each
+	case '0': // a batch has thousands: ReadToken would copy each
 		raw, err := dec.ReadValue()
 		if err != nil {
 			return err
@@ -86,8 +86,8 @@ type double struct {
 	set bool
 }
 
-// UnmarshalJSONFrom reads a number, also as text, NaN and the infinities as text, or
-// null.
+// UnmarshalJSONFrom reads a number, also as a string, NaN or an infinity as a
+// string, or null.
 func (d *double) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*d = double{}
 	switch dec.PeekKind() {
@@ -113,15 +113,15 @@ func (d *double) UnmarshalJSONFrom(dec *json.Decoder) error {
 // parse sets the number from its text.
 func (d *double) parse(number string) error {
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) { // then f is an infinity
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // on ErrRange f is an infinity
 		return errNotNumber
 	}
 	*d = double{f, true}
 	return nil
 }
 
-// texts is a field with a list of strings. One string is a list of one, because a
-// query has no lists.
+// texts is a field with a list of strings. A single string becomes a list of one,
+// because a query has no lists.
 type texts []string
 
 // UnmarshalJSONFrom reads a list of strings, a string or null.
@@ -149,7 +149,7 @@ func (t *texts) UnmarshalJSONFrom(dec *json.Decoder) error {
 // flag is a boolean field.
 type flag bool
 
-// UnmarshalJSONFrom reads a boolean, also as text, or null.
+// UnmarshalJSONFrom reads a boolean, also as a string, or null.
 func (f *flag) UnmarshalJSONFrom(dec *json.Decoder) error {
 	var t text
 	if err := t.UnmarshalJSONFrom(dec); err != nil {
@@ -174,8 +174,8 @@ var (
 // null reports whether the next value is null.
 func null(dec *json.Decoder) bool { return dec.PeekKind() == 'n' }
 
-// decode reads the parameters of a request into the struct that dst points to: of
-// the query for GET, of the JSON body for all other methods.
+// decode reads the parameters of a request into the struct that dst points to: from
+// the query for GET, and from the JSON body for all other methods.
 func (c *call) decode(dst any) error {
 	if c.r.Method == "GET" || c.r.Method == "HEAD" {
 		body, err := queryObject(c.r.URL.RawQuery)
@@ -192,7 +192,7 @@ func (c *call) decode(dst any) error {
 }
 
 // queryObject returns a query as a JSON object. A name that is given several times
-// has a list.
+// becomes a list.
 func queryObject(raw string) ([]byte, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {

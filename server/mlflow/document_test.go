@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of routes into docs/mlflow.md")
 
-// The document has the table of the routes that there are, at its end.
+// The document ends with the table of all routes.
 func TestDocumentHasEveryRoute(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "mlflow.md")
 	old, err := os.ReadFile(path)

@@ -26,7 +26,7 @@ const (
 	codeUnavailable    code = "TEMPORARILY_UNAVAILABLE"
 )
 
-// refusal is an error of this protocol alone, with a status of its own.
+// refusal is an error specific to this protocol, with a status of its own.
 type refusal struct {
 	status  int
 	code    code
@@ -35,14 +35,14 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-// exists returns the refusal of a name that is taken.
+// exists returns the error for a name that is in use.
 func exists(message string) error {
 	return &refusal{http.StatusBadRequest, codeExists, message}
 }
 
 // answers maps error codes of the service to statuses and codes of the protocol.
-// Clients repeat 408, 429 and all of 500 and above for minutes, so no mistake of a
-// caller has one of these, except where waiting helps.
+// Clients repeat 408, 429 and all statuses from 500 for minutes, so a caller's
+// error gets one of these only if waiting helps.
 var answers = map[domain.Code]struct {
 	status int
 	code   code
@@ -75,8 +75,8 @@ type errorBody struct {
 	Message string `json:"message"`
 }
 
-// writeError answers with err in the protocol's form. The cause of a failure of the
-// server goes to the log and is never sent.
+// writeError answers with err in the protocol's form. The cause of a server error
+// is written to the log and never sent.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if own, ok := err.(*refusal); ok {
 		web.WriteJSON(w, r, own.status, errorBody{own.code, own.message})

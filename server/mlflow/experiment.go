@@ -26,7 +26,7 @@ type experimentAnswer struct {
 	Experiment experiment `json:"experiment"`
 }
 
-// The lifecycle stages.
+// The stages of the lifecycle.
 const (
 	active  = "active"
 	deleted = "deleted"
@@ -91,7 +91,7 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	return out, taken(err)
 }
 
-// taken returns a CONFLICT over a name as an error of the protocol; other
+// taken returns the error of the protocol for a CONFLICT about a name, and other
 // errors unchanged.
 func taken(err error) error {
 	if err == nil {
@@ -113,8 +113,8 @@ func checkExperimentTag(t tag) error {
 	return nil
 }
 
-// experimentByID returns the id of an experiment in the store. The id of the
-// default experiment is looked up; with make it is created if it does not exist.
+// experimentByID returns the id of an experiment in the store. The id of the default
+// experiment is looked up; if make is true, a missing one is created.
 func (c *call) experimentByID(id string, make bool) (string, error) {
 	if id != defaultExperimentID {
 		return expand(id), nil
@@ -131,7 +131,7 @@ func (c *call) experimentByID(id string, make bool) (string, error) {
 		return e.ID, err
 	}
 	created, err := c.db.Projects.CreateExperiment(c.ctx, c.actor, project, projects.NewExperiment{Name: defaultExperimentName, Unique: true})
-	if taken(err) != err { // another client was faster
+	if taken(err) != err { // another client created it first
 		e, err := c.reading().experimentNamed(project, defaultExperimentName)
 		return e.ID, err
 	}
@@ -257,8 +257,8 @@ type experimentPage struct {
 	NextToken   string       `json:"next_page_token,omitzero"`
 }
 
-// maxExperiments is the largest page that may be asked for, as in MLflow. A page has
-// no more than store.MaxLimit.
+// maxExperiments is the maximum page size that a request may have, as in MLflow. A
+// page has no more than domain.MaxLimit records.
 const maxExperiments = 50_000
 
 func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err error) {

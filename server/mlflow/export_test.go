@@ -8,7 +8,7 @@ const (
 	MaxBatch  = maxBatch
 )
 
-// Routes lists the methods and paths of all routes.
+// Routes returns the methods and paths of all routes.
 func Routes() (all [][2]string) {
 	for _, rt := range new(Server).routes() {
 		all = append(all, [2]string{rt.method, rt.path})
@@ -16,8 +16,8 @@ func Routes() (all [][2]string) {
 	return all
 }
 
-// DecodeBatch reads the body of a batch, and returns how many metrics, parameters and
-// tags are in it.
+// DecodeBatch reads the body of a batch and returns the number of its metrics,
+// parameters and tags.
 func DecodeBatch(body []byte) (n int, err error) {
 	var in batch
 	if err := web.DecodeLenient(body, &in); err != nil {
@@ -31,8 +31,8 @@ func DecodeBatch(body []byte) (n int, err error) {
 	return n + len(in.Params) + len(in.Tags), in.check()
 }
 
-// ReadSearch reads a text as every kind of filter and of order, and returns how many
-// comparisons the filter has.
+// ReadSearch reads a text as every kind of filter and of order, and returns the
+// number of comparisons in the filter.
 func ReadSearch(search string) (int, error) {
 	terms, err := parseFilter(search)
 	_, _ = runFilter(search)

@@ -12,7 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// term is one comparison of a filter: all terms of a filter must hold.
+// term is one comparison of a filter. All terms of a filter must hold.
 type term struct {
 	entity string // metric, param, tag, attribute or dataset
 	key    string
@@ -29,8 +29,8 @@ type operand struct {
 // maxFilter is the size limit of a filter, in bytes.
 const maxFilter = 100_000
 
-// entities maps the names of the parts of a record, with their synonyms, to one
-// name each.
+// entities maps the names of the parts of a record, including synonyms, to one name
+// each.
 var entities = map[string]string{
 	"metric": "metric", "metrics": "metric",
 	"param": "param", "params": "param", "parameter": "param", "parameters": "param",
@@ -39,12 +39,12 @@ var entities = map[string]string{
 	"dataset": "dataset", "datasets": "dataset",
 }
 
-// badFilter returns the refusal of a filter or an order.
+// badFilter returns the error for a filter or an order.
 func badFilter(field, format string, args ...any) error {
 	return domain.Invalid(field, field+" can't be read: "+format, args...)
 }
 
-// parseFilter reads a filter: comparisons with AND between them.
+// parseFilter reads a filter: comparisons joined by AND.
 func parseFilter(text string) ([]term, error) {
 	if len(text) > maxFilter {
 		return nil, badFilter("filter", "it is longer than %d bytes.", maxFilter)
@@ -81,7 +81,7 @@ type scanner struct {
 
 func (s *scanner) end() bool { return s.at >= len(s.text) }
 
-// rest returns the beginning of what is left, for an error.
+// rest returns the beginning of the remaining text, for an error.
 func (s *scanner) rest() string {
 	rest := []rune(s.text[s.at:])
 	return string(rest[:min(len(rest), 40)])
@@ -93,7 +93,7 @@ func (s *scanner) space() {
 	}
 }
 
-// word reads a keyword, in any case. It reports whether it was there.
+// word reads a keyword, in any case. It reports whether the keyword was there.
 func (s *scanner) word(keyword string) bool {
 	s.space()
 	end := s.at + len(keyword)
@@ -193,7 +193,7 @@ func (s *scanner) operand() (operand, error) {
 				b.WriteByte(s.text[i])
 				continue
 			}
-			if i+1 < len(s.text) && s.text[i+1] == c { // a quote that is doubled is one
+			if i+1 < len(s.text) && s.text[i+1] == c { // a doubled quote stands for one
 				b.WriteByte(c)
 				i++
 				continue
@@ -328,7 +328,7 @@ func textExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	return nil, badFilter("filter", "%q can't be compared by %s; there are =, !=, LIKE, ILIKE, IN and IS NULL.", t.key, t.op)
 }
 
-// wantTexts fails unless all values are quoted.
+// wantTexts checks that all values are quoted.
 func (t term) wantTexts() error {
 	for _, v := range t.values {
 		if !v.quoted {
@@ -338,7 +338,7 @@ func (t term) wantTexts() error {
 	return nil
 }
 
-// number returns the one value of a comparison with a number.
+// number returns the only value of a comparison with a number.
 func (t term) number() (float64, error) {
 	if !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, t.op) {
 		return 0, badFilter("filter", "%q is a number and can't be compared by %s.", t.key, t.op)
@@ -351,8 +351,8 @@ func (t term) number() (float64, error) {
 	return f, nil
 }
 
-// metricExpr returns the condition for the last value of a metric. NaN passes !=
-// only, and a run without the metric passes nothing.
+// metricExpr returns the condition for the last value of a metric. NaN passes only
+// !=, and a run without the metric passes none.
 func metricExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	f, err := t.number()
 	if err != nil {
@@ -380,7 +380,7 @@ func timeExpr(t term, field filter.Field) (filter.Expr, error) {
 	return filter.Comparison{Ref: ref(field, ""), Op: t.op, Values: []filter.Literal{{Time: scalar.Time(f)}}}, nil
 }
 
-// ref returns a field of the search language.
+// ref returns a reference to a field of the search language.
 func ref(f filter.Field, name string) filter.Ref {
 	r := filter.Ref{Key: filter.Key{Field: f, Name: name}}
 	if f == filter.Metric {
@@ -389,7 +389,7 @@ func ref(f filter.Field, name string) filter.Ref {
 	return r
 }
 
-// allOf returns the condition that all parts hold, nil for none.
+// allOf returns the condition that all parts hold, nil if there are none.
 func allOf(parts []filter.Expr) filter.Expr {
 	switch len(parts) {
 	case 0:

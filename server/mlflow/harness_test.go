@@ -19,7 +19,7 @@ const password = servertest.Password
 // api is the prefix of most routes.
 const api = "/api/2.0/mlflow/"
 
-// begin is what the clock of a new bed says, in milliseconds.
+// begin is the initial time of the clock of a bed, in milliseconds.
 const begin = servertest.Begin
 
 // bed is a running server with a database of its own.
@@ -27,10 +27,10 @@ type bed struct {
 	testing.TB
 	db     *store.DB
 	server *httptest.Server
-	now    *atomic.Int64 // what the clock says, in milliseconds
+	now    *atomic.Int64 // the time of the clock, in milliseconds
 }
 
-// start runs a server without sign-in.
+// start runs a server without authentication.
 func start(t testing.TB) bed { t.Helper(); return startWith(t, false) }
 
 func startWith(t testing.TB, signIn bool) bed {
@@ -93,7 +93,7 @@ func (b bed) get(path string, query ...string) answer {
 	return b.send("GET", api+path+"?"+q.Encode(), "")
 }
 
-// wants fails the test at once unless the status is this.
+// wants stops the test if the status differs.
 func (a answer) wants(status int) answer {
 	a.b.Helper()
 	if a.status != status {
@@ -102,7 +102,7 @@ func (a answer) wants(status int) answer {
 	return a
 }
 
-// fails demands an error.
+// fails checks that the answer is this error.
 func (a answer) fails(status int, code string) answer {
 	a.b.Helper()
 	var got struct {
@@ -115,7 +115,7 @@ func (a answer) fails(status int, code string) answer {
 	return a
 }
 
-// is demands 200 and exactly this JSON.
+// is checks that the answer is 200 with exactly this JSON.
 func (a answer) is(want string) {
 	a.b.Helper()
 	a.wants(http.StatusOK)
@@ -144,13 +144,13 @@ func (a answer) text(fields ...string) string {
 	return s
 }
 
-// experiment makes an experiment and returns its id.
+// experiment creates an experiment and returns its id.
 func (b bed) experiment(name string) string {
 	b.Helper()
 	return b.post("experiments/create", `{"name":`+quote(name)+`}`).text("experiment_id")
 }
 
-// run makes a run with these further fields, and returns its id.
+// run creates a run with the given further fields, and returns its id.
 func (b bed) run(experiment, fields string) string {
 	b.Helper()
 	return b.post("runs/create", `{"experiment_id":`+quote(experiment)+fields+`}`).text("run", "info", "run_id")

@@ -6,9 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// The ids of the protocol are those of the records. The id of a run is written
-// without dashes, as in MLflow. defaultExperimentID is the id that clients use when
-// no experiment is named: it stands for the experiment "Default" of the project.
+// The protocol uses the ids of the records. The id of a run is written without
+// dashes, as in MLflow. Clients use defaultExperimentID when no experiment is
+// named: it stands for the experiment "Default" of the project.
 const (
 	defaultExperimentID   = "0"
 	defaultExperimentName = "Default"
@@ -17,8 +17,8 @@ const (
 // compact returns the id of a record without dashes.
 func compact(id string) string { return strings.ReplaceAll(id, "-", "") }
 
-// expand returns an id with its dashes. A text that is not an id is returned
-// unchanged; no record has it.
+// expand returns an id with its dashes. It returns any other text unchanged; no
+// record has it as its id.
 func expand(id string) string {
 	if len(id) != 32 && len(id) != 36 {
 		return id
@@ -30,8 +30,8 @@ func expand(id string) string {
 	return u.String()
 }
 
-// artifactScheme makes clients send artifacts to the server that they talk to,
-// whatever its address.
+// artifactScheme makes clients send artifacts to the server that they use, at any
+// address.
 const artifactScheme = "mlflow-artifacts:/"
 
 // runArtifacts returns the address of the artifacts of a run.

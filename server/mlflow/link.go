@@ -12,14 +12,15 @@ import (
 )
 
 // A client prints links such as http://host:9000/#/experiments/E/runs/R after each run. A
-// server does not get the part after #, so the script of a page leads on to the dashboard.
+// browser does not send the part after # to the server, so a script in the page redirects
+// to the dashboard.
 const linkScript = `
 const found = /^#\/experiments\/([\w-]+)(?:\/runs\/([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12}))?/.exec(location.hash);
 const page = !found ? "" : found[2] ? "iteration/" + found.slice(2).join("-") : "experiment/" + found[1];
 location.replace(document.querySelector("a").href + page);
 `
 
-// linkPage is the page, with the address of the dashboard in the place of %s.
+// linkPage is the page. %s is replaced by the address of the dashboard.
 const linkPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -29,26 +30,26 @@ const linkPage = `<!doctype html>
 </html>
 `
 
-// linkPolicy allows the page its script and nothing else.
+// linkPolicy allows the script of the page and nothing else.
 var linkPolicy = func() string {
 	sum := sha256.Sum256([]byte(linkScript))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// isLink reports whether a browser opens the root of the server, or that of a project,
-// where a client's link begins.
+// isLink reports whether a browser opens the root of the server or of a project, where a
+// client's link begins.
 func (s *Server) isLink(r *http.Request, path string) bool {
 	return s.dashboardPort != "" && path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// link answers a link with the page that leads to the dashboard.
+// link answers with the page that leads to the dashboard.
 func (s *Server) link(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", linkPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	address := web.DashboardAddress(r, s.basePath, s.dashboardPort) + "/"
-	_, _ = fmt.Fprintf(w, linkPage, html.EscapeString(address)) // fails when the connection is broken
+	_, _ = fmt.Fprintf(w, linkPage, html.EscapeString(address)) // an error means that the connection is broken
 }

@@ -53,8 +53,8 @@ type loggedModelAnswer struct {
 	Model loggedModel `json:"model"`
 }
 
-// modelStatuses holds the statuses of a logged model by the names and numbers of the
-// protocol.
+// modelStatuses maps the names and numbers of the protocol to the statuses of a
+// logged model.
 var modelStatuses = map[string]registry.LoggedModelStatus{
 	"LOGGED_MODEL_PENDING": registry.LoggedModelPending, "1": registry.LoggedModelPending,
 	"LOGGED_MODEL_READY": registry.LoggedModelReady, "2": registry.LoggedModelReady,
@@ -67,8 +67,8 @@ var modelStatusNames = map[registry.LoggedModelStatus]string{
 	registry.LoggedModelFailed:  "LOGGED_MODEL_UPLOAD_FAILED",
 }
 
-// loggedModelOf returns a logged model for an answer. location is the place for
-// artifacts of its experiment, "" for the server's own.
+// loggedModelOf returns a logged model for an answer. location is the artifact
+// location of its experiment, "" for the server's own.
 func loggedModelOf(m registry.DescribedModel, location string) loggedModel {
 	info := loggedModelInfo{
 		ID:           m.ID,
@@ -103,7 +103,7 @@ func loggedModelOf(m registry.DescribedModel, location string) loggedModel {
 	return loggedModel{info, data}
 }
 
-// describeModel returns a logged model by its id.
+// describeModel returns the logged model with an id.
 func (c *call) describeModel(id string) (out loggedModel, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		all, err := c.describeModels(v, []string{id})
@@ -193,8 +193,8 @@ func modelParams(params []tag) (all []domain.Property, err error) {
 	return all, nil
 }
 
-// modelTags returns the tags of a logged model, with the last value of those that are
-// given twice.
+// modelTags returns the tags of a logged model. The last value of a repeated tag is
+// used.
 func modelTags(tags []tag) (all []domain.Property, err error) {
 	for _, t := range tags {
 		if err := checkKey(string(t.Key)); err != nil {
@@ -300,7 +300,7 @@ func (c *call) logOutputs(in outputLog) error {
 	return c.activeRun(id, c.db.Runs.LogIteration(c.ctx, c.actor, id, runs.IterationLog{Models: uses}))
 }
 
-// modelInput and modelOutput are logged models that a run read or made, in answers.
+// modelInput and modelOutput are logged models that a run read or made, for answers.
 type modelInput struct {
 	ModelID string `json:"model_id"`
 }

@@ -92,8 +92,8 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 type modelSearch struct {
 	query registry.LoggedModelQuery
 	order ordering[registry.LoggedModel]
-	// metrics are the questions of the conditions and the order about points of the
-	// models.
+	// metrics holds the questions about points of the models, from the
+	// conditions and the order.
 	metrics []*metricQuestion
 }
 
@@ -101,7 +101,7 @@ type modelSearch struct {
 type metricQuestion struct {
 	key    string // "" for all metrics
 	counts func(registry.LoggedModelMetric) bool
-	// found has the last point that counts, by the id of the model.
+	// found holds the last matching point, by the id of the model.
 	found map[string]registry.LoggedModelMetric
 }
 
@@ -127,7 +127,7 @@ func (q *metricQuestion) take(m registry.LoggedModelMetric) {
 	}
 }
 
-// value returns the value of the last point of a model that counts.
+// value returns the value of the last matching point of a model.
 func (q *metricQuestion) value(m registry.LoggedModel) (float64, bool) {
 	last, ok := q.found[m.ID]
 	return float64(last.Value), ok
@@ -188,7 +188,8 @@ func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
 	return s, s.sort(in.OrderBy)
 }
 
-// term returns the condition for one comparison, nil when it is on a property.
+// term returns the condition for one comparison, nil if the query has it as a
+// condition on a property.
 func (s *modelSearch) term(t term, ofDataset func(registry.LoggedModelMetric) bool) (func(registry.LoggedModel) bool, error) {
 	switch t.entity {
 	case "tag":
@@ -246,8 +247,8 @@ var loggedModelTexts = map[string]func(registry.LoggedModel) string{
 	},
 }
 
-// sort reads the order. Models that are equal in it are sorted by time, the
-// newest first.
+// sort reads the order. Models that are equal in it are sorted by time, newest
+// first.
 func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 	for _, o := range orderBy {
 		descending := o.Ascending != nil && !bool(*o.Ascending)

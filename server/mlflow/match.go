@@ -10,8 +10,8 @@ import (
 	"tracker/store/registry"
 )
 
-// Registered models, their versions and logged models are few, so a search
-// compares each of them.
+// There are few registered models, versions and logged models, so a search compares
+// each of them.
 
 // textMatch returns the condition for a text.
 func (t term) textMatch() (func(string) bool, error) {
@@ -33,7 +33,7 @@ func (t term) textMatch() (func(string) bool, error) {
 	return nil, badFilter("filter", "%q can't be compared by %s; there are =, !=, LIKE, ILIKE and IN.", t.key, t.op)
 }
 
-// numberMatch returns the condition for a number. NaN passes != only.
+// numberMatch returns the condition for a number. NaN passes only !=.
 func (t term) numberMatch() (func(float64) bool, error) {
 	want, err := t.number()
 	if err != nil {
@@ -75,7 +75,7 @@ func (t term) propertyMatch() (registry.PropertyMatch, error) {
 	return registry.PropertyMatch{Key: t.key, Match: match}, err
 }
 
-// allMatch returns the condition that all of several hold.
+// allMatch returns the condition that all given conditions hold.
 func allMatch[T any](all []func(T) bool) func(T) bool {
 	return func(record T) bool {
 		for _, match := range all {
@@ -93,7 +93,7 @@ func on[T, F any](field func(T) F, match func(F) bool) func(T) bool {
 }
 
 // promptTag removes the terms on the tag that marks a prompt, and returns the
-// condition that replaces them: only prompts if they are asked for, otherwise no
+// condition that replaces them: only prompts if a term selects them, otherwise no
 // prompts.
 func promptTag(terms []term) (others []term, match registry.PropertyMatch, err error) {
 	wanted, asked := false, false
@@ -141,8 +141,8 @@ func by[T any, F cmp.Ordered](field func(T) F, descending bool) func(a, b T) int
 	}
 }
 
-// byNumber returns the order by a number that some records lack. In both
-// directions these records come last, and NaN just before them.
+// byNumber returns the order by a number that some records lack. In both directions
+// these records come last, and NaN just before them.
 func byNumber[T any](field func(T) (float64, bool), descending bool) func(a, b T) int {
 	return func(a, b T) int {
 		x, hasX := field(a)
@@ -167,7 +167,7 @@ func byNumber[T any](field func(T) (float64, bool), descending bool) func(a, b T
 	}
 }
 
-// pageOf returns up to n of all from offset on.
+// pageOf returns up to n elements of all, from offset on.
 func pageOf[T any](all []T, offset, n int) []T {
 	offset = min(offset, len(all))
 	return all[offset:min(offset+n, len(all))]

@@ -18,8 +18,8 @@ type metric struct {
 	Step      int64        `json:"step"`
 }
 
-// newMetric is a point in a request. The dataset is used only when the point
-// measures a logged model.
+// newMetric is a point in a request. The dataset is used only if the point measures
+// a logged model.
 type newMetric struct {
 	Key           text    `json:"key"`
 	Value         double  `json:"value"`
@@ -30,7 +30,7 @@ type newMetric struct {
 	DatasetDigest text    `json:"dataset_digest"`
 }
 
-// sample checks a point.
+// sample returns the point in the form of the store, or an error if it is invalid.
 func (m newMetric) sample() (s points.Sample, err error) {
 	if err := checkKey(string(m.Key)); err != nil {
 		return s, err
@@ -76,7 +76,7 @@ func (c *call) logParameter(in runTag) error {
 	return c.logBatch(batch{runRef: in.runRef, Params: []tag{in.tag}})
 }
 
-// batch is the request of log-batch.
+// batch holds the request log-batch.
 type batch struct {
 	runRef
 	Metrics []newMetric `json:"metrics"`
@@ -84,7 +84,7 @@ type batch struct {
 	Tags    []tag       `json:"tags"`
 }
 
-// check fails when a batch exceeds a limit.
+// check returns an error if a batch exceeds a limit.
 func (b *batch) check() error {
 	for _, part := range []struct {
 		name    string
@@ -150,8 +150,8 @@ func (c *call) logBatch(in batch) error {
 	return c.activeRun(id, changed(c.db.Runs.LogIteration(c.ctx, c.actor, id, l)))
 }
 
-// changed returns the CONFLICT of a parameter that has another value as an error of
-// the protocol; other errors unchanged.
+// changed returns the error of the protocol for a CONFLICT about a parameter that
+// has another value, and other errors unchanged.
 func changed(err error) error {
 	if err != nil {
 		if e := domain.AsError(err); e.Code == domain.CodeConflict {

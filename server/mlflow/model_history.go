@@ -11,7 +11,7 @@ import (
 	"tracker/store/runs"
 )
 
-// notedModel is an entry for a model in the history of models of a run.
+// notedModel is the entry of a model in the model history of a run.
 type notedModel struct {
 	RunID   any `json:"run_id,omitzero"`
 	Path    any `json:"artifact_path,omitzero"`

@@ -11,7 +11,7 @@ import (
 )
 
 // artifactFolder returns the URI of the artifacts of a record of an experiment:
-// below location, which the client has chosen for the experiment, or in the server.
+// below location, if the client has set one for the experiment, or in the server.
 func artifactFolder(experimentID, location, below string) string {
 	if location == "" {
 		location = artifactScheme + experimentID
@@ -36,7 +36,7 @@ func sourceOf(v registry.RegisteredVersion) string {
 	return root
 }
 
-// locationOf returns where the files of a version are.
+// locationOf returns the location of the files of a version.
 func locationOf(v registry.RegisteredVersion) string {
 	if v.Location != "" {
 		return v.Location
@@ -60,8 +60,8 @@ func badSource(format string, args ...any) error {
 	return domain.Invalid("source", "Invalid model version source: "+format, args...)
 }
 
-// resolve checks the source of a new version, and sets the place of its files and
-// its run. modelID is the logged model that the client named, or "".
+// resolve checks the source of a new version, and sets the location of its files
+// and its run. modelID is the logged model that the client named, or "".
 func (c *call) resolve(n *registry.NewModelVersion, modelID string) error {
 	source, err := url.Parse(n.Source)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *call) resolve(n *registry.NewModelVersion, modelID string) error {
 	return nil
 }
 
-// leaves reports whether a URI, in any spelling, has a part "..".
+// leaves reports whether a URI has a part "..", in any spelling.
 func leaves(uri string) bool {
 	for range 10 {
 		decoded, err := url.QueryUnescape(uri)
@@ -102,7 +102,7 @@ func leaves(uri string) bool {
 	return strings.ContainsRune(uri, 0) || slices.Contains(strings.FieldsFunc(uri, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
-// loggedModelID is the form of the id of a logged model.
+// loggedModelID matches the id of a logged model.
 var loggedModelID = regexp.MustCompile(`^m-[0-9a-f]{32}$`)
 
 // resolveModel resolves models:/m-…, models:/name/1, models:/name/Stage and
@@ -162,8 +162,8 @@ func (c *call) sourceVersion(path string) (registry.RegisteredVersion, error) {
 	return c.version(name, latest.Versions[0].Version)
 }
 
-// resolveArtifact resolves a path in the server's artifacts, which must be in the
-// run or the logged model that was named.
+// resolveArtifact resolves a path in the server's artifacts. It must be in the run
+// or the logged model that the client named.
 func (c *call) resolveArtifact(n *registry.NewModelVersion, source *url.URL, modelID string) error {
 	path := strings.Trim(source.Path, "/") + "/"
 	within := func(root string) bool { return strings.HasPrefix(path, strings.TrimPrefix(root, artifactScheme)+"/") }
@@ -189,8 +189,8 @@ func (c *call) resolveArtifact(n *registry.NewModelVersion, source *url.URL, mod
 	return badSource("'%s'. The run_id request parameter must identify the run that contains the source.", n.Source)
 }
 
-// sourceModel returns where the files of a logged model are, and takes the run of
-// the version from it when the client has named none.
+// sourceModel returns the location of the files of a logged model. If the client
+// has named no run, it sets the model's run as the run of the version.
 func (c *call) sourceModel(n *registry.NewModelVersion, id string) (location string, err error) {
 	m, err := c.describeModel(id)
 	if isNotFound(err) {
@@ -205,8 +205,8 @@ func (c *call) sourceModel(n *registry.NewModelVersion, id string) (location str
 	return m.Info.Artifacts, nil
 }
 
-// takeRun links a new version with the iteration of its run. The id of a run that
-// is not in the project is stored as it was given.
+// takeRun links a new version to the iteration of its run. The id of a run outside
+// the project is stored as given.
 func (c *call) takeRun(projectID string, n *registry.NewModelVersion) error {
 	if n.Origin.RunID == "" {
 		return nil
@@ -225,7 +225,8 @@ func (c *call) takeRun(projectID string, n *registry.NewModelVersion) error {
 	return nil
 }
 
-// hiddenIsFine returns err unless it is about a record that the actor can't see.
+// hiddenIsFine returns nil for an error about a record that the actor can't see,
+// and other errors unchanged.
 func hiddenIsFine(err error) error {
 	if domain.AsError(err).Code == domain.CodeProjectPermissionRequired {
 		return nil

@@ -25,7 +25,7 @@ type modelVersion struct {
 	Aliases     []string `json:"aliases,omitempty"`
 }
 
-// stageNames holds the stages as the protocol names them.
+// stageNames maps stages to their names in the protocol.
 var stageNames = map[registry.Stage]string{
 	registry.NoStage:    "None",
 	registry.Staging:    "Staging",
@@ -60,7 +60,8 @@ func versionOf(v registry.RegisteredVersion) modelVersion {
 	}
 }
 
-// versionRun returns the id of the run that a version came from, "" for none.
+// versionRun returns the id of the run that a version came from, "" if there
+// is none.
 func versionRun(v registry.RegisteredVersion) string {
 	if v.IterationID != nil {
 		return compact(*v.IterationID)
@@ -77,7 +78,7 @@ type versionsAnswer struct {
 	Next     string         `json:"next_page_token,omitzero"`
 }
 
-// version returns a version of a model by name and number.
+// version returns the version of a model with a name and number.
 func (c *call) version(name, number string) (registry.RegisteredVersion, error) {
 	if err := need("version", number); err != nil {
 		return registry.RegisteredVersion{}, err
@@ -104,7 +105,7 @@ func (c *call) version(name, number string) (registry.RegisteredVersion, error) 
 	return *found, nil
 }
 
-// answerVersion returns a version as it is now.
+// answerVersion returns the current state of a version.
 func (c *call) answerVersion(v registry.RegisteredVersion) (out versionAnswer, err error) {
 	now, err := c.version(v.ModelName, strconv.FormatInt(v.Version, 10))
 	if err == nil {

@@ -7,7 +7,8 @@ import (
 	"tracker/store/domain"
 )
 
-// maxResults returns the size of a page that a request asks for, within 1 and most.
+// maxResults returns the requested page size, or fallback. It returns an error if
+// the size is not between 1 and most.
 func maxResults(asked integer, fallback, most int64) (int, error) {
 	n := asked.or(fallback)
 	if n < 0 || n == 0 && asked.set {
@@ -19,7 +20,7 @@ func maxResults(asked integer, fallback, most int64) (int, error) {
 	return int(n), nil
 }
 
-// pageOffset reads a token of pageToken; "" is the beginning.
+// pageOffset returns the offset in a token of pageToken; "" gives 0.
 func pageOffset(token string) (int, error) {
 	if token == "" {
 		return 0, nil
@@ -34,8 +35,8 @@ func pageOffset(token string) (int, error) {
 	return 0, domain.Invalid("page_token", "Invalid page token; begin with the first page again.")
 }
 
-// pageToken returns the token of the page after n records that begin at offset, ""
-// after the last one.
+// pageToken returns the token of the page after n records from offset on, "" after
+// the last page.
 func pageToken(offset, n, total int) string {
 	if n == 0 || offset+n >= total {
 		return ""

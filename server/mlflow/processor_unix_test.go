@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// processorTime returns the processor time of this process so far. ok is false where it
-// is not known.
+// processorTime returns the processor time of this process so far. ok is false if it is
+// unknown.
 func processorTime() (t time.Duration, ok bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -8,7 +8,7 @@ import (
 	"tracker/store/domain"
 )
 
-// A workspace of MLflow is a project. Clients that have set one name it in this header;
+// A workspace of MLflow is a project. Clients with a workspace name it in this header;
 // defaultWorkspace is the default project.
 const (
 	workspaceHeader  = "X-MLFLOW-WORKSPACE"
@@ -25,16 +25,16 @@ func workspace(r *http.Request) string {
 	return name
 }
 
-// serverInfo describes the server to clients, which ask for it before they use a
-// workspace. A feature that it leaves out is not served.
+// serverInfo describes the server to clients, which request it before they use a
+// workspace. Omitted features are not supported.
 type serverInfo struct {
 	Workspaces bool `json:"workspaces_enabled"`
 }
 
 func (c *call) serverInfo(struct{}) (serverInfo, error) { return serverInfo{Workspaces: true}, nil }
 
-// readProject returns the id of the project of a call. NOT_FOUND when there is none
-// that the caller may read.
+// readProject returns the id of the project of a call. It returns NOT_FOUND if the
+// project does not exist or the caller may not read it.
 func (c *call) readProject() (string, error) {
 	project, err := c.db.Projects.ProjectNamed(c.ctx, c.actor, c.projectName())
 	if isNotFound(err) && c.project != "" {
@@ -43,8 +43,8 @@ func (c *call) readProject() (string, error) {
 	return project, err
 }
 
-// searchedProject is readProject for a search. It returns "" when the default
-// project was not created yet, so that nothing is found.
+// searchedProject is readProject for a search. It returns "" if the default project
+// does not exist yet, so that nothing is found.
 func (c *call) searchedProject() (string, error) {
 	project, err := c.readProject()
 	if isNotFound(err) && c.project == "" {
@@ -53,8 +53,7 @@ func (c *call) searchedProject() (string, error) {
 	return project, err
 }
 
-// makeProject is readProject, but creates the default project when it does not
-// exist.
+// makeProject is readProject, but creates the default project if it does not exist.
 func (c *call) makeProject() (string, error) {
 	if c.project != "" {
 		return c.readProject()

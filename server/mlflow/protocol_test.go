@@ -77,7 +77,7 @@ func TestSignIn(t *testing.T) {
 	token := b.send("POST", "/auth", `{"username":"default","password":"`+password+`"}`).text("access_token")
 	create("c", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }).wants(200)
 
-	// The old password ends at once when it is changed.
+	// The old password is refused at once after a change.
 	u, err := b.db.Users.UserByName(t.Context(), domain.System, users.DefaultUsername)
 	b.must(err)
 	b.now.Add(1)

@@ -17,8 +17,8 @@ const (
 	tagIsPrompt     = "mlflow.prompt.is_prompt"
 	maxModelsPage   = 1000
 	modelsPage      = 100
-	recordsAtOnce   = 100      // records that are read together
-	maxAnswerBytes  = 32 << 20 // of the text of the records in an answer: a page ends after the record that goes beyond it
+	recordsAtOnce   = 100      // number of records to read at once
+	maxAnswerBytes  = 32 << 20 // bytes of text in an answer: a page ends after the record that exceeds it
 	maxRegistryTags = domain.MaxProperties
 )
 
@@ -55,7 +55,7 @@ func registeredModelOf(m registry.RegisteredModel) registeredModel {
 	return out
 }
 
-// checkModelName accepts the name of a new model.
+// checkModelName checks the name of a new model.
 func checkModelName(field, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return need(field, "")
@@ -67,7 +67,7 @@ func checkModelName(field, name string) error {
 }
 
 // registryProperties returns tags of a model or version as properties. The last
-// value of a tag that is given twice counts.
+// value of a repeated tag is used.
 func registryProperties(tags []tag) ([]domain.Property, error) {
 	if len(tags) > maxRegistryTags {
 		return nil, domain.Invalid("tags", "Set up to %d tags at once.", maxRegistryTags)
@@ -278,7 +278,8 @@ func isConflict(err error) bool {
 	return err != nil && domain.AsError(err).Code == domain.CodeConflict
 }
 
-// notFoundIsFine returns err unless it is about a record that does not exist.
+// notFoundIsFine returns nil for an error about a record that does not exist,
+// and other errors unchanged.
 func notFoundIsFine(err error) error {
 	if isNotFound(err) {
 		return nil
@@ -325,8 +326,8 @@ func (c *call) versionByAlias(in aliasOf) (out versionAnswer, err error) {
 	return out, err
 }
 
-// aliased returns the version of a model that has an alias, or for "latest" the
-// newest one.
+// aliased returns the version of a model that has an alias; the alias "latest"
+// selects the newest version.
 func (c *call) aliased(name, alias string) (registry.RegisteredVersion, error) {
 	m, err := c.modelNamed(name)
 	if err != nil {
@@ -364,7 +365,8 @@ func (c *call) aliased(name, alias string) (registry.RegisteredVersion, error) {
 	return registry.RegisteredVersion{}, err
 }
 
-// numbered returns the version of a model with a number, nil when there is none.
+// numbered returns the version of a model with a number, nil if it does not
+// exist.
 func numbered(v *store.View, m registry.Model, number int64) (*registry.RegisteredVersion, error) {
 	heads, err := v.Models.FindVersions(m.ProjectID, &m.Name, nil, func(h registry.VersionHead) bool { return h.Version == number })
 	if err != nil || len(heads) == 0 {

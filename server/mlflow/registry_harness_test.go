@@ -19,7 +19,7 @@ import (
 	"tracker/store/users"
 )
 
-// registry is a server with a client of the model registry.
+// registryClient is a server with a client of the model registry.
 type registryClient struct {
 	t     testing.TB
 	db    *store.DB
@@ -28,7 +28,7 @@ type registryClient struct {
 	token string // "" for the default user
 }
 
-// fields are the fields of a request or an answer.
+// fields holds the fields of a request or an answer.
 type fields = map[string]any
 
 func newRegistry(t testing.TB, enableAuth bool) registryClient {
@@ -56,7 +56,7 @@ func newRegistry(t testing.TB, enableAuth bool) registryClient {
 	return r
 }
 
-// as is the same server for a user, who is made when there is none.
+// as returns the same server for a user, which it creates if necessary.
 func (r registryClient) as(name string) (registryClient, string) {
 	r.t.Helper()
 	created, err := r.db.Users.CreateUser(r.t.Context(), domain.System, users.NewUser{Username: name, Password: "correct horse battery"})
@@ -101,7 +101,7 @@ func (r registryClient) send(method, path string, body []byte) (int, []byte) {
 }
 
 // call sends a request to a path of the protocol: for GET with a query in the path,
-// else with in as the body.
+// otherwise with in as the body.
 func (r registryClient) call(method, path string, in any) (int, fields) {
 	r.t.Helper()
 	var body []byte
@@ -119,7 +119,7 @@ func (r registryClient) call(method, path string, in any) (int, fields) {
 	return status, out
 }
 
-// must is call that demands success.
+// must is call for a request that must succeed.
 func (r registryClient) must(method, path string, in any) fields {
 	r.t.Helper()
 	status, out := r.call(method, path, in)
@@ -129,7 +129,7 @@ func (r registryClient) must(method, path string, in any) fields {
 	return out
 }
 
-// fails is call that demands an error.
+// fails is call for a request that must fail with this error.
 func (r registryClient) fails(method, path string, in any, status int, code string) string {
 	r.t.Helper()
 	got, out := r.call(method, path, in)
@@ -140,8 +140,8 @@ func (r registryClient) fails(method, path string, in any, status int, code stri
 	return message
 }
 
-// at returns a value in an answer by the names and indexes that lead to it, like
-// model_version.tags.0.key; nil when there is none.
+// at returns a value in an answer by its path of names and indexes, like
+// model_version.tags.0.key; nil if there is none.
 func at(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		switch in := v.(type) {
@@ -160,7 +160,7 @@ func at(v any, path string) any {
 	return v
 }
 
-// wants compares values of an answer, given as paths and values.
+// wants checks values of an answer, given as paths and values.
 func (r registryClient) wants(answer fields, pairs ...any) {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

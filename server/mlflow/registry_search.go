@@ -72,8 +72,7 @@ func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err err
 	return out, err
 }
 
-// listRegisteredModels is searchRegisteredModels for clients of 1.x, without a
-// limit.
+// listRegisteredModels is searchRegisteredModels for clients of 1.x, without a limit.
 func (c *call) listRegisteredModels(in registrySearch) (modelPage, error) {
 	if in.MaxResults.n == 0 {
 		in.MaxResults = integer{}
@@ -162,8 +161,8 @@ func modelOrder(orderBy []string) (ordering[registry.ModelHead], error) {
 	return append(order, by(func(h registry.ModelHead) string { return h.Name }, false)), err
 }
 
-// eachOrder calls fn with each attribute of an order. One that is named twice is
-// refused.
+// eachOrder calls fn with each attribute of an order. A repeated attribute is an
+// error.
 func eachOrder(orderBy []string, fn func(key string, descending bool) error) error {
 	seen := map[string]bool{}
 	for _, text := range orderBy {
@@ -199,7 +198,7 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 	if err != nil {
 		return out, err
 	}
-	var name *string // when the filter asks for the versions of one model
+	var name *string // set if the filter selects the versions of one model
 	match, properties, err := registryFilter("a model version", string(in.Filter), func(t term) (func(registry.VersionHead) bool, error) {
 		if t.key == "name" && t.op == "=" {
 			name = &t.values[0].text

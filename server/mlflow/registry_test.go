@@ -26,7 +26,7 @@ func (r registryClient) version(name string, in fields) string {
 	return at(r.must("POST", "model-versions/create", body), "model_version.version").(string)
 }
 
-// run makes an experiment with a run, and returns the ids of both.
+// run creates an experiment with a run, and returns the ids of both.
 func (r registryClient) run(experiment string) (experimentID, runID string) {
 	r.t.Helper()
 	experimentID = r.must("POST", "experiments/create", fields{"name": experiment})["experiment_id"].(string)
@@ -122,7 +122,7 @@ func TestSourceOfAVersion(t *testing.T) {
 	files := "mlflow-artifacts:/" + experiment + "/models/" + model + "/artifacts"
 	for _, c := range []struct {
 		source, run, model string
-		download           string // "" when it is refused
+		download           string // "" if it is refused
 		from               string // the run of the version
 	}{
 		{"s3://bucket/model", "", "", "s3://bucket/model", ""},
@@ -318,8 +318,8 @@ func TestSearchVersions(t *testing.T) {
 	r.fails("GET", "model-versions/search?max_results=200001", nil, 400, "INVALID_PARAMETER_VALUE")
 }
 
-// A native version has a place for its files, and what one side changes the other
-// shows.
+// A native version has a location for its files, and each API shows the changes
+// of the other.
 func TestBothSidesShowTheSameModel(t *testing.T) {
 	r := newRegistry(t, false)
 	experiment, run := r.run("training")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// again has the error codes of requests that are sent a second time. All others succeed
-// again.
+// again holds the error codes of requests that are sent a second time. All other
+// requests succeed again.
 var again = map[string]string{
 	"POST experiments/create":                    "RESOURCE_ALREADY_EXISTS",
 	"POST experiments/delete-experiment-tag":     "RESOURCE_DOES_NOT_EXIST",
@@ -25,12 +25,12 @@ var again = map[string]string{
 	"DELETE " + protoFiles + "{path:.+}":         "RESOURCE_DOES_NOT_EXIST",
 }
 
-// makesAnew are the requests that make one more record when they are sent again, since
-// nothing in them names it.
+// makesAnew holds the requests that create another record when they are sent again,
+// since they contain no name of it.
 var makesAnew = []string{"POST runs/create", "POST logged-models", "POST model-versions/create"}
 
-// A request that is sent again, since its answer was lost, changes nothing more, and its
-// second answer is none after which clients wait and repeat it.
+// A request that is sent again after a lost answer has no further effect, and no second
+// answer makes clients wait and repeat it.
 func TestRepeatedRequests(t *testing.T) {
 	b := start(t)
 	all := b.samples(func(*http.Request) {})

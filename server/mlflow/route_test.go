@@ -15,12 +15,12 @@ import (
 
 const protoFiles = "/api/2.0/mlflow-artifacts/artifacts/"
 
-// sample is a request to a route that succeeds for somebody with the rights that it
-// needs, after those before it.
+// sample is a request that succeeds for a caller with the needed rights, after the
+// samples before it.
 type sample struct{ needs, method, route, path, body string }
 
-// samples makes records for opt, and returns at least one request to each route about
-// them.
+// samples creates records for opt, and returns at least one request for each route
+// about them.
 func (b bed) samples(o opt) (all []sample) {
 	b.Helper()
 	e := b.post("experiments/create", `{"name":"e"}`, o).text("experiment_id")
@@ -123,11 +123,11 @@ func (b bed) samples(o opt) (all []sample) {
 	return all
 }
 
-// withoutRights are the routes that answer everybody who is signed in alike.
+// withoutRights holds the routes that answer all signed-in users alike.
 var withoutRights = []string{"/api/2.0/mlflow-artifacts/mpu/create/{path:.+}", "/api/3.0/mlflow/server-info"}
 
-// Every route asks for the permissions that it needs, and for no others: of a user
-// with each set of permissions, of one who has none, and of an admin.
+// Every route requires the permissions that it needs, and no others. The callers are
+// a user with each set of permissions, one with none, and an admin.
 func TestRoutesByIdentity(t *testing.T) {
 	b := startWith(t, true)
 	root := basic(users.DefaultUsername, password)
@@ -184,7 +184,7 @@ func TestRoutesByIdentity(t *testing.T) {
 	}
 }
 
-// Clients repeat failures of the server for minutes, so no mistake of theirs may
+// Clients repeat requests after server errors for minutes, so no client error may
 // look like one.
 func TestNoMistakeIsAFailureOfTheServer(t *testing.T) {
 	b := start(t)
@@ -206,8 +206,7 @@ func TestNoMistakeIsAFailureOfTheServer(t *testing.T) {
 	}
 }
 
-// Requests that are like good ones, with parts replaced, left out or added, are never
-// a failure of the server either.
+// Valid requests with parts replaced, removed or added cause no server errors either.
 func TestMutatedRequests(t *testing.T) {
 	const each = 60
 	b := start(t)
@@ -256,7 +255,7 @@ func (m mutator) odd() any {
 	return all[m.IntN(len(all))]
 }
 
-// value returns a value in which some parts are others.
+// value returns v with some parts replaced.
 func (m mutator) value(v any) any {
 	if m.IntN(6) == 0 {
 		return m.odd()
@@ -285,7 +284,7 @@ func (m mutator) value(v any) any {
 	return v
 }
 
-// query returns a path with a query in which some parts are others.
+// query returns a path with some parts of its query replaced.
 func (m mutator) query(path string) string {
 	odd := []string{"", "%00", "%FF", "-1", "1e99", "'", "%60", "x", "%", "&", "0", "../.."}
 	path, query, _ := strings.Cut(path, "?")

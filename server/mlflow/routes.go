@@ -1,10 +1,10 @@
-// Package mlflow serves the REST protocol of MLflow, so that its clients work
-// unchanged against this server: it decodes, calls one method of the store, and
-// replies in MLflow's shapes. The rules and the records are the store's; a run that
-// such a client logs is an iteration like any other.
+// Package mlflow serves the REST protocol of MLflow, so that its clients work with
+// this server unchanged. A handler decodes the request, calls one method of the
+// store, and answers in MLflow's format. The store holds the records and checks all
+// rules; a run that such a client logs is an ordinary iteration.
 //
-// The file routes.go has all routes as one table. docs/mlflow.md describes how the
-// records of the two correspond, and what is different.
+// The file routes.go has all routes in one table. docs/mlflow.md describes how the
+// records of MLflow and the store correspond, and how they differ.
 package mlflow
 
 import (
@@ -23,7 +23,7 @@ import (
 	"tracker/store/domain"
 )
 
-// DefaultProject is the name of the project that clients use when no other one is
+// DefaultProject is the name of the project for clients when no other one is
 // configured.
 const DefaultProject = "MLflow"
 
@@ -31,15 +31,16 @@ const DefaultProject = "MLflow"
 type Options struct {
 	DB      *store.DB
 	Auth    *auth.Auth
-	Memory  *web.Memory // of bodies and answers
-	Project string      // name of the project for clients whose address names none; "" for DefaultProject
-	// BasePath is the part of the path before all others. DashboardPort is the port of the
-	// dashboard, to which links that clients print lead; "" for none.
+	Memory  *web.Memory // bounds bodies and answers
+	Project string      // name of the project for clients whose address contains none; "" for DefaultProject
+	// BasePath is the prefix of all paths. DashboardPort is the port of the
+	// dashboard, the target of links that clients print; "" if the dashboard is not
+	// served.
 	BasePath      string
 	DashboardPort string
 }
 
-// Server answers the routes of the protocol.
+// Server serves the routes of the protocol.
 type Server struct {
 	db      *store.DB
 	auth    *auth.Auth
@@ -51,7 +52,7 @@ type Server struct {
 	dashboardPort string
 }
 
-// New returns a server.
+// New returns a Server.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, project: o.Project, basePath: o.BasePath, dashboardPort: o.DashboardPort}
 	if s.project == "" {
@@ -78,10 +79,10 @@ type route struct {
 	method string
 	path   string
 	handle handler
-	stream bool // sends or reads the bytes of an artifact: never compressed
+	stream bool // sends or reads the bytes of an artifact; the answer is never compressed
 }
 
-// routes is the whole protocol, as far as it is served. GET stands for HEAD as well.
+// routes returns the supported routes of the protocol. GET also serves HEAD.
 func (s *Server) routes() []route {
 	return slices.Concat(s.trackingRoutes(), s.artifactRoutes(), s.registryRoutes())
 }
@@ -129,7 +130,7 @@ func remove(path string, h handler) route {
 	return route{method: "DELETE", path: api + path, handle: h}
 }
 
-// noRoute answers for a path, or a method, that is not served.
+// noRoute answers a request for an unsupported path or method.
 func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
 	if domain.AsError(err).Code != domain.CodeNotFound {
 		writeError(w, r, err)
@@ -141,9 +142,9 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
 
 type projectKey struct{}
 
-// Or returns a handler that answers requests of the protocol, and passes all
-// others to next. The protocol is at /api, and with the name or id of a project
-// at /mlflow/{project}/api. A project in the path comes before a workspace.
+// Or returns a handler that serves requests of the protocol, and passes all others
+// to next. The protocol is at /api, and with the name or id of a project at
+// /mlflow/{project}/api. A project in the path takes precedence over a workspace.
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -163,7 +164,7 @@ func (s *Server) Or(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// Clients before 2.0 ask for the registry here.
+		// Clients before 2.0 send requests for the registry to this path.
 		if rest, ok := strings.CutPrefix(path, "/api/2.0/preview/mlflow/"); ok {
 			path = api + rest
 		}

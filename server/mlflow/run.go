@@ -12,7 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// runStatuses holds the statuses of a run by MLflow's names. A scheduled run is stored
+// runStatuses maps MLflow's names to the statuses of a run. A scheduled run is stored
 // as RUNNING.
 var runStatuses = map[string]domain.IterationStatus{
 	"RUNNING":  domain.Running,
@@ -21,7 +21,7 @@ var runStatuses = map[string]domain.IterationStatus{
 	"KILLED":   domain.Killed,
 }
 
-// statusNames holds MLflow's names of the statuses.
+// statusNames maps statuses to MLflow's names.
 var statusNames = map[domain.IterationStatus]string{
 	domain.Running:   "RUNNING",
 	domain.Succeeded: "FINISHED",
@@ -29,7 +29,7 @@ var statusNames = map[domain.IterationStatus]string{
 	domain.Killed:    "KILLED",
 }
 
-// status is the status of a run in a request, by name or number; nil when it was not
+// status is the status of a run in a request, by name or number; nil if it was not
 // given.
 type status struct{ *domain.IterationStatus }
 
@@ -130,7 +130,7 @@ type runAnswer struct {
 	Run run `json:"run"`
 }
 
-// runOf returns a run for an answer. location is the place for artifacts of its
+// runOf returns a run for an answer. location is the artifact location of its
 // experiment, "" for the server's own.
 func runOf(r *runs.IterationRecord, location string) run {
 	id := compact(r.ID)
@@ -162,7 +162,7 @@ func runOf(r *runs.IterationRecord, location string) run {
 	return out
 }
 
-// runRef names a run by the present field or that of 1.x.
+// runRef names a run by run_id, or by run_uuid as in 1.x.
 type runRef struct {
 	ID   text `json:"run_id"`
 	UUID text `json:"run_uuid"`
@@ -212,7 +212,7 @@ func (c *call) createRun(in newRun) (out runAnswer, err error) {
 	}
 	created, err := c.db.Runs.CreateIteration(c.ctx, c.actor, experiment, n)
 	if err != nil && domain.AsError(err).Field == "created_date" {
-		// A clock that is wrong must not stop a training.
+		// A wrong clock must not stop a training.
 		n.CreatedDate = nil
 		created, err = c.db.Runs.CreateIteration(c.ctx, c.actor, experiment, n)
 	}
@@ -222,8 +222,8 @@ func (c *call) createRun(in newRun) (out runAnswer, err error) {
 	return c.readRun(created.ID)
 }
 
-// newName returns the name of a new run from its two fields, nil for one that the
-// server makes up.
+// newName returns the name of a new run from its two fields, or nil to let the server
+// choose one.
 func newName(name string, inTag *string) (*string, error) {
 	switch {
 	case inTag == nil || strings.TrimSpace(*inTag) == "":
@@ -254,7 +254,7 @@ func (c *call) run(in runRef) (out runAnswer, err error) {
 	return c.readRun(id)
 }
 
-// readRun returns a run as it is now.
+// readRun returns the current state of a run.
 func (c *call) readRun(id string) (out runAnswer, err error) {
 	err = c.held(domain.WithTrash(c.ctx), func(v *store.View) error {
 		r, err := v.Runs.IterationRecord(id)
@@ -285,7 +285,7 @@ func (c *call) updateRun(in runUpdate) (out runInfoAnswer, err error) {
 		return out, err
 	}
 	p := runs.IterationPatch{Status: in.Status.IterationStatus, Reopen: true}
-	// A client that resumes a run also sends its former end.
+	// A client that resumes a run also sends its previous end.
 	if in.End.n > 0 && (p.Status == nil || *p.Status != domain.Running) {
 		p.EndDate = new(scalar.Time(in.End.n))
 	}
@@ -346,7 +346,7 @@ func (c *call) searchRuns(in runSearch) (out runPage, err error) {
 		out.Runs = slices.Grow([]run(nil), len(l.Data))
 		for i := range l.Data {
 			out.Runs = append(out.Runs, runOf(&l.Data[i], locations[l.Data[i].ExperimentID]))
-			l.Data[i] = runs.IterationRecord{} // the answer has what it needs of it
+			l.Data[i] = runs.IterationRecord{} // the answer has copied it
 		}
 		out.NextToken = pageToken(l.Offset, len(l.Data), l.Total)
 		return err

@@ -7,7 +7,7 @@ import (
 	"tracker/store/filter"
 )
 
-// runAttributes holds the fields of a run that are named without an entity.
+// runAttributes maps the names without an entity to fields of a run.
 var runAttributes = map[string]filter.Field{
 	"run_id":       filter.CompactID,
 	"run_name":     filter.Name,
@@ -23,14 +23,15 @@ var runAttributes = map[string]filter.Field{
 	"end_time":     filter.Ended,
 }
 
-// datasetFields holds the fields of a dataset.
+// datasetFields maps names to the fields of a dataset.
 var datasetFields = map[string]filter.Field{
 	"name":    filter.DatasetName,
 	"digest":  filter.DatasetDigest,
 	"context": filter.DatasetContext,
 }
 
-// runTags holds the tags of a run that are stored as other fields; see tag.go.
+// runTags maps the tags that are stored as other fields to these fields; see
+// tag.go.
 var runTags = map[string]filter.Field{
 	tagRunName:   filter.Name,
 	tagNote:      filter.Notes,
@@ -95,12 +96,12 @@ func tagTerm(t term) (filter.Expr, error) {
 	if err != nil || t.key != tagParent {
 		return property, err
 	}
-	// The id of a parent elsewhere is stored as it was given.
+	// The id of a parent in another experiment is stored as given.
 	parent, err := textExpr(t, ref(filter.Parent, ""))
 	return filter.Junction{Or: t.op != "IS NULL", Parts: []filter.Expr{parent, property}}, err
 }
 
-// statusTerm compares with the statuses under MLflow's names.
+// statusTerm compares statuses by MLflow's names.
 func statusTerm(t term) (filter.Expr, error) {
 	if err := t.wantTexts(); err != nil {
 		return nil, err
@@ -124,8 +125,8 @@ func statusTerm(t term) (filter.Expr, error) {
 	return nil, badFilter("filter", "a status can't be compared by %s.", t.op)
 }
 
-// artifactTerm compares with the address of the artifacts, which has the id of the
-// run in it.
+// artifactTerm compares the URI of the artifacts, which contains the id of the
+// run.
 func artifactTerm(t term) (filter.Expr, error) {
 	if t.op != "=" && t.op != "!=" {
 		return nil, badFilter("filter", "artifact_uri can be compared by = and != only.")

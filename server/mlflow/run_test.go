@@ -11,7 +11,7 @@ import (
 	"tracker/store/domain"
 )
 
-// Everything that a client logs is read back, through MLflow's protocol and through the
+// All values that a client logs are read back, through MLflow's protocol and through the
 // native API.
 func TestRunIsReadBack(t *testing.T) {
 	b := start(t)
@@ -27,7 +27,7 @@ func TestRunIsReadBack(t *testing.T) {
 		"dataset":{"name":"d","digest":"abc","source_type":"local","source":"{}","schema":"s","profile":"p"}}]}`).is(`{}`)
 	b.post("runs/update", `{"run_id":"`+id+`","status":"FINISHED","end_time":1700000009000}`).wants(200)
 	canonical := id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
-	// The models that a run has made are another subject.
+	// The models that a run has made are tested elsewhere.
 	got := b.get("runs/get", "run_id", id)
 	got.body = strings.Replace(got.body, `,"outputs":{}`, "", 1)
 	got.is(`{"run":{
@@ -58,7 +58,7 @@ func TestRunIsReadBack(t *testing.T) {
 	}
 }
 
-// Of several fields that a dataset lacks the first one is reported, each time the same.
+// If a dataset lacks several fields, the error always names the first one.
 func TestFirstMissingField(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -70,8 +70,7 @@ func TestFirstMissingField(t *testing.T) {
 	}
 }
 
-// A value that the native API changes is what MLflow's clients read, and the other
-// way round.
+// MLflow's clients read values that the native API changes, and the other way round.
 func TestFieldsAreTheSameOnBothSides(t *testing.T) {
 	b := start(t)
 	e := b.experiment("iris")
@@ -99,7 +98,7 @@ func TestFieldsAreTheSameOnBothSides(t *testing.T) {
 	}
 }
 
-// A run that has ended takes every write, and has ended as it had.
+// A run that has ended accepts every write, and its end does not change.
 func TestEndedRunTakesWrites(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -114,7 +113,7 @@ func TestEndedRunTakesWrites(t *testing.T) {
 			t.Errorf("no %s in %s", part, got)
 		}
 	}
-	// Resuming sends the former end along.
+	// A resuming client also sends the previous end.
 	b.post("runs/update", `{"run_id":"`+id+`","status":"RUNNING","end_time":1800000000000}`).wants(200)
 	if got := b.get("runs/get", "run_id", id); got.text("run", "info", "status") != "RUNNING" || strings.Contains(got.body, "end_time") {
 		t.Errorf("the resumed run is %s", got.body)
@@ -141,7 +140,7 @@ func TestParamsNeverChange(t *testing.T) {
 	}
 }
 
-// A point that is sent again, since its answer was lost, is kept once.
+// A point that is sent again after a lost answer is stored once.
 func TestPointsOnceInTheirOrder(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -151,7 +150,7 @@ func TestPointsOnceInTheirOrder(t *testing.T) {
 	for range 3 {
 		b.post("runs/log-batch", batch).is(`{}`)
 	}
-	// Many at once go another way.
+	// Large batches take another path.
 	var many []string
 	for i := range 100 {
 		many = append(many, fmt.Sprintf(`{"key":"n","value":%d,"timestamp":%d,"step":%d}`, i, i, i%10))
@@ -170,7 +169,7 @@ func TestPointsOnceInTheirOrder(t *testing.T) {
 	}
 }
 
-// Clients before 3.0 note the models of a run in one of its tags.
+// Clients before 3.0 record the models of a run in one of its tags.
 func TestHistoryOfModels(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -201,8 +200,8 @@ func TestHistoryOfModels(t *testing.T) {
 	}
 }
 
-// A tag that is kept as a field of the run, or of the experiment, is not there when that
-// is empty.
+// A tag that is stored as a field of the run or experiment does not exist when that
+// field is empty.
 func TestRemoveFields(t *testing.T) {
 	b := start(t)
 	e := b.experiment("e")
@@ -242,7 +241,7 @@ func TestDefaultExperiment(t *testing.T) {
 	}
 }
 
-// A clock that is wrong does not stop a training.
+// A wrong clock does not stop a training.
 func TestRunOfTheFuture(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), `,"start_time":1900000000000`)
@@ -251,7 +250,7 @@ func TestRunOfTheFuture(t *testing.T) {
 	}
 }
 
-// The path of an address chooses the project.
+// The path of an address selects the project.
 func TestProjectInThePath(t *testing.T) {
 	b := start(t)
 	p, err := b.db.Projects.CreateProject(t.Context(), domain.System, domain.NewProject{Name: "the team's"})
@@ -268,7 +267,8 @@ func TestProjectInThePath(t *testing.T) {
 	b.send("POST", "/mlflow/nothing"+api+"experiments/create", body).fails(404, "RESOURCE_DOES_NOT_EXIST")
 }
 
-// The workspace of a client is a project, by name or id; one in the path comes first.
+// The workspace of a client is a project, by name or id. A project in the path takes
+// precedence.
 func TestWorkspace(t *testing.T) {
 	b := start(t)
 	b.send("GET", "/api/3.0/mlflow/server-info", "").is(`{"workspaces_enabled":true}`)
@@ -292,7 +292,7 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// A run whose parent is deleted still names it, in both kinds of answers.
+// A run whose parent is deleted still names it, in the answers of both APIs.
 func TestParentInTheTrash(t *testing.T) {
 	b := start(t)
 	e := b.experiment("e")
@@ -310,8 +310,8 @@ func TestParentInTheTrash(t *testing.T) {
 	}
 }
 
-// Deleted records are those in the trash: they are read and take no writes, until they
-// are restored.
+// Deleted records are in the trash: they can be read, but not written until they are
+// restored.
 func TestDeleteAndRestore(t *testing.T) {
 	b := start(t)
 	e := b.experiment("e")

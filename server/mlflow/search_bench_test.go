@@ -14,14 +14,14 @@ import (
 	"tracker/store/scalar"
 )
 
-// The runs of BenchmarkRunSearch, and how many write at once while they are made.
+// The runs of BenchmarkRunSearch, and the number of concurrent writers that create them.
 const (
 	searchedRuns    = 10_000
 	searchedWriters = 16
 	settled         = 10 * time.Second // until points are compacted and copies made
 )
 
-// fillSearched makes an experiment with runs that have ended, each with 20 metrics, 5
+// fillSearched creates an experiment with runs that have ended, each with 20 metrics, 5
 // parameters and 3 tags, and returns its id.
 func (b bed) fillSearched() string {
 	b.Helper()
@@ -65,9 +65,9 @@ func (b bed) fillSearched() string {
 	return experiment
 }
 
-// BenchmarkRunSearch is runs/search over 10,000 runs: two conditions on metrics, sorted
-// by a third. It is the same search again and again, the same after one of the runs has
-// changed, or another one each time, of which no order is remembered.
+// BenchmarkRunSearch measures runs/search over 10,000 runs: two conditions on metrics,
+// sorted by a third. It repeats the same search, repeats it after one of the runs has
+// changed, or uses another search each time, so that no cached order helps.
 func BenchmarkRunSearch(b *testing.B) {
 	bed := start(b)
 	experiment := bed.fillSearched()
@@ -97,7 +97,7 @@ func BenchmarkRunSearch(b *testing.B) {
 				}
 			}
 			b.Run(fmt.Sprintf("page=%d,%s", page, kind), func(b *testing.B) {
-				search(b) // has the metrics copied for further searches
+				search(b) // copies the metrics for later searches
 				time.Sleep(settled)
 				b.ReportAllocs()
 				var took time.Duration
@@ -123,8 +123,8 @@ func BenchmarkRunSearch(b *testing.B) {
 	}
 }
 
-// reportProcessorTime adds the processor time that each call has taken since begun: on a
-// machine that is shared it says more than the time of the clock.
+// reportProcessorTime reports the processor time per call since begun. On a shared
+// machine it varies less than the elapsed time.
 func reportProcessorTime(b *testing.B, begun time.Duration) {
 	if t, ok := processorTime(); ok {
 		b.ReportMetric(float64((t-begun).Microseconds())/1000/float64(b.N), "cpu-ms/op")

@@ -26,8 +26,8 @@ func (a answer) names() string {
 	return strings.Join(names, " ")
 }
 
-// searchBed has four runs in one experiment and one in another, whose points lie in
-// table metric and in the head.
+// searchBed creates four runs in one experiment and one in another. Their points
+// are in table metric and in the head.
 func searchBed(t *testing.T) (b bed, e, other string) {
 	b = start(t)
 	e, other = b.experiment("one"), b.experiment("two")
@@ -81,7 +81,7 @@ func TestRunSearch(t *testing.T) {
 		{"metric.loss > 0.5", "y z"},
 		{"metrics.loss >= 5e-1", "y z a"},
 		{"metrics.loss = .25", "b"},
-		{"metrics.loss != 0.25", "y z c a"}, // NaN passes != only
+		{"metrics.loss != 0.25", "y z c a"}, // NaN passes only !=
 		{"metrics.`val/x.y z` = 1", "a"},
 		{`metrics."val/x.y z" >= 1`, "a"},
 		{"metrics.nothing != 1", ""},
@@ -134,7 +134,7 @@ func TestRunSearch(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ order, want string }{
-		{"metrics.loss", "b a z y c d"}, // NaN, then what is missing, last both ways
+		{"metrics.loss", "b a z y c d"}, // NaN, then runs without the metric, last in both directions
 		{"metrics.loss ASC", "b a z y c d"},
 		{"metrics.loss DESC", "y z a b c d"},
 		{"params.lr", "z a b d c y"}, // as text

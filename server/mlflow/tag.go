@@ -12,26 +12,26 @@ import (
 	"tracker/store/runs"
 )
 
-// The tags whose values are other fields of a run here: they are written to these
-// fields and read from them, so that there is only one value. All other tags are
+// The tags whose values are stored as other fields of a run. They are written to
+// and read from these fields, so that there is only one value. All other tags are
 // properties.
 const (
 	tagRunName   = "mlflow.runName"            // the name
-	tagNote      = "mlflow.note.content"       // the notes of a run, the description of an experiment
-	tagParent    = "mlflow.parentRunId"        // the parent, when it is a run of the same experiment
-	tagSource    = "mlflow.source.name"        // the entrypoint of the snapshot
-	tagCommit    = "mlflow.source.git.commit"  // its commit
-	tagGitRemote = "mlflow.source.git.repoURL" // its remote
-	tagUser      = "mlflow.user"               // a property; the user_id of a run
-	tagContext   = "mlflow.data.context"       // of the use of a dataset
-	tagLocation  = "mlflow.artifactLocation"   // of an experiment, when the client has chosen it; not shown as a tag
+	tagNote      = "mlflow.note.content"       // the notes of a run, or the description of an experiment
+	tagParent    = "mlflow.parentRunId"        // the parent, if it is a run of the same experiment
+	tagSource    = "mlflow.source.name"        // the entrypoint in the snapshot
+	tagCommit    = "mlflow.source.git.commit"  // the commit in the snapshot
+	tagGitRemote = "mlflow.source.git.repoURL" // the remote in the snapshot
+	tagUser      = "mlflow.user"               // a property; also the user_id of a run
+	tagContext   = "mlflow.data.context"       // on the use of a dataset
+	tagLocation  = "mlflow.artifactLocation"   // on an experiment whose client has set the location; not shown as a tag
 	tagHistory   = "mlflow.log-model.history"  // a property; the models of clients before 3.0
 	maxKey       = 250                         // characters
 	maxTag       = 8000                        // characters; longer values are cut
 	maxParam     = 6000                        // characters; longer values are cut
 	maxExpTag    = 20_000                      // characters
-	maxBatch     = 1000                        // metrics of a batch, and metrics, params and tags together
-	maxBatchTags = 100                         // tags of a batch, and params
+	maxBatch     = 1000                        // metrics in a batch, and metrics, params and tags together
+	maxBatchTags = 100                         // tags in a batch, and params
 )
 
 // tag is a tag or a parameter in a request or an answer.
@@ -63,8 +63,9 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n])
 }
 
-// checkKey accepts the key of a metric, parameter or tag: letters and digits of any
-// alphabet, _ . - : / and space. As a path it must be in its shortest form.
+// checkKey checks the key of a metric, parameter or tag. It may contain letters and
+// digits of any alphabet, _ . - : / and space. As a path it must be in its shortest
+// form.
 func checkKey(key string) error {
 	if key == "" {
 		return need("key", "")
@@ -85,21 +86,20 @@ func checkKey(key string) error {
 	return nil
 }
 
-// noTag returns the error of removing a tag that is not there.
+// noTag returns the error for removing a tag that does not exist.
 func noTag(key string) error {
 	return domain.Errorf(domain.CodeNotFound, "There is no tag %q.", key)
 }
 
-// runFields holds the tags of a run by the fields in which they are stored.
+// runFields holds the fields in which the tags of a run are stored.
 type runFields struct {
 	name, notes, parent *string
 	snapshot            *runs.SnapshotPatch
 	properties          []domain.Property
 }
 
-// sortTags returns the fields in which the tags of a run are stored. The last
-// value of a tag that is given twice counts. experimentID is "" when it is not
-// known yet.
+// sortTags returns the fields in which the tags of a run are stored. The last value
+// of a repeated tag is used. experimentID is "" if it is not known yet.
 func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error) {
 	snapshot := func() *runs.SnapshotPatch {
 		if f.snapshot == nil {
@@ -147,7 +147,7 @@ func setProperty(all []domain.Property, key, value string) []domain.Property {
 	return all
 }
 
-// tagsOf returns the tags of a run, by key.
+// tagsOf returns the tags of a run, sorted by key.
 func tagsOf(r *runs.IterationRecord, parent string) []pair {
 	tags := make([]pair, 0, len(r.Properties)+6)
 	add := func(key, value string) {

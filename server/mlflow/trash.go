@@ -4,8 +4,8 @@ import (
 	"tracker/store/domain"
 )
 
-// The protocol's deleted records are those in the trash. They can be read, and take no
-// writes.
+// The deleted records of the protocol are the records in the trash. They can be read,
+// but not written.
 
 // reading returns c with a context in which reads find records in the trash.
 func (c *call) reading() *call {
@@ -14,8 +14,8 @@ func (c *call) reading() *call {
 	return &r
 }
 
-// activeRun returns err. If a write has not found its run because that is in the
-// trash, it returns the error of the protocol for a deleted run instead.
+// activeRun returns the error of the protocol for a deleted run if a write failed
+// because its run is in the trash. Otherwise it returns err.
 func (c *call) activeRun(id string, err error) error {
 	if !isNotFound(err) {
 		return err
@@ -37,7 +37,7 @@ func (c *call) activeExperiment(id string, err error) error {
 	return err
 }
 
-// deleteRun moves a run to the trash. One that is there stays there.
+// deleteRun moves a run to the trash. It does nothing if the run is there already.
 func (c *call) deleteRun(in runRef) error {
 	id, err := in.id()
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *call) deleteRun(in runRef) error {
 	return err
 }
 
-// restoreRun takes a run out of the trash. One that is not there stays as it is.
+// restoreRun takes a run out of the trash. It does nothing if the run is not there.
 func (c *call) restoreRun(in runRef) error {
 	id, err := in.id()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package servertest runs a server with a database of its own, and holds checks that the tests of several
-// ports and protocols share.
+// Package servertest runs a server with a database of its own, and holds checks for the tests of several
+// ports and protocols.
 package servertest
 
 import (
@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// Password is that of the user default.
+	// Password is the password of the user default.
 	Password = "correct horse battery"
 	// Begin is the time of a new server, in Unix milliseconds.
 	Begin = 1_800_000_000_000
 )
 
-// Options are the options of Start.
+// Options configure Start.
 type Options struct {
 	SignIn  bool
-	Proxies []netip.Prefix // that the server trusts
+	Proxies []netip.Prefix // proxies that the server trusts
 }
 
 // Server is a running server.

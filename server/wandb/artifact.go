@@ -15,7 +15,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// artifactURL returns the address of a file of a version, with credentials for a while.
+// artifactURL returns the address of a file of a version, with credentials that expire.
 func (c *call) artifactURL(a *wandb.Artifact, name string) (string, error) {
 	link, err := c.s.auth.Link(c.user, artifactSubject(a.ID, name), linkAge)
 	parts := strings.Split(name, "/")
@@ -58,8 +58,8 @@ func (c *call) readArtifactFile() error {
 	return c.serveFile(a.IterationID, a.File(c.vars["name"]))
 }
 
-// readArtifactFileByMD5 answers with the bytes of a file that a version was the first to
-// have. Clients ask so for a single entry of a manifest.
+// readArtifactFileByMD5 answers with the bytes of a file that was new in a version.
+// Clients use it for a single entry of a manifest.
 func (c *call) readArtifactFileByMD5() error {
 	sum, err := hex.DecodeString(c.vars["md5"])
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *call) readArtifactFileByMD5() error {
 	return c.serveFile(run, name)
 }
 
-// artifactObject returns a version with all fields that clients ask for.
+// artifactObject returns a version with all fields that clients request.
 func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
 	project := func() object {
 		return object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity, "entity": c.entity(entity)}
@@ -114,7 +114,7 @@ func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
 	}
 }
 
-// runByID returns the run that an iteration is.
+// runByID returns the run for an iteration.
 func (c *call) runByID(entity, id string) (object, error) {
 	r, err := c.db.Wandb.RecordOf(c.ctx, c.actor, id)
 	if err != nil {
@@ -190,8 +190,8 @@ func (c *call) artifactPage(entity string, all []wandb.Artifact, in args) (any, 
 	return page, nil
 }
 
-// version returns the committed version that a name like model:v3 or model:latest
-// means, nil when there is none.
+// version returns the committed version for a name like model:v3 or model:latest, nil if
+// there is none.
 func (c *call) version(projectID, name string) (*wandb.Artifact, error) {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	collection, alias, ok := strings.Cut(name, ":")
@@ -302,7 +302,7 @@ func metadataText(a args) string {
 func aliasNames(a args) []string {
 	var names []string
 	for _, o := range a.objects("aliases") {
-		// v3 is the number of a version, which a client does not give.
+		// v3 is the number of a version, which clients can't set.
 		if alias := o.str("alias"); alias != "" && !isVersion(alias) {
 			names = append(names, alias)
 		}

@@ -24,7 +24,7 @@ func (c *call) artifactMutations() object {
 	}
 }
 
-// entityOr returns the entity that a caller means.
+// entityOr returns the named entity, or the caller's if name is empty.
 func (c *call) entityOr(name string) string {
 	if name == "" {
 		return c.user.Username
@@ -74,8 +74,8 @@ func orDefault(project string) string {
 	return project
 }
 
-// manifestObject returns a manifest of a version, with the address that it is to be sent to.
-// Its id is the id of the version, and after a slash the name of a part.
+// manifestObject returns a manifest of a version with its upload address. Its id is the id
+// of the version, followed for a part by a slash and the name of the part.
 func (c *call) manifestObject(a wandb.Artifact, name string) object {
 	id := a.ID
 	if name != manifestName {
@@ -86,8 +86,8 @@ func (c *call) manifestObject(a wandb.Artifact, name string) object {
 		"name": manifestName, "displayName": manifestName, "uploadHeaders": []string{}, "uploadUrl": address, "directUrl": address}}}
 }
 
-// createManifest returns the manifest of a version, or a new part of it for one of several
-// writers and for files that are added to the newest version.
+// createManifest returns the manifest of a version, or a new part of it if several writers
+// share the version or files are added to the newest version.
 func (c *call) createManifest(in args) (any, error) {
 	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, in.str("artifactID"))
 	if err != nil {
@@ -114,8 +114,7 @@ func (c *call) updateManifest(in args) (any, error) {
 	return c.manifestObject(a, name), nil
 }
 
-// createArtifactFiles returns the addresses that files are to be sent to, in the order in
-// which they are asked for.
+// createArtifactFiles returns the upload addresses of files, in the order of the request.
 func (c *call) createArtifactFiles(a args) (any, error) {
 	known := map[string]*wandb.Artifact{}
 	var nodes []object

@@ -13,7 +13,7 @@ import (
 
 const runsOf = `query ($f: JSONString, $o: String) { project(name: "p") { runs(filters: $f, order: $o) { edges { node { name } } } } }`
 
-// A filter is small, whatever its text says: it is compared with each run of a project.
+// The size of a filter is bounded, because it is compared with each run of a project.
 func TestFiltersAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -62,8 +62,8 @@ func TestSampledHistoryByNames(t *testing.T) {
 		is(`{"data":{"project":{"run":{"sampledHistory":[[{"_step":1,"a.b.c":"x","d.e":"y"}],[{"a.b":{"c":"x"}},{"a.b":1}],[]]}}}}`)
 }
 
-// The settings and the summary of a run, which are texts of a request, are bounded in
-// what is made of them.
+// The settings and the summary of a run are JSON in a string of the request. The memory
+// of their values is bounded.
 func TestSettingsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -112,7 +112,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	b.query(`mutation ($n: String) { upsertBucket(input: {modelName: "p", name: $n}) { inserted } }`, map[string]any{"n": long}).wants(400)
 }
 
-// What is kept of a stream beside its numbers is bounded, however often it comes.
+// The data of a stream that is not numeric is bounded in total, over all its parts.
 func TestRestIsBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -143,7 +143,7 @@ func TestRestIsBounded(t *testing.T) {
 	}
 }
 
-// An agent says of few runs that it carries them out.
+// An agent can't report too many running runs.
 func TestHeartbeatIsBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	benchRows = 5000 // of a request
+	benchRows = 5000 // rows in a request
 	benchKeys = 10
 )
 

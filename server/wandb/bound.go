@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	maxDocument = 32 << 20 // bytes of a request: a configuration or a summary may be in it
-	maxTokens   = 20_000   // of a document
+	maxDocument = 32 << 20 // bytes in a request: it may contain a configuration or a summary
+	maxTokens   = 20_000   // in a document
 	maxValues   = 200_000  // in a request: its variables may name thousands of files
-	maxDepth    = 40       // of nested selections
-	maxWork     = 500_000  // fields that are answered, and parts of the document that are read
-	// checkWork is the amount of work after which an operation checks whether it
-	// must end.
+	maxDepth    = 40       // nesting of selections
+	maxWork     = 500_000  // answered fields and read parts of the document
+	// checkWork is the amount of work between two checks whether an operation must
+	// end.
 	checkWork = 1000
-	// maxTime is how long an operation may take, as long as the searches of a read.
+	// maxTime is the maximum duration of an operation, the same as for the searches of
+	// a read.
 	maxTime = domain.SearchLimit
 
-	// A text of a request may be JSON itself, such as a filter. Its contents are not
+	// A string in a request may be JSON itself, such as a filter. Its values are not
 	// counted with the body.
 	maxInner       = 1 << 20 // bytes
 	maxInnerValues = 20_000
 	// namedFile is the memory in bytes of a file in an answer that a client has named,
-	// with its address, beside four times its name.
+	// with its address, in addition to four times its name.
 	namedFile = 1000
 )
 
@@ -35,11 +36,11 @@ var (
 	errTooLong  = domain.Invalid("query", "The query took more than %d seconds and was stopped; ask for less at once.", int(maxTime.Seconds()))
 )
 
-// bounds count the work and the memory of one operation.
+// bounds counts the work and the memory of one operation.
 type bounds struct {
 	ctx      context.Context
 	work     int
-	answered int64 // bytes of texts
+	answered int64 // bytes of text
 }
 
 // step counts n fields or parts of the document.
@@ -54,7 +55,7 @@ func (b *bounds) step(n int) error {
 	return b.ctx.Err()
 }
 
-// text counts a text that is answered.
+// text counts a text in the answer.
 func (b *bounds) text(s string) error {
 	if b.answered += int64(len(s)); b.answered > domain.MaxAnswerBytes {
 		return errTooLarge
@@ -62,8 +63,8 @@ func (b *bounds) text(s string) error {
 	return nil
 }
 
-// inner reads JSON that is a text of a request into a variable. invalid is the error
-// when it is not such JSON.
+// inner reads a string of a request that contains JSON into a variable. It returns
+// invalid if the string is not such JSON.
 func inner(field, text string, into any, invalid error) error {
 	if len(text) > maxInner || json.Values([]byte(text)) > maxInnerValues {
 		return domain.Invalid(field, "%s may have up to %d bytes and %d values; send less at once.", field, maxInner, maxInnerValues)
@@ -74,8 +75,8 @@ func inner(field, text string, into any, invalid error) error {
 	return nil
 }
 
-// untimed lets the operation take longer until end is called. It serves the files of a
-// version, which are written and deleted in pieces.
+// untimed suspends the time limit of the operation until end is called. It is used for
+// the files of a version, which are written and deleted in pieces.
 func (c *call) untimed() (end func()) {
 	c.timer.Stop()
 	return func() { c.timer.Reset(maxTime) }
@@ -86,9 +87,9 @@ func (c *call) takeNamed(name string) error {
 	return domain.Take(c.ctx, namedFile+4*int64(len(name)))
 }
 
-// bounded runs answer, which answers an operation, with bounds on its time and on the
-// memory that it reads. When other requests hold too much memory, an operation that
-// only reads is tried again when there is enough.
+// bounded runs answer, which carries out an operation, with bounds on its time and on
+// the memory that it reads. If other requests hold too much memory, an operation that
+// only reads is run again when there is enough.
 func (c *call) bounded(reads bool, answer func(*bounds) error) error {
 	before := c.ctx
 	defer func() { c.ctx = before }()

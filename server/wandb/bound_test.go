@@ -18,7 +18,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// What a query asks for again and again is counted, however short its text is.
+// Repeated fields in a query are counted, even if its text is short.
 func TestQueriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -43,7 +43,7 @@ func TestQueriesAreBounded(t *testing.T) {
 	b.query(fragments(50), nil).wants(400)
 	b.query(aliases(3, "config"), nil).wants(200)
 	b.query(aliases(100, "name"), nil).wants(400) // a run is read with its configuration
-	b.query(aliases(1, again), nil).wants(200)    // of the same name there is one
+	b.query(aliases(1, again), nil).wants(200)    // a repeated field is read once
 	for name, document := range map[string]string{
 		"aliases":    aliases(20, "config"),
 		"same field": `{ project(name: "p") { run(name: "r") {` + many(12, " c%d: config") + ` } } }`,
@@ -63,8 +63,7 @@ func many(n int, format string) string {
 	return b.String()
 }
 
-// A stream is written in pieces, and what has too many lines or values is refused or left
-// out.
+// A stream is written in pieces. Parts with too many lines or values are refused or cut.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -88,7 +87,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		t.Errorf("after a long line: %q, step %d", w.Lost, w.LastStep)
 	}
 	b.stream("p", "r", `{"files":{"output.log":{"offset":0,"content":[""`+strings.Repeat(`,""`, 1_100_000)+`]}}}`).wants(400)
-	// Texts of one step come in many rows and again.
+	// Texts of one step come in many rows, repeatedly.
 	texts := make([]string, 5000)
 	for i := range texts {
 		texts[i] = fmt.Sprintf(`{"_step":1,"t%d":"%d"}`, i, i)
@@ -99,8 +98,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	b.query(`{ project(name: "p") { run(name: "r") { history(minStep: 1, maxStep: 2) } } }`, nil).has(`\"t4999\":\"4999\"`)
 }
 
-// The parts of a stream may come in any order and have what nobody knows. A body that breaks
-// off is refused, and what was read before is written once when it comes again.
+// The parts of a stream may come in any order and have unknown fields. A truncated body is
+// refused, and its first rows are stored once when it is sent again.
 func TestStreamIsReadAsItArrives(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -137,7 +136,7 @@ func TestStreamIsReadAsItArrives(t *testing.T) {
 	b.stream("p", "cut", "{}", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }).wants(400)
 }
 
-// A stream of somebody without the right is not read.
+// The body of a stream is not read if the caller lacks the right.
 func TestStreamAsksForTheRightFirst(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -156,7 +155,7 @@ func TestStreamAsksForTheRightFirst(t *testing.T) {
 	b.stream("p", "r", "nothing that could be read", key(adas)).wants(403)
 }
 
-// A history is read evenly, however long it is.
+// A history is sampled evenly, whatever its length.
 func TestHistoryIsSampled(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -182,7 +181,7 @@ func TestHistoryIsSampled(t *testing.T) {
 	}
 }
 
-// The error about a manifest that holds too much names what is to be done.
+// The error about a manifest that is too large contains the remedy.
 func TestManifestIsBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -197,8 +196,8 @@ func TestManifestIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzManifest reads the manifests of artifacts. What their entries hold is counted before
-// it is made, and is in proportion to the text.
+// FuzzManifest reads the manifests of artifacts. The memory of their entries is counted
+// before it is allocated, and is proportional to the text.
 func FuzzManifest(f *testing.F) {
 	for _, text := range []string{
 		`{"contents":{"a":{"digest":"d","size":1},"b":{"ref":"s3://b","extra":[{}]}},"version":1}`, `{"contents":{"a":{},"a":{"size":2}}}`,
@@ -235,8 +234,8 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// FuzzStream reads the parts of streams. Each row is in one of the pieces, of which none
-// has more values than it may, or else it is one row.
+// FuzzStream reads the parts of streams. Each row is in one of the pieces. No piece with
+// more than one row has more values than the limit.
 func FuzzStream(f *testing.F) {
 	for _, body := range []string{
 		`{"files":{"wandb-history.jsonl":{"offset":3,"content":["{\"_step\":1,\"a\":{\"b\":NaN}}","x","{\"_step\":2}"]}},"complete":true,"exitcode":1}`,
@@ -251,7 +250,7 @@ func FuzzStream(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		found, err := wandb.DecodeStream(body, 100)
 		runtime.ReadMemStats(&after)
-		// A name in objects in each other is joined once for each of its numbers.
+		// A name in nested objects is joined once for each of its numbers.
 		const perByte, fixed = 4000, 4 << 20
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*perByte+fixed {
 			t.Errorf("%d bytes allocate %d", len(body), took)
@@ -264,7 +263,7 @@ func FuzzStream(f *testing.F) {
 				Content []string `json:"content"`
 			} `json:"files"`
 		}
-		if json.Unmarshal(body, &whole) != nil { // as when a name is given twice
+		if json.Unmarshal(body, &whole) != nil { // such as a repeated name
 			return
 		}
 		rows := 0

@@ -22,8 +22,8 @@ type call struct {
 	db    *store.DB
 	user  domain.User
 	actor domain.Actor
-	vars  map[string]string // of the path, decoded
-	share *web.Share        // of the memory of all requests
+	vars  map[string]string // variables of the path, decoded
+	share *web.Share        // share of the memory of all requests
 	timer *time.Timer       // ends the operation
 }
 
@@ -66,11 +66,10 @@ func (c *call) prepare(rt route) (err error) {
 	return nil
 }
 
-// telemetry refuses the telemetry of clients, with a status after which they do
-// not try again.
+// telemetry refuses the telemetry of clients with a status that they do not retry.
 func (c *call) telemetry() error {
 	return domain.Errorf(domain.CodeNotFound, "This server takes no telemetry.")
 }
 
-// base returns the address of the service as the client knows it.
+// base returns the address of the service for the client.
 func (c *call) base() string { return web.Address(c.r, c.s.basePath) }

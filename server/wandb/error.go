@@ -6,7 +6,7 @@ import (
 	"tracker/server/web"
 )
 
-// message is an error in the form that clients read.
+// message is an error in the format of the protocol.
 type message struct {
 	Message string   `json:"message"`
 	Path    []string `json:"path,omitzero"`
@@ -16,10 +16,10 @@ type failure struct {
 	Errors []message `json:"errors"`
 }
 
-// writeError answers with err in the protocol's form. The cause of a failure of the
-// server goes to the log and is never sent. Clients repeat a request after 429 and all
-// of 500 and above, and older ones after all but 400, 401, 403, 404 and 409, so a mistake
-// of a caller has one of those five.
+// writeError answers with err in the protocol's form. The cause of a server error is
+// written to the log and never sent. Clients repeat a request after 429 and all statuses
+// from 500, and older ones after all except 400, 401, 403, 404 and 409, so a caller's
+// error gets one of these five.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := web.AsError(err)
 	status := web.StatusOf(e.Code)

@@ -10,10 +10,10 @@ import (
 	"tracker/store/wandb"
 )
 
-// MaxParts is maxParts.
+// MaxParts exports maxParts.
 const MaxParts = maxParts
 
-// Routes are the methods and paths of all routes.
+// Routes returns the methods and paths of all routes.
 func Routes() (all [][2]string) {
 	for _, rt := range new(Server).routes() {
 		all = append(all, [2]string{rt.method, rt.path})
@@ -21,35 +21,37 @@ func Routes() (all [][2]string) {
 	return all
 }
 
-// Linked returns the page of a dashboard on a port for a link of a client.
+// Linked returns the page of the dashboard on a port for a link that a client
+// has printed.
 func Linked(port string, r *http.Request) string {
 	return (&Server{dashboardPort: port, taken: map[string]bool{"project": true}}).linked(r)
 }
 
-// Mutations are the names of all mutations.
+// Mutations returns the names of all mutations.
 func Mutations() []string {
 	all := slices.Collect(maps.Keys(new(call).mutations()))
 	return slices.DeleteFunc(all, func(name string) bool { return name == "__typename" })
 }
 
-// Queries are the names of all fields of a query.
+// Queries returns the names of all fields of a query.
 func Queries() []string {
 	all := slices.Collect(maps.Keys(new(call).queries()))
 	return slices.DeleteFunc(all, func(name string) bool { return name == "__typename" })
 }
 
-// DecodeManifest is decodeManifest.
+// DecodeManifest exports decodeManifest.
 func DecodeManifest(r io.Reader, take func(int64) error) ([]wandb.Entry, error) {
 	return decodeManifest(r, take)
 }
 
-// Pieces is what DecodeStream found.
+// Pieces holds the results of DecodeStream.
 type Pieces struct {
-	Rows    int // of the history and of the system metrics
-	Largest int // values of a piece that has several rows
+	Rows    int // rows of the history and of the system metrics
+	Largest int // maximum number of values in a piece with several rows
 }
 
-// DecodeStream reads the body of a part of a stream.
+// DecodeStream reads the body of a part of a stream. most is the maximum
+// number of values in a piece with several rows.
 func DecodeStream(body []byte, most int) (p Pieces, err error) {
 	in := newStreamReader(bytes.NewReader(body), most, func(int64) error { return nil }, nil)
 	in.write = func(piece wandb.Stream) error {

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// linkParameter is the name of the parameter with the credentials of an address.
+	// linkParameter is the name of the parameter with the credentials in an address.
 	linkParameter = "token"
-	// linkAge is the time for which an address that a client was given is valid.
+	// linkAge is the lifetime of an address with credentials.
 	linkAge = 24 * time.Hour
 )
 
-// subject returns what the credentials in the address of the request are for.
+// subject returns the file that the credentials in the address must be issued for.
 func (c *call) subject() string {
 	if id := c.vars["artifact"]; id != "" {
 		return artifactSubject(id, c.vars["name"])
@@ -82,13 +82,14 @@ func (c *call) writeFile() error {
 	return nil
 }
 
-// lose records in a run that something was cut or left out.
+// lose records in a run that data was cut or left out.
 func (c *call) lose(id, what string) error {
 	_, err := c.db.Wandb.Append(c.ctx, c.actor, id, wandb.Stream{Lost: []string{what}})
 	return err
 }
 
-// typeOf returns the content type that a client gives, or that of the name of the file.
+// typeOf returns the content type that a client gives, or else the type for the file
+// name.
 func typeOf(given, name string) string {
 	if strings.HasSuffix(name, ".log") {
 		return "text/plain; charset=utf-8"
@@ -123,8 +124,8 @@ func (c *call) serveFile(id, name string) error {
 	return nil
 }
 
-// sentFile returns the file that is the body of a request. A client sends again what was
-// refused as unavailable.
+// sentFile returns the file in the body of a request. A client repeats a request that
+// was refused as unavailable.
 func sentFile(r *http.Request) io.Reader { return web.FileBody(r, domain.CodeUnavailable) }
 
 // put stores the bytes of r as a file of a run.

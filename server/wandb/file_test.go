@@ -9,8 +9,8 @@ import (
 	"tracker/store/wandb"
 )
 
-// The files of a run are listed without those of the versions that it has logged, however
-// much the versions say about themselves.
+// The files of the versions that a run has logged are not among the files of the run,
+// whatever the size of the versions' metadata.
 func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -24,7 +24,7 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 		_, err = b.db.Wandb.CommitArtifact(t.Context(), domain.System, a.ID, nil)
 		b.must(err)
 	}
-	// The last three are no versions.
+	// The last three are not files of versions.
 	for _, name := range []string{"c:v0/in", "c:v34/in/it", "c:v100/a.txt", "c:v9", "wc:v9/b.txt"} {
 		b.send("PUT", "/files/me/p/r/"+name, "x").wants(200)
 	}
@@ -33,8 +33,8 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 			{"node":{"name":"c:v100/a.txt"}},{"node":{"name":"c:v9"}},{"node":{"name":"wc:v9/b.txt"}}]}}}}}`)
 }
 
-// Tags of an artifact and its time to live are not kept: logging goes on without them and
-// says so, and a change to them is refused.
+// Tags and the time to live of an artifact are not stored: logging continues with a note
+// about that, and a change to them is refused.
 func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -75,8 +75,8 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	change(`tagsToAdd: [], tagsToDelete: [], ttlDurationSeconds: null`).wants(200)
 }
 
-// A file that is asked for by its name and does not exist has the hash 0, by which clients
-// know it; asking for all files or by a pattern does not show it.
+// A file that is requested by its name and does not exist has the hash 0, which clients
+// recognize. Requests for all files or for a pattern do not return it.
 func TestFileThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

@@ -20,11 +20,11 @@ type test func(*subject) bool
 // Bounds on a filter. The time of an operation is checked before each comparison, so
 // none of them may take long.
 const (
-	maxField   = 1000   // bytes of the name of a field
-	maxNested  = 20     // dots in it
-	maxRegexp  = 1000   // bytes of a regular expression
-	maxProgram = 2000   // parts of all regular expressions, with repetitions written out
-	maxMatched = 10_000 // bytes of a text that a regular expression is compared with
+	maxField   = 1000   // bytes in the name of a field
+	maxNested  = 20     // dots in the name of a field
+	maxRegexp  = 1000   // bytes in a regular expression
+	maxProgram = 2000   // parts in all regular expressions, with repetitions written out
+	maxMatched = 10_000 // bytes in a text that a regular expression is compared with
 )
 
 // filterParser reads a filter in the form of MongoDB's queries.
@@ -32,7 +32,7 @@ type filterParser struct {
 	program int // parts of the regular expressions so far
 }
 
-// subject is a run that is tested, with its JSON as far as it was read.
+// subject is a run that is tested. Its JSON is decoded when a field needs it.
 type subject struct {
 	ctx             context.Context
 	r               *wandb.Record
@@ -188,7 +188,8 @@ func (p *filterParser) operator(name, op string, want any, depth int) (test, err
 	return nil, domain.Invalid("filters", "The operator %s is not known.", web.Clip(op))
 }
 
-// regexp returns a regular expression, unless it is too large.
+// regexp compiles a regular expression. It returns an error if the expression is too
+// large.
 func (p *filterParser) regexp(text string) (*regexp.Regexp, error) {
 	if len(text) > maxRegexp {
 		return nil, domain.Invalid("filters", "A regular expression has up to %d bytes.", maxRegexp)
@@ -234,7 +235,7 @@ func equal(v, want any) bool {
 	return reflect.DeepEqual(v, want)
 }
 
-// value returns a field of a run, nil when it has none of this name.
+// value returns a field of a run, nil if it has no such field.
 func (s *subject) value(name string) any {
 	if s.ctx.Err() != nil {
 		return nil // the operation has ended
@@ -290,7 +291,7 @@ func (s *subject) value(name string) any {
 }
 
 // decoded returns a JSON object. NaN and infinities, which JSON does not have, become
-// texts.
+// strings.
 func decoded(text string) map[string]any {
 	var out map[string]any
 	if err := json.Unmarshal([]byte(text), &out, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err == nil {
@@ -300,7 +301,7 @@ func decoded(text string) map[string]any {
 	return out
 }
 
-// below returns the value at a path of names with dots between; a name may have dots
+// below returns the value at a path of names joined by dots; a name may contain dots
 // itself.
 func below(o map[string]any, path string) any {
 	if v, ok := o[path]; ok {

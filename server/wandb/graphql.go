@@ -15,10 +15,10 @@ import (
 // returns it. A missing field is null.
 type object map[string]any
 
-// args are the arguments of a field.
+// args holds the arguments of a field.
 type args map[string]any
 
-// text returns a text, nil when it is null or missing.
+// text returns a text, nil if it is null or missing.
 func (a args) text(name string) *string {
 	if s, ok := a[name].(string); ok {
 		return &s
@@ -26,13 +26,13 @@ func (a args) text(name string) *string {
 	return nil
 }
 
-// str returns a text, "" when it is null or missing.
+// str returns a text, "" if it is null or missing.
 func (a args) str(name string) string {
 	s, _ := a[name].(string)
 	return s
 }
 
-// number returns a number, fallback when it is null or missing.
+// number returns a number, or fallback if it is null or missing.
 func (a args) number(name string, fallback int64) int64 {
 	switch n := a[name].(type) {
 	case float64:
@@ -49,7 +49,7 @@ func (a args) truth(name string) bool {
 	return b
 }
 
-// texts returns a list of texts, nil when it is null or missing.
+// texts returns a list of texts, nil if it is null or missing.
 func (a args) texts(name string) []string {
 	list, ok := a[name].([]any)
 	if !ok {
@@ -138,7 +138,7 @@ func (c *call) graphql() error {
 	return nil
 }
 
-// execution is the carrying out of one operation.
+// execution is the execution of one operation.
 type execution struct {
 	fragments ast.FragmentDefinitionList
 	variables map[string]any
@@ -146,13 +146,13 @@ type execution struct {
 	*bounds
 }
 
-// wanted is a field that is asked for. Several fragments may ask for the same one.
+// wanted is a requested field. Several fragments may request the same one.
 type wanted struct {
 	field *ast.Field
 	below ast.SelectionSet
 }
 
-// selection returns the fields of an object that are asked for.
+// selection returns the requested fields of an object.
 func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[string]any, error) {
 	if depth > maxDepth {
 		return nil, domain.Invalid("query", "The query is nested more than %d deep.", maxDepth)
@@ -189,7 +189,7 @@ func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[st
 	return out, nil
 }
 
-// value returns a value with the fields that are asked for.
+// value returns a value with the requested fields.
 func (x *execution) value(set ast.SelectionSet, v any, depth int) (any, error) {
 	switch v := v.(type) {
 	case object:
@@ -226,7 +226,7 @@ const (
 	visited        // its fields are collected, and need not be again
 )
 
-// collect adds the fields of a selection to all, with those of its fragments.
+// collect adds the fields of a selection, including its fragments, to all.
 func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*wanted, order *[]string, seen map[string]visit, nested int) error {
 	if nested > maxDepth {
 		return domain.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
@@ -277,8 +277,8 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 	return nil
 }
 
-// kinds are the types of which an object is only one, so that a fragment on another one
-// does not apply to it.
+// kinds holds the concrete types. A fragment on one of them does not apply to an object
+// of another type.
 var kinds = map[string]bool{"ArtifactSequence": true, "ArtifactPortfolio": true, "Run": true, "User": true}
 
 // applies reports whether a fragment on a type applies to an object. A fragment on an
@@ -331,7 +331,7 @@ func connection(nodes []object) object {
 	return pageOf(edges, "", false)
 }
 
-// pageOf returns a page of edges; next is the cursor of the following one.
+// pageOf returns a page of edges; next is the cursor of the next page.
 func pageOf(edges []object, next string, more bool) object {
 	var end any
 	if next != "" {

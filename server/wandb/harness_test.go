@@ -27,10 +27,10 @@ type bed struct {
 	db     *store.DB
 	auth   *auth.Auth
 	server *httptest.Server
-	now    *atomic.Int64 // what the clock says, in milliseconds
+	now    *atomic.Int64 // the time of the clock, in milliseconds
 }
 
-// start starts a server. proxies are those that it trusts.
+// start runs a server that trusts proxies.
 func start(t testing.TB, signIn bool, proxies ...netip.Prefix) bed {
 	t.Helper()
 	s := servertest.Start(t, servertest.Options{SignIn: signIn, Proxies: proxies})
@@ -85,7 +85,7 @@ func (b bed) query(document string, variables map[string]any, opts ...opt) answe
 	return b.send("POST", "/graphql", string(body), opts...)
 }
 
-// run makes a run of a project.
+// run creates a run in a project.
 func (b bed) run(project, name string, opts ...opt) {
 	b.Helper()
 	b.query(`mutation { upsertBucket(input: {modelName: "`+project+`", name: "`+name+`"}) { bucket { id } } }`, nil, opts...).wants(200)
@@ -105,7 +105,7 @@ func (b bed) history(project, name string, offset int, rows ...string) answer {
 	return b.stream(project, name, string(body))
 }
 
-// id returns the id of the iteration that a run is.
+// id returns the id of the iteration for a run.
 func (b bed) id(project, name string) (id string) {
 	b.Helper()
 	b.must(b.db.View(b.Context(), domain.System, func(v *store.View) (err error) {
@@ -128,7 +128,7 @@ func (b bed) points(project, name string) string {
 	return strings.Join(out, ", ")
 }
 
-// wants fails the test at once unless the status is this.
+// wants stops the test if the status differs.
 func (a answer) wants(status int) answer {
 	a.b.Helper()
 	if a.status != status {
@@ -137,7 +137,7 @@ func (a answer) wants(status int) answer {
 	return a
 }
 
-// is demands 200 and exactly this JSON.
+// is checks that the answer is 200 with exactly this JSON.
 func (a answer) is(want string) {
 	a.b.Helper()
 	a.wants(200)
@@ -149,7 +149,7 @@ func (a answer) is(want string) {
 	}
 }
 
-// has demands 200 and a part of the body.
+// has checks that the answer is 200 and its body contains part.
 func (a answer) has(part string) {
 	a.b.Helper()
 	if a.wants(200); !strings.Contains(a.body, part) {

@@ -35,7 +35,7 @@ func historyKeys(r *wandb.Record) any {
 	return out
 }
 
-// lastStep returns the last step of the history of a run, -1 when it has none.
+// lastStep returns the last step of the history of a run, -1 if it has none.
 func lastStep(r *wandb.Record) int64 {
 	last := int64(-1)
 	if r.HistoryLines > 0 {
@@ -49,7 +49,7 @@ func lastStep(r *wandb.Record) int64 {
 	return last
 }
 
-// historyTail returns the last row of the history, as a list of one.
+// historyTail returns a list with the last row of the history.
 func (c *call) historyTail(r *wandb.Record) (any, error) {
 	last := lastStep(r)
 	if last < 0 {
@@ -72,7 +72,7 @@ func startOf(r *wandb.Record) scalar.Time {
 	return r.CreatedDate
 }
 
-// history returns rows of the history, or of the metrics of the system, as texts.
+// history returns rows of the history, or of the system metrics, as texts.
 func (c *call) history(r *wandb.Record, a args, system bool) (any, error) {
 	q := wandb.HistoryQuery{From: scalar.Step(a.number("minStep", math.MinInt64)), To: scalar.Step(a.number("maxStep", math.MaxInt64)),
 		System: system, Limit: wandb.MaxRows, Samples: int(max(0, min(a.number("samples", 0), wandb.MaxRows)))}
@@ -91,7 +91,7 @@ func (c *call) history(r *wandb.Record, a args, system bool) (any, error) {
 	return out, nil
 }
 
-// systemRow returns a row of the metrics of the system under the names of W&B.
+// systemRow returns a row of the system metrics under the names of W&B.
 func systemRow(row wandb.Row) wandb.Row {
 	members := make([]format.Member, len(row.Members))
 	for i, m := range row.Members {
@@ -145,7 +145,8 @@ func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 		}
 		if spec.Max != nil {
 			q.To = scalar.Step(*spec.Max)
-			// Newer clients mean the last step, and ask for as many samples as there are.
+			// Newer clients request the last step like this, with as many samples as
+			// there are steps.
 			if spec.Min != nil && spec.Samples == *spec.Max-*spec.Min+1 {
 				q.To++
 			}
@@ -168,12 +169,12 @@ func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 	return out, nil
 }
 
-// pick returns the values of a row for some keys. ok is false when it does not have all
-// of them, or ctx has ended.
+// pick returns the values of a row for some keys. ok is false if the row lacks one of
+// them, or if ctx has ended.
 func pick(ctx context.Context, row wandb.Row, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
 	members := map[string]string{}
 	for _, m := range slices.Backward(row.All(start)) {
-		members[m.Key] = m.Value // of several the first
+		members[m.Key] = m.Value // the first of several
 	}
 	picked = map[string]any{}
 	for _, key := range keys {

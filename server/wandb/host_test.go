@@ -15,7 +15,7 @@ func TestForwardedHost(t *testing.T) {
 		name    string
 		proxies []netip.Prefix
 		sent    string
-		want    string // "" for that of the server
+		want    string // "" for the server's host
 	}{
 		{"no trusted proxies", nil, "evil.example", ""},
 		{"another proxy", []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, "evil.example", ""},

@@ -1,7 +1,7 @@
 package wandb
 
-// types holds the names of fields that clients before 0.26 look for before they use
-// them. A type that is not listed has none.
+// types holds the names of fields that clients before 0.26 look up before they use
+// them. Other types have no fields here.
 var types = map[string][]string{
 	"Query": {"viewer", "serverInfo", "project", "model", "entity", "models", "artifact"},
 	"Mutation": {"upsertBucket", "createRunFiles", "upsertModel", "deleteRun", "deleteFiles", "notifyScriptableRunAlert", "createArtifact", "createArtifactFiles",
@@ -23,7 +23,7 @@ var inputs = map[string][]string{
 	"AddAliasesInput":             {"artifactID", "aliases"},
 }
 
-// typeNamed returns what is known of a type, nil for nothing.
+// typeNamed returns the listed fields of a type, nil if it is not listed.
 func typeNamed(name string) object {
 	fields, ok := types[name]
 	arguments, isInput := inputs[name]

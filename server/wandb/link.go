@@ -8,8 +8,8 @@ import (
 )
 
 // linked returns the page of the dashboard for a link that a client has printed, such as
-// /ada/project/runs/8fj2k1, and "" when the request is not for such a link. The page finds the
-// record and checks the right to read it.
+// /ada/project/runs/8fj2k1, and "" for other requests. The page finds the record and checks
+// the right to read it.
 func (s *Server) linked(r *http.Request) string {
 	if s.dashboardPort == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return ""
@@ -17,7 +17,7 @@ func (s *Server) linked(r *http.Request) string {
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	page := ""
 	switch {
-	case len(parts) == 1 && parts[0] == "authorize": // where wandb login says that keys are found
+	case len(parts) == 1 && parts[0] == "authorize": // wandb login prints this address as the place of the keys
 		page = "/account"
 	case len(parts) < 2 || s.taken[parts[0]] || parts[0] == "mlflow" || parts[0] == "api":
 		return ""

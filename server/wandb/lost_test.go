@@ -9,7 +9,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// What is cut or left out is told in a property of the run.
+// Data that is cut or left out is recorded in a property of the run.
 func TestLostIsTold(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// manifestName is the file with the list of the files of a version.
+	// manifestName is the name of the file that lists the files of a version.
 	manifestName = "wandb_manifest.json"
 	maxManifest  = 64 << 20 // bytes
-	maxEntries   = 500_000  // of a manifest, as many as have some 130 bytes each
+	maxEntries   = 500_000  // in a manifest, at least 130 bytes each
 	// entryBytes is the memory of an entry without its texts.
 	entryBytes = 120
 )
@@ -31,15 +31,15 @@ type manifest struct {
 }
 
 type manifestEntry struct {
-	Digest string `json:"digest"` // MD5 in base64; of a reference anything
+	Digest string `json:"digest"` // MD5 in base64; any text for a reference
 	Ref    string `json:"ref"`
 	Size   int64  `json:"size"`
 }
 
-// entries holds the files of a manifest. Reading fails when there are too many.
+// entries holds the files of a manifest. Reading returns an error if there are too many.
 type entries struct {
 	list []wandb.Entry
-	take func(bytes int64) error // counts what they hold
+	take func(bytes int64) error // counts their memory
 }
 
 var errEntries = errors.New("too many files")
@@ -74,8 +74,8 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// decodeManifest reads a manifest without holding its text. take counts the memory of
-// the entries. When several entries have the same name, the last is returned.
+// decodeManifest reads a manifest without holding its text. take counts the memory of the
+// entries. If several entries have the same name, the last one is returned.
 func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, error) {
 	m := manifest{entries{take: take}}
 	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
@@ -88,7 +88,7 @@ func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, e
 	return slices.CompactFunc(all, func(a, b wandb.Entry) bool { return a.Name == b.Name }), nil
 }
 
-// manifestError returns what a client is told of an error in reading a manifest.
+// manifestError returns the error for the client when a manifest can't be read.
 func manifestError(err error) error {
 	var known *domain.Error
 	switch {
@@ -127,13 +127,13 @@ func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
 
 const (
 	partsName = wandb.Parts
-	maxParts  = 1000 // of a version
-	// incremental is the end of the name of a part that adds to the newest version.
+	maxParts  = 1000 // parts of a version
+	// incremental is the suffix of the name of a part that adds to the newest version.
 	incremental = "-incremental.json"
 )
 
 // newPart returns the name of a new part of the manifest of a version. It sorts after the
-// names of the parts that have been sent.
+// names of the parts sent so far.
 func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
 	parts, err := c.db.Files.Files(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(partsName))
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
 	return fmt.Sprintf("%s/%04d-%s%s", partsName, len(parts), name, end), err
 }
 
-// wholeManifest is a manifest with entries as they were sent.
+// wholeManifest is a manifest whose entries are kept as they were sent.
 type wholeManifest[C contents | map[string]json.Value] struct {
 	Version  json.Value `json:"version,omitzero"`
 	Policy   json.Value `json:"storagePolicy,omitzero"`
@@ -158,11 +158,11 @@ type wholeManifest[C contents | map[string]json.Value] struct {
 	Contents C          `json:"contents"`
 }
 
-// contents holds the entries of a manifest by their names. Reading adds to them, and fails
-// when there are too many.
+// contents holds the entries of a manifest by name. Reading adds to them, and returns an
+// error if there are too many.
 type contents struct {
 	of   map[string]json.Value
-	take func(bytes int64) error // counts what they hold
+	take func(bytes int64) error // counts their memory
 }
 
 // UnmarshalJSONFrom reads an object of entries by their names.
@@ -194,9 +194,9 @@ func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// joinManifest writes the manifest of a version that has parts: the files of all parts, of
-// several with the same name the last one. A version that adds to others begins with the
-// files of the newest one.
+// joinManifest writes the manifest of a version that has parts. It contains the files of
+// all parts; if several have the same name, the last one. If the version adds to others,
+// the manifest begins with the files of the newest one.
 func (c *call) joinManifest(a *wandb.Artifact) error {
 	tree := files.Tree{IterationID: a.IterationID}
 	parts, err := c.db.Files.Files(c.ctx, c.actor, tree, a.File(partsName))
@@ -249,7 +249,7 @@ func (c *call) joinManifest(a *wandb.Artifact) error {
 	return c.put(a.IterationID, a.File(manifestName), "application/json", bytes.NewReader(text))
 }
 
-// artifactFiles returns a page of the files of a version, or those of some names.
+// artifactFiles returns a page of the files of a version, or of the named files only.
 func (c *call) artifactFiles(a *wandb.Artifact, in args) (any, error) {
 	entries, err := c.readManifest(a)
 	if err != nil {

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// metadataName is the file in which clients describe the machine and the code.
+	// metadataName is the name of the file in which clients describe the
+	// machine and the code.
 	metadataName = "wandb-metadata.json"
-	maxMetadata  = 1 << 20 // bytes; of a larger one nothing is read
+	maxMetadata  = 1 << 20 // bytes; a larger file is not decoded
 )
 
-// metadata holds the fields that are read of such a file.
+// metadata holds the fields of the file that are used.
 type metadata struct {
 	Python  string   `json:"python"`
 	Program string   `json:"program"`
@@ -28,7 +29,8 @@ type metadata struct {
 	} `json:"git"`
 }
 
-// writeMetadata keeps the description of a run as a file, and in its snapshot.
+// writeMetadata stores the description of a run as a file, and in its
+// snapshot.
 func (c *call) writeMetadata(id, name string, body io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(body, maxMetadata))
 	if err != nil {

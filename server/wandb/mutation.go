@@ -33,7 +33,7 @@ func (c *call) mutations() object {
 	return all
 }
 
-// upsertBucket makes a run, or changes it.
+// upsertBucket creates or changes a run.
 func (c *call) upsertBucket(a args) (any, error) {
 	change := wandb.Change{
 		ID: a.str("id"), Project: a.str("modelName"), Name: a.str("name"),
@@ -70,7 +70,7 @@ func (c *call) upsertBucket(a args) (any, error) {
 	case err == nil && change.ID != "":
 		project, err = c.projectOf(&r)
 	case err != nil && domain.AsError(err).Code == domain.CodeProjectPermissionRequired:
-		// A user who may add runs need not be allowed to read them.
+		// A user may have the right to add runs, but not to read them.
 		r, err = wandb.Record{Run: saved.Run}, nil
 		r.ID, r.Name = saved.ID, saved.RunID
 	}
@@ -81,13 +81,13 @@ func (c *call) upsertBucket(a args) (any, error) {
 		"serverSettings": object{"serverMessages": []object{}}}, nil
 }
 
-// featureShared is the number of the shared mode among the features of a client that a
-// run uses, which it sends with the configuration (field 67 of Feature in
+// featureShared is the number of the shared mode in the list of client features that a
+// run uses. Clients send the list with the configuration (field 67 of Feature in
 // wandb_telemetry.proto).
 const featureShared = 67
 
 // sharedMode reports whether a run is written in shared mode, in which several processes
-// number its rows by themselves. own is the client's own part of the configuration.
+// number its rows independently. own is the client's own part of the configuration.
 func sharedMode(own string) bool {
 	var features []int
 	err := json.Unmarshal([]byte(format.MemberOf(format.MemberOf(own, "t"), "3")), &features)
@@ -126,7 +126,7 @@ func (c *call) upsertModel(a args) (any, error) {
 	return object{"model": p, "project": p, "inserted": true}, err
 }
 
-// createRunFiles returns the addresses that files of a run are to be sent to.
+// createRunFiles returns the upload addresses of files of a run.
 func (c *call) createRunFiles(a args) (any, error) {
 	entity, project, run := a.str("entityName"), a.str("projectName"), a.str("runName")
 	if entity == "" {

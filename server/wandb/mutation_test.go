@@ -13,18 +13,18 @@ import (
 	"tracker/store/wandb"
 )
 
-// mutationLine is a mutation that succeeds for somebody with the rights that it needs. The
-// names in its input that begin with $ are those of the world.
+// mutationLine is a mutation that succeeds for a caller with the needed rights. Names in its
+// input that begin with $ are names of the world.
 type mutationLine struct{ name, needs, input string }
 
-// mutationLines has every mutation at least once, in an order in which all succeed.
+// mutationLines has at least one line for every mutation, in an order in which all succeed.
 var mutationLines = []mutationLine{
 	{"upsertBucket", "create", `modelName: "$project", name: "run", config: "{\"new\":{\"value\":1}}"`},
 	{"upsertBucket", "update", `id: "$run", displayName: "n"`},
 	{"upsertModel", "read", `name: "$project"`},
 	{"upsertModel", "read update", `name: "$project", description: "d"`},
 	{"createRunFiles", "", `projectName: "$project", runName: "run", files: ["a.txt"]`}, // an address grants nothing
-	{"markRunFilesUploaded", "", `projectName: "$project"`},                             // and this does nothing
+	{"markRunFilesUploaded", "", `projectName: "$project"`},                             // it does nothing
 	{"notifyScriptableRunAlert", "read update", `projectName: "$project", runName: "run", title: "t", text: "x"`},
 	{"deleteFiles", "delete", `files: ["$file"]`},
 	{"deleteRun", "delete", `id: "$other"`},
@@ -45,8 +45,9 @@ var mutationLines = []mutationLine{
 	{"upsertSweep", "update", `id: "$sweep", state: "PAUSED"`},
 }
 
-// Every mutation asks for the rights that it needs and for no others: of a user with each
-// set of rights, of one who has none, and of nobody. A new mutation without a line fails.
+// Every mutation requires the rights that it needs and no others. The callers are a user with
+// each set of rights, one with none, and one without a token. A new mutation without a line
+// fails.
 func TestMutationsByIdentity(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -76,7 +77,7 @@ func TestMutationsByIdentity(t *testing.T) {
 		needs := strings.Fields(line.needs)
 		b.query(document, nil).wants(401)
 		b.query(document, nil, key(strings.Repeat("x", 40))).wants(401)
-		// Where the project that is named is not one's own, a mutation makes one.
+		// A mutation creates the project if the named one is not the caller's.
 		if makesOwn := slices.Contains([]string{"upsertBucket", "upsertSweep"}, line.name) && line.needs == "create"; len(needs) > 0 && !makesOwn {
 			b.query(document, nil, stranger).wants(403)
 		}
@@ -113,7 +114,7 @@ func TestMutationsByIdentity(t *testing.T) {
 	}
 }
 
-// mutationWorld makes what the lines name.
+// mutationWorld creates the records that the lines name.
 func (b bed) mutationWorld(root opt) map[string]string {
 	b.Helper()
 	b.run("p", "run", root)
@@ -171,8 +172,8 @@ func TestForkIsRefused(t *testing.T) {
 	b.query(`{ project(name: "p") { id } }`, nil).is(`{"data":{"project":null}}`)
 }
 
-// A run that several processes write together is refused before it is made. A run of its own
-// that uses other features of the client is not, and neither is a change of a run that is there.
+// A run that several processes write together is refused before it is created. A run that uses
+// other features of the client is accepted, and so is a change of an existing run.
 func TestSharedModeIsRefused(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

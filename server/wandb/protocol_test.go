@@ -20,7 +20,8 @@ import (
 func TestGraphQL(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
-	// By fields, whatever the document is called, with aliases, fragments and defaults.
+	// Documents are answered by their fields, under any name, with aliases, fragments
+	// and defaults.
 	b.query(`query Anything($n: String = "x") { me: viewer { ...F ... on User { entity } ... on Nothing { id: username } } `+
 		`__typename e: entity(name: $n) { name nothing { deep } } } fragment F on User { username flags }`, nil).
 		is(`{"data":{"__typename":"Query","e":{"name":"x","nothing":null},"me":{"entity":"default","flags":"{}","id":"default","username":"default"}}}`)
@@ -43,7 +44,7 @@ func TestGraphQL(t *testing.T) {
 	} {
 		a := b.query(c.document, nil)
 		if c.want == "" {
-			a.wants(200) // viewer has no field of this name
+			a.wants(200) // viewer does not have this field
 			continue
 		}
 		if a.status != 400 || !strings.Contains(a.body, c.want) {
@@ -72,10 +73,10 @@ func TestHistoryIsWrittenOnce(t *testing.T) {
 	check(want)
 	b.history("p", "r", 0, rows...).wants(200) // the answer was lost
 	check(want)
-	b.history("p", "r", 0, rows[:2]...).wants(200) // a sync that is cut off
+	b.history("p", "r", 0, rows[:2]...).wants(200) // a sync that was interrupted
 	b.history("p", "r", 2, `{"_timestamp":3.5,"loss":NaN,"_step":3}`, `{"_step":2,"loss":5,"_timestamp":9}`, `{"_step":4,"loss":6,"_timestamp":9}`).wants(200)
 	check("loss 0 2, loss 1 1, loss 2 5, loss 3 NaN, loss 4 6, n/a 0 1")
-	// An id that is used again: other values at the same steps.
+	// An id is used again: other values at the same steps.
 	b.history("p", "r", 0, `{"_step":0,"loss":7,"_timestamp":20}`, `{"_step":3,"loss":8,"_timestamp":20}`, `{"_step":3,"loss":9,"_timestamp":21}`).wants(200)
 	check("loss 0 7, loss 1 1, loss 2 5, loss 3 9, loss 4 6, n/a 0 1")
 	found, err := b.db.Check(t.Context(), false)
@@ -84,7 +85,7 @@ func TestHistoryIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// Nothing that has happened to a run is answered by a 4xx, which would end its upload.
+// No state of a run is answered by a 4xx, which would end its upload.
 func TestStreamIsAccepted(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -100,7 +101,7 @@ func TestStreamIsAccepted(t *testing.T) {
 	if b.must(err); len(w.Lost) != 2 {
 		t.Errorf("what was lost is %q", w.Lost)
 	}
-	// It is ended here: its script is stopped, and what it sends is kept.
+	// The run is ended here: its script is stopped, and its rows are stored.
 	id := b.id("p", "r")
 	b.must(b.db.Runs.UpdateIteration(t.Context(), domain.System, id, runs.IterationPatch{Status: new(domain.Killed)}))
 	b.history("p", "r", 4, `{"_step":9,"ok":9}`).is(stopped)
@@ -115,7 +116,7 @@ func TestStreamIsAccepted(t *testing.T) {
 	b.must(b.db.Projects.UpdateExperiment(t.Context(), domain.System, e.ExperimentID, projects.ExperimentPatch{Status: new(domain.Stopped)}))
 	b.history("p", "r", 5, `{"_step":10,"ok":1}`).wants(200)
 	b.run("p", "second")
-	// It is in the trash.
+	// The run is in the trash.
 	b.must(b.db.Runs.DeleteIteration(t.Context(), domain.System, id))
 	b.history("p", "r", 6, `{"_step":11,"ok":1}`).is(stopped)
 	b.query(`mutation { upsertBucket(input: {modelName: "p", name: "r"}) { inserted } }`, nil).wants(409)
@@ -151,14 +152,14 @@ func TestStates(t *testing.T) {
 	b.run("p", "r")
 	b.stream("p", "r", `{"preempting":true}`).wants(200)
 	b.now.Add(6 * 60_000)
-	state("preempted") // it has fallen silent
+	state("preempted") // no more requests have come
 	b.run("p", "r")
 	state("running")
 	b.stream("p", "r", `{"complete":true,"exitcode":1}`).wants(200)
 	state("failed")
 }
 
-// What a route needs, and nothing less, is asked of every kind of caller.
+// A route requires the rights that it needs, and no others, from every kind of caller.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -206,7 +207,7 @@ func TestIdentities(t *testing.T) {
 	b.query(`mutation { commitArtifact(input: {artifactID: "`+done+`"}) { artifact { id } } }`, nil, root).wants(200)
 	byMD5 := done + "/" + hex.EncodeToString(sum[:])
 
-	// Whoever is nobody gets nowhere.
+	// Invalid credentials and missing ones are refused.
 	for _, o := range []opt{key(strings.Repeat("x", 40)), func(*http.Request) {}} {
 		b.query(`{ viewer { id } }`, nil, o).wants(401)
 		b.stream("p", "r", `{}`, o).wants(401)
@@ -217,7 +218,7 @@ func TestIdentities(t *testing.T) {
 		b.send("PUT", "/artifacts/"+artifact+"/f", "", o).wants(401)
 		b.send("GET", "/artifactsV2/default/me/"+byMD5, "", o).wants(401)
 	}
-	// An address is good for its file alone.
+	// An address is valid for its file alone.
 	link := upload("there.txt", root)
 	b.send("PUT", strings.Replace(link, "there.txt", "other.txt", 1), "x").wants(401)
 
@@ -234,10 +235,10 @@ func TestIdentities(t *testing.T) {
 	const streamRoute, fileRoute, artifactRoute = "/files/{entity}/{project}/{run}/file_stream", "/files/{entity}/{project}/{run}/{name:.+}", "/artifacts/{artifact}/{name:.+}"
 	const shortRoute, longRoute = "/artifactsV2/{region}/{entity}/{artifact}/{md5}", "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}"
 	asked := map[[2]string]bool{{"POST", "/sdk/otel/{rest:.+}"}: true}
-	b.send("POST", "/sdk/otel/v1/traces", "{}").wants(404) // for everybody
+	b.send("POST", "/sdk/otel/v1/traces", "{}").wants(404) // for every caller
 	for _, c := range []struct {
 		needs, method, route, path, body string
-		refused                          int // status without a right
+		refused                          int // status without the right
 	}{
 		{"create", "POST", streamRoute, "/files/me/p/r/file_stream", row("5", "1"), 403},
 		{"create update", "POST", streamRoute, "/files/me/p/r/file_stream", row("0", "7"), 403},
@@ -266,7 +267,7 @@ func TestIdentities(t *testing.T) {
 		needs := strings.Fields(c.needs)
 		for _, missing := range needs {
 			if c.refused == 0 {
-				continue // then it goes to a project of the caller's own
+				continue // it goes to a project of the caller's own
 			}
 			grant(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == missing }))
 			b.send(c.method, c.path, c.body, asAda).wants(c.refused)
@@ -279,7 +280,7 @@ func TestIdentities(t *testing.T) {
 			t.Errorf("no line for %s %s: say what it needs", rt[0], rt[1])
 		}
 	}
-	// Who may not read sees nothing.
+	// A caller without the right to read sees nothing.
 	grantNone := users.PermissionPatch{Create: new(false), Read: new(false), Update: new(false), Delete: new(false)}
 	b.must(b.db.Users.UpdateUserPermission(t.Context(), domain.System, granted.ID, grantNone))
 	b.query(`{ project(name: "`+experiment.ProjectID+`") { runs { edges { node { name } } } } }`, nil, asAda).is(`{"data":{"project":null}}`)

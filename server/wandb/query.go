@@ -66,8 +66,8 @@ func (c *call) serverInfo() object {
 		"features": []object{{"__typename": "ServerFeature", "name": "TOTAL_COUNT_IN_FILE_CONNECTION", "isEnabled": true}}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
 }
 
-// entity returns a person or a team. There are no teams: any name means the
-// caller.
+// entity returns a person or a team. The server does not have teams: any name
+// means the caller.
 func (c *call) entity(name string) object {
 	if name == "" {
 		name = c.user.Username
@@ -79,10 +79,11 @@ func (c *call) entity(name string) object {
 // isoTime returns a time in the form that clients read.
 func isoTime(t scalar.Time) string { return t.Time().UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// defaultProject is the project of runs that name none, as in W&B.
+// defaultProject is the project of runs without a project, as in W&B.
 const defaultProject = "uncategorized"
 
-// project returns a project, nil when there is none that the caller may read.
+// project returns a project, nil if it does not exist or the caller may not
+// read it.
 func (c *call) project(entity, name string) (any, error) {
 	if name == "" {
 		name = defaultProject
@@ -122,7 +123,8 @@ func (c *call) projectObject(entity string, p projects.Project) object {
 	return o
 }
 
-// number returns a whole number for an id, for clients that want one.
+// number returns a whole number derived from an id, for clients that need
+// one.
 func number(id string) string {
 	h := fnv.New32a()
 	h.Write([]byte(id)) // never fails

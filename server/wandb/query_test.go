@@ -12,8 +12,8 @@ import (
 	"tracker/store/users"
 )
 
-// queryLines has every field of a query, with what it returns of the world to those who may
-// read: "" for nothing.
+// queryLines has every field of a query, and a text of the world that it returns to callers
+// who may read: "" for none.
 var queryLines = []struct{ name, document, shows string }{
 	{"viewer", `viewer { projects { edges { node { id } } } }`, "project"},
 	{"entity", `entity(name: "me") { projects { edges { node { id } } } }`, "project"},
@@ -27,8 +27,8 @@ var queryLines = []struct{ name, document, shows string }{
 	{"__type", `__type(name: "ServerSettings") { name }`, ""},
 }
 
-// Every field of a query shows the records of a project to those who may read it, and to
-// nobody else. A new field without a line fails.
+// Every field of a query shows the records of a project only to callers who may read it. A
+// new field without a line fails.
 func TestQueriesByIdentity(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -134,7 +134,7 @@ func TestLogLines(t *testing.T) {
 	b.query(`{ project(name: "p") { run(name: "r") { logLines(first: 5, after: "x") { edges { node { line } } } } } }`, nil).wants(400)
 }
 
-// A console that is too long for one request begins with a line that says so.
+// A console that is too long for one request begins with a line about the omitted lines.
 func TestLogLinesDropped(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []int{console.MaxLines + 1, 2 * console.MaxLines, 2*console.MaxLines + 1} {

@@ -1,13 +1,13 @@
-// Package wandb serves the protocol of W&B's clients, so that they work unchanged
-// against this server: it decodes, calls the store, and replies in W&B's shapes. The
-// rules and the records are the store's; a run that such a client logs is an iteration
-// like any other.
+// Package wandb serves the protocol of W&B's clients, so that they work with this
+// server unchanged. A handler decodes the request, calls the store, and answers in
+// W&B's format. The store holds the records and checks all rules; a run that such a
+// client logs is an ordinary iteration.
 //
-// The protocol is one route for GraphQL (graphql.go reads a document, query.go and
-// mutation.go have its fields), the stream of a run (stream.go), and files (file.go).
-// Documents change with each release of a client and their fields hardly do, so fields
-// are answered one by one, whatever document asks for them. docs/wandb.md describes how
-// the records of the two correspond, and what is not served.
+// The protocol consists of one route for GraphQL (graphql.go reads a document, query.go
+// and mutation.go have its fields), the stream of a run (stream.go), and files
+// (file.go). Documents change with each release of a client but their fields hardly do,
+// so fields are answered one by one, whatever the document. docs/wandb.md describes how
+// the records of W&B and the store correspond, and the unsupported parts.
 package wandb
 
 import (
@@ -26,17 +26,17 @@ import (
 type Options struct {
 	DB       *store.DB
 	Auth     *auth.Auth
-	Memory   *web.Memory // of bodies and answers
-	BasePath string      // of the service, "" or one that begins with a slash
+	Memory   *web.Memory // bounds bodies and answers
+	BasePath string      // prefix of all paths, "" or one that begins with a slash
 
 	// DashboardPort is the port of the dashboard, to which links that clients print are
-	// redirected; "" for none. Taken has the first parts of paths that are not such
-	// links.
+	// redirected; "" if the dashboard is not served. Taken holds the first segments of
+	// paths that are not such links.
 	DashboardPort string
 	Taken         map[string]bool
 }
 
-// Server answers the routes of the protocol.
+// Server serves the routes of the protocol.
 type Server struct {
 	db       *store.DB
 	auth     *auth.Auth
@@ -52,12 +52,12 @@ type route struct {
 	method string
 	path   string
 	handle func(*call) error
-	link   bool // the address has the credentials, when it has a token
+	link   bool // the address may contain credentials
 	open   bool // needs no credentials
-	stream bool // sends or reads the bytes of a file: never compressed
+	stream bool // sends or reads the bytes of a file; the answer is never compressed
 }
 
-// routes is the whole protocol, as far as it is served. GET stands for HEAD as well.
+// routes returns the supported routes of the protocol. GET also serves HEAD.
 func (s *Server) routes() []route {
 	return []route{
 		{method: "POST", path: "/graphql", handle: (*call).graphql},
@@ -66,7 +66,7 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/files/{entity}/{project}/{run}/{name:.+}", handle: (*call).readFile, link: true, stream: true},
 		{method: "PUT", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).writeArtifactFile, link: true, stream: true},
 		{method: "GET", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).readArtifactFile, link: true, stream: true},
-		// Clients before 0.19 ask without the project and the collection.
+		// Clients before 0.19 send requests without the project and the collection.
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{artifact}/{md5}", handle: (*call).readArtifactFileByMD5, stream: true},
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}", handle: (*call).readArtifactFileByMD5, stream: true},
 		// Clients send telemetry here.
@@ -74,7 +74,7 @@ func (s *Server) routes() []route {
 	}
 }
 
-// New returns a server.
+// New returns a Server.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, basePath: o.BasePath,
 		dashboardPort: o.DashboardPort, taken: o.Taken}
@@ -94,8 +94,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Or returns a handler that answers requests of the protocol, and passes all others
-// to next.
+// Or returns a handler that serves requests of the protocol, and passes all others to
+// next.
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()

@@ -17,7 +17,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// newName makes up the id of a run.
+// newName returns a random id for a run.
 func newName() (string, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyz012345" // 32
 	b := make([]byte, 8)
@@ -35,7 +35,7 @@ func cleanName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/")
 }
 
-// run returns a run of a project, nil when there is none.
+// run returns a run of a project, nil if it does not exist.
 func (c *call) run(entity, project, name string) (any, error) {
 	r, err := c.db.Wandb.Record(c.ctx, c.actor, project, name)
 	if isNotFound(err) {
@@ -47,7 +47,7 @@ func (c *call) run(entity, project, name string) (any, error) {
 	return c.runObject(entity, project, &r), nil
 }
 
-// stateOf returns the state of a run by W&B's name.
+// stateOf returns W&B's name of the state of a run.
 func stateOf(r *wandb.Record, now time.Time) string {
 	switch r.Status {
 	case domain.Succeeded:
@@ -69,7 +69,7 @@ func stateOf(r *wandb.Record, now time.Time) string {
 	return "running"
 }
 
-// runObject returns a run with all fields that clients ask for.
+// runObject returns a run with all fields that clients request.
 func (c *call) runObject(entity, project string, r *wandb.Record) object {
 	if entity == "" {
 		entity = c.user.Username
@@ -148,13 +148,13 @@ func lines(text string) []string {
 func textList(all []string) string {
 	b, err := json.Marshal(all, json.AllowInvalidUTF8(true))
 	if err != nil {
-		return "[]" // texts can't fail
+		return "[]" // encoding texts can't fail
 	}
 	return string(b)
 }
 
-// ownConfig returns the part of a configuration that clients keep for themselves,
-// with those of the keys that exist.
+// ownConfig returns the part of a configuration that clients write for themselves, reduced
+// to keys.
 func ownConfig(config string, keys []string) string {
 	var kept []format.Member
 	own := format.MemberOf(format.MemberOf(config, "_wandb"), "value")
@@ -164,13 +164,13 @@ func ownConfig(config string, keys []string) string {
 		}
 	}
 	if len(kept) == 0 {
-		// Without it clients take the run for one that does not exist.
+		// Without it clients assume that the run does not exist.
 		return `{"t":{}}`
 	}
 	return format.Object(kept)
 }
 
-// keyType is the number of values of a type that a metric has.
+// keyType is the number of values of one type in a metric.
 type keyType struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -195,15 +195,15 @@ func (c *call) fileCount(r *wandb.Record) (any, error) {
 	return l.Total, err
 }
 
-// ownFiles returns the query for the files of a run without those of the versions of
-// artifacts that it has logged.
+// ownFiles returns the query for the files of a run without the files of versions that it
+// has logged.
 func ownFiles(r *wandb.Record) files.ArtifactQuery {
 	return files.ArtifactQuery{IterationID: &r.ID, WithoutVersions: true}
 }
 
-// files returns the files of a run, a page of them, and also those that are asked for by
-// their names and do not exist, if all fits into one page; with upload, the addresses that
-// files of these names are to be sent to.
+// files returns a page of the files of a run. If all files fit into one page, it also
+// returns the files that are requested by name and do not exist. With upload, it returns
+// the upload addresses of the named files.
 func (c *call) files(entity, project string, r *wandb.Record, a args) (any, error) {
 	names := a.texts("names")
 	wanted := map[string]bool{}
@@ -275,7 +275,7 @@ func (c *call) files(entity, project string, r *wandb.Record, a args) (any, erro
 					if err := c.takeNamed(name); err != nil {
 						return nil, err
 					}
-					// By this hash clients know that there is no such file.
+					// Clients recognize a missing file by this hash.
 					n := node("", name)
 					n["sizeBytes"], n["mimetype"], n["updatedAt"], n["md5"] = "0", typeOf("", name), nil, "0"
 					edges = append(edges, object{"node": n, "cursor": itoa(int64(offset))})
@@ -288,7 +288,7 @@ func (c *call) files(entity, project string, r *wandb.Record, a args) (any, erro
 	}
 }
 
-// like reports whether a text has parts in their order, the first at its beginning and
+// like reports whether a text contains parts in their order, the first at its beginning and
 // the last at its end.
 func like(s string, parts []string) bool {
 	if len(parts) == 1 {
@@ -308,16 +308,17 @@ func like(s string, parts []string) bool {
 	return strings.HasSuffix(s, parts[len(parts)-1])
 }
 
-// maxLogLines bounds the lines that are returned at once. They have up to maxPage bytes.
+// maxLogLines is the maximum number of lines that are returned at once. They have up to
+// maxPage bytes.
 const maxLogLines = 10_000
 
-// logLines returns lines that a run has printed: the last ones, or a page from a cursor on,
-// which is the number of the line before.
+// logLines returns printed lines of a run: the last ones, or a page after a cursor, which
+// is the number of the line before.
 func (c *call) logLines(r *wandb.Record, a args) (any, error) {
 	isLast := a["last"] != nil
 	n := int(max(1, min(a.number("last", maxLogLines), a.number("first", maxLogLines), maxLogLines)))
 	edges := []object{}
-	var sizes []int // of the lines, in bytes
+	var sizes []int // size of each line in bytes
 	more := false
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		end, err := v.Runs.Console(r.ID, console.Query{Limit: 1})
@@ -360,7 +361,7 @@ func (c *call) logLines(r *wandb.Record, a args) (any, error) {
 }
 
 // loose returns a value for JSON. NaN and infinities in it, which JSON does not have,
-// become texts.
+// become strings.
 func loose(text string) any {
 	members, err := format.Members(text)
 	if err != nil {

@@ -44,7 +44,7 @@ func (c *call) found(p projects.Project, filters, order string) ([]int64, error)
 			return nil, err
 		}
 	}
-	// Clients sort by one key. Without one the order is that of creation.
+	// Clients sort by one key. Without one, runs are sorted by creation.
 	key := strings.TrimSpace(order)
 	if i := strings.IndexByte(key, ','); i >= 0 {
 		key = strings.TrimSpace(key[:i])
@@ -89,7 +89,7 @@ func (c *call) found(p projects.Project, filters, order string) ([]int64, error)
 			slices.Reverse(rows)
 		}
 		slices.SortStableFunc(rows, func(a, b row) int {
-			if (a.v == nil) != (b.v == nil) { // those without a value last
+			if (a.v == nil) != (b.v == nil) { // runs without a value are last
 				if a.v == nil {
 					return 1
 				}
@@ -110,11 +110,11 @@ func (c *call) found(p projects.Project, filters, order string) ([]int64, error)
 
 var errFilters = domain.Invalid("filters", "The filters must be a JSON object.")
 
-// maxSortKey is how many bytes of a text runs are sorted by.
+// maxSortKey is the maximum number of bytes of a text that runs are sorted by.
 const maxSortKey = 200
 
-// sortKey returns the key by which a run with this value is sorted. It keeps nothing of
-// the run in memory.
+// sortKey returns the sort key for a value of a run. The key does not keep the run in
+// memory.
 func sortKey(v any) any {
 	switch v := v.(type) {
 	case nil, float64, bool:
@@ -122,10 +122,10 @@ func sortKey(v any) any {
 	case string:
 		return strings.Clone(v[:min(len(v), maxSortKey)])
 	}
-	return struct{}{} // a list or an object, which have no order
+	return struct{}{} // lists and objects have no order
 }
 
-// compare compares two values: those of one type by value, others by type.
+// compare compares two values: values of the same type by value, others by type.
 func compare(a, b any) int {
 	switch x := a.(type) {
 	case float64:
@@ -160,8 +160,8 @@ func (c *call) runCount(p projects.Project, a args) (any, error) {
 }
 
 const (
-	// maxPage is the size of the runs of a page in bytes after which it ends. The next
-	// page continues there.
+	// maxPage is the size of the runs in a page, in bytes, after which the page ends. The
+	// next page continues there.
 	maxPage = 32 << 20
 	// runBytes is the size of a run in bytes without its texts.
 	runBytes = 4 << 10
@@ -169,7 +169,7 @@ const (
 
 var errPageFull = errors.New("the page is full")
 
-// bytesOf returns the number of bytes that a run takes of a page.
+// bytesOf returns the size of a run in a page, in bytes.
 func bytesOf(r *wandb.Record) int {
 	return len(r.Config) + len(r.Summary) + len(r.Notes) + len(r.Events) + runBytes
 }

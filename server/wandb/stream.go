@@ -11,23 +11,24 @@ import (
 )
 
 // maxStream is the size limit of a part of a stream, in bytes. Clients send 10 MiB of
-// lines, and a line that is longer by itself.
+// lines, and a longer line by itself.
 const maxStream = 64 << 20
 
-// streamAnswer holds whether the script of the client is to stop.
+// streamAnswer is the answer to a part of a stream. Stopped is set if the client must stop
+// its script.
 type streamAnswer struct {
 	ExitCode *int           `json:"exitcode"`
 	Limits   map[string]any `json:"limits"`
 	Stopped  bool           `json:"stopped"`
 }
 
-// fileStream takes a part of the stream of a run. It is decoded and written while it
-// arrives, so that little of it is held. A part can be written any number of times: after
-// a failure in the middle the client sends it again.
+// fileStream reads a part of the stream of a run. It decodes and writes the part while it
+// arrives, so that little of it is in memory. A part can be written any number of times:
+// after an error in the middle the client sends it again.
 //
-// A client that gets a status from 400 to 422 sends nothing more of its run. So a run that
-// was changed or deleted meanwhile, and a line that can't be read, are not answered with
-// such a status.
+// After a status from 400 to 422 a client sends nothing more of its run. So this status is
+// not used if the run was changed or deleted during the request, or if a line can't be
+// read.
 func (c *call) fileStream() error {
 	answer := streamAnswer{Limits: map[string]any{}}
 	id, err := c.iteration()
@@ -53,14 +54,14 @@ func (c *call) fileStream() error {
 	})
 	if err := in.read(); err != nil {
 		err = body.Error(err)
-		_, _ = io.Copy(io.Discard, body) // a client that still sends may miss the answer
+		_, _ = io.Copy(io.Discard, body) // otherwise a client that still sends might miss the answer
 		return err
 	}
 	web.WriteJSON(c.w, c.r, http.StatusOK, answer)
 	return nil
 }
 
-// iteration returns the id of the iteration that the path names.
+// iteration returns the id of the iteration for the run in the path.
 func (c *call) iteration() (id string, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		id, err = v.Wandb.Iteration(c.vars["project"], c.vars["run"])
@@ -69,11 +70,11 @@ func (c *call) iteration() (id string, err error) {
 	return id, err
 }
 
-// inTrash reports whether the run that the path names is in the trash.
+// inTrash reports whether the run in the path is in the trash.
 func (c *call) inTrash() bool {
 	ctx := domain.WithTrash(c.ctx)
 	found := false
-	_ = c.db.View(ctx, c.actor, func(v *store.View) (err error) { // then there is no such run
+	_ = c.db.View(ctx, c.actor, func(v *store.View) (err error) { // after an error found is false
 		found, err = v.Wandb.Deleted(c.vars["project"], c.vars["run"])
 		return err
 	})

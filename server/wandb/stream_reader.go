@@ -15,28 +15,29 @@ import (
 )
 
 const (
-	maxLines = 1_000_000 // of a part of a stream
-	// maxLine bounds the values in a line.
+	maxLines = 1_000_000 // lines in a part of a stream
+	// maxLine is the maximum number of values in a line.
 	maxLine = 100_000
-	// pieceValues and pieceBytes bound what is written together, unless it is one line.
+	// pieceValues and pieceBytes are the maximum size of a piece. A piece of one line may be
+	// larger.
 	pieceValues = 20_000
 	pieceBytes  = 4 << 20
-	// valueBytes is the maximum memory of a value until it is written, beside its text.
+	// valueBytes is the maximum memory of a value before it is written, not counting its text.
 	valueBytes = 256
 )
 
-// streamReader reads a part of a stream from its body, and writes it in pieces. The last
-// piece has everything that is not lines.
+// streamReader reads a part of a stream from its body, and writes it in pieces. The last piece has
+// all data that is not in lines.
 type streamReader struct {
 	d     *json.Decoder
-	most  int                      // values of a piece that has several lines
+	most  int                      // maximum number of values in a piece with several lines
 	grow  func(bytes int64) error  // counts memory until the next write
 	write func(wandb.Stream) error // writes a piece
 
 	piece  wandb.Stream
-	values int // in the piece
-	bytes  int // of its lines
-	lines  int // in the whole part
+	values int // values in the piece
+	bytes  int // bytes of its lines
+	lines  int // lines in the whole part
 	end    end
 }
 
@@ -53,7 +54,7 @@ func newStreamReader(body io.Reader, most int, grow func(int64) error, write fun
 	return &streamReader{d: d, most: most, grow: grow, write: write}
 }
 
-// read reads and writes all of the part.
+// read reads and writes the whole part.
 func (s *streamReader) read() error {
 	err := s.object(s.member)
 	if err == nil {
@@ -61,7 +62,7 @@ func (s *streamReader) read() error {
 			return errTrailing
 		}
 	}
-	if err != io.EOF { // which the empty body has, too
+	if err != io.EOF { // an empty body returns io.EOF, too
 		return err
 	}
 	s.piece.Summary, s.piece.Preempting, s.piece.Complete = s.end.summary, s.end.preempting, s.end.complete
@@ -89,7 +90,7 @@ func (s *streamReader) member(name string) error {
 
 // file reads the lines that were added to a file since the last request.
 func (s *streamReader) file(name string) error {
-	offset, n := int64(0), int64(0) // of the first line, and how many there are
+	offset, n := int64(0), int64(0) // number of the first line, and of lines so far
 	var last string
 	var printed []string
 	err := s.object(func(field string) error {
@@ -108,7 +109,7 @@ func (s *streamReader) file(name string) error {
 					last = line
 				case "output.log":
 					printed = append(printed, withoutStamp(line))
-					if len(printed) == 2*console.MaxLines { // AppendWandb takes no more than the half and one
+					if len(printed) == 2*console.MaxLines { // Append uses at most the last MaxLines+1
 						printed = append(printed[:0], printed[console.MaxLines-1:]...)
 					}
 				}
@@ -133,11 +134,11 @@ func (s *streamReader) file(name string) error {
 	return err
 }
 
-// object calls member for each name of the next value, which must be an object or null.
-// member reads the value of the name.
+// object calls member with each name of the next value, which must be an object or null. member
+// reads the value of the name.
 func (s *streamReader) object(member func(name string) error) error {
 	if s.d.PeekKind() != '{' {
-		return json.UnmarshalDecode(s.d, new(struct{})) // null, or it fails
+		return json.UnmarshalDecode(s.d, new(struct{})) // it is null, otherwise this returns an error
 	}
 	if _, err := s.d.ReadToken(); err != nil {
 		return err
@@ -155,11 +156,11 @@ func (s *streamReader) object(member func(name string) error) error {
 	return err
 }
 
-// content calls line for each text of the next value, which must be a list or null. A null
-// in the list is an empty text.
+// content calls line with each text of the next value, which must be a list or null. A null in the
+// list is an empty text.
 func (s *streamReader) content(line func(text string) error) error {
 	if s.d.PeekKind() != '[' {
-		return json.UnmarshalDecode(s.d, new([]string)) // null, or it fails
+		return json.UnmarshalDecode(s.d, new([]string)) // it is null, otherwise this returns an error
 	}
 	if _, err := s.d.ReadToken(); err != nil {
 		return err
@@ -224,7 +225,8 @@ func (s *streamReader) event(line string) error {
 	return nil
 }
 
-// row returns the row of a line, for which it makes room in the piece; false when it can't be read.
+// row returns the row of a line and makes room for it in the piece. ok is false if the line can't
+// be read.
 func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	n := json.Values([]byte(line))
 	if s.values > 0 && (s.values+n > s.most || s.bytes+len(line) > pieceBytes) {
@@ -245,17 +247,17 @@ func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	return row, err == nil, nil
 }
 
-// lost records that something could not be read.
+// lost records that data could not be read.
 func (s *streamReader) lost(what string) {
 	if !slices.Contains(s.piece.Lost, what) {
 		s.piece.Lost = append(s.piece.Lost, what)
 	}
 }
 
-// stamp matches what clients write before each line that a script prints.
+// stamp matches the prefix that clients write before each printed line.
 var stamp = regexp.MustCompile(`^(ERROR )?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)? `)
 
-// withoutStamp returns a line without what clients add to it.
+// withoutStamp returns a line without that prefix.
 func withoutStamp(line string) string {
 	line = line[len(stamp.FindString(line)):]
 	return strings.ToValidUTF8(strings.ReplaceAll(line, "\n", " "), "\uFFFD")

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxPriorRuns = 1000 // that a sweep begins with
-	maxRunning   = 1000 // of an agent
+	maxPriorRuns = 1000 // prior runs at the beginning of a sweep
+	maxRunning   = 1000 // runs of an agent
 )
 
 var (
@@ -27,7 +27,7 @@ func (c *call) sweepMutations() object {
 	return object{"upsertSweep": c.upsertSweep, "createAgent": c.createAgent, "agentHeartbeat": c.agentHeartbeat}
 }
 
-// upsertSweep makes a sweep, or changes it.
+// upsertSweep creates or changes a sweep.
 func (c *call) upsertSweep(a args) (any, error) {
 	if scheduler := a.str("launchScheduler") + a.str("scheduler"); strings.Trim(scheduler, "{}nul ") != "" {
 		return nil, domain.Invalid("scheduler", "Sweeps of W&B Launch are not served; leave out the scheduler, and start agents with wandb agent.")
@@ -83,7 +83,7 @@ func (c *call) createAgent(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
 }
 
-// commandText returns a command for an agent in the form that clients read.
+// commandText returns a command for an agent in the format of the protocol.
 func commandText(cmd wandb.Command) (string, error) {
 	out := []format.Member{{Key: "type", Value: format.Quote(cmd.Type)}, {Key: "run_id", Value: format.Quote(cmd.Run)}}
 	if cmd.Type != "run" {
@@ -216,7 +216,7 @@ func (c *call) sweepObject(entity, project string, s wandb.Sweep) object {
 	return o
 }
 
-// agentObject returns an agent with all fields that clients ask for.
+// agentObject returns an agent with all fields that clients request.
 func (c *call) agentObject(entity, project string, s wandb.Sweep, a wandb.Agent) object {
 	state := "FINISHED"
 	if a.Active {
@@ -232,8 +232,8 @@ func (c *call) agentObject(entity, project string, s wandb.Sweep, a wandb.Agent)
 	}
 }
 
-// runsOfSweep returns the runs of a sweep, or those of one of its agents unless agent is
-// "", the oldest first, as far as they fit on a page.
+// runsOfSweep returns the runs of a sweep, or of one of its agents if agent is not "",
+// oldest first. It returns as many as fit into a page.
 func (c *call) runsOfSweep(entity, project string, s wandb.Sweep, agent string) (nodes []object, err error) {
 	projectID, nums, err := c.db.Wandb.SweepRunNums(c.ctx, c.actor, s.ID, agent)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// agentCommand is what an agent is to do.
+// agentCommand is a command for an agent.
 type agentCommand struct {
 	Type string `json:"type"`
 	Run  string `json:"run_id"`
@@ -16,7 +16,7 @@ type agentCommand struct {
 	} `json:"args"`
 }
 
-// sweep makes a sweep in the project p and returns its id.
+// sweep creates a sweep in the project p and returns its id.
 func (b bed) sweep(config string) string {
 	b.Helper()
 	var out struct {
@@ -33,7 +33,7 @@ func (b bed) sweep(config string) string {
 	return out.Data.UpsertSweep.Sweep.Name
 }
 
-// agent makes an agent of a sweep and returns its id.
+// agent creates an agent of a sweep and returns its id.
 func (b bed) agent(sweep string) string {
 	b.Helper()
 	var out struct {
@@ -50,7 +50,8 @@ func (b bed) agent(sweep string) string {
 	return out.Data.CreateAgent.Agent.ID
 }
 
-// beat sends a heartbeat of an agent that carries out runs, and returns what it is to do.
+// beat sends a heartbeat of an agent with its running runs, and returns the command in
+// the answer.
 func (b bed) beat(agent string, running ...string) string {
 	b.Helper()
 	states := map[string]bool{}
@@ -82,8 +83,8 @@ func (b bed) beat(agent string, running ...string) string {
 	return strings.Join(said, ", ")
 }
 
-// given returns the name of the run in a command to carry one out with x, and fails the
-// test when it is another command.
+// given returns the name of the run in a command to run with x, and stops the test for
+// any other command.
 func (b bed) given(said string, x int) string {
 	b.Helper()
 	name, ok := strings.CutSuffix(said, fmt.Sprintf(" x=%d", x))
@@ -94,7 +95,7 @@ func (b bed) given(said string, x int) string {
 	return ""
 }
 
-// begin starts a run of a sweep as its client does.
+// begin starts a run of a sweep like its client.
 func (b bed) begin(name, sweep string) {
 	b.Helper()
 	b.now.Add(10)
@@ -110,8 +111,8 @@ func (b bed) says(got, want string) {
 
 const grid = `{"method":"grid","parameters":{"x":{"values":[1,2,3]}}}`
 
-// A run whose command did not arrive is given again, to its agent at once and to another
-// one after a while.
+// A run whose command was lost is given again, to its agent at once and to another one
+// after a while.
 func TestLostCommand(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -141,11 +142,11 @@ func TestPreempted(t *testing.T) {
 			b.begin(name, sweep)
 			b.says(b.beat(one, name), "")
 			b.stream("p", name, `{"preempting":true}`).wants(200)
-			if lost { // it says nothing more, and neither does its agent
+			if lost { // no further requests from the run or its agent
 				b.now.Add(6 * 60_000)
 			} else {
 				b.stream("p", name, `{"complete":true,"exitcode":1}`).wants(200)
-				b.says(b.beat(one, name), "") // it has not seen yet that its script has ended
+				b.says(b.beat(one, name), "") // it has not noticed yet that its script has ended
 			}
 			b.says(b.beat(other), "run "+name+" x=1")
 			b.query(`{ project(name: "p") { run(name: "`+name+`") { state } } }`, nil).has(`"preempted"`)
@@ -170,7 +171,8 @@ const early = `{"method":"grid","metric":{"name":"loss","goal":"minimize"},"para
 	"early_terminate":{"type":"hyperband","min_iter":1,"eta":2}}`
 
 // losing starts the second run of a sweep, which is worse than the first one, and lets a
-// heartbeat of its agent compare it. It returns the agent, the run and how to log more.
+// heartbeat of its agent compare it. It returns the agent, the run and a function that
+// logs more.
 func (b bed) losing(sweep string) (agent, name string, log func()) {
 	b.Helper()
 	agent = b.agent(sweep)
@@ -193,23 +195,23 @@ func (b bed) losing(sweep string) (agent, name string, log func()) {
 	return agent, name, log
 }
 
-// An agent is told to stop a run that logs on after it was ended, and not one that is
-// finishing: client 0.17 waits for ever when it is stopped then.
+// An agent is told to stop a run that still logs after it was ended, but not a run that
+// is finishing: client 0.17 would then wait for ever.
 func TestStopWhatLogsOn(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
 	agent, name, log := b.losing(b.sweep(early))
-	for range 3 { // it uploads files, say
+	for range 3 { // it may be uploading files
 		b.says(b.beat(agent, name), "")
 	}
-	log() // perhaps before it was ended, and sent now
+	log() // perhaps logged before it was ended, and sent now
 	for range 3 {
 		b.says(b.beat(agent, name), "")
 	}
 	log()
 	b.says(b.beat(agent, name), "stop "+name)
-	b.says(b.beat(agent, name), "") // it may be finishing by now
-	for i := range 5 {              // metrics of the system disprove that
+	b.says(b.beat(agent, name), "") // it may be finishing
+	for i := range 5 {              // system metrics show that it is not
 		b.stream("p", name, fmt.Sprintf(`{"files":{"wandb-events.jsonl":{"offset":%d,"content":["{\"_runtime\":3,\"system.cpu\":1}"]}}}`, i)).wants(200)
 		b.says(b.beat(agent, name), map[bool]string{true: "stop " + name}[i >= 3])
 	}
@@ -219,7 +221,7 @@ func TestStopWhatLogsOn(t *testing.T) {
 	b.says(b.beat(agent), "exit ")
 }
 
-// An agent of a canceled sweep is told to exit after its run was stopped or has finished.
+// An agent of a canceled sweep is told to exit after its run has stopped or finished.
 func TestCancelWhileFinishing(t *testing.T) {
 	t.Parallel()
 	for _, finishing := range []bool{true, false} {

@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// Address returns the address of the API as the client knows it.
+// Address returns the address of the API for the client.
 func Address(r *http.Request, basePath string) string {
 	scheme := "http"
 	if r.TLS != nil {
@@ -19,8 +19,8 @@ func Address(r *http.Request, basePath string) string {
 	return scheme + "://" + cmp.Or(ForwardedHost(r), r.Host) + basePath
 }
 
-// DashboardAddress returns the address of the dashboard, which has a port of its own, as
-// the client knows it; "" when the request names no host.
+// DashboardAddress returns the address of the dashboard, which has a port of its own,
+// for the client; "" if the request has no host.
 func DashboardAddress(r *http.Request, basePath, port string) string {
 	u, err := url.Parse(Address(r, basePath))
 	if err != nil {

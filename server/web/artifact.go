@@ -14,10 +14,11 @@ import (
 	"tracker/store/files"
 )
 
-// ServeContent answers with the bytes of r, or the range of them that is asked for.
-// They are untrusted, so a browser must neither guess their type nor run them. The
-// caller has set Content-Type and Content-Disposition; fail answers for a range
-// outside of the bytes.
+// ServeContent answers with the bytes of r, or the requested range of them. The
+// bytes are untrusted, so its headers prevent a browser from guessing their type
+// and from running them. The caller must set Content-Type and Content-Disposition.
+// ServeContent calls fail for a range outside of the bytes, and for bytes that
+// can't be read.
 func ServeContent(w http.ResponseWriter, req *http.Request, r files.Artifact, content io.ReadSeeker, fail func(*domain.Error)) {
 	ServeContentUnder(w, req, r, content, "sandbox; default-src 'none'", fail)
 }
@@ -30,7 +31,7 @@ func ServeContentUnder(w http.ResponseWriter, req *http.Request, r files.Artifac
 	h.Set("Cache-Control", "private, no-cache") // a PATCH gives the same id other bytes
 	h.Set("ETag", `"`+r.ContentHash+`"`)
 	if sum, err := hex.DecodeString(r.ContentHash); err == nil {
-		// The digest is that of the whole, also in the answer to a range (RFC 9530).
+		// The digest is for the whole, also in the answer to a range (RFC 9530).
 		h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
 	}
 	source := &failingReader{ReadSeeker: content}
@@ -62,8 +63,8 @@ func (f *failingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lateWriter sends the status with the first byte. So bytes that can't be read,
-// and a range outside of them, become an error like any other.
+// lateWriter sends the status with the first byte. So an error before that, such as
+// unreadable bytes or a range outside of them, is answered like any other error.
 type lateWriter struct {
 	http.ResponseWriter
 	fail   func(*domain.Error)
@@ -86,7 +87,7 @@ func (w *lateWriter) begin() {
 	}
 }
 
-// refuse answers with an error in the place of the bytes.
+// refuse answers with an error instead of the bytes.
 func (w *lateWriter) refuse(e *domain.Error) {
 	w.begun = true
 	h := w.Header()
@@ -101,15 +102,15 @@ func (w *lateWriter) refuse(e *domain.Error) {
 
 func (w *lateWriter) Write(p []byte) (int, error) {
 	if w.status == http.StatusRequestedRangeNotSatisfiable {
-		return len(p), nil // the text of http.ServeContent
+		return len(p), nil // drops the text of http.ServeContent
 	}
 	w.begin()
 	return w.ResponseWriter.Write(p)
 }
 
-// Attachment returns the Content-Disposition that makes a browser save the
-// bytes under the last part of a name (RFC 6266). It has the name in ASCII and,
-// if that is not the same, also in full.
+// Attachment returns the Content-Disposition that makes a browser save the bytes
+// under the last part of a name (RFC 6266). It contains the name in ASCII and, if
+// that differs, also in full.
 func Attachment(name string) string {
 	name = path.Base(name)
 	plain := strings.Map(func(r rune) rune {

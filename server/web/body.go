@@ -16,16 +16,15 @@ import (
 	"tracker/store/json"
 )
 
-// Limits are the bounds on the body of a request.
+// Limits holds the bounds on the body of a request.
 type Limits struct {
-	Size   int64  // bytes, unpacked
-	Packed bool   // it may have a Content-Encoding of gzip or zstd
-	Values int    // in the JSON, with those in lists and objects; 0 for any number
-	Share  *Share // grows with the body; nil counts nothing
+	Size   int64  // bytes, decompressed
+	Packed bool   // the body may have a Content-Encoding of gzip or zstd
+	Values int    // maximum number of JSON values, including nested ones; 0 for any number
+	Share  *Share // counts the memory of the body; may be nil
 }
 
-// ReadBody returns the body of a request that must be JSON; nil when there is
-// none.
+// ReadBody returns the body of a request, which must be JSON, or nil if the body is empty.
 func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, error) {
 	if limits.Share != nil {
 		limits.Share.HoldBody(r)
@@ -64,15 +63,14 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 	return body, err
 }
 
-// checkHeader fails unless the header of a request says that its body is JSON without a
-// Content-Encoding, which is given apart.
+// checkHeader checks that the header of a request declares JSON without a Content-Encoding.
+// encoding is the Content-Encoding.
 func checkHeader(r *http.Request, encoding string) error {
 	if encoding != "" {
 		return domain.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
 	}
-	// A page of another origin can send a body without this header, or with that of
-	// a form, without the browser asking the server first. It can't send one that
-	// claims to be JSON.
+	// A page of another origin can send a body without this header, or as a form, without a
+	// preflight request of the browser. It can't send one that is declared as JSON.
 	if !isJSON(r.Header.Get("Content-Type")) {
 		return domain.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
 	}
@@ -92,15 +90,15 @@ func readError(err error, limits Limits) error {
 	return domain.Errorf(CodeMalformedBody, "The body is damaged or ended before it was complete; send it again.")
 }
 
-// Body is a body of JSON that is decoded while it arrives.
+// Body is a JSON body that is decoded while it arrives.
 type Body struct {
 	r      io.Reader
 	limits Limits
-	err    error // of the connection
+	err    error // error of the connection
 }
 
-// OpenBody returns the body of a request that must be JSON. It does not take packed
-// bodies, and does not count values.
+// OpenBody returns the body of a request, which must be JSON. It does not accept a
+// Content-Encoding, and does not count values.
 func OpenBody(w http.ResponseWriter, r *http.Request, limits Limits) (*Body, error) {
 	if limits.Share != nil {
 		limits.Share.HoldBody(r)
@@ -124,8 +122,8 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Error returns the error for the client when a decoder of the body has failed with
-// err. It returns an error of another origin as it is.
+// Error returns the error for the client when a decoder of the body has returned err. It
+// returns an unrelated error unchanged.
 func (b *Body) Error(err error) error {
 	if b.err != nil {
 		return readError(b.err, b.limits)
@@ -133,8 +131,8 @@ func (b *Body) Error(err error) error {
 	return decodeError(err, new(struct{}))
 }
 
-// FileBody returns the body of a request that is a file. Errors of reading it are errors of
-// the client, with a code.
+// FileBody returns the body of a request that is a file. Errors of reading it become errors
+// of the client with the given code.
 func FileBody(r *http.Request, code domain.Code) io.Reader { return fileBody{r.Body, code} }
 
 type fileBody struct {
@@ -151,9 +149,9 @@ func (b fileBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readAll is io.ReadAll for a body whose length the client has declared, -1 for none. Once
-// half of it is there the rest has room, so that less is left behind; a length alone
-// takes nothing.
+// readAll is io.ReadAll for a body with a declared length, -1 for none. Once half of the
+// body has arrived, it allocates the declared length, which leaves less garbage. A declared
+// length alone allocates nothing.
 func readAll(r io.Reader, declared int64) ([]byte, error) {
 	b := make([]byte, 0, 512)
 	for {
@@ -169,14 +167,14 @@ func readAll(r io.Reader, declared int64) ([]byte, error) {
 			continue
 		}
 		room := 2 * int64(cap(b))
-		if need := declared + 1; need > int64(cap(b)) && need <= room { // one more than declared for the end
+		if need := declared + 1; need > int64(cap(b)) && need <= room { // one byte more than declared, to detect the end
 			room = need
 		}
 		b = append(make([]byte, 0, room), b...)
 	}
 }
 
-// isJSON reports whether a Content-Type is that of JSON in UTF-8.
+// isJSON reports whether a Content-Type is JSON in UTF-8.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" {
 		return true
@@ -186,25 +184,26 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8"))
 }
 
-// elementBytes is the memory of a decoded element of a list, with the garbage of
-// a list that grows by doubling. In the body an element may have three bytes.
+// elementBytes is the memory of a decoded element of a list, including the garbage of a
+// list that grows by doubling. In the body an element may have three bytes.
 const elementBytes = 64
 
-// valueBytes is the maximum memory of a value where objects are decoded: an empty one
-// may become a struct of many fields, or a map.
+// valueBytes is the maximum memory of a value where objects are decoded: an empty one may
+// become a struct of many fields, or a map.
 const valueBytes = 256
 
-// zstdWindow is how many bytes zstd may look back: what its levels up to 19 use.
+// zstdWindow is the maximum window of zstd in bytes, which suffices for its levels up to
+// 19.
 const zstdWindow = 8 << 20
 
-// unpacking bounds how many bodies are unpacked at once, so that half of the
+// unpacking bounds the number of bodies that are decompressed at once, so that half of the
 // processors are left for other requests.
 var unpacking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 var errUnpackedSize = errors.New("the body is too large when it is unpacked")
 
-// unpackAll returns packed without its Content-Encoding. It is unpacked twice:
-// first to find its size, because it may have to wait for that much memory.
+// unpackAll returns packed decompressed. It decompresses it twice: first to find its size,
+// because it may have to wait for that much memory.
 func unpackAll(encoding string, packed []byte, limits Limits) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil
@@ -233,7 +232,7 @@ func unpackAll(encoding string, packed []byte, limits Limits) ([]byte, error) {
 	return body, err
 }
 
-// unpackedSize returns the size of packed without its Content-Encoding.
+// unpackedSize returns the decompressed size of packed.
 func unpackedSize(encoding string, packed []byte, limit int64) (int64, error) {
 	unpacking <- struct{}{}
 	defer func() { <-unpacking }()
@@ -249,7 +248,7 @@ func unpackedSize(encoding string, packed []byte, limit int64) (int64, error) {
 	return size, err
 }
 
-// unpack returns a reader of the body without its Content-Encoding.
+// unpack returns a reader of the decompressed body.
 func unpack(encoding string, body io.Reader, size int64) (io.Reader, func(), error) {
 	switch encoding {
 	case "gzip":

@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	// MaxConnections bounds how many connections a port has at once, without event
-	// streams. Each takes some 20 KiB and a file descriptor.
+	// MaxConnections is the maximum number of connections of a port, not
+	// counting event streams. Each takes some 20 KiB and a file descriptor.
 	MaxConnections = 2000
-	// refusalTime is the time for which a connection above the bound is kept, to
-	// send the reason.
+	// refusalTime is the maximum duration of a connection above the limit, which
+	// is open only to send the reason.
 	refusalTime = time.Second
 	// maxRefusals is the maximum number of such connections; further ones are
 	// closed at once.
 	maxRefusals = 64
 )
 
-// LimitConnections returns l with at most limit connections at once. One more is
-// answered with 503 and closed, rather than left to wait for others to end.
+// LimitConnections returns a listener for l with at most limit connections at
+// once. A connection above the limit is answered with 503 and closed, and does
+// not wait for others to end.
 func LimitConnections(l net.Listener, limit int) net.Listener {
 	return &limitedListener{Listener: l, limit: int64(limit)}
 }
@@ -68,13 +69,13 @@ func (l *limitedListener) refuse(c net.Conn) {
 		_, err := io.WriteString(c, "HTTP/1.1 "+strconv.Itoa(http.StatusServiceUnavailable)+" Service Unavailable\r\nConnection: close\r\n"+
 			"Retry-After: 1\r\nContent-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(refusal))+"\r\n\r\n"+refusal)
 		if t, ok := c.(*net.TCPConn); ok && err == nil && t.CloseWrite() == nil {
-			// The client reads the answer only when its request was taken.
+			// The client reads the answer only after its request was read.
 			_, _ = io.Copy(io.Discard, io.LimitReader(c, maxHeader))
 		}
 	})
 }
 
-// maxHeader is how much of a refused request is read, in bytes.
+// maxHeader is the maximum number of bytes read of a refused request.
 const maxHeader = 64 << 10
 
 func (l *limitedListener) Close() error {

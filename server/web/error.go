@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// The codes of what belongs to HTTP, tokens and the tus protocol. Those of the
-// domain are the store's.
+// Error codes for HTTP, tokens and the tus protocol. Package domain defines the
+// other codes.
 const (
 	CodeMalformedBody        domain.Code = "MALFORMED_BODY"
 	CodeTokenMissing         domain.Code = "TOKEN_MISSING"
@@ -28,7 +28,7 @@ const (
 	CodeChecksumMismatch     domain.Code = "CHECKSUM_MISMATCH"
 )
 
-// statuses maps error codes to statuses. No other table does.
+// statuses is the only table from error codes to statuses.
 var statuses = map[domain.Code]int{
 	CodeMalformedBody:                    http.StatusBadRequest,
 	CodeTokenMissing:                     http.StatusUnauthorized,
@@ -53,18 +53,17 @@ var statuses = map[domain.Code]int{
 	domain.CodeIterationEnded:            http.StatusUnprocessableEntity,
 	domain.CodeExperimentNotInProgress:   http.StatusUnprocessableEntity,
 	CodeRateLimited:                      http.StatusTooManyRequests,
-	CodeChecksumMismatch:                 460, // of the tus protocol
+	CodeChecksumMismatch:                 460, // defined by the tus protocol
 	domain.CodeServerError:               http.StatusInternalServerError,
 	domain.CodeUnavailable:               http.StatusServiceUnavailable,
 	domain.CodeStorageFull:               http.StatusInsufficientStorage,
 }
 
-// errAccountGone answers a request with the token of an account that was
-// deleted.
+// errAccountGone is the error for a token of a deleted account.
 var errAccountGone = domain.Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
 
-// AsError returns err as the error that a request is answered with; nil for
-// nil. It is store.AsError with the codes of this package.
+// AsError returns err as the error to answer a request with; nil for nil. It is
+// domain.AsError with the codes of this package.
 func AsError(err error) *domain.Error {
 	e := domain.AsError(err)
 	if e != nil && e.Code == domain.CodeActorGone {
@@ -85,7 +84,8 @@ func StatusOf(c domain.Code) int {
 // database that is locked.
 const retryUnavailable = time.Second
 
-// RetryAfter sets the header Retry-After where waiting helps.
+// RetryAfter sets the header Retry-After if e is an error after which waiting
+// helps.
 func RetryAfter(w http.ResponseWriter, e *domain.Error) {
 	wait := e.RetryAfter
 	if e.Code == domain.CodeUnavailable {
@@ -100,22 +100,22 @@ func RetryAfter(w http.ResponseWriter, e *domain.Error) {
 // written.
 type PartialError struct {
 	Err *domain.Error
-	IDs []string // of the records that were written
+	IDs []string // ids of the written records
 }
 
 func (e *PartialError) Error() string { return e.Err.Error() }
 
-// Unwrap returns why it stopped.
+// Unwrap returns the error that stopped the batch.
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// errorBody is the body of every error.
+// errorBody is the body of every error answer.
 type errorBody struct {
 	*domain.Error
-	IDs []string `json:"ids,omitzero"` // nil unless a batch has stopped
+	IDs []string `json:"ids,omitzero"` // nil except for a batch that has stopped
 }
 
-// WriteError answers with err as JSON. The cause of a failure of the server goes
-// to the log and is never sent.
+// WriteError answers with err as JSON. The cause of a server error is written to
+// the log and never sent.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	body := errorBody{Error: AsError(err)}
 	var partial *PartialError

@@ -20,9 +20,9 @@ const (
 	keepAlive = 15 * time.Second
 )
 
-// Events answers with streams of server-sent events. Streams about the same
-// subject share the work: one goroutine looks for changes and encodes them, and
-// asks once for all streams of a viewer whether it may still see them.
+// Events serves streams of server-sent events. Streams with the same subject share
+// the work: one goroutine looks for changes and encodes them, and checks once for
+// all streams of a viewer whether the viewer may still see them.
 type Events struct {
 	streams *Streams
 	mu      sync.Mutex
@@ -32,8 +32,8 @@ type Events struct {
 	close   context.CancelFunc
 }
 
-// NewEvents returns an Events whose streams count with those of streams; nil for a
-// bound of their own.
+// NewEvents returns an Events whose streams count towards the bound of streams. If
+// streams is nil, it has a bound of its own.
 func NewEvents(streams *Streams) *Events {
 	if streams == nil {
 		streams = NewStreams(MaxStreams, nil)
@@ -46,29 +46,29 @@ func NewEvents(streams *Streams) *Events {
 // Close ends all streams, and refuses later ones.
 func (e *Events) Close() { e.close() }
 
-// EventStream describes the stream that one request asks for.
+// EventStream describes the stream that a request opens.
 type EventStream struct {
 	Subject string // streams with the same subject have the same events
 	Viewer  string // streams with the same viewer have the same rights
-	Cursor  string // where it begins; "" for now
-	// Allow returns an error when the viewer may not see the subject, or not any
-	// more. It may be called after the request has ended.
+	Cursor  string // where the stream begins; "" for now
+	// Allow returns an error if the viewer may not, or no longer, see the subject.
+	// It may be called after the request has ended.
 	Allow func(context.Context) error
-	// Changes returns what happened to the subject since a cursor, whoever asks.
+	// Changes returns the changes of the subject since a cursor, for any viewer.
 	Changes func(ctx context.Context, cursor string) (runs.Changes, error)
-	// Watch returns a function that adds changes that nothing writes, such as a
-	// run that becomes lost. It may be nil. It is called for the first stream of a
-	// subject; the function that it returns is called by one goroutine.
+	// Watch returns a function that adds changes without a write, such as a run
+	// that becomes lost. It may be nil. It is called for the first stream of a
+	// subject; the returned function is called by one goroutine.
 	Watch func(context.Context) (add func(context.Context, *runs.Changes) error, err error)
-	// Ended reports whether the stream should end by itself; nil for never. It must
-	// not wait.
+	// Ended reports whether the stream should end by itself; nil means never. It
+	// must not wait.
 	Ended func() bool
 }
 
 // feed sends the events of one subject to its streams.
 type feed struct {
 	start   sync.Once
-	failed  error // of start
+	failed  error // the error of start
 	changes func(context.Context, string) (runs.Changes, error)
 	add     func(context.Context, *runs.Changes) error
 	stop    context.CancelFunc
@@ -80,17 +80,18 @@ type feed struct {
 }
 
 // event is an event of a feed, in a linked list. Each stream walks the list by
-// itself, and events that all have sent are garbage collected.
+// itself, and events that all streams have sent are garbage collected.
 type event struct {
 	number int
 	text   string
 	next   *event
 }
 
-// Serve begins a stream of server-sent events, which goes on after it has returned,
-// until the client goes. An event "change" has what happened since the one before
-// it; "reset" says that more happened than is remembered. Its id is the next
-// cursor. A change may come twice. An error means that nothing was answered yet.
+// Serve begins a stream of server-sent events and returns; the stream continues
+// until the client disconnects. An event "change" contains the changes since the
+// event before it. An event "reset" means that some older changes can't be sent.
+// The id of an event is the next cursor. A change may be sent twice. If Serve
+// returns an error, nothing was answered yet.
 func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) error {
 	if err := s.Allow(r.Context()); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	if err := e.streams.enter(); err != nil {
 		return err
 	}
-	// From here on the feed has the events after the first one.
+	// After join the feed has the events after the first one.
 	f, m, err := e.join(&s)
 	if err != nil {
 		e.streams.leave()
@@ -111,8 +112,8 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	return err
 }
 
-// begin answers with the headers and the first event, and starts a goroutine
-// for the rest. It reports whether the stream has begun.
+// begin answers with the headers and the first event, and starts a goroutine for
+// the rest. It reports whether the stream has begun.
 func (e *Events) begin(w http.ResponseWriter, r *http.Request, s *EventStream, f *feed, m *member) (begun bool, err error) {
 	found, err := s.Changes(r.Context(), s.Cursor)
 	if err != nil {
@@ -149,7 +150,8 @@ func (e *Events) begin(w http.ResponseWriter, r *http.Request, s *EventStream, f
 	return true, nil
 }
 
-// join adds a stream to the feed of its subject. It gets the events from there on.
+// join adds a stream to the feed of its subject. The stream gets the events from
+// there on.
 func (e *Events) join(s *EventStream) (*feed, *member, error) {
 	m := &member{viewer: s.Viewer, allow: s.Allow, over: s.Ended, writing: true}
 	e.mu.Lock()
@@ -180,7 +182,7 @@ func (e *Events) leave(subject string, f *feed, m *member) {
 	e.streams.leave()
 }
 
-// drop removes a stream, and ends the feed of its subject when it was the last.
+// drop removes a stream, and ends the feed of its subject if it was the last.
 func (e *Events) drop(subject string, f *feed, m *member) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,15 +195,15 @@ func (e *Events) drop(subject string, f *feed, m *member) {
 	f.stop()
 }
 
-// remove removes a feed, so that the next stream of its subject begins another
-// one. e is locked.
+// remove removes a feed, so that the next stream of its subject creates another
+// one. e must be locked.
 func (e *Events) remove(subject string, f *feed) {
 	if e.feeds[subject] == f {
 		delete(e.feeds, subject)
 	}
 }
 
-// launch starts a feed, which sends what happens from now on.
+// launch starts a feed, which sends the changes from now on.
 func (e *Events) launch(f *feed, s *EventStream) (err error) {
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(e.closing)
@@ -224,8 +226,8 @@ func (e *Events) launch(f *feed, s *EventStream) (err error) {
 	return nil
 }
 
-// run looks for changes since cursor until ctx ends or they can't be read, such
-// as those of a subject that was deleted.
+// run looks for changes since cursor until ctx ends or the changes can't be read,
+// for example because the subject was deleted.
 func (f *feed) run(ctx context.Context, cursor string) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -277,7 +279,8 @@ func (f *feed) check(ctx context.Context) {
 	}
 }
 
-// send sends an event to all streams, and cuts those that are too far behind.
+// send sends an event to all streams, and closes the streams that are too far
+// behind.
 func (f *feed) send(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -292,7 +295,7 @@ func (f *feed) send(text string) {
 	}
 }
 
-// end makes a stream end after the events that are there.
+// end makes a stream end after the pending events.
 func (f *feed) end(m *member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -300,7 +303,7 @@ func (f *feed) end(m *member) {
 	f.wake(m)
 }
 
-// close makes all streams end after the events that are there.
+// close makes all streams end after the pending events.
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -310,7 +313,7 @@ func (f *feed) close() {
 	}
 }
 
-// encodeChanges returns the event for what has happened, "" for nothing.
+// encodeChanges returns the event for changes, "" for none.
 func encodeChanges(found runs.Changes) (string, error) {
 	if found.Empty() {
 		return "", nil

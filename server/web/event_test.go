@@ -17,7 +17,8 @@ import (
 	"tracker/store/runs"
 )
 
-// subject counts what is asked of it. Its cursor is the number of its changes.
+// subject counts the calls of its methods. Its cursor is the number of its
+// changes.
 type subject struct {
 	mu       sync.Mutex
 	changed  int64
@@ -60,10 +61,10 @@ func (s *subject) do(fn func()) {
 	fn()
 }
 
-// allowAll lets everybody see the subject.
+// allowAll allows every viewer.
 func (s *subject) allowAll(context.Context) error { return s.allow("") }
 
-// eventBed serves the events of a subject: ?viewer= says who asks.
+// eventBed serves the events of a subject. The parameter viewer names the viewer.
 func eventBed(t *testing.T, s *subject) (*Events, *httptest.Server) {
 	return eventBedOf(t, s, nil)
 }
@@ -92,7 +93,7 @@ func eventBedOf(t *testing.T, s *subject, streams *Streams) (*Events, *httptest.
 	return e, server
 }
 
-// listen begins a stream and returns its lines, after the one that it begins with.
+// listen begins a stream and returns its lines after the first one, a comment.
 func listen(t *testing.T, server *httptest.Server, viewer, cursor string) *bufio.Reader {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -128,8 +129,8 @@ func data(t *testing.T, lines *bufio.Reader) string {
 	}
 }
 
-// Streams of one subject share the work: whatever their number, changes are looked
-// for once, and so is whether a viewer may see them.
+// Streams of one subject share the work: changes are looked for once for all
+// streams, and the right once for each viewer.
 func TestStreamsShareTheirWork(t *testing.T) {
 	const streams, viewers = 60, 3
 	s := &subject{}
@@ -157,7 +158,8 @@ func TestStreamsShareTheirWork(t *testing.T) {
 			t.Errorf("the subject is watched %d times", s.watching)
 		}
 	})
-	// A look for changes asks once for each viewer, and is counted after that; one may be under way.
+	// A look for changes checks each viewer once, and is counted after that; one
+	// may be in progress.
 	n := s.allowed.Load() - before
 	looks := s.looks.Load() - looked
 	if n > viewers*(looks+1) {
@@ -169,8 +171,8 @@ func TestStreamsShareTheirWork(t *testing.T) {
 	}
 }
 
-// A stream ends when its viewer may not see the subject any more, and others go
-// on; all end with the subject, and with the server.
+// A stream ends when its viewer loses the right to see the subject, and other
+// streams continue. All end with the subject, and with the server.
 func TestStreamsEnd(t *testing.T) {
 	s := &subject{barred: map[string]bool{}}
 	e, server := eventBed(t, s)

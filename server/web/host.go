@@ -9,20 +9,20 @@ import (
 	"tracker/store/domain"
 )
 
-// Hosts are the names in the header Host that a port without sign-in answers to.
-// A page whose name an attacker has pointed to this machine (DNS rebinding)
-// carries that name there, and is refused.
+// Hosts holds the values of the header Host that a port without sign-in accepts.
+// A page whose name an attacker has pointed to this machine (DNS rebinding) sends
+// that name, and is refused.
 type Hosts struct {
-	addresses bool            // every IP address is known, not only those of loopback
+	addresses bool            // accept every IP address, not only loopback
 	names     map[string]bool // in lower case
-	domains   []string        // in lower case, with the dot that they begin with
+	domains   []string        // in lower case, with the leading dot
 }
 
 // NewHosts returns the hosts of a port that listens on bound, an IP address or a
-// name. Names of loopback are known, and so are IP addresses when bound is not
-// one of loopback: they can't be pointed elsewhere. Each of names is an IP
-// address, a host name, or a domain with a dot before it, which stands for itself
-// and all below.
+// name. Loopback names are always accepted. IP addresses are accepted if bound is
+// not a loopback address: they can't be pointed elsewhere. Each of names is an IP
+// address, a host name, or a domain with a leading dot, which stands for itself
+// and all its subdomains.
 func NewHosts(bound string, names ...string) Hosts {
 	h := Hosts{addresses: !loopback(bound), names: map[string]bool{}}
 	for _, name := range append([]string{bound}, names...) {
@@ -36,8 +36,9 @@ func NewHosts(bound string, names ...string) Hosts {
 	return h
 }
 
-// Known reports whether host, as it stands in a request, is one of h. A request
-// of HTTP/1.0 has none; browsers always send one.
+// Known reports whether h accepts host, the value of the header in a request. An
+// empty host is accepted: HTTP/1.0 does not require the header, and browsers
+// always send it.
 func (h Hosts) Known(host string) bool {
 	if host == "" {
 		return true
@@ -58,7 +59,7 @@ func (h Hosts) Known(host string) bool {
 }
 
 // HostName returns host in lower case, without the port, the brackets of an IPv6
-// address and the dot that a full name may end with.
+// address and the dot at the end of a full name.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -75,8 +76,8 @@ func loopback(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// CheckHost passes requests to known hosts on and answers others with fail, which
-// gets HOST_NOT_ALLOWED.
+// CheckHost passes requests to known hosts on to next. It answers others by
+// calling fail with HOST_NOT_ALLOWED.
 func CheckHost(next http.Handler, known Hosts, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if known.Known(r.Host) {

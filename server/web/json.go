@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// heldAnswer is the size in bytes of the beginning of an answer that is held
-	// back. A failure before that is sent still gets its own status.
+	// heldAnswer is the number of bytes at the beginning of an answer that are held
+	// back. An error before they are sent still gets its own status.
 	heldAnswer = 64 << 10
-	// answerPause is the time in which a client must read each part of that size.
+	// answerPause is the time in which a client must read each heldAnswer bytes.
 	answerPause = 30 * time.Second
 )
 
-// WriteJSON answers with v as JSON, and sends it while it is encoded. Invalid
-// UTF-8, which a message may quote, is replaced.
+// WriteJSON answers with v as JSON, which it encodes while sending. Invalid UTF-8,
+// which a message may quote, is replaced.
 func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -35,7 +35,7 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	case out.err != nil: // the connection is broken
 	case err == nil:
 		if !out.begun {
-			h.Set("Content-Length", strconv.Itoa(len(out.held))) // it ends there, also while Pace reads on
+			h.Set("Content-Length", strconv.Itoa(len(out.held))) // it marks the end, also while Pace reads on
 		}
 		out.send()
 	case !out.begun:
@@ -59,7 +59,7 @@ type answer struct {
 	held   []byte
 	begun  bool  // the status was sent
 	timed  bool  // the connection has a deadline
-	err    error // of the connection
+	err    error // error of the connection
 }
 
 func (a *answer) Write(p []byte) (int, error) {
@@ -81,14 +81,14 @@ func (a *answer) send() {
 	a.held = a.held[:0]
 }
 
-// Decode reads a JSON object into the struct that dst points to. Fields that
-// it does not have, and fields given twice, are refused.
+// Decode reads a JSON object into the struct that dst points to. Unknown and repeated
+// fields are errors.
 func Decode(body []byte, dst any) error {
 	return decode(body, dst, json.RejectUnknownMembers(true))
 }
 
-// DecodeLenient is Decode that ignores unknown fields, and takes the last value of a
-// field that is given twice.
+// DecodeLenient is Decode that ignores unknown fields, and uses the last value of a
+// repeated field.
 func DecodeLenient(body []byte, dst any) error {
 	return decode(body, dst, json.AllowDuplicateNames(true))
 }
@@ -108,7 +108,7 @@ func decode(body []byte, dst any, options json.Options) error {
 }
 
 // decodeError returns the error for the client when its JSON can't be decoded into the
-// struct that dst points to. It returns an error of another origin as it is.
+// struct that dst points to. It returns an unrelated error unchanged.
 func decodeError(err error, dst any) error {
 	var syntax *json.SyntacticError
 	var semantic *json.SemanticError
@@ -126,8 +126,8 @@ func decodeError(err error, dst any) error {
 	return err
 }
 
-// wellFormed fails unless body is one JSON value in UTF-8. A decoder of a
-// bytes.Buffer does not copy it.
+// wellFormed checks that body is one JSON value in UTF-8. A decoder of a bytes.Buffer
+// does not copy it.
 func wellFormed(body []byte) error {
 	dec := json.NewDecoder(bytes.NewBuffer(body), json.AllowDuplicateNames(true))
 	err := dec.SkipValue()
@@ -144,7 +144,7 @@ func wellFormed(body []byte) error {
 
 var errNotObject = domain.Errorf(domain.CodeInvalidPayload, "The body must be a JSON object.")
 
-// semanticError returns what is wrong with JSON that is well-formed.
+// semanticError returns the error about the content of well-formed JSON.
 func semanticError(e *json.SemanticError, dst any) error {
 	field := fieldName(e.JSONPointer)
 	switch {
@@ -158,8 +158,7 @@ func semanticError(e *json.SemanticError, dst any) error {
 	return domain.Invalid(field, "%s must be %s.", field, kindName(e.GoType))
 }
 
-// isOurs reports whether a type decodes itself and returns errors that are
-// sentences.
+// isOurs reports whether a type decodes itself and returns errors that are sentences.
 func isOurs(t reflect.Type) bool {
 	if t == nil {
 		return false
@@ -177,8 +176,8 @@ func fieldName(p json.Pointer) string {
 	return Clip(strings.Join(names, "."))
 }
 
-// Clip returns the beginning of a name that a caller made up, so that it can't
-// fill an answer.
+// Clip returns the beginning of a name that a caller sent, so that it can't fill an
+// answer.
 func Clip(s string) string {
 	const most = 300
 	if len(s) <= most {
@@ -187,7 +186,7 @@ func Clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// fieldsOf lists the JSON names of a struct's fields.
+// fieldsOf returns the JSON names of a struct's fields.
 func fieldsOf(dst any) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(dst).Elem()) {

@@ -11,7 +11,7 @@ import (
 	"tracker/store/json"
 )
 
-// late is a list that fails after so many texts.
+// late is a list that returns an error after some texts.
 type late struct{ texts, size int }
 
 var errLate = errors.New("no more")

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Info holds what is learned about a request while it is served. The handlers
-// fill it in, the log reads it.
+// Info holds facts about a request that are found while it is served.
+// Handlers set them, and Log reads them.
 type Info struct {
 	RequestID string
-	Route     string // the template of the path, "" when no route fits
-	User      string // name of the account, "" when it is not known
+	Route     string // template of the path, "" if no route matches
+	User      string // name of the account, "" if it is unknown
 	body      *pacedBody
-	Err       error // why the answer is a failure of the server, for the log
+	Err       error // cause of a server error, for the log
 }
 
 type infoKey struct{}
@@ -32,13 +32,13 @@ func InfoOf(r *http.Request) *Info {
 	return &Info{}
 }
 
-// Observer is called with every request that was answered.
+// Observer is called after every answered request.
 type Observer func(method, route string, status int, took time.Duration)
 
-// Log gives each request an id (that of the caller's X-Request-Id when it is
-// sound), answers a panic with onPanic, or cuts the answer off when it had
-// begun, and writes a line to the log. The log has neither bodies nor headers
-// nor query strings.
+// Log gives each request an id, the caller's X-Request-Id if it is valid. It
+// answers a panic with onPanic, or closes the connection if the answer had
+// begun. It writes a line to the log, without bodies, headers and query
+// strings.
 func Log(next http.Handler, log *slog.Logger, observe Observer, onPanic http.HandlerFunc) http.Handler {
 	var prefix [6]byte
 	rand.Read(prefix[:]) // never fails
@@ -135,7 +135,7 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach the writer below.
+// Unwrap returns the writer below, for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *statusWriter) code() int {

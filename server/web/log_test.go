@@ -15,12 +15,12 @@ import (
 	"tracker/server/web"
 )
 
-// exchange is one request through Log, and what came of it.
+// exchange is one request through Log, and its results.
 type exchange struct {
 	answer   *http.Response
 	body     string
-	lines    []map[string]any // of the log
-	text     string           // the log as it was written
+	lines    []map[string]any // the log
+	text     string           // the text of the log
 	observed []string
 }
 
@@ -139,13 +139,13 @@ func TestStatusThatIsLoggedIsTheOneThatWasSent(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	e := through(t, r, slog.LevelInfo, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "all is well")
-		w.WriteHeader(http.StatusTeapot) // comes too late
+		w.WriteHeader(http.StatusTeapot) // too late
 	})
 	if e.answer.StatusCode != 200 || e.lines[0]["status"] != 200.0 {
 		t.Errorf("sent %d, logged %s", e.answer.StatusCode, e.text)
 	}
 	e = through(t, r, slog.LevelInfo, func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusEarlyHints) // is not the answer yet
+		w.WriteHeader(http.StatusEarlyHints) // not the final status
 		w.WriteHeader(http.StatusTeapot)
 	})
 	if e.lines[0]["status"] != 418.0 {
@@ -219,7 +219,7 @@ func TestPanicIsAnsweredAndLogged(t *testing.T) {
 
 func panicOnPurpose() { panic("a secret of the server") }
 
-// Half an answer must not look like a whole one.
+// An incomplete answer must not look complete.
 func TestPanicAfterTheAnswerBeganCutsItOff(t *testing.T) {
 	for _, cause := range []any{"a secret of the server", http.ErrAbortHandler} {
 		testCutOff(t, cause)

@@ -14,50 +14,52 @@ import (
 )
 
 const (
-	// MaxMemory bounds the bytes of bodies and answers that all requests of a port
-	// hold together.
+	// MaxMemory is the maximum number of bytes in bodies and answers that all
+	// requests of a port hold together.
 	MaxMemory = 96 << 20
-	// quantum is the number of bytes that are taken at a time. The first quantum
-	// of a request is not counted, so that small requests never wait for large
-	// ones.
+	// quantum is the number of bytes that are taken at a time. The first
+	// quantum of a request is not counted, so that small requests never wait
+	// for large ones.
 	quantum = 64 << 10
-	// largeShare is the size in bytes from which a share is garbage collected
-	// before it is released.
+	// largeShare is the minimum size in bytes of a share that is garbage
+	// collected before it is released.
 	largeShare = 16 << 20
-	// memoryWait is the time for which a request waits for others to release
+	// memoryWait is the maximum time that a request waits for others to release
 	// memory.
 	memoryWait = 10 * time.Second
 )
 
 // Memory bounds the bytes that requests hold together. A request that waits too
-// long for its part is refused with UNAVAILABLE, so those that wait for each
-// other end.
+// long for its share is refused with UNAVAILABLE, so requests that wait for
+// each other end.
 type Memory struct {
 	total int64
 	sem   *semaphore.Weighted
 	wait  time.Duration
 }
 
-// NewMemory returns a bound of total bytes.
+// NewMemory returns a Memory of total bytes.
 func NewMemory(total int64) *Memory {
 	return &Memory{total: total, sem: semaphore.NewWeighted(total), wait: memoryWait}
 }
 
-// Share is the memory that one request holds. It is used by one goroutine.
+// Share is the memory that one request holds. It must be used by one goroutine
+// only.
 type Share struct {
 	of   *Memory
 	ctx  context.Context
 	used int64 // bytes that the request holds
-	held int64 // bytes that are taken for it
+	held int64 // bytes that are taken from the Memory
 }
 
-// Share returns the share of a request, which must be released.
+// Share returns a share for a request. The caller must call Release.
 func (m *Memory) Share(ctx context.Context) *Share { return &Share{of: m, ctx: ctx, used: -quantum} }
 
 var errNoMemory = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: time.Second,
 	Message: "Other requests hold all the memory that there is for large ones; try again in a moment, or ask for less at once."}
 
-// Grow takes n more bytes. Nothing is taken when it fails.
+// Grow takes n more bytes, waiting for them if necessary. If it returns an
+// error, it has taken nothing.
 func (s *Share) Grow(n int64) error {
 	if s.tryGrow(n) {
 		return nil
@@ -81,9 +83,9 @@ func (s *Share) Take(n int64) error {
 	return errNoMemory
 }
 
-// Hold runs read, which makes an answer, and counts the memory of the answer
+// Hold runs read, which creates an answer, and counts the memory of the answer
 // until Release. The store takes that memory from a budget in the context. If
-// there is not enough, read is stopped, so that it keeps no snapshot, and runs
+// there is not enough, read is stopped, so that it holds no snapshot, and runs
 // again when twice as much is available.
 func (s *Share) Hold(ctx context.Context, read func(context.Context) error) error {
 	before := s.used
@@ -106,7 +108,8 @@ func (s *Share) Hold(ctx context.Context, read func(context.Context) error) erro
 		if !short {
 			return err
 		}
-		// The memory is released; otherwise waiting requests would wait for each other.
+		// The memory must be released, or else waiting requests would wait for
+		// each other.
 		s.Release()
 		paid = 2 * paid
 		s.used = before
@@ -127,12 +130,12 @@ func (s *Share) tryGrow(n int64) bool {
 	return true
 }
 
-// need returns how much must be taken to grow by n bytes.
+// need returns the number of bytes to take to grow by n bytes.
 func (s *Share) need(n int64) int64 {
 	return min((s.used+n+quantum-1)/quantum*quantum, s.of.total) - s.held
 }
 
-// Release gives everything back.
+// Release returns all memory of s.
 func (s *Share) Release() {
 	if s.held > 0 {
 		if s.held > largeShare {

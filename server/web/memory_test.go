@@ -21,7 +21,7 @@ func TestSharesOfMemory(t *testing.T) {
 	m := NewMemory(10 * quantum)
 	m.wait = time.Millisecond
 	small, large, third := m.Share(t.Context()), m.Share(t.Context()), m.Share(t.Context())
-	if err := large.Grow(100 * quantum); err != nil { // alone, one may be larger than all
+	if err := large.Grow(100 * quantum); err != nil { // alone, a request may be larger than the total
 		t.Fatal(err)
 	}
 	if err := small.Grow(quantum); err != nil {
@@ -63,7 +63,8 @@ func packed(t *testing.T, encoding, body string) []byte {
 	return b.Bytes()
 }
 
-// A packed body counts with its size unpacked before it is unpacked.
+// A compressed body is counted with its decompressed size before it is
+// decompressed.
 func TestUnpackedSizeIsHeld(t *testing.T) {
 	const size = 40 * quantum
 	for _, encoding := range []string{"gzip", "zstd"} {
@@ -99,8 +100,8 @@ func TestUnpackedSizeIsHeld(t *testing.T) {
 	}
 }
 
-// A read whose answer finds no memory left is broken off, waits without a
-// snapshot, and runs again; others wait for it in turn.
+// A read that runs out of memory for its answer is stopped, waits without a
+// snapshot, and runs again. Other reads wait for it in turn.
 func TestHoldRunsAgain(t *testing.T) {
 	m := NewMemory(10 * quantum)
 	m.wait = time.Minute
@@ -134,7 +135,7 @@ func TestHoldRunsAgain(t *testing.T) {
 	}
 	m.sem.Release(10 * quantum)
 
-	// An error of the read itself is its answer, and runs nothing again.
+	// An error of the read itself is returned, and nothing runs again.
 	failure := errors.New("a failure of the test's own")
 	if err := first.Hold(t.Context(), func(context.Context) error { runs++; return failure }); !errors.Is(err, failure) || runs != 3 {
 		t.Errorf("%d runs, %v", runs, err)
@@ -148,8 +149,8 @@ func TestHoldRunsAgain(t *testing.T) {
 	}
 }
 
-// A body counts with what it becomes when it is decoded: a list of short texts
-// takes many times as much as its body.
+// A body is counted with its decoded size: a list of short texts takes many
+// times as much as its body.
 func TestBodyCountsItsElements(t *testing.T) {
 	const elements = 500_000
 	m := NewMemory(MaxMemory)

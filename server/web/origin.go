@@ -40,8 +40,10 @@ func AllowOrigins(next http.Handler, trusted []string) http.Handler {
 	})
 }
 
-// CrossOrigin answers writes that a browser sends for a page of another origin
-// with deny, unless the origin is one of trusted.
+// CrossOrigin returns a handler that answers writes which a browser sends for
+// a page of another origin with deny, except for origins in trusted. Other
+// requests are passed to next. CrossOrigin returns an error if one of trusted
+// is invalid.
 func CrossOrigin(next http.Handler, trusted []string, deny http.Handler) (http.Handler, error) {
 	p := http.NewCrossOriginProtection()
 	for _, origin := range trusted {

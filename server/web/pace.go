@@ -13,21 +13,21 @@ import (
 const (
 	// bodyGrace is the time that any body may take.
 	bodyGrace = 20 * time.Second
-	// bodyRate is the minimum rate in bytes a second at which a body must arrive
-	// after that.
+	// bodyRate is the minimum rate in bytes per second after that.
 	bodyRate = 8 << 10
-	// restTime bounds how long a body is read and dropped after the answer.
+	// restTime is the maximum time for reading and dropping the rest of a body
+	// after the answer.
 	restTime = 10 * time.Second
-	// RestSize bounds how much of it is read, in bytes, and restUpload how much after
-	// AllowUpload.
+	// RestSize is the maximum number of bytes that are read of that rest, and
+	// restUpload is the maximum after AllowUpload.
 	RestSize   = 16 << 20
 	restUpload = 1 << 30
 )
 
-// Pace ends the reading of a body that arrives too slowly: a body has 20
-// seconds, and one more for each 8 KiB that have arrived. A handler that calls
-// AllowUpload removes this limit. When a handler has answered before the end of a
-// body, Pace reads the rest, within bounds.
+// Pace ends the reading of a body that arrives too slowly: a body has 20 seconds,
+// and one more for each 8 KiB that have arrived. A handler removes this limit by
+// calling AllowUpload. When a handler has answered before the end of a body, Pace
+// reads the rest, within bounds.
 func Pace(next http.Handler) http.Handler { return pace(next, bodyGrace) }
 
 func pace(next http.Handler, grace time.Duration) http.Handler {
@@ -48,8 +48,8 @@ func pace(next http.Handler, grace time.Duration) http.Handler {
 	})
 }
 
-// AllowUpload lets the body of r take any time. It is called when the right to
-// upload was checked.
+// AllowUpload removes the time limit of the body of r. It must be called only after
+// the right to upload was checked.
 func AllowUpload(r *http.Request) {
 	if b := InfoOf(r).body; b != nil {
 		b.upload = true
@@ -57,10 +57,10 @@ func AllowUpload(r *http.Request) {
 	}
 }
 
-// drop sends the answer and reads what is left of the body, for at most limit: many
-// clients read an answer only when they have sent everything, and lose it when the
+// drop sends the answer and reads the rest of the body, for at most limit: many
+// clients read an answer only after they have sent everything, and lose it if the
 // connection is closed before. A client that expects a reply of 100 sends nothing
-// unless the handler has begun to read.
+// if the handler has not begun to read.
 func (b *pacedBody) drop(limit time.Duration, expects bool) {
 	b.deadline(time.Now().Add(limit))
 	if expects && b.n == 0 || b.conn.Flush() != nil {
@@ -105,6 +105,6 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// deadline sets when reads of the connection fail. A writer in a test has no
-// connection.
+// deadline sets the time at which reads of the connection fail. A writer in a test
+// has no connection.
 func (b *pacedBody) deadline(at time.Time) { _ = b.conn.SetReadDeadline(at) }

@@ -17,8 +17,8 @@ import (
 	"tracker/store/domain"
 )
 
-// pipes is a listener whose connections are in memory: their deadlines are those of the
-// clock of a test.
+// pipes is a listener whose connections are in memory. Their deadlines use the clock of
+// a test.
 type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -37,7 +37,7 @@ func (l *pipes) Accept() (net.Conn, error) {
 func (l *pipes) Close() error   { l.close(); return nil }
 func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// paced runs a server whose bodies have to come within grace, on the clock of the test,
+// paced runs a server whose bodies must arrive within grace, on the clock of the test,
 // and returns a connection to it.
 func paced(t *testing.T, grace time.Duration, h http.HandlerFunc) net.Conn {
 	t.Helper()
@@ -67,7 +67,7 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// exchange sends text and returns all that is answered.
+// exchange sends text and returns the whole answer.
 func exchange(t *testing.T, conn net.Conn, text string) string {
 	t.Helper()
 	defer conn.Close()
@@ -86,7 +86,7 @@ func exchange(t *testing.T, conn net.Conn, text string) string {
 
 const halfBody = "POST / HTTP/1.1\r\nHost: box\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"half\":"
 
-// A body that does not come ends, whether the handler waits for it or not.
+// A body that does not arrive is ended, whether the handler waits for it or not.
 func TestBodyThatDoesNotCome(t *testing.T) {
 	run := func(name string, test func(*testing.T)) {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
@@ -142,8 +142,8 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 	})
 }
 
-// The deadline of a body does not reach what is done with it afterwards, nor the
-// next request of the connection.
+// The deadline of a body affects neither the work after it nor the next request of the
+// connection.
 func TestDeadlineEndsWithTheBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 50 * time.Millisecond
@@ -167,7 +167,7 @@ func TestDeadlineEndsWithTheBody(t *testing.T) {
 	})
 }
 
-// conn counts how far the deadline of a body is moved.
+// conn counts the changes of the read deadline.
 type conn struct {
 	http.ResponseWriter
 	deadline time.Time
@@ -234,8 +234,8 @@ func TestLimitConnections(t *testing.T) {
 	}
 }
 
-// A client that reads the answer only when it has sent its whole body gets the answer to
-// a request that is refused before that.
+// A client that reads the answer only after it has sent its whole body gets the answer
+// to a request that is refused before that.
 func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 	full := domain.Errorf(domain.CodeStorageFull, "There is no room.")
 	for name, refuse := range map[string]http.HandlerFunc{
@@ -274,7 +274,7 @@ func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 	}
 }
 
-// Of the rest of a refused body only so much is read.
+// The server reads a limited amount of the rest of a refused body.
 func TestEndlessBodyAfterRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := paced(t, bodyGrace, func(w http.ResponseWriter, r *http.Request) {

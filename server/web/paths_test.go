@@ -11,7 +11,7 @@ import (
 )
 
 // seen sends a request for target through Paths and returns the URL that the
-// handler behind it gets.
+// next handler gets.
 func seen(t *testing.T, base, target string) url.URL {
 	t.Helper()
 	var got *url.URL
@@ -39,7 +39,7 @@ func TestPaths(t *testing.T) {
 		{"", "/project/", "/project"},
 		{"", "/project/1/", "/project/1"},
 		{"", "/project/?limit=1", "/project"},
-		// A slash more, or an encoded one, is not the same path.
+		// A second slash, or an encoded one, makes another path.
 		{"", "//", "/"},
 		{"", "/project//", "/project/"},
 		{"", "//project", "//project"},
@@ -52,7 +52,7 @@ func TestPaths(t *testing.T) {
 		{"", "/tag/project/1/%252F", "/tag/project/1/%252F"},
 		{"", "/tag/project/1/%20/", "/tag/project/1/%20"},
 		{"", "/tag/project/1/%C3%A4/", "/tag/project/1/%C3%A4"},
-		// Nothing is resolved or cut.
+		// No part is resolved or cut.
 		{"", "/project/../user", "/project/../user"},
 		{"", "/project/%2e%2e/user/", "/project/%2e%2e/user"},
 		{"", "/./project", "/./project"},
@@ -68,7 +68,8 @@ func TestPaths(t *testing.T) {
 		{"/lab", "/project", "/project"},
 		{"/lab", "/project/", "/project"},
 		{"/lab", "/", "/"},
-		// Once, at the beginning, and as a whole segment.
+		// The prefix is removed once, at the beginning, and as a whole
+		// segment.
 		{"/lab", "/lab/lab/project", "/lab/project"},
 		{"/lab", "/laboratory", "/laboratory"},
 		{"/lab", "/lab%2Fproject", "/lab%2Fproject"},
@@ -105,7 +106,7 @@ func TestClientAddress(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = remote
-		// The headers of the caller do not count.
+		// The headers of the caller are ignored.
 		r.Header.Set("X-Forwarded-For", "203.0.113.9")
 		r.Header.Set("X-Real-Ip", "203.0.113.9")
 		if got := web.ClientAddress(r); got != want {
@@ -133,7 +134,7 @@ func FuzzPaths(f *testing.F) {
 		if got == nil {
 			t.Fatalf("%q was answered with %d", path, w.Code)
 		}
-		// The path is the same, but for the base and one slash.
+		// The path is unchanged, except for the base and one slash.
 		out := got.EscapedPath()
 		if !strings.HasPrefix(out, "/") && out != "*" {
 			t.Errorf("%q became %q", path, out)

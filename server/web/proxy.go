@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ClientAddress returns the address that a request comes from, without its port.
+// ClientAddress returns the address of the client of a request, without the port.
 func ClientAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -16,16 +16,15 @@ func ClientAddress(r *http.Request) string {
 	return host
 }
 
-// maxHops is the maximum number of addresses of a forwarded request that are
-// read.
+// maxHops is the maximum number of addresses of a forwarded request that are read.
 const maxHops = 32
 
-// TrustProxies replaces the address of a proxy by that of its client. A request
-// that comes from one of proxies comes from the last address in X-Forwarded-For
-// or Forwarded (RFC 7239) that is not a proxy's itself: those before it could
-// have been made up. When the two headers disagree, one was not written by the
-// proxy, and the address stays the proxy's. X-Forwarded-Host is removed from the
-// requests of others, for ForwardedHost.
+// TrustProxies replaces the address of a proxy by the address of its client. If a
+// request comes from one of proxies, its client is the last address in
+// X-Forwarded-For or Forwarded (RFC 7239) that is not itself a proxy; the addresses
+// before it may be forged. If the two headers disagree, the proxy did not write one
+// of them, and the address of the proxy is kept. X-Forwarded-Host is removed from
+// requests that do not come from a proxy; see ForwardedHost.
 func TrustProxies(next http.Handler, proxies []netip.Prefix) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddr(ClientAddress(r))
@@ -42,8 +41,8 @@ func TrustProxies(next http.Handler, proxies []netip.Prefix) http.Handler {
 
 const forwardedHost = "X-Forwarded-Host"
 
-// ForwardedHost returns the host that the client of a trusted proxy asked for,
-// the last in X-Forwarded-Host; "" when there is none. The request has come through
+// ForwardedHost returns the host that the client of a trusted proxy requested, the
+// last in X-Forwarded-Host; "" if there is none. The request must have passed
 // TrustProxies.
 func ForwardedHost(r *http.Request) string {
 	hosts := strings.Join(r.Header.Values(forwardedHost), ",")
@@ -61,8 +60,8 @@ func withoutHeader(r *http.Request, name string) *http.Request {
 	return &r2
 }
 
-// forwardedFor returns the address of the client of a trusted proxy, which r comes
-// from; the zero Addr when there is none.
+// forwardedFor returns the address of the client of a trusted proxy that sent r;
+// the zero Addr if there is none.
 func forwardedFor(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	plain := lastClient(strings.Join(r.Header.Values("X-Forwarded-For"), ","), func(hop string) string { return hop }, proxies)
 	standard := lastClient(strings.Join(r.Header.Values("Forwarded"), ","), forOf, proxies)
@@ -75,8 +74,8 @@ func forwardedFor(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	return netip.Addr{}
 }
 
-// lastClient returns the last address of a list of hops that is not one of a
-// proxy. A hop that can't be read ends the search.
+// lastClient returns the last address of a list of hops that is not a proxy. A hop
+// that can't be read ends the search.
 func lastClient(hops string, addressOf func(string) string, proxies []netip.Prefix) netip.Addr {
 	for range maxHops {
 		at := strings.LastIndexByte(hops, ',')

@@ -1,8 +1,9 @@
 // Package web is the HTTP server code that the API and the dashboard share: the
 // router, request ids and the request log, the base path, checks of the origin,
 // JSON bodies and answers, the table from error codes to statuses, event streams
-// and the bytes of artifacts. It knows no routes and no rules of the domain. The
-// codes of errors are the store's; this package adds those of HTTP.
+// and the bytes of artifacts. It does not depend on the routes or the rules of
+// the domain. Package domain defines most error codes; this package adds the
+// codes for HTTP.
 package web
 
 import (
@@ -16,19 +17,19 @@ import (
 	"tracker/store/domain"
 )
 
-// Route is a method on the template of a path. GET stands for HEAD as well.
+// Route is a handler for a method and a path template. GET also serves HEAD.
 type Route struct {
 	Method  string
 	Path    string
 	Handler http.Handler
 }
 
-// Router finds the handler of a request and records its route for the log. It
-// matches the path first and the method second. For a known path with a wrong
-// method fail gets METHOD_NOT_ALLOWED, with Allow set, and for an unknown path
-// noPath. Variables of the path are as they were sent, escaped. The first
-// segment of a path can't be one: it selects the routes that are compared with
-// the path.
+// Router returns a handler that calls the handler of the matching route and
+// records the route for the log. It matches the path first and the method
+// second. For a known path with a wrong method it sets Allow and calls fail with
+// METHOD_NOT_ALLOWED, and for an unknown path it calls fail with noPath.
+// Variables of the path stay escaped. The first segment of a path can't be a
+// variable: it selects the routes that are compared with the path.
 func Router(routes []Route, noPath *domain.Error, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	notFound := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fail(w, r, noPath) })
 	routers := map[string]*mux.Router{} // by the first segment of the path

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// MaxStreams bounds how many event streams are open on all ports. Each takes
-	// some 10 KiB and a file descriptor.
+	// MaxStreams is the maximum number of open event streams on all ports. Each
+	// takes some 10 KiB and a file descriptor.
 	MaxStreams = 10_000
-	// patience is the time in which a client must read an event. Otherwise its
-	// stream is closed; it can resume.
+	// patience is the time in which a client must read an event. After that its
+	// stream is closed; the client can resume.
 	patience = 10 * time.Second
-	// maxBehind is the maximum number of events that a client may be behind. Then
-	// its stream is closed.
+	// maxBehind is the maximum number of unread events of a client. Above it, its
+	// stream is closed.
 	maxBehind = int(patience / pause)
 )
 
-// Streams bounds the event streams of all ports, which do not count as
-// connections of their port.
+// Streams bounds the event streams of all ports, which do not count as connections
+// of their port.
 type Streams struct {
 	limit   int64
 	observe func(int)
 	open    atomic.Int64
 }
 
-// NewStreams returns a bound for limit streams. observe is called with 1 when a
-// stream begins and with -1 when it has ended. It may be nil.
+// NewStreams returns a bound of limit streams. It calls observe with 1 when a
+// stream begins and with -1 when it has ended; observe may be nil.
 func NewStreams(limit int, observe func(int)) *Streams {
 	if observe == nil {
 		observe = func(int) {}
@@ -60,8 +60,9 @@ func (s *Streams) leave() {
 }
 
 // member is a stream that is being answered. One goroutine waits for its client to
-// go; another one writes while there are events to write. The connection is taken
-// from net/http, whose buffers and goroutines take four times as much.
+// disconnect; another one writes while there are events to write. The connection
+// is taken from net/http, whose buffers and goroutines take four times as much
+// memory.
 type member struct {
 	viewer string
 	allow  func(context.Context) error
@@ -71,11 +72,11 @@ type member struct {
 	// Guarded by the mutex of the feed.
 	next    *event // to be written
 	writing bool   // a goroutine is writing, or the stream has not begun
-	ended   bool   // there is nothing to write after the events that are there
+	ended   bool   // it ends after the pending events
 }
 
-// takeOver returns the connection of a request and takes it away from net/http
-// and from the bound of connections.
+// takeOver takes the connection of a request from net/http and from the bound of
+// connections.
 func takeOver(w http.ResponseWriter) (net.Conn, error) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -99,7 +100,7 @@ func answerHead(h http.Header) string {
 	return b.String()
 }
 
-// wake starts writing the events that are there. f is locked.
+// wake starts writing the pending events. f must be locked.
 func (f *feed) wake(m *member) {
 	if !m.writing {
 		m.writing = true
@@ -107,7 +108,7 @@ func (f *feed) wake(m *member) {
 	}
 }
 
-// write writes the events that are there.
+// write writes the pending events.
 func (f *feed) write(m *member) {
 	for text, ok := f.take(m); ok; text, ok = f.take(m) {
 		if m.send(text) != nil {
@@ -117,8 +118,8 @@ func (f *feed) write(m *member) {
 	}
 }
 
-// take returns the next event to write. When there is none, the writing ends, and
-// so does a stream that must end.
+// take returns the next event to write. If there is none, the writing ends, and so
+// does a stream that must end.
 func (f *feed) take(m *member) (text string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,10 +134,10 @@ func (f *feed) take(m *member) (text string, ok bool) {
 	return text, true
 }
 
-// wait returns when the client has gone, or the connection was closed.
+// wait returns when the client has disconnected, or the connection was closed.
 func (m *member) wait() {
 	var b [1]byte
-	_, _ = m.conn.Read(b[:]) // a client sends nothing more, so any result means that it is gone
+	_, _ = m.conn.Read(b[:]) // a client sends nothing more, so any result means that it has disconnected
 }
 
 func (m *member) send(text string) error {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// until waits for a state.
+// until waits until ok returns true.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
@@ -51,7 +51,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	until(t, "no stream is counted after the end of all", func() bool { return open.Load() == 0 })
 }
 
-// A stream leaves its connection to others, and its answer has the headers that
+// A stream does not count as a connection, and its answer has the headers that
 // were set before.
 func TestStreamsAreNoConnections(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,7 +85,7 @@ func TestStreamsAreNoConnections(t *testing.T) {
 	}
 }
 
-// A client that does not read keeps no events, and nobody waits for it.
+// A client that does not read holds no events in memory, and delays nobody.
 func TestStreamThatIsNotReadIsCut(t *testing.T) {
 	f := &feed{tail: &event{}, members: map[*member]struct{}{}}
 	add := func() net.Conn {
@@ -95,7 +95,7 @@ func TestStreamThatIsNotReadIsCut(t *testing.T) {
 		return client
 	}
 	stuck, reader := add(), bufio.NewReader(add())
-	// One more than it may be behind, and the one that is perhaps being written.
+	// One more than it may be behind, and one that may be being written.
 	for n := range maxBehind + 2 {
 		text := fmt.Sprintf("event %d\n", n)
 		f.send(text)

@@ -1,5 +1,5 @@
-// Package auth is the sign-in that the API and the dashboard share: tokens, the
-// throttling of wrong passwords, and the account of a request.
+// Package auth implements the sign-in of the API and the dashboard: tokens, the throttling
+// of wrong passwords, and the account of a request.
 package auth
 
 import (
@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// Lifetime of a token from a sign-in.
+	// Lifetime is the validity of a token from a sign-in.
 	Lifetime = 24 * time.Hour
-	// DefaultSecret is the value of SERVICE_JWT_SECRET that is refused when
-	// authentication is on.
+	// DefaultSecret is a value of SERVICE_JWT_SECRET that is refused when authentication is
+	// on.
 	DefaultSecret = "change-me"
 	// MinSecret is the minimum length of the secret in bytes when authentication is
 	// on.
@@ -35,13 +35,13 @@ const (
 
 // Options configure an Auth.
 type Options struct {
-	// Enabled reports whether tokens are required. When it is false every
-	// request is the default user's.
+	// Enabled reports whether tokens are required. If it is false, every request is made by
+	// the default user.
 	Enabled bool
-	// Secret signs the tokens. Empty, or DefaultSecret, means a random one that is
-	// never stored, so that nobody else can make a token.
+	// Secret signs the tokens. If it is empty or DefaultSecret, a random secret is used and
+	// never stored, so that nobody else can create a token.
 	Secret string
-	// Now is the clock; nil means time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -54,10 +54,10 @@ type Auth struct {
 	failures *throttle                   // by name and address
 	sprays   *throttle                   // by address
 	hashing  *gate                       // bounds the passwords that are hashed at once
-	fallback atomic.Pointer[domain.User] // who acts when authentication is off
+	fallback atomic.Pointer[domain.User] // the user of all requests when authentication is off
 
 	checked        checkedPasswords
-	passwordSecret []byte // of the keys in checked; never that of the tokens
+	passwordSecret []byte // for the keys in checked; never the secret of the tokens
 }
 
 // Grant is the answer to a sign-in.
@@ -94,10 +94,9 @@ func New(db *store.DB, o Options) *Auth {
 // Enabled reports whether tokens are required.
 func (a *Auth) Enabled() bool { return a.enabled }
 
-// SignIn checks a name and a password that came from address. Errors:
-// INVALID_CREDENTIALS, and RATE_LIMITED after ten failures within a minute for
-// the same name and address, or sixty for the address. Failures from other
-// addresses block nobody.
+// SignIn checks a name and a password from address. Errors: INVALID_CREDENTIALS, and
+// RATE_LIMITED after ten failures within a minute for the same name and address, or sixty
+// for the address. Failures from other addresses do not count.
 func (a *Auth) SignIn(ctx context.Context, username, password, address string) (Grant, error) {
 	user, err := a.signIn(ctx, username, password, address)
 	if err != nil {
@@ -106,7 +105,7 @@ func (a *Auth) SignIn(ctx context.Context, username, password, address string) (
 	return a.Grant(user, Lifetime)
 }
 
-// signIn returns the account with a name and a password, with the errors of SignIn.
+// signIn returns the account with a name and a password. It returns the errors of SignIn.
 func (a *Auth) signIn(ctx context.Context, username, password, address string) (domain.User, error) {
 	address = network(address)
 	from, who := visitorOf("", address), visitorOf(username, address)
@@ -114,10 +113,10 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 		return domain.User{}, &domain.Error{Code: web.CodeRateLimited, RetryAfter: wait,
 			Message: "There were too many failed sign-ins from your address; wait a minute and try again."}
 	}
-	ended := undecided // a request that is broken off must not reset the failures before it
+	ended := undecided // an aborted request must not reset the earlier failures
 	defer func() {
 		if ended == right {
-			a.sprays.end(from, undecided) // one right password does not reset the failures with other names
+			a.sprays.end(from, undecided) // a correct password does not reset the failures with other names
 			return
 		}
 		a.sprays.end(from, ended)
@@ -142,7 +141,7 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 	return user, nil
 }
 
-// Grant makes a token for user that is good for lifetime.
+// Grant returns a token for user that is valid for lifetime.
 func (a *Auth) Grant(user domain.User, lifetime time.Duration) (Grant, error) {
 	now := a.now()
 	expires := jwt.NewNumericDate(now.Add(lifetime))
@@ -162,9 +161,8 @@ func (a *Auth) Grant(user domain.User, lifetime time.Duration) (Grant, error) {
 	return Grant{AccessToken: signed, TokenType: "Bearer", ExpiresAt: expires.Unix(), User: user}, nil
 }
 
-// Refresh makes a new token for the account that a request comes from. A token
-// from before the last change of the password is TOKEN_INVALID. The other errors
-// are those of User.
+// Refresh returns a new token for the account of a request. A token from before the last
+// change of the password is TOKEN_INVALID. Refresh also returns the errors of User.
 func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 	if !a.enabled {
 		u, err := a.defaultUser(r.Context())
@@ -187,9 +185,9 @@ func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 	return a.Grant(u, Lifetime)
 }
 
-// User returns the account that a request comes from, by its bearer token or API key. A key
-// may also be the password of Basic authentication, with any name.
-// Errors: TOKEN_MISSING, TOKEN_INVALID, TOKEN_EXPIRED.
+// User returns the account of a request, by its bearer token or API key. A key may also be
+// the password of Basic authentication, with any name. Errors: TOKEN_MISSING,
+// TOKEN_INVALID, TOKEN_EXPIRED.
 func (a *Auth) User(r *http.Request) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())
@@ -248,8 +246,7 @@ var (
 	errExpired = domain.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
 )
 
-// verify returns the account of a token, as it is now, and the claims of the
-// token.
+// verify returns the current account of a token, and the claims of the token.
 func (a *Auth) verify(ctx context.Context, token string) (u domain.User, c claims, err error) {
 	if err := a.parse(token, &c, issuer); err != nil {
 		return u, c, err
@@ -282,5 +279,5 @@ func (a *Auth) parse(token string, c jwt.Claims, issuer string, further ...jwt.P
 	return nil
 }
 
-// Now returns the time of the clock that tokens are checked by.
+// Now returns the time that tokens are checked against.
 func (a *Auth) Now() time.Time { return a.now() }

@@ -15,17 +15,16 @@ import (
 )
 
 const (
-	// basicAge is the time for which a correct password is cached.
+	// basicAge is the maximum age of a cached password.
 	basicAge = 5 * time.Minute
 	// keyUsername is the name that W&B's clients send with a key.
 	keyUsername = "api"
-	// maxBasic is the maximum number of passwords that are cached.
+	// maxBasic is the maximum number of cached passwords.
 	maxBasic = 10_000
 )
 
-// checkedPasswords caches correct passwords for clients that send name and
-// password with every request, because bcrypt takes a tenth of a second. It holds
-// keyed hashes, never a password.
+// checkedPasswords caches correct passwords of clients that send a name and a password with every request,
+// because bcrypt takes a tenth of a second. It holds keyed hashes, never a password.
 type checkedPasswords struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]checkedPassword
@@ -33,13 +32,13 @@ type checkedPasswords struct {
 
 type checkedPassword struct {
 	userID  string
-	changed scalar.Time // when the password had been changed last
+	changed scalar.Time // time of the last change of the password
 	until   time.Time
 }
 
-// Account is User for clients that may also send a name and a password with each request (RFC 7617), where an
-// API key may stand for the password. A correct password is cached for some minutes, or until it is changed. The
-// errors are those of User and SignIn.
+// Account is User for clients that may also send a name and a password with each request (RFC 7617). An API key
+// may be sent in place of the password. A correct password is cached for some minutes, or until it is changed.
+// Account returns the errors of User and SignIn.
 func (a *Auth) Account(r *http.Request) (domain.User, error) {
 	username, password, ok := r.BasicAuth()
 	if !a.enabled || !ok {

@@ -11,8 +11,8 @@ import (
 	"tracker/store/users"
 )
 
-// A password that was right is remembered: then nothing is hashed, so that many
-// requests at once are no attack. It is forgotten when it is changed or too old.
+// A correct password is cached and not hashed again, so that many requests at
+// once do not look like an attack. It is removed when it is changed or too old.
 func TestBasicPasswordsAreRemembered(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	db, err := store.Open(t.Context(), store.Options{Path: t.TempDir() + "/t.db", BcryptCost: 4, Now: func() time.Time { return now }})
@@ -36,7 +36,7 @@ func TestBasicPasswordsAreRemembered(t *testing.T) {
 	if err := ask("correct horse"); err != nil || len(a.checked.known) != 1 {
 		t.Fatalf("%v, and %d passwords are remembered", err, len(a.checked.known))
 	}
-	// With the door to hashing shut, only what is remembered gets in.
+	// With no place left for hashing, only cached passwords are accepted.
 	a.hashing = newGate(0)
 	if err := ask("correct horse"); err != nil {
 		t.Error(err)

@@ -30,7 +30,7 @@ func TestThrottleMemoryIsBounded(t *testing.T) {
 	}
 	th.end(busy, right)
 
-	// With old names to forget, those who fail now are not forgotten.
+	// There are old names to drop, so recent failures are kept.
 	now = now.Add(2 * failureWindow)
 	for range maxFailures {
 		fail("guesser")

@@ -66,14 +66,15 @@ func onlyCookie(t *testing.T, write func(http.ResponseWriter)) *http.Cookie {
 }
 
 // A browser sends the cookie to the base path with and without a slash, and to
-// nothing beside it.
+// no path outside of it.
 func TestCookieReachesTheWholeDashboard(t *testing.T) {
 	f := newFixture(t, true)
 	g, err := f.Grant(f.ada, auth.Lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The jar has the clock of the machine, so the cookie must not expire by it.
+	// The jar uses the clock of the machine, so the cookie must not expire by
+	// it.
 	g.ExpiresAt = time.Now().Add(time.Hour).Unix()
 	for _, tt := range []struct {
 		base string
@@ -127,8 +128,8 @@ func TestCookieUser(t *testing.T) {
 	_, err = ask(token[:len(token)-1])
 	wantCode(t, err, web.CodeTokenInvalid)
 
-	// Each front door has its own credential: a cookie, which browsers send by
-	// themselves, never opens the API.
+	// The API and the dashboard have different credentials: a cookie, which
+	// browsers send automatically, is not accepted by the API.
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	r.AddCookie(&http.Cookie{Name: cookieName, Value: token})
 	_, err = f.User(r)

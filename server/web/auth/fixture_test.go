@@ -72,7 +72,7 @@ func newFixture(t *testing.T, enabled bool) fixture {
 	return f
 }
 
-// user makes an account with the password of the tests.
+// user creates an account with the password of the tests.
 func (f fixture) user(t *testing.T, name string) domain.User {
 	t.Helper()
 	created, err := f.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: name, Password: password})
@@ -86,7 +86,7 @@ func (f fixture) user(t *testing.T, name string) domain.User {
 	return u
 }
 
-// token signs ada in.
+// token signs ada in and returns the token.
 func (f fixture) token(t *testing.T) string {
 	t.Helper()
 	g, err := f.SignIn(t.Context(), "ada", password, "192.0.2.1")
@@ -96,7 +96,7 @@ func (f fixture) token(t *testing.T) string {
 	return g.AccessToken
 }
 
-// asked returns who a request with this Authorization header comes from.
+// asked returns the account of a request with this Authorization header.
 func (f fixture) asked(t *testing.T, authorization string) (domain.User, error) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/auth/me", nil)
 	if authorization != "" {
@@ -105,7 +105,7 @@ func (f fixture) asked(t *testing.T, authorization string) (domain.User, error) 
 	return f.User(r)
 }
 
-// wantCode fails unless err carries code; "" stands for no error.
+// wantCode checks that err has the code; "" means no error.
 func wantCode(t *testing.T, err error, code domain.Code) {
 	t.Helper()
 	var got domain.Code

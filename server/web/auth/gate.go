@@ -7,7 +7,7 @@ import (
 )
 
 // gate admits a few callers at once. Waiting addresses take turns, so that many
-// callers from one address do not keep the others waiting.
+// callers from one address do not delay the others.
 type gate struct {
 	mu      sync.Mutex
 	free    int
@@ -17,7 +17,8 @@ type gate struct {
 
 func newGate(width int) *gate { return &gate{free: width, waiting: map[string][]chan struct{}{}} }
 
-// enter waits for a place, which leave returns. It fails when ctx ends first.
+// enter waits for a place, which leave returns. It returns an error if ctx ends
+// first.
 func (g *gate) enter(ctx context.Context, address string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,8 +14,7 @@ import (
 	"tracker/store/users"
 )
 
-// who returns the name of the account that a request comes from, or the code of the
-// refusal.
+// who returns the name of the account of a request, or the code of the error.
 func (f fixture) who(set func(*http.Request)) string {
 	r := httptest.NewRequest("GET", "/", nil)
 	set(r)
@@ -26,7 +25,7 @@ func (f fixture) who(set func(*http.Request)) string {
 	return u.Username
 }
 
-// A token is never taken for a key, also where what comes after its last dash is as long as one.
+// A token is never taken for a key, even if the text after its last dash has the same length.
 func TestTokenIsNoAPIKey(t *testing.T) {
 	letters := strings.Repeat("a", 40)
 	for text, want := range map[string]bool{
@@ -87,7 +86,7 @@ func TestAPIKey(t *testing.T) {
 	expect("nobody")
 }
 
-// The REST API takes a key as Bearer and as Basic, and a password as neither.
+// The REST API accepts a key as Bearer and as Basic, and a password as neither.
 func TestAPIKeyOfREST(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
@@ -128,7 +127,8 @@ func TestPasswordOfForty(t *testing.T) {
 	}
 }
 
-// A link is good for its subject and its time, and is no token; nor is a token a link.
+// A link is valid for its subject and its lifetime. A link is not accepted as a token, nor a
+// token as a link.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)

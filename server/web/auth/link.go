@@ -9,13 +9,13 @@ import (
 	"tracker/store/domain"
 )
 
-// linkIssuer distinguishes links from tokens, so that neither is accepted as
-// the other.
+// linkIssuer distinguishes links from tokens, so that neither is accepted as the
+// other.
 const linkIssuer = "tracker-link"
 
-// Link returns a text that signs user in when it is a part of the address of a
+// Link returns a text that authenticates user when it is part of the address of a
 // request. It is valid for subject alone and for lifetime. It is for clients that
-// send no credentials to an address that they were given.
+// send no credentials to an address that the server gave them.
 func (a *Auth) Link(user domain.User, subject string, lifetime time.Duration) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Subject:   user.ID,
@@ -26,9 +26,8 @@ func (a *Auth) Link(user domain.User, subject string, lifetime time.Duration) (s
 	return token.SignedString(a.secret)
 }
 
-// Linked returns the account that a text of Link stands for. When tokens are not
-// required it is the default user, whatever the text is. Errors: TOKEN_INVALID,
-// TOKEN_EXPIRED.
+// Linked returns the account for a text of Link. If tokens are not required it
+// returns the default user for any text. Errors: TOKEN_INVALID, TOKEN_EXPIRED.
 func (a *Auth) Linked(ctx context.Context, link, subject string) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(ctx)

@@ -34,7 +34,7 @@ func TestSignInRefusesEveryWrongPairAlike(t *testing.T) {
 		{"ada' OR 1=1 --", long},
 		{"ada", ""},
 		{"ada", password},
-		{"ada", long + "x"}, // bcrypt alone would not look at the last byte
+		{"ada", long + "x"}, // bcrypt alone would ignore the last byte
 		{"ada", long[:len(long)-1]},
 		{"ada", strings.Repeat("y", 1<<20)},
 		{"", ""},
@@ -49,11 +49,11 @@ func TestSignInRefusesEveryWrongPairAlike(t *testing.T) {
 	}
 }
 
-// bcryptRuns counts, by the memory profile, how often fn sets up the cipher
-// that makes bcrypt slow.
+// bcryptRuns returns how often fn sets up the cipher that makes bcrypt slow,
+// by the memory profile.
 func bcryptRuns(fn func()) int64 {
 	count := func() (n int64) {
-		runtime.GC() // a profile shows what was allocated before the last one but one
+		runtime.GC() // a profile lags behind by up to two collections
 		runtime.GC()
 		records := make([]runtime.MemProfileRecord, 4096)
 		size, ok := runtime.MemProfile(records, true)
@@ -87,7 +87,7 @@ func TestUnknownUserCostsAsMuchAsWrongPassword(t *testing.T) {
 	try := func(name, password string) func() {
 		return func() { f.SignIn(t.Context(), name, password, name) }
 	}
-	try("nobody", "wrong")() // makes the hash that unknown users are compared with
+	try("nobody", "wrong")() // creates the hash that unknown users are compared with
 	tooLong := strings.Repeat("x", domain.MaxPassword+1)
 	for _, tt := range []struct {
 		name string
@@ -121,7 +121,8 @@ func TestAccountIsReadOnEachRequest(t *testing.T) {
 			t.Errorf("got %+v, %v; want is_admin %t", u, err, admin)
 		}
 	}
-	// The server keeps no state for a token: a new password leaves old ones good.
+	// The server keeps no state for a token: old tokens stay valid after a
+	// change of the password.
 	set(users.UserPatch{Password: new("another password")})
 	if _, err := f.asked(t, "Bearer "+token); err != nil {
 		t.Error(err)
@@ -131,13 +132,13 @@ func TestAccountIsReadOnEachRequest(t *testing.T) {
 	}
 	_, err := f.asked(t, "Bearer "+token)
 	wantCode(t, err, web.CodeTokenInvalid)
-	f.user(t, "ada") // the same name is not the same account
+	f.user(t, "ada") // another account with the same name
 	_, err = f.asked(t, "Bearer "+token)
 	wantCode(t, err, web.CodeTokenInvalid)
 }
 
-// A token from before a new password is not renewed, so it ends with its own
-// lifetime.
+// A token from before a change of the password is not renewed, so it ends
+// with its own lifetime.
 func TestNewPasswordEndsRefreshing(t *testing.T) {
 	f := newFixture(t, true)
 	refresh := func(token string) error {
@@ -152,7 +153,7 @@ func TestNewPasswordEndsRefreshing(t *testing.T) {
 	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{FirstName: new("Ada")}); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, refresh(before), "") // another change of the account ends nothing
+	wantCode(t, refresh(before), "") // another change of the account has no effect
 	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{Password: new("another password")}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,30 +8,31 @@ import (
 )
 
 const (
-	// maxFailures bounds the failures within a minute for one name and address.
+	// maxFailures is the maximum number of failures within a minute for one name
+	// and address.
 	maxFailures = 10
-	// maxSpray bounds those from one address for all names together.
+	// maxSpray is the maximum for one address and all names together.
 	maxSpray      = 60
 	failureWindow = time.Minute
-	// maxTracked bounds the memory that strangers can use. Beyond it visitors
+	// maxTracked bounds the memory that strangers can use. Above it, visitors
 	// without a failure in the last minute are dropped, and then any.
 	maxTracked = 10_000
 )
 
 // throttle counts the failed sign-ins of the last minute, by name and address or
-// by address alone. Attempts that are under way count as failures until they
-// end, and an attempt that would be too many with them waits. So many attempts
-// at once get no more tries than the same number in a row, and jobs of a cluster
-// that start together are all admitted.
+// by address alone. Attempts in progress count as failures until they end, and
+// an attempt that would exceed the limit with them waits. So concurrent attempts
+// get no more tries than consecutive ones, and the jobs of a cluster that start
+// together are all admitted.
 type throttle struct {
 	now   func() time.Time
-	limit int // of failures
+	limit int // maximum number of failures
 	mu    sync.Mutex
-	ended *sync.Cond // an attempt has
+	ended *sync.Cond // signals that an attempt has ended
 	of    map[visitor]*attempts
 }
 
-// visitor stands for a name and an address, or an address alone. It is a hash,
+// visitor identifies a name and an address, or an address alone. It is a hash,
 // since a name can be as long as a body.
 type visitor [sha256.Size]byte
 
@@ -52,8 +53,8 @@ func visitorOf(username, address string) visitor {
 	return sha256.Sum256([]byte(username + "\x00" + address))
 }
 
-// network returns the part of an address that counts as one address: a whole
-// /64 of IPv6, since one client can have all of that.
+// network returns the part of an address that counts as one address. For IPv6 it
+// is the /64, since one client can have a whole /64.
 func network(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || addr.Unmap().Is4() {
@@ -72,8 +73,8 @@ func newThrottle(now func() time.Time, limit int) *throttle {
 	return t
 }
 
-// begin records an attempt, which end must follow, or returns the time to wait
-// before the next one.
+// begin records an attempt, which must be followed by end, or returns the time
+// to wait before the next one.
 func (t *throttle) begin(who visitor) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +118,7 @@ func (t *throttle) end(who visitor, o outcome) {
 }
 
 // makeRoom drops visitors without a failure in the last minute, and if that is
-// not enough a quarter of the others. Visitors with an attempt under way are
+// not enough, a quarter of the others. Visitors with an attempt in progress are
 // kept.
 func (t *throttle) makeRoom(now time.Time) {
 	if len(t.of) < maxTracked {

@@ -15,14 +15,14 @@ import (
 
 const limited = web.CodeRateLimited
 
-// try signs in with a wrong password and wants code.
+// try signs in with a wrong password and checks the code of the error.
 func (f fixture) try(t *testing.T, username, address string, code domain.Code) {
 	t.Helper()
 	_, err := f.SignIn(t.Context(), username, "wrong", address)
 	wantCode(t, err, code)
 }
 
-// wait is what a refused sign-in says about when to come again.
+// wait returns the waiting time in the error of a refused sign-in.
 func (f fixture) wait(t *testing.T, username, address string) time.Duration {
 	t.Helper()
 	_, err := f.SignIn(t.Context(), username, password, address)
@@ -42,8 +42,8 @@ func TestTenFailuresInAMinuteAreTheLimit(t *testing.T) {
 			t.Errorf("%s is told to wait %v, want a minute", name, got)
 		}
 	}
-	// The right password does not help now, and neither other names nor other
-	// addresses are touched.
+	// The correct password is refused now, and neither other names nor other
+	// addresses are affected.
 	if _, err := f.SignIn(t.Context(), "ada", password, "192.0.2.2"); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
@@ -107,13 +107,13 @@ func TestGivenUpSignInForgivesNothing(t *testing.T) {
 		wantCode(t, err, domain.CodeUnavailable)
 	}
 	for range 20 {
-		giveUp() // counts as nothing
+		giveUp() // does not count
 	}
 	for range 9 {
 		f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	}
 	for range 20 {
-		giveUp() // and takes nothing back
+		giveUp() // does not reset the failures
 	}
 	f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	f.try(t, "ada", "a", limited)
@@ -134,7 +134,7 @@ func TestManyRightAttemptsAtOnceAllGetIn(t *testing.T) {
 	}
 }
 
-// atOnce signs ada in n times at the same moment, and counts the answers.
+// atOnce signs ada in n times concurrently, and counts the results by code.
 func (f fixture) atOnce(t *testing.T, n int, password string) map[domain.Code]int {
 	var mu sync.Mutex
 	codes := map[domain.Code]int{}
@@ -168,12 +168,13 @@ func TestVeryLongNamesAreThrottledToo(t *testing.T) {
 	f.try(t, fmt.Sprint(long, "n"), "a", domain.CodeInvalidCredentials)
 }
 
-// Many names tried from one address are slowed, and nobody elsewhere is.
+// Trying many names from one address is limited, and other addresses are not
+// affected.
 func TestSprayOfNamesIsLimited(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 60 {
 		f.try(t, fmt.Sprint("name ", i%30), "192.0.2.1", domain.CodeInvalidCredentials)
-		if i%5 == 0 { // the account of who does it forgives nothing
+		if i%5 == 0 { // a successful sign-in with another account resets nothing
 			if _, err := f.SignIn(t.Context(), users.DefaultUsername, password, "192.0.2.1"); err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +191,8 @@ func TestSprayOfNamesIsLimited(t *testing.T) {
 	f.try(t, "one more", "192.0.2.1", domain.CodeInvalidCredentials)
 }
 
-// The right password of a name that is tried from elsewhere works.
+// The correct password of a name is accepted while another address guesses
+// it.
 func TestGuessingElsewhereLocksNobodyOut(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 200 {

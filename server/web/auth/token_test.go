@@ -25,7 +25,7 @@ import (
 
 type object map[string]any
 
-// with returns a copy of o in which name is set to v, or missing when v is nil.
+// with returns a copy of o in which name is set to v, or missing if v is nil.
 func (o object) with(name string, v any) object {
 	c := maps.Clone(o)
 	if c[name] = v; v == nil {
@@ -42,7 +42,7 @@ func part(o object) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// forge makes a token by hand, independent of the library under test.
+// forge creates a token by hand, independently of the library under test.
 func forge(algorithm string, payload object, h func() hash.Hash, key string) string {
 	text := part(object{"alg": algorithm, "typ": "JWT"}) + "." + part(payload)
 	mac := hmac.New(h, []byte(key))
@@ -84,7 +84,7 @@ func TestTokenHoldsTheClaimsOfTheContract(t *testing.T) {
 			t.Errorf("part %d is %s, want %v", i, b, want)
 		}
 	}
-	// A signature is the one that any other program makes with the secret.
+	// Any other program computes the same signature with the secret.
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(parts[0] + "." + parts[1]))
 	if want := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)); parts[2] != want {
@@ -218,8 +218,8 @@ func TestTokenCutOrChangedAnywhereIsInvalid(t *testing.T) {
 			}
 		}
 		changed := bytes.Clone(token)
-		// The next letter of the alphabet differs in the last bits too, which a
-		// lenient decoder ignores at the end of a part.
+		// The next letter of the alphabet also differs in the last bits, which
+		// a lenient decoder ignores at the end of a part.
 		changed[i] = 'A'
 		if token[i] == 'A' {
 			changed[i] = 'B'
