@@ -29,7 +29,7 @@ type api struct {
 	asJSON bool
 }
 
-// flags adds these flags to cmd.
+// flags adds the flags of p to cmd.
 func (p *api) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.url, "url", "", "`address` of the API (default: TRACKER_URL, else the server on this machine)")
 	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print JSON")
@@ -72,8 +72,8 @@ func (a *app) getenv(name string) string {
 	return ""
 }
 
-// folder returns the path in the environment variable name, else the path of
-// parts below the home folder.
+// folder returns the path in the environment variable name. If it is not set, folder joins parts to
+// the home folder.
 func (a *app) folder(name string, parts ...string) string {
 	if given := a.getenv(name); given != "" {
 		return given
@@ -85,10 +85,9 @@ func (a *app) folder(name string, parts ...string) string {
 	return filepath.Join(append([]string{home}, parts...)...)
 }
 
-// ownServer returns the address of the API on this machine: the default one
-// when a server is there, else that of the one that the Python client has
-// started, see client/python/tracker/_embed.py. If that one has ended, the
-// client starts it again.
+// ownServer returns the address of the API on this machine: the default address when a server
+// listens there, otherwise the address of the server that the Python client has started, see
+// client/python/tracker/_embed.py. If that server has ended, the client starts it again.
 func (a *app) ownServer() string {
 	if listens(defaultAPI) {
 		return defaultAPI
@@ -123,8 +122,8 @@ func listens(address string) bool {
 	return err == nil
 }
 
-// token returns the token for the API at address: TRACKER_TOKEN, or the one
-// that `tracker login` has stored, or "".
+// token returns the token for the API at address: TRACKER_TOKEN, otherwise the token that `tracker
+// login` has stored, or "".
 func (a *app) token(address string) string {
 	if given := a.getenv("TRACKER_TOKEN"); given != "" {
 		return strings.TrimSpace(given)
@@ -153,7 +152,7 @@ func clip(text string, n int) string {
 	return text
 }
 
-// took returns a duration in words of at most seven characters.
+// took formats a duration in at most seven characters.
 func took(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:

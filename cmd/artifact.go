@@ -10,8 +10,8 @@ import (
 	"tracker/store/artifact"
 )
 
-// backends returns the artifact backends that the settings describe. Those that
-// are not the default serve the artifacts that were stored in them before.
+// backends returns the artifact backends that the settings describe. Backends other than the
+// default one serve the artifacts that were stored in them before.
 func (c Config) backends() artifact.Backends {
 	return artifact.Backends{
 		Default: artifact.Backend(c.ArtifactBackend),

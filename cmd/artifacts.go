@@ -59,7 +59,7 @@ type byteProgress struct {
 	total int64
 	done  int64
 	bar   *progressbar.ProgressBar // nil without a terminal
-	last  time.Time                // of a line
+	last  time.Time                // time of the last line
 }
 
 func (a *app) newByteProgress(what string, total int64) *byteProgress {
@@ -76,7 +76,7 @@ func (a *app) newByteProgress(what string, total int64) *byteProgress {
 	return p
 }
 
-// set shows that done bytes are done.
+// set sets the number of bytes that are done and draws it.
 func (p *byteProgress) set(done int64) {
 	p.done = min(done, p.total)
 	switch {

@@ -50,7 +50,7 @@ that only while no other command runs.`,
 	return cmd
 }
 
-// orphanKinds describe each kind of orphan.
+// orphanKinds holds the description of each kind of orphan.
 var orphanKinds = map[artifact.OrphanKind]string{
 	artifact.OrphanBlob:   "blob of no artifact",
 	artifact.OrphanStaged: "left by an interrupted upload",
@@ -67,9 +67,9 @@ func printOrphan(w io.Writer, s artifact.Orphan, note string) {
 
 // keptOrphans are the orphans that a collection keeps.
 type keptOrphans struct {
-	n, servers int // number of all, and of those that the server has claimed
+	n, servers int // number of all kept orphans, and number claimed by the server
 	bytes      int64
-	until      time.Time // when the last of the others can be removed
+	until      time.Time // time from which the other kept orphans can be removed
 	lines      strings.Builder
 }
 

@@ -58,7 +58,7 @@ are listed, and the exit code is 1.`,
 	}
 	addSettings(cmd, artifactSettings...)
 	cmd.Flags().StringVar(&to, "to", "", "`backend` to move them to: inline, filesystem or s3")
-	// These fail only for a flag that does not exist.
+	// These return an error only if the flag does not exist.
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(backendNames, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

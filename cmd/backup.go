@@ -17,7 +17,7 @@ import (
 	"tracker/store/backup"
 )
 
-// backups returns the schedule of the settings; nil if there is none.
+// backups returns the backup schedule of the settings; nil if there is none.
 func (c Config) backups(db *store.DB, log *slog.Logger) *backup.Schedule {
 	if c.BackupDir == "" {
 		return nil
@@ -38,8 +38,7 @@ func (c Config) backups(db *store.DB, log *slog.Logger) *backup.Schedule {
 	})
 }
 
-// runInBackground starts the schedule, if there is one. The function that it
-// returns ends it.
+// runInBackground starts the schedule if there is one. The returned function ends it.
 func runInBackground(ctx context.Context, s *backup.Schedule) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -78,7 +78,7 @@ loads the server, and its file does not shrink again.`,
 	f.StringVar(&o.Token, "token", "", "token for that server, when sign-in is on")
 	f.BoolVar(&o.Keep, "keep", false, "keep the project on that server")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	// These fail only for a flag that does not exist.
+	// These return an error only if the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(bench.Parts(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("dir")
 	return cmd

@@ -80,8 +80,7 @@ func (a *app) findProblems(ctx context.Context, db *store.DB, repair, deep bool)
 	return append(problems, more...), err
 }
 
-// reportOrphans prints how much space `tracker artifacts gc` can free, now or
-// later.
+// reportOrphans prints the space that `tracker artifacts gc` can free, now or later.
 func (a *app) reportOrphans(ctx context.Context, db *store.DB) {
 	var n int
 	var bytes int64
@@ -117,8 +116,7 @@ func (a *app) reportOrphans(ctx context.Context, db *store.DB) {
 	fmt.Fprintln(a.stderr)
 }
 
-// printProblems prints a line for each problem and returns the number of those
-// that remain.
+// printProblems prints a line for each problem and returns the number of problems that remain.
 func (a *app) printProblems(problems []store.Problem) (remaining int) {
 	for _, p := range problems {
 		text := p.Text

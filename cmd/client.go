@@ -68,7 +68,7 @@ the command tracker beside the client.`,
 	return cmd
 }
 
-// thisProgram returns the program that runs.
+// thisProgram returns the running program.
 func thisProgram() (*library.Program, error) {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"tracker/client/rest"
 )
 
-// maxCompared is how many runs are compared at once.
+// maxCompared is the maximum number of runs that are compared at once.
 const maxCompared = 50
 
 // compared is a run in a comparison.
@@ -66,7 +66,7 @@ page, or its name when no other run has it.`,
 	return cmd
 }
 
-// compare reads the runs that are named, see rest.Client.Find.
+// compare reads the named runs, see rest.Client.Find.
 func compare(ctx context.Context, c *rest.Client, names []string) ([]compared, error) {
 	var all []compared
 	for _, name := range names {

@@ -20,8 +20,7 @@ import (
 	"tracker/store/domain"
 )
 
-// Config holds every setting. The tags of a field give the name of the setting
-// in the environment, its flag and its default.
+// Config holds all settings. The tags of a field give the environment variable, flag and default of the setting.
 type Config struct {
 	Host            host       `env:"SERVICE_HOST" envDefault:"127.0.0.1" flag:"host" kind:"address" usage:"address that the API listens on; 0.0.0.0 for all addresses of this machine"`
 	Port            port       `env:"SERVICE_PORT" envDefault:"9000" flag:"port" kind:"number" usage:"port of the API; 0 for a free one"`
@@ -56,10 +55,10 @@ type Config struct {
 	LogFormat       string     `env:"SERVICE_LOG_FORMAT" envDefault:"text" flag:"log-format" kind:"name" choices:"text json" usage:"format of the log: text or json"`
 }
 
-// setting describes a field of Config, from its tags.
+// setting describes a field of Config. It is read from the tags of the field.
 type setting struct {
-	field    string // name in Config
-	name     string // in the environment
+	field    string // name of the field in Config
+	name     string // name of the environment variable
 	flag     string
 	kind     string
 	usage    string
@@ -94,7 +93,7 @@ type value struct {
 	source string // "flag", "environment", "file", "default"
 }
 
-// mistake is a sentence about a setting with an invalid value.
+// mistake describes a setting with an invalid value. The text is a sentence.
 type mistake struct{ name, text string }
 
 // mistakes is an error that lists every mistake.
@@ -108,8 +107,8 @@ func (m mistakes) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// load returns the settings. It checks only those that cmd has flags for, so
-// that a wrong port does not prevent a backup.
+// load returns the settings. It checks only the settings that cmd has flags for, so that an invalid
+// port does not prevent a backup.
 func (a *app) load(cmd *cobra.Command) (Config, error) {
 	values, unknown, err := a.readSettings(cmd)
 	if err != nil {
@@ -136,9 +135,8 @@ func (a *app) checkSettings(cmd *cobra.Command, values []value, unknown []string
 	return cfg, nil
 }
 
-// readSettings returns each setting with its value and source, and the names in
-// the environment and the file that begin like a setting but are not one. An
-// empty value counts as not set.
+// readSettings returns each setting with its value and source, and the names in the environment and
+// the file that begin like a setting but are unknown. An empty value counts as not set.
 func (a *app) readSettings(cmd *cobra.Command) (values []value, unknown []string, err error) {
 	file, err := a.readEnvFile()
 	if err != nil {
@@ -198,8 +196,8 @@ func (a *app) readEnvFile() (map[string]string, error) {
 	return vars, nil
 }
 
-// brokenLine returns the number of the first line that can't be parsed: the one
-// after the longest prefix of text that can be.
+// brokenLine returns the number of the first line that can't be parsed: the line after the longest
+// prefix of text that can be parsed.
 func brokenLine(text []byte) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for n := len(lines) - 1; n > 0; n-- {
@@ -210,7 +208,7 @@ func brokenLine(text []byte) int {
 	return 1
 }
 
-// parse parses the values into a Config and returns what is wrong with them.
+// parse parses the values into a Config and returns the invalid ones.
 func parse(values []value) (cfg Config, wrong mistakes) {
 	texts := map[string]string{}
 	for _, v := range values {
@@ -227,7 +225,7 @@ func parse(values []value) (cfg Config, wrong mistakes) {
 	}})
 	var all env.AggregateError
 	errors.As(err, &all)
-	unread := map[string]error{} // by field
+	unread := map[string]error{} // errors by field
 	for _, err := range all.Errors {
 		var p env.ParseError
 		if errors.As(err, &p) {
@@ -256,7 +254,7 @@ func (v value) where() string {
 	return "the " + v.source
 }
 
-// mistakes returns what is wrong with settings that could be parsed.
+// mistakes returns the settings that could be parsed but are invalid.
 func (c Config) mistakes() (wrong mistakes) {
 	add := func(name, format string, args ...any) {
 		wrong = append(wrong, mistake{name, name + " " + fmt.Sprintf(format, args...)})
@@ -285,8 +283,7 @@ func (c Config) mistakes() (wrong mistakes) {
 	return wrong
 }
 
-// keepSecret is the shell command that writes a new secret to .env, which only its
-// owner can read.
+// keepSecret is the shell command that writes a new secret to .env and makes the file readable only by its owner.
 const keepSecret = `touch .env && chmod 600 .env && printf '\nSERVICE_JWT_SECRET=%s\n' "$(openssl rand -hex 32)" >> .env`
 
 // weakSecret reports whether a secret is missing, published or easily guessed.
@@ -313,8 +310,8 @@ func (c Config) warnings() (all []string) {
 	return all
 }
 
-// shortSecret returns a warning about a secret that is shorter than the hash of
-// HS256, which RFC 7518, section 3.2 requires.
+// shortSecret returns a warning if the secret is shorter than the hash of HS256, the minimum of RFC
+// 7518, section 3.2.
 func shortSecret(secret string) []string {
 	if n := len(secret); n > 0 && n < 32 {
 		return []string{fmt.Sprintf("SERVICE_JWT_SECRET has only %d bytes, which can be guessed; `openssl rand -hex 32` creates a better one.", n)}

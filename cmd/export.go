@@ -22,7 +22,7 @@ import (
 // formatArchive is the name of tracker's own format.
 const formatArchive = "archive"
 
-// selection is what the flags of a command choose.
+// selection holds the values of the flags that select records.
 type selection struct {
 	project, experiment, filter string
 	runs                        []string
@@ -91,7 +91,7 @@ summary lists what the format can't carry, and the exit code is 3 then.`,
 	return cmd
 }
 
-// formatOf returns the format that the name of a file stands for.
+// formatOf returns the format that the file name stands for.
 func formatOf(out string) (string, error) {
 	switch strings.ToLower(filepath.Ext(out)) {
 	case ".zip":
@@ -102,7 +102,7 @@ func formatOf(out string) (string, error) {
 	return "", misuse(fmt.Sprintf("choose a --format, or a name for %q that ends with .zip or .html", out))
 }
 
-// query returns the query for what the flags choose.
+// query returns the query for the selected records.
 func (s selection) query(ctx context.Context, db *store.DB) (q store.ArchiveQuery, err error) {
 	if len(s.runs) > 0 {
 		if s.project != "" || s.experiment != "" || s.filter != "" {
@@ -147,8 +147,7 @@ func (s selection) projectID(ctx context.Context, db *store.DB) (string, error) 
 	return "", misuse("say which project with --project; there are " + clip(strings.Join(names, ", "), 400))
 }
 
-// experimentNamed returns the id of the newest experiment of a project with a name or
-// id.
+// experimentNamed returns the id of the newest experiment of a project that has the given name or id.
 func experimentNamed(ctx context.Context, db *store.DB, project, name string) (string, error) {
 	for offset := 0; ; offset += domain.MaxLimit {
 		l, err := db.Projects.Experiments(ctx, domain.System, project, projects.ExperimentQuery{Page: domain.Page{Limit: domain.MaxLimit, Offset: offset}})
@@ -166,7 +165,7 @@ func experimentNamed(ctx context.Context, db *store.DB, project, name string) (s
 	}
 }
 
-// export writes what q selects. A file or folder that is not complete is removed.
+// export writes the records that q selects. An incomplete file or folder is removed.
 func (a *app) export(ctx context.Context, db *store.DB, q store.ArchiveQuery, format, out string, asJSON bool) (err error) {
 	r := &transfer.Result{Kind: format, Path: out, Losses: []transfer.Loss{}}
 	partial := out + ".partial"
@@ -226,7 +225,7 @@ func exportAs(ctx context.Context, db *store.DB, q store.ArchiveQuery, format, p
 	return misuse(fmt.Sprintf("there is no format %q; see tracker export --help", format))
 }
 
-// printExport prints what was written, and what was not.
+// printExport prints the exported records and the losses.
 func (a *app) printExport(r *transfer.Result, asJSON bool) error {
 	if asJSON {
 		return a.printLine(r)
@@ -236,10 +235,10 @@ func (a *app) printExport(r *transfer.Result, asJSON bool) error {
 	return nil
 }
 
-// maxPrinted bounds the losses that are printed. With --json up to 1,000 are.
+// maxPrinted is the maximum number of losses that are printed. With --json it is 1,000.
 const maxPrinted = 100
 
-// printLosses lists what was left out.
+// printLosses lists the records that were left out.
 func printLosses(w io.Writer, r *transfer.Result, title string) {
 	if r.Lost > 0 {
 		fmt.Fprintln(w, title)

@@ -7,8 +7,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// remedies say which setting or command helps with a problem of a database
-// file. Each goes on with the sentence of the error.
+// remedies holds, for each problem of a database file, the setting or command that helps. Each text
+// continues the sentence of the error.
 var remedies = map[sqlite.Problem]string{
 	sqlite.Unwritable:  " with --db-file or SERVICE_DB_FILE",
 	sqlite.Damaged:     ", with `tracker restore`, --db-file or SERVICE_DB_FILE",
@@ -19,8 +19,7 @@ var remedies = map[sqlite.Problem]string{
 	sqlite.NotForced:   " (--force restores over it)",
 }
 
-// withRemedy returns the text of err, with what the command line can do about a
-// database file that can't be used.
+// withRemedy returns the text of err. For a database file that can't be used it adds the remedy.
 func withRemedy(err error) string {
 	var file *sqlite.FileError
 	if !errors.As(err, &file) {

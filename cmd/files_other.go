@@ -4,5 +4,5 @@ package cmd
 
 import "math"
 
-// maxFiles returns a number that bounds nothing.
+// maxFiles returns a number that sets no limit in practice.
 func maxFiles() uint64 { return math.MaxInt32 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// maxFiles returns how many files this process may have open.
+// maxFiles returns the maximum number of open files of this process.
 func maxFiles() uint64 {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

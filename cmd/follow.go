@@ -16,8 +16,7 @@ import (
 	"tracker/store/transfer/tensorboard"
 )
 
-// followPause is the time between two polls of a folder. With it new points are
-// seen within two seconds.
+// followPause is the time between two polls of a folder. With it new points are visible within two seconds.
 const followPause = 1500 * time.Millisecond
 
 func (a *app) followCommand() *cobra.Command {
@@ -78,7 +77,7 @@ func checkSteps(steps string) error {
 	return nil
 }
 
-// printFollowed prints what was imported since the last call.
+// printFollowed prints the imports since the last call.
 func (a *app) printFollowed(im *transfer.Import) {
 	r := im.Result
 	if r.Points > 0 {
@@ -90,8 +89,8 @@ func (a *app) printFollowed(im *transfer.Import) {
 	r.Points, r.Losses = 0, r.Losses[:0]
 }
 
-// follow polls until ctx ends. failed is called with an error that the poll before
-// did not have, polled after a poll that imported something.
+// follow polls until ctx ends. It calls failed for an error that the previous poll did not have,
+// and polled after each poll that imported something.
 func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), polled func()) {
 	tick := time.NewTicker(followPause)
 	defer tick.Stop()
@@ -118,8 +117,7 @@ func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), po
 	}
 }
 
-// followInBackground follows a folder for a server. The function that it returns
-// ends it. The folder need not exist yet.
+// followInBackground follows a folder until the returned function is called. The folder need not exist yet.
 func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// duration is a setting for a time that may be given in days; 0 for never.
+// duration is a setting for a time, which may be given in days; 0 means never.
 type duration time.Duration
 
 func (d *duration) UnmarshalText(text []byte) error {
@@ -20,15 +20,15 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// activity records when the service was last used. A run counts as use: its
-// client sends a request every half minute at least.
+// activity records when the service was last used. A run counts as use, because its client sends a
+// request at least every 30 seconds.
 type activity struct {
 	mu   sync.Mutex
-	open int       // requests and event streams that go on
+	open int       // requests and event streams under way
 	last time.Time // end of the last request
 }
 
-// watch returns h, with its requests recorded.
+// watch returns a handler that records the requests to h.
 func (a *activity) watch(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.add(1)
@@ -44,8 +44,7 @@ func (a *activity) add(n int) {
 	a.last = time.Now()
 }
 
-// rest returns the time for which the service must still be idle until it was idle
-// for limit.
+// rest returns the remaining idle time until the service was idle for limit.
 func (a *activity) rest(limit time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,8 +54,7 @@ func (a *activity) rest(limit time.Duration) time.Duration {
 	return limit - time.Since(a.last)
 }
 
-// untilIdle returns a context that ends when nobody has used the service for
-// limit, or with ctx.
+// untilIdle returns a context that ends when the service was idle for limit, or with ctx.
 func (a *activity) untilIdle(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	a.add(0)

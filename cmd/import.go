@@ -27,12 +27,12 @@ import (
 	"tracker/store/transfer/wandb"
 )
 
-// importKinds are the kinds of sources, in the order in which they are looked for.
+// importKinds returns the kinds of sources, in the order in which they are tried.
 func importKinds() []transfer.Kind {
 	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind(), neptune.Kind()}
 }
 
-// incomplete is an import that left something out. The command ends with code 3.
+// incomplete is the error of an import that left something out. The command then exits with code 3.
 type incomplete struct{ error }
 
 func (a *app) importCommand() *cobra.Command {
@@ -123,7 +123,7 @@ lists, 1 when the import failed.`,
 	return cmd
 }
 
-// checkArtifactFolder returns an error for a path that is not a folder; "" is none.
+// checkArtifactFolder returns an error if path is not a folder. The path "" is valid.
 func checkArtifactFolder(path string) error {
 	if path == "" {
 		return nil
@@ -138,14 +138,14 @@ func checkArtifactFolder(path string) error {
 	return nil
 }
 
-// importing is one call of the command.
+// importing is the state of one call of the command.
 type importing struct {
 	app     *app
 	cfg     Config
 	options transfer.Options
 	asJSON  bool
 	sources []foundSource
-	client  *rest.Client // of the server elsewhere
+	client  *rest.Client // client of the remote server
 	lost    int
 }
 
@@ -174,7 +174,7 @@ func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) err
 	return nil
 }
 
-// here imports the sources into the database, one after the other.
+// here imports the sources into the local database, one after the other.
 func (i *importing) here(ctx context.Context) (err error) {
 	backends := i.cfg.existing()
 	if !i.options.DryRun && !i.options.NoArtifacts {
@@ -218,7 +218,7 @@ func (i *importing) source(ctx context.Context, s foundSource, sink transfer.Sin
 	return im.Result, err
 }
 
-// each calls fn for each source, and prints what was imported.
+// each calls fn for each source and prints the result.
 func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 	for _, s := range i.sources {
 		if !i.asJSON {
@@ -244,8 +244,8 @@ func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 
 const archiveTitle = "archives that tracker export has written"
 
-// archiveKind finds archives. They are not read as other sources are, since they have
-// records with their ids.
+// archiveKind returns the kind of archives. They are imported by importArchive, because their
+// records have ids.
 func archiveKind() transfer.Kind {
 	return transfer.Kind{Name: formatArchive, Title: archiveTitle, Find: func(path string) (transfer.Source, error) {
 		if !archive.Is(path) {
@@ -261,8 +261,7 @@ func (archiveSource) Size() int64 { return 0 }
 
 func (archiveSource) Import(context.Context, *transfer.Import) error { return errors.ErrUnsupported }
 
-// importArchive imports an archive into db, which is nil for a dry run without a
-// database.
+// importArchive imports an archive into db. For a dry run without a database, db is nil.
 func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Options) (*transfer.Result, error) {
 	if err := checkArchiveOptions(o); err != nil {
 		return nil, err
@@ -277,7 +276,7 @@ func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Op
 	return &r.Result, err
 }
 
-// checkArchiveOptions refuses what can't be chosen for an archive.
+// checkArchiveOptions returns an error if o has options that do not apply to archives.
 func checkArchiveOptions(o transfer.Options) error {
 	if o.Project != "" || o.Experiment != "" || o.Name != "" || len(o.Only) > 0 {
 		return misuse("an archive is imported as it is: --project, --experiment, --name and --only are for other sources")
@@ -292,7 +291,7 @@ func wasWere(n int) string {
 	return count(n) + " things were"
 }
 
-// openOrCreate opens the database. For a dry run it returns nil when there is none.
+// openOrCreate opens the database, or creates it. For a dry run without a database it returns nil.
 func (a *app) openOrCreate(ctx context.Context, cfg Config, backends artifact.Backends, dry bool) (*store.DB, error) {
 	_, err := os.Stat(cfg.DBFile)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -309,7 +308,7 @@ func (a *app) openOrCreate(ctx context.Context, cfg Config, backends artifact.Ba
 	return db, err
 }
 
-// printImport prints what was found, imported and left out.
+// printImport prints the records that were found, imported and left out.
 func (a *app) printImport(r *transfer.Result, dry, asJSON bool) error {
 	if asJSON {
 		return a.printLine(r)

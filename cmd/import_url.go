@@ -16,9 +16,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// elsewhere imports the sources into a server. Each is read into a temporary database,
-// and the records that the server lacks, or has in another state, are sent as archives.
-// Ids follow from the source, so the server recognizes records that it has.
+// elsewhere imports the sources into a remote server. It reads each source into a temporary
+// database and sends as archives the records that the server lacks or has in another state. Ids
+// follow from the source, so the server recognizes records that it has.
 func (i *importing) elsewhere(ctx context.Context) error {
 	return i.each(func(s foundSource) (r *transfer.Result, err error) {
 		if s.kind.Name == formatArchive {
@@ -33,7 +33,7 @@ func (i *importing) elsewhere(ctx context.Context) error {
 	})
 }
 
-// through imports a source into a database in dir, and sends what is new.
+// through imports a source into a database in dir and sends the new records.
 func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *transfer.Result, err error) {
 	cfg := i.cfg
 	cfg.DBFile, cfg.ArtifactRoot, cfg.ArtifactBackend = filepath.Join(dir, "tracker.db"), filepath.Join(dir, "artifacts"), string(artifact.Filesystem)
@@ -79,8 +79,8 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 	return r, nil
 }
 
-// fetchProject copies the project with a name from the server, with its experiments, so
-// that runs are added to these.
+// fetchProject copies the project with the given name and its experiments from the server, so that
+// runs are added to them.
 func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	s.project = transfer.ID("project", name).String() // the id that an import would give it
 	err := s.fetchRecord(ctx)
@@ -98,8 +98,8 @@ func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	return s.fetchRecord(ctx)
 }
 
-// fetchRecord copies the record of the project, and its models with their versions: those
-// of the source get numbers that are free.
+// fetchRecord copies the record of the project, and its models with their versions. Versions of the
+// source then get unused numbers.
 func (s *syncing) fetchRecord(ctx context.Context) error {
 	records := []string{"project/" + s.project}
 	there, err := s.client.Records(ctx, s.project)
@@ -126,8 +126,7 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 	return nil
 }
 
-// addTo adds what was sent of a project, or would be sent, to the result of an
-// import.
+// addTo adds the records of a project that were sent, or for a dry run would be sent, to the result of an import.
 func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 	for _, record := range s.order {
 		id, isRun := strings.CutPrefix(record, "iteration/")
@@ -161,7 +160,7 @@ func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 	return nil
 }
 
-// addAnswer adds the answer of a server to an archive.
+// addAnswer adds the server's answer to an archive to r.
 func addAnswer(r *transfer.Result, a rest.Imported) {
 	r.Created += a.Created
 	r.Grown += a.Grown

@@ -23,7 +23,7 @@ type webServer struct {
 
 type webServers []*webServer
 
-// listen listens on the ports of the API and, unless it is off, the dashboard.
+// listen opens the port of the API and, if it is on, the port of the dashboard.
 func listen(ctx context.Context, cfg Config) (all webServers, err error) {
 	defer func() {
 		if err != nil {
@@ -78,8 +78,7 @@ func listenError(err error, h host, p port, hostName, portName string) error {
 	return fmt.Errorf("nothing can listen on %s port %d: check %s and %s (%w)", h, p, hostName, portName, err)
 }
 
-// untilIdle returns a context that ends when no server has had a request for
-// limit, or with ctx.
+// untilIdle returns a context that ends when no server has had a request for limit, or with ctx.
 func (f webServers) untilIdle(ctx context.Context, use *activity, limit time.Duration) (context.Context, context.CancelFunc) {
 	for _, one := range f {
 		one.server.Handler = use.watch(one.server.Handler)
@@ -87,8 +86,8 @@ func (f webServers) untilIdle(ctx context.Context, use *activity, limit time.Dur
 	return use.untilIdle(ctx, limit)
 }
 
-// httpServer returns a server without timeouts for bodies and answers, because
-// uploads and event streams may take any time.
+// httpServer returns a server without timeouts for request and response bodies, because uploads and
+// event streams may take any time.
 func httpServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -99,8 +98,7 @@ func httpServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serve serves requests until ctx ends, then waits up to timeout for those that
-// run.
+// serve serves requests until ctx ends, then waits up to timeout for running requests.
 func (f webServers) serve(ctx context.Context, log *slog.Logger, timeout time.Duration) error {
 	ended := make(chan error, len(f))
 	for _, one := range f {

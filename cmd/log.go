@@ -13,7 +13,7 @@ import (
 	"tracker/client/rest"
 )
 
-// followEvery is the time between two reads of a run that is followed.
+// followEvery is the time between two reads of a followed run.
 const followEvery = time.Second
 
 // news is a line that `tracker log --follow --json` prints.
@@ -112,7 +112,7 @@ func (a *app) follow(ctx context.Context, c *rest.Client, id string, asJSON, sys
 	}
 }
 
-// isSystem reports whether a metric is about the machine.
+// isSystem reports whether a metric describes the machine.
 func isSystem(key string) bool { return strings.HasPrefix(key, "system/") }
 
 // printLatest prints a line for each step in changed, in order.

@@ -21,8 +21,8 @@ const (
 	maxCurvePoints = 500
 	// maxCurves is the maximum number of metrics that a tool reads at once.
 	maxCurves = 20
-	// maxOutput is the maximum size in bytes of the output that a tool returns: the end
-	// of it.
+	// maxOutput is the maximum size in bytes of the output that a tool returns. A longer output is
+	// cut at its beginning.
 	maxOutput = 100_000
 )
 
@@ -98,8 +98,7 @@ type (
 	}
 )
 
-// tools returns a server of the protocol whose tools read through c, and write
-// if allowWrite says so.
+// tools returns an MCP server whose tools read through c. If allowWrite is set, it has tools that write too.
 func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: Version()}, &mcp.ServerOptions{
 		Instructions: "Reads machine-learning experiments from a tracker server. A project has experiments, an experiment has runs; " +
@@ -202,7 +201,7 @@ func tool[In any](s *mcp.Server, readOnly bool, name, description string, fn fun
 		})
 }
 
-// atMost returns n, or fallback when it is not positive, but no more than most.
+// atMost returns n, or fallback if n is not positive, limited to most.
 func atMost(n, fallback, most int) int {
 	if n <= 0 {
 		n = fallback

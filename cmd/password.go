@@ -21,8 +21,8 @@ func (a *app) terminal() (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// newPassword reads a new password: twice and without echo on a terminal,
-// otherwise, or with asLine, as one line.
+// newPassword reads a new password. On a terminal it reads it twice and without echo. Otherwise, or
+// with asLine, it reads one line.
 func (a *app) newPassword(ctx context.Context, username string, asLine bool) (string, error) {
 	tty, ok := a.terminal()
 	if !ok || asLine {
@@ -46,8 +46,7 @@ func (a *app) newPassword(ctx context.Context, username string, asLine bool) (st
 	return first, nil
 }
 
-// ask reads a password from a terminal. When ctx ends it turns the echo on
-// again.
+// ask reads a password from a terminal without echo. When ctx ends it turns the echo on again.
 func (a *app) ask(ctx context.Context, tty *os.File, prompt string) (string, error) {
 	fd := int(tty.Fd())
 	before, err := term.GetState(fd)
@@ -74,7 +73,7 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	return answer == "y" || answer == "yes", err
 }
 
-// readLine reads a line of the standard input, without its end.
+// readLine reads a line of the standard input and returns it without the line end.
 func (a *app) readLine(ctx context.Context) (string, error) {
 	return await(ctx, func() (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(a.stdin, maxLine)).ReadString('\n')
@@ -85,8 +84,8 @@ func (a *app) readLine(ctx context.Context) (string, error) {
 	})
 }
 
-// await calls fn and returns its result, or the error of ctx if ctx ends first.
-// fn then goes on in the background.
+// await calls fn and returns its result, or the error of ctx if ctx ends first. In that case fn
+// continues in the background.
 func await(ctx context.Context, fn func() (string, error)) (string, error) {
 	type result struct {
 		text string

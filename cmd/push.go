@@ -16,7 +16,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// The maximum numbers of runs and records in an archive that is sent: few, so that
+// The maximum numbers of runs and records in an archive that is sent. They are small, so that
 // little is sent again after a failure.
 const (
 	sentRuns    = 20
@@ -29,11 +29,11 @@ type syncResult struct {
 	Peer      string          `json:"peer"`    // address of the server
 	Same      int             `json:"same"`    // records that were the same
 	Sent      int             `json:"sent"`    // records that were copied
-	Runs      int             `json:"runs"`    // of them
+	Runs      int             `json:"runs"`    // runs among the copied records
 	Newer     int             `json:"newer"`   // records that only the other side has changed
 	Points    int             `json:"points"`
 	Artifacts int             `json:"artifacts"`
-	Bytes     int64           `json:"bytes"` // of artifacts
+	Bytes     int64           `json:"bytes"` // bytes of artifacts
 	Losses    []transfer.Loss `json:"losses"`
 }
 
@@ -45,15 +45,14 @@ type syncing struct {
 	dry     bool
 	result  *syncResult
 	bar     func(done, all int)
-	// order has the records of the side that is copied from, and same those that need no
-	// copying.
+	// order holds the records of the source side, and same the records that need no copying.
 	order []string
 	same  map[string]bool
 	// answers is the sum of the answers of the server to archives.
 	answers rest.Imported
-	// from and to have the records of both sides; to gets the copies.
+	// from and to hold the records of the source and the target. A copied record is added to to.
 	from, to map[string]store.RecordState
-	// deliver copies records and returns those that were left alone.
+	// deliver copies records and returns the conflicts, which it does not copy.
 	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
 }
 
@@ -167,8 +166,7 @@ func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool)
 	return nil
 }
 
-// recordProgress returns a function that prints from time to time how many records are
-// done.
+// recordProgress returns a function that prints at intervals how many records are done.
 func (a *app) recordProgress(title string) func(done, all int) {
 	last := time.Now()
 	return func(done, all int) {
@@ -179,7 +177,7 @@ func (a *app) recordProgress(title string) func(done, all int) {
 	}
 }
 
-// archive calls fn with a new file for an archive, which is removed afterwards.
+// archive calls fn with a new file for an archive and removes the file afterwards.
 func (s *syncing) archive(fn func(f *os.File) error) error {
 	f, err := s.db.ScratchFile()
 	if err != nil {
@@ -191,7 +189,7 @@ func (s *syncing) archive(fn func(f *os.File) error) error {
 
 // push sends records to the server.
 func (s *syncing) push(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
-	known := map[string]string{} // not nil, which would mean that there is no other side
+	known := map[string]string{} // not nil, which would mean that the records were never copied
 	for _, record := range records {
 		if state := base[record]; state != "" {
 			known[record] = state
@@ -200,9 +198,8 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 	return s.send(ctx, records, known)
 }
 
-// send sends an archive of records. base has the fingerprints that the records had when
-// both sides were last the same; nil means that the server uses those that it has
-// recorded.
+// send sends an archive of records. base holds the fingerprints that the records had when both
+// sides were last the same. If it is nil, the server uses the fingerprints that it has recorded.
 func (s *syncing) send(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
 		q := store.ArchiveQuery{ProjectID: s.project, Records: records}

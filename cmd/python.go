@@ -15,19 +15,19 @@ import (
 	library "tracker/client"
 )
 
-// The programs that Python runs with the client that is in this program, whatever
-// is installed; the first argument is the path of its wheel.
+// The Python programs that use the client that is embedded in this program, regardless of an
+// installed client. Their first argument is the path of the wheel.
 const (
 	useClient = "import sys\nsys.path[:] = [sys.argv.pop(1)] + [p for p in sys.path if p]\n"
 	// startClient is the command line of the client.
 	startClient = useClient + "from tracker.__main__ import main\nsys.exit(main(prog='tracker'))"
-	// findServer prints the address of the server on this machine, which is
-	// started again when it has ended.
+	// findServer prints the address of the server on this machine. If the server has ended, the
+	// client starts it again.
 	findServer = useClient + "from tracker._http import service_url\nprint(service_url())"
 )
 
-// pythonCommand returns a command that the Python client carries out, so that
-// the code for spools and runs exists only there.
+// pythonCommand returns a command that the Python client carries out, so that the code for spools
+// and runs exists only there.
 func (a *app) pythonCommand(use, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,
@@ -63,8 +63,8 @@ func (a *app) clientCommands() []*cobra.Command {
 	}
 }
 
-// client returns the command that runs a program with the client. The
-// environment names this program for it.
+// client returns the command line that runs a program with the client, and sets TRACKER_PROGRAM in
+// the environment.
 func (a *app) client(program string) ([]string, error) {
 	python, err := findPython()
 	if err != nil {
@@ -90,8 +90,8 @@ func (a *app) answer(program string) (string, error) {
 	return strings.TrimSpace(string(said)), err
 }
 
-// nameProgram sets TRACKER_PROGRAM to the path of this program, unless it is
-// set: the client starts a server with it where there is none.
+// nameProgram sets TRACKER_PROGRAM to the path of this program if it is not set. The client starts
+// a server with it if none is running.
 func (a *app) nameProgram() {
 	given := func(pair string) bool { return strings.HasPrefix(pair, "TRACKER_PROGRAM=") }
 	if program, err := os.Executable(); err == nil && !slices.ContainsFunc(a.env, given) {
@@ -99,8 +99,8 @@ func (a *app) nameProgram() {
 	}
 }
 
-// findPython returns the path of the Python beside this program, as in an
-// environment in which both are installed, else of the one on the PATH.
+// findPython returns the path of the Python in the folder of this program, as in an environment
+// with both installed. Otherwise it returns the Python on the PATH.
 func findPython() (string, error) {
 	names := []string{"python3", "python"}
 	if program, err := os.Executable(); err == nil {
@@ -122,8 +122,8 @@ func findPython() (string, error) {
 	return "", errors.New("this command needs Python 3.9 or newer, and there is none on the PATH")
 }
 
-// keepWheel returns the path of the wheel of the client in the user's cache
-// folder. It writes the wheel if it is not there.
+// keepWheel returns the path of the client's wheel in the user's cache folder. If the wheel is
+// missing, keepWheel writes it.
 func keepWheel() (string, error) {
 	wheel, err := library.PythonWheel(nil)
 	if err != nil {

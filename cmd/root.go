@@ -1,5 +1,5 @@
-// Package cmd is the command line. It reads the settings, wires the parts of
-// the service together, and prints results. The rules are in package store.
+// Package cmd implements the command line. It reads the settings, connects the parts of the
+// service, and prints results. The rules of the domain are in package store.
 package cmd
 
 import (
@@ -20,16 +20,16 @@ import (
 	"tracker/store"
 )
 
-// Main runs the command line args, which do not include the name of the program, and returns the exit code: 0, 1
-// when the command failed, 2 when the command line is wrong, 3 when an import, export or copy left something
-// out. env holds NAME=value pairs. The first interrupt ends the command gracefully, the second one ends the
-// process with code 1.
+// Main runs the command line args, which do not include the name of the program, and returns the
+// exit code: 0 for success, 1 if the command failed, 2 for a wrong command line, 3 if an import,
+// export or copy left something out. env holds NAME=value pairs. The first interrupt ends the
+// command gracefully, the second one ends the process with code 1.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(ctx, stderr)
 	defer stop()
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
-	root.SetArgs(append([]string{}, args...)) // not nil, because cobra would use os.Args then
+	root.SetArgs(append([]string{}, args...)) // not nil, because cobra would then use os.Args
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -64,7 +64,7 @@ func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func
 	}
 }
 
-// app is one run of the command line.
+// app holds the state of one run of the command line.
 type app struct {
 	env            []string
 	stdin          io.Reader
@@ -72,7 +72,7 @@ type app struct {
 	envFile        string // value of --env-file; "" for .env, if it exists
 }
 
-// failure is an error of a command that was called correctly.
+// failure is the error of a command that was called correctly.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
@@ -82,8 +82,8 @@ type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
-// run wraps the errors of fn in failure, except for misuse. Errors that cobra
-// finds before it calls fn stay as they are.
+// run wraps errors of fn in failure, except misuse. Errors that cobra returns before it calls fn
+// are not wrapped.
 func run(fn func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := fn(cmd, args)
@@ -183,8 +183,8 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 	return root
 }
 
-// helpOn shows the help of the command that args name, and fails if there is no
-// such command. Cobra's own help command shows the nearest one then.
+// helpOn shows the help of the command that args name. It returns an error if there is no such
+// command. Cobra's own help command would show the nearest one.
 func helpOn(cmd *cobra.Command, args []string) error {
 	target, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -197,8 +197,8 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return target.Help()
 }
 
-// open opens the database of cfg, which a server may have open too. It does not
-// create one, so that a mistyped name is an error.
+// open opens the database of cfg, which a server may have open too. It does not create a database,
+// so that a mistyped name is an error.
 func (a *app) open(ctx context.Context, cfg Config) (*store.DB, error) {
 	if err := mustExist(cfg.DBFile); err != nil {
 		return nil, err

@@ -73,8 +73,7 @@ see docs/search.md.`,
 	return cmd
 }
 
-// listRuns returns the runs that s chooses of the experiments of a project, by
-// experiment.
+// listRuns returns the runs of a project's experiments that s selects, by experiment.
 func listRuns(ctx context.Context, c *rest.Client, project, experiment string, s rest.Search) ([]listed, error) {
 	p, err := chooseProject(ctx, c, project)
 	if err != nil {
@@ -107,7 +106,7 @@ func listRuns(ctx context.Context, c *rest.Client, project, experiment string, s
 	return all, nil
 }
 
-// chooseProject returns the project of that name, or without a name the only one.
+// chooseProject returns the project with the given name. If name is "", it returns the only project.
 func chooseProject(ctx context.Context, c *rest.Client, name string) (rest.Project, error) {
 	if name != "" {
 		return c.Project(ctx, name)
@@ -128,7 +127,7 @@ func chooseProject(ctx context.Context, c *rest.Client, name string) (rest.Proje
 	return rest.Project{}, misuse("say which project with --project; there are " + clip(strings.Join(names, ", "), 400))
 }
 
-// columnNames returns the names in a --columns.
+// columnNames returns the names in the value of --columns.
 func columnNames(text string) (names []string) {
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name != "" {

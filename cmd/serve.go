@@ -72,20 +72,18 @@ Nothing that was acknowledged is lost in either case.`,
 }
 
 const (
-	// gcReserve is the size in bytes of an allocation that is never touched, so
-	// it takes no memory, but counts as in use when the collector sets its next
-	// goal. With it `tracker bench --only ingest` writes 13 % more points a second
-	// (152,700 to 131,900, means of four runs in turns) for 7 MB more at the peak.
-	// A larger GOGC gives the same, but lets an upload, which has tens of
-	// megabytes of buffers, leave several times as much garbage.
+	// gcReserve is the size in bytes of an allocation that is never touched. It takes no memory,
+	// but counts as in use when the garbage collector sets its next goal. With it `tracker bench
+	// --only ingest` writes 13 % more points a second (152,700 instead of 131,900, means of four
+	// alternating runs) for 7 MB more at the peak. A larger GOGC gives the same rate, but an
+	// upload, which has tens of megabytes of buffers, then leaves several times as much garbage.
 	gcReserve = 8 << 20
 	// gcLimit is the memory limit of the runtime, in bytes; see debug.SetMemoryLimit.
 	gcLimit = 128 << 20
 )
 
-// diskReserve is the size in bytes of the file that deletions may use when the
-// disk is full: enough for a few thousand pages of the database. Half of it is kept
-// for purging the trash.
+// diskReserve is the size in bytes of the file that deletions may use when the disk is full. It is
+// enough for a few thousand pages of the database. Half of it is kept for purging the trash.
 const diskReserve = 8 << 20
 
 // serve runs the service until ctx ends.
@@ -94,8 +92,7 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	reserve := make([]byte, gcReserve)
 	defer runtime.KeepAlive(reserve)
 	debug.SetMemoryLimit(gcLimit)
-	// The ports come first: a port in use must be reported before any file is
-	// created.
+	// The ports are opened first: a port in use must be reported before any file is created.
 	servers, err := listen(ctx, cfg)
 	if err != nil {
 		return err
@@ -152,10 +149,9 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	return servers.serve(ctx, log, stopTimeout)
 }
 
-// prepareArtifacts checks in the background whether the artifact backends can be
-// used, warns of those that can't, and removes what a killed server has left
-// there. It does not delay the start, because metrics do not need an object
-// store. The function that it returns ends it.
+// prepareArtifacts checks in the background whether the artifact backends can be used, logs a
+// warning for each that can't, and removes files that a killed server has left there. It does not
+// delay the start, because metrics do not need an object store. The returned function ends it.
 func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -186,8 +182,9 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 	}
 }
 
-// seed creates the default admin if there is none. It gives the admin a password if
-// it has none and one is set or, with needed, a random one, which it prints.
+// seed creates the default admin if there is none. If the admin has no password, seed sets the one
+// in the settings. If the settings have none and needed is true, it sets and prints a random
+// password.
 func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) error {
 	if cfg.AdminPassword == "" && !needed {
 		return db.Users.SeedWithoutPassword(ctx)
@@ -204,10 +201,9 @@ func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) e
 	return nil
 }
 
-// connectionLimits returns how many connections a port takes and how many event
-// streams both take together, when the process may have so many files open: a third
-// for connections with a file for each, half for streams, and the rest for the
-// database.
+// connectionLimits returns the maximum number of connections of a port and of event streams of both
+// ports together, for a process that may have so many files open: a third for connections with a
+// file for each, half for streams, and the rest for the database.
 func connectionLimits(files uint64) (connections, streams int) {
 	return int(min(files/12, web.MaxConnections)), int(min(files/2, web.MaxStreams))
 }
@@ -269,7 +265,7 @@ func (f webServers) build(db *store.DB, cfg Config, log *slog.Logger, metrics *s
 	return nil
 }
 
-// hosts returns the names that a port answers to; nil for all, with sign-in.
+// hosts returns the host names that a port accepts. With sign-in on it returns nil, which means all.
 func (c Config) hosts(bound host) *web.Hosts {
 	if c.EnableAuth {
 		return nil

@@ -53,7 +53,7 @@ func (h host) reachable() string {
 	return "::1"
 }
 
-// port is a TCP port; 0 stands for a free one.
+// port is a TCP port; 0 means a free port.
 type port uint16
 
 func (p *port) UnmarshalText(text []byte) error {
@@ -104,8 +104,7 @@ func (o *origins) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// hostNames are names of hosts; one that begins with a dot stands for all names
-// that end with it as well.
+// hostNames holds names of hosts. A name that begins with a dot also stands for all names that end with it.
 type hostNames []string
 
 func (h *hostNames) UnmarshalText(text []byte) error {
@@ -128,7 +127,7 @@ func (h *hostNames) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// networks are IP addresses and networks.
+// networks holds IP addresses and networks.
 type networks []netip.Prefix
 
 func (n *networks) UnmarshalText(text []byte) error {
@@ -254,7 +253,7 @@ func (d days) duration() time.Duration { return time.Duration(d) * 24 * time.Hou
 // logLevel is the name of a slog.Level.
 type logLevel string
 
-// level returns the level; info for a name that is invalid.
+// level returns the level; an invalid name means info.
 func (l logLevel) level() slog.Level {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(l))
@@ -269,8 +268,7 @@ func (f *settingFlag) String() string     { return f.text }
 func (f *settingFlag) Set(s string) error { f.text = s; return nil }
 func (f *settingFlag) Type() string       { return f.kind }
 
-// addSettings gives cmd a flag for each of the named settings, or for all of
-// them if no name is given.
+// addSettings adds a flag to cmd for each of the named settings, or for all settings if no name is given.
 func addSettings(cmd *cobra.Command, names ...string) {
 	wanted := map[string]bool{}
 	for _, n := range names {
@@ -297,7 +295,7 @@ func addSettings(cmd *cobra.Command, names ...string) {
 		}
 		cmd.Flags().AddFlag(f)
 		if complete != nil {
-			// It fails only for a flag that does not exist.
+			// It returns an error only if the flag does not exist.
 			_ = cmd.RegisterFlagCompletionFunc(s.flag, complete)
 		}
 	}

@@ -69,7 +69,7 @@ func (a *app) printConfig(values []value, asJSON bool) error {
 	return w.Flush()
 }
 
-// masked returns the text to print. For a secret it does not reveal the length.
+// masked returns the text to print. The mask of a secret does not reveal its length.
 func (v value) masked() string {
 	switch {
 	case v.secret() && v.text != "":
@@ -82,9 +82,8 @@ func (v value) masked() string {
 
 const mask = "********"
 
-// maskedURL masks what may be a secret in an address: the user and password
-// before the host, and the query. They are refused, but the refusal quotes the
-// address.
+// maskedURL masks the parts of an address that may be secret: the user and password before the
+// host, and the query. Such addresses are rejected, but the error quotes the address.
 func maskedURL(text string) string {
 	if at := strings.LastIndex(text, "@"); at >= 0 {
 		scheme, _, ok := strings.Cut(text[:at], "://")

@@ -10,7 +10,7 @@ import (
 	"tracker/store/domain"
 )
 
-// run compares both sides and copies what is new from one to the other.
+// run compares both sides and copies the new records from one to the other.
 func (s *syncing) run(ctx context.Context, verb string) error {
 	s.result.Project = s.project
 	here, local, err := s.local(ctx)
@@ -69,8 +69,7 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 	return nil
 }
 
-// compare returns the records that are to be copied, and what is to be noted of those that
-// are the same.
+// compare returns the records to copy, and the notes for the records that are the same on both sides.
 func (s *syncing) compare(base map[string]string) (wanted []string, notes map[string]string) {
 	s.same, notes = map[string]bool{}, map[string]string{}
 	shared := func(record string) bool {
@@ -104,11 +103,11 @@ func (s *syncing) compare(base map[string]string) (wanted []string, notes map[st
 	return wanted, notes
 }
 
-// isArtifact reports whether a record that others refer to is an artifact. Artifacts are
-// part of their runs and not compared by themselves.
+// isArtifact reports whether a referenced record is an artifact. Artifacts are part of their runs
+// and are not compared separately.
 func isArtifact(record string) bool { return strings.HasPrefix(record, "resource/") }
 
-// noted returns what is noted of a record of the one side that is the same on the other.
+// noted returns the fingerprint to note for a source record that is the same on both sides.
 func (s *syncing) noted(r store.RecordState) string {
 	if r.Content == "" {
 		return r.Fingerprint
@@ -119,8 +118,7 @@ func (s *syncing) noted(r store.RecordState) string {
 	})
 }
 
-// lacks reports whether a record was copied before a record that it refers to and that will
-// be copied too.
+// lacks reports whether a source record refers to a record that the source has and the target does not have.
 func (s *syncing) lacks(record string) bool {
 	return slices.ContainsFunc(s.from[record].Targets(), func(record string) bool {
 		_, inFrom := s.from[record]
@@ -129,7 +127,7 @@ func (s *syncing) lacks(record string) bool {
 	})
 }
 
-// local returns the records of the project in the database; none when it is not there.
+// local returns the records of the project in the database; none if the project is not there.
 func (s *syncing) local(ctx context.Context) (order []string, states map[string]store.RecordState, err error) {
 	order, states, err = s.db.AllRecords(ctx, domain.System, s.project)
 	if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
@@ -138,7 +136,7 @@ func (s *syncing) local(ctx context.Context) (order []string, states map[string]
 	return order, states, err
 }
 
-// remote returns the records of the project on the server; none when it is not there.
+// remote returns the records of the project on the server; none if the project is not there.
 func (s *syncing) remote(ctx context.Context) (order []string, states map[string]store.RecordState, err error) {
 	all, err := s.client.Records(ctx, s.project)
 	states = make(map[string]store.RecordState, len(all))
@@ -150,8 +148,8 @@ func (s *syncing) remote(ctx context.Context) (order []string, states map[string
 	return order, states, err
 }
 
-// chunk returns how many of the records go into one archive. The versions of models go
-// together, since stages and aliases go from one to another.
+// chunk returns the number of records that go into one archive. Versions of models stay together,
+// because stages and aliases move between them.
 func chunk(records []string) int {
 	runs := 0
 	for i, record := range records {
@@ -176,8 +174,8 @@ func runsAmong(records []string) (n int) {
 	return n
 }
 
-// copy copies some records, and notes that both sides are the same now. It returns those
-// that were not left alone.
+// copy copies records, notes that both sides are now the same, and returns the copied records.
+// Conflicts are not copied.
 func (s *syncing) copy(ctx context.Context, records []string, base map[string]string) (copied []string, err error) {
 	conflicts, err := s.deliver(ctx, records, base)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"tracker/store/trash"
 )
 
-// trashSettings are the settings that the commands of the trash need.
+// trashSettings holds the names of the settings that the trash commands need.
 var trashSettings = append([]string{"SERVICE_TRASH_DAYS"}, artifactSettings...)
 
 func (a *app) trashCommand() *cobra.Command {
@@ -88,7 +88,7 @@ back but a backup.`,
 	return cmd
 }
 
-// maxTrashRows is the number of records in the table.
+// maxTrashRows is the maximum number of records in the table.
 const maxTrashRows = domain.MaxLimit
 
 func (a *app) listTrash(ctx context.Context, db *store.DB, asJSON bool) error {

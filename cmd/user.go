@@ -207,7 +207,7 @@ command asks for confirmation; elsewhere it needs --yes.`,
 	return cmd
 }
 
-// withUser calls fn with the database and the account of that name.
+// withUser calls fn with the database and the account with the given username.
 func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, domain.User) error) error {
 	return a.withDB(cmd, func(db *store.DB) error {
 		u, err := db.Users.UserByName(cmd.Context(), domain.System, username)

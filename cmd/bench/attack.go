@@ -23,11 +23,10 @@ const (
 	answerTime = 15 * time.Second
 	// healthPause is the time between two requests for /health under attack.
 	healthPause = 100 * time.Millisecond
-	attackText  = 1 << 20 // the longest text of a record
+	attackText  = 1 << 20 // maximum length of a text of a record
 )
 
-// attack is a request that takes much memory. prepare creates the records that
-// it needs.
+// attack is a request that takes much memory. prepare creates the records that it needs.
 type attack struct {
 	name    string
 	prepare func(*attacked) (*http.Request, []byte, error)
@@ -52,7 +51,7 @@ func (a *attacked) request(method, address string) (*http.Request, error) {
 	return r, err
 }
 
-// send sends JSON to the API and reads the answer into to, nil for nothing.
+// send sends JSON to the API and decodes the answer into to, unless to is nil.
 func (a *attacked) send(method, path string, body, to any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -66,7 +65,7 @@ func (a *attacked) send(method, path string, body, to any) error {
 	return a.do(r, to)
 }
 
-// get reads an answer of the API into to.
+// get decodes an answer of the API into to.
 func (a *attacked) get(path string, to any) error {
 	r, err := a.request("GET", a.api+path)
 	if err != nil {
@@ -116,9 +115,8 @@ func (a *attacked) upload(name string, content []byte) (string, error) {
 	return created.ID, errors.Join(a.do(r, &created))
 }
 
-// measureAttack sends each of the worst requests over many connections to a
-// server of its own, and measures the memory of the server and the latency of
-// /health meanwhile.
+// measureAttack sends each attack over many connections to a new server. During the attack it
+// measures the memory of the server and the latency of /health.
 func (b *benchmark) measureAttack(ctx context.Context) error {
 	if b.URL != "" {
 		b.addUnknown("most memory under attack", "MB")
@@ -211,8 +209,7 @@ func (a *attacked) setUp(password string) error {
 // answers counts the answers to an attack: 2xx or 3xx, 503 and 429, and others.
 type answers struct{ answered, busy, refused int64 }
 
-// run sends the request over all connections, again and again, for attackTime, and
-// asks for /health meanwhile.
+// run sends the request repeatedly over all connections for attackTime and requests /health at the same time.
 func (a *attacked) run(r *http.Request, body []byte) (healthy timing, counts answers, err error) {
 	deadline := time.Now().Add(attackTime)
 	ctx, cancel := context.WithDeadline(a.ctx, deadline.Add(answerTime))

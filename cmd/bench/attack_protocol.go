@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// protocolAttacks are the worst requests that are known in the protocols of other clients,
-// and to reports, archives and consoles, one of each kind.
+// protocolAttacks holds the worst known request of each kind in the protocols of other clients, and
+// for reports, archives and consoles.
 var protocolAttacks = []attack{
 	{"MLflow batches of 11,000,000 metrics", func(a *attacked) (*http.Request, []byte, error) {
 		r, err := a.request("POST", a.api+"/api/2.0/mlflow/runs/log-batch")
@@ -276,14 +276,14 @@ func pack(text string) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// wandbRun makes a run of W&B's protocol with a configuration, in the project "attack".
+// wandbRun creates a run with a configuration in the project "attack", in W&B's protocol.
 func (a *attacked) wandbRun(name, config string) error {
 	return a.send("POST", "/graphql", map[string]any{
 		"query":     `mutation ($n: String, $c: JSONString) { upsertBucket(input: {modelName: "attack", name: $n, config: $c}) { inserted } }`,
 		"variables": map[string]any{"n": name, "c": config}}, nil)
 }
 
-// query returns a query of W&B's protocol. variables are members of a JSON object.
+// query returns a query in W&B's protocol. variables holds members of a JSON object.
 func (a *attacked) query(document, variables string) (*http.Request, []byte, error) {
 	text, err := json.Marshal(document)
 	if err != nil {
@@ -293,7 +293,7 @@ func (a *attacked) query(document, variables string) (*http.Request, []byte, err
 	return r, []byte(`{"query":` + string(text) + `,"variables":{` + variables + `}}`), err
 }
 
-// archive returns the import of an archive.
+// archive returns a request that imports an archive.
 func (a *attacked) archive(body *bytes.Buffer, z *zip.Writer) (*http.Request, []byte, error) {
 	if err := z.Close(); err != nil {
 		return nil, nil, err

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// recordAttacks are the worst requests that are known about records, points and pages, one
-// of each kind.
+// recordAttacks holds the worst known request of each kind for records, points and pages.
 var recordAttacks = []attack{
 	{"packed bulks of 64 MiB", func(a *attacked) (*http.Request, []byte, error) {
 		body, err := pack(string(wideBulk()))
@@ -127,7 +126,7 @@ var recordAttacks = []attack{
 	}},
 }
 
-// wideBulk returns a bulk of 64 MiB, each point with a name of its own.
+// wideBulk returns a bulk request body of 64 MiB in which each point has its own metric name.
 func wideBulk() []byte {
 	const points, size = 100_000, 64<<20 - 1<<20
 	text := make([]byte, 0, size+points)
@@ -142,8 +141,7 @@ func wideBulk() []byte {
 	return append(text, "]}"...)
 }
 
-// largeParameters gives the iteration 30 parameters of 1 MiB, and returns their
-// columns as a part of an address.
+// largeParameters adds 30 parameters of 1 MiB to the iteration and returns a query that shows them as columns.
 func (a *attacked) largeParameters() (string, error) {
 	var columns []string
 	for n := range 30 {

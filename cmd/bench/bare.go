@@ -11,9 +11,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// bareDriver writes points into a table like the server's, using only the
-// driver. The server's rates are compared with its rates. Its pragmas are those
-// of the server's writer.
+// bareDriver writes points into a table like the server's, using only the driver. It is the
+// baseline for the rates of the server. It sets the same pragmas as the server's writer.
 type bareDriver struct {
 	db     *sql.DB
 	single *sql.Stmt // inserts one row
@@ -92,8 +91,8 @@ func (d *bareDriver) commit(statements [][]any) error {
 	return tx.Commit()
 }
 
-// points returns the points of one bulk request in the order of the table. The
-// calls stand for the clients in turn.
+// points returns the points of one bulk request in the order of the table. Successive calls stand
+// for different clients in turn.
 func (d *bareDriver) points() (statements [][]any) {
 	client, first := d.steps%ingestClients, d.steps/ingestClients*bulkSteps
 	now := time.Now().UnixMilli()

@@ -1,9 +1,8 @@
-// Package bench is the load generator behind `tracker bench`. It starts a
-// server on a new file, or connects to one that runs already, sends it the
-// requests of trainings and of the dashboard over HTTP, and reports rates,
-// latencies, memory and bytes written. Where the bare SQLite driver can do the
-// same work, both are measured in turns, so that other load on the machine
-// affects them alike.
+// Package bench is the load generator of `tracker bench`. It starts a server on a new file, or
+// connects to a running server, sends it the requests of trainings and of the dashboard over HTTP,
+// and reports rates, latencies, memory and bytes written. Work that the bare SQLite driver can do
+// too is measured alternately with the server and with the driver, so that other load on the
+// machine affects both alike.
 package bench
 
 import (
@@ -24,7 +23,7 @@ import (
 var parts = []struct {
 	name    string
 	measure func(*benchmark, context.Context) error
-	named   bool // it is measured only when Options.Only names it
+	named   bool // measured only when Options.Only names it
 }{
 	{name: "ingest", measure: (*benchmark).measureIngest},
 	{name: "disk", measure: (*benchmark).measureDisk},
@@ -39,8 +38,7 @@ var parts = []struct {
 	{name: "attack", measure: (*benchmark).measureAttack, named: true},
 }
 
-// Parts returns the names that Options.Only may hold, in the order in which
-// the parts run.
+// Parts returns the names that Options.Only may hold, in the order in which the parts run.
 func Parts() (names []string) {
 	for _, p := range parts {
 		names = append(names, p.name)
@@ -55,10 +53,10 @@ type Options struct {
 	Series     int // curves of one chart; 1 to 1,000
 	Steady     time.Duration
 	Wide       bool     // also list iterations with many metrics
-	Only       []string // names of parts; none for all but import, streams and attack
-	Attack     string   // a part of the names of the attacks that are made; "" for all
+	Only       []string // names of parts; empty means all but import, streams and attack
+	Attack     string   // substring of the names of the attacks to run; "" runs all
 
-	Python string // a Python with TensorBoard, to compare imports with; "" to look for one
+	Python string // path of a Python with TensorBoard, to compare imports with; "" searches for one
 
 	Dir string // empty or missing folder for the database, which is kept; "" for a temporary one
 
@@ -66,11 +64,10 @@ type Options struct {
 	Token string // bearer token for URL
 	Keep  bool   // keep the project on the server at URL
 
-	Version string // of this program, for the report
+	Version string // version of this program, for the report
 }
 
-// Check returns an error that names the flag of `tracker bench` that has a
-// wrong value.
+// Check reports the first invalid option, with an error that names the flag of `tracker bench`.
 func (o Options) Check() error {
 	for _, n := range []struct {
 		flag            string
@@ -130,9 +127,9 @@ func (o Options) wants(part string, named bool) bool {
 	return len(o.Only) == 0 && !named || slices.Contains(o.Only, part)
 }
 
-// Run measures the parts that o names and returns the report. Progress goes to
-// stderr if that is a terminal. When ctx ends or a part fails, Run returns the
-// error and no report. It always removes what is not to be kept.
+// Run measures the parts that o names and returns the report. If stderr is a terminal, progress is
+// written to it. When ctx ends or a part fails, Run returns the error and an empty report. In all
+// cases it removes temporary files and, unless o.Keep is set, the project on a server at o.URL.
 func Run(ctx context.Context, o Options, stderr io.Writer) (report Report, err error) {
 	// The client shares the processor with the server that it measures.
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
@@ -154,8 +151,8 @@ func Run(ctx context.Context, o Options, stderr io.Writer) (report Report, err e
 	return b.report(), nil
 }
 
-// explain returns the cause of err where it is known: the end of ctx or of a
-// server. Otherwise it returns err with the name of the part.
+// explain returns the cause of err if it is known: the end of ctx or of a server. Otherwise it
+// returns err with the name of the part.
 func (b *benchmark) explain(ctx context.Context, err error) error {
 	b.endProgress()
 	if ctx.Err() != nil {

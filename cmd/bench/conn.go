@@ -10,7 +10,7 @@ import (
 	"tracker/cmd/bench/httpconn"
 )
 
-// conn is a connection to the server that is measured.
+// conn is a connection to the measured server.
 type conn struct{ *httpconn.Conn }
 
 // conns are connections that send at the same time.
@@ -45,7 +45,7 @@ func (all conns) close() {
 	}
 }
 
-// do sends a request and returns an error unless its status is 2xx.
+// do sends a request and returns an error if its status is not 2xx.
 func (w *conn) do(request []byte) (httpconn.Reply, error) {
 	r, err := w.Send(request)
 	if err == nil && r.Status >= 300 {
@@ -67,8 +67,7 @@ func (w *conn) create(path, body string) (string, error) {
 	return ids[0], nil
 }
 
-// timing holds the time that all requests took together, and the latency of
-// each.
+// timing holds the total time of some requests and the latency of each.
 type timing struct {
 	took time.Duration
 	each []time.Duration
@@ -115,9 +114,8 @@ func firstError(errs []error) error {
 	return nil
 }
 
-// repeat sends a request once, then up to 50 times: at least twice, and not
-// longer than ten seconds. first is the latency of the first one, which finds
-// the server's caches cold.
+// repeat sends a request once, then 2 to 50 times, for at most ten seconds after the second. first
+// is the latency of the first request, which runs with cold caches.
 func (w *conn) repeat(request []byte) (first time.Duration, t timing, err error) {
 	start := time.Now()
 	for n := 0; n <= 50 && (n < 3 || time.Since(start) < 10*time.Second); n++ {
@@ -134,8 +132,8 @@ func (w *conn) repeat(request []byte) (first time.Duration, t timing, err error)
 	return first, t, nil
 }
 
-// quantile returns the smallest value of all that a share q of them does not
-// exceed. all must not be empty.
+// quantile returns the smallest element that at least a share q of all elements do not exceed. all
+// must not be empty.
 func quantile[T float64 | time.Duration](all []T, q float64) T {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]

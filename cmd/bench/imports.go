@@ -18,18 +18,19 @@ import (
 
 const (
 	importTags    = 20   // metrics of a run
-	importRuns    = 200  // runs with the points of the one
+	importRuns    = 200  // runs that together have the points of the single large run
 	idleFolders   = 1000 // folders that are followed
 	mlflowRuns    = 1000
-	mlflowPoints  = 500 // of a run, in 10 metrics
+	mlflowPoints  = 500 // points of a run, in 10 metrics
 	idleTime      = 20 * time.Second
 	firstEvent    = 1_700_000_000_000
 	importPause   = 20 * time.Millisecond
 	tensorboardBy = 10 * time.Minute
 )
 
-// measureImport measures imports of event files, in turns with TensorBoard's own loading
-// where a Python has it, of a database of MLflow, and the following of idle folders.
+// measureImport measures imports of event files, an import of an MLflow database, and following
+// idle folders. If a Python with TensorBoard is available, imports of event files alternate with
+// loading by TensorBoard.
 func (b *benchmark) measureImport(ctx context.Context) error {
 	if b.URL != "" {
 		b.addUnknown("imports of files", "s")
@@ -72,7 +73,7 @@ func (b *benchmark) measureImport(ctx context.Context) error {
 	return err
 }
 
-// eventFiles writes runs with so many metrics of so many steps.
+// eventFiles writes the event files of runs, each with the given numbers of metrics and steps.
 func (b *benchmark) eventFiles(ctx context.Context, dir string, runs, tags, steps int) error {
 	b.progress("writing event files", runs)
 	for run := range runs {
@@ -99,8 +100,8 @@ func (b *benchmark) eventFiles(ctx context.Context, dir string, runs, tags, step
 	return nil
 }
 
-// importOf imports a source into a new database, and adds rows with the time that it
-// took, when the first points were there, and the memory.
+// importOf imports a source into a new database and adds rows with the import time, the time until
+// the first points were stored, and the memory.
 func (b *benchmark) importOf(ctx context.Context, what, source string) (took cost, err error) {
 	b.progress("importing "+what, 1)
 	dir, err := os.MkdirTemp(b.extra, "imported-")
@@ -136,7 +137,7 @@ func (b *benchmark) importOf(ctx context.Context, what, source string) (took cos
 	return took, nil
 }
 
-// cost is the time and the processor time of an import.
+// cost holds the elapsed time and the processor time of an import.
 type cost struct{ wall, processor time.Duration }
 
 // hasPoints reports whether a database has points.
@@ -150,7 +151,7 @@ func hasPoints(ctx context.Context, file string) bool {
 	return db.QueryRowContext(ctx, `SELECT 1 FROM metric_points LIMIT 1`).Scan(&one) == nil
 }
 
-// child is a process that was started.
+// child is a started process.
 type child struct {
 	*exec.Cmd
 	log   *tail
@@ -243,7 +244,7 @@ func countRuns(ctx context.Context, file string) (n int) {
 	return n
 }
 
-// mlflowDatabase writes a database with the tables of MLflow that are read.
+// mlflowDatabase writes a database with the MLflow tables that the importer reads.
 func (b *benchmark) mlflowDatabase(ctx context.Context, path string) (err error) {
 	b.progress("writing a database of MLflow", mlflowRuns)
 	db, err := sql.Open("sqlite", path)

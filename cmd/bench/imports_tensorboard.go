@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// tensorboardProgram loads a folder as TensorBoard does, with its fast loader where it
-// has one, and ends when the last point of each run is there.
+// tensorboardProgram loads a folder as TensorBoard does, with the fast loader if it is installed,
+// and ends when the last point of each run is loaded.
 const tensorboardProgram = `
 import json, os, subprocess, sys, time, urllib.parse, urllib.request
 logs, runs, last, tags, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
@@ -40,8 +40,8 @@ finally:
     p.wait()
 `
 
-// besideTensorBoard adds a row with the time in which TensorBoard loads a folder, and
-// one with how many times as long the import took.
+// besideTensorBoard adds a row with the time that TensorBoard takes to load a folder, and a row
+// with the ratio of the import time to it.
 func (b *benchmark) besideTensorBoard(ctx context.Context, logs string, runs, steps int, seconds float64) error {
 	const what = "the same, loaded by TensorBoard"
 	unknown := func(why string) {

@@ -10,15 +10,15 @@ import (
 	"strconv"
 )
 
-// The columns of a narrow and a wide table, and the tags of a wide event file.
+// Sizes of a narrow table, a wide table and a wide event file.
 const (
 	narrowColumns = 5
 	wideColumns   = 5000
 	wideTags      = 200_000
 )
 
-// measureWide measures imports of as many points in a few long series and in many short ones, and
-// of an event file with very many tags.
+// measureWide measures imports of the same number of points in a few long series and in many short
+// series, and the import of an event file with very many tags.
 func (b *benchmark) measureWide(ctx context.Context, dir string, points int) error {
 	var costs []cost
 	for _, columns := range []int{narrowColumns, wideColumns} {
@@ -46,7 +46,7 @@ func (b *benchmark) measureWide(ctx context.Context, dir string, points int) err
 	return err
 }
 
-// writeTable writes a table with a column of steps and so many others.
+// writeTable writes a table with a step column and the given number of other columns.
 func writeTable(ctx context.Context, path string, columns, rows int) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -13,20 +13,19 @@ const (
 	ingestClients = 4
 	singleClients = 8
 
-	// Points in a bulk request.
+	// The number of points in a bulk request.
 	bulkKeys   = 10
 	bulkSteps  = 100
 	bulkPoints = bulkKeys * bulkSteps
 
-	// ingestLength is the number of requests of one client to one iteration.
+	// ingestLength is the number of requests that a client sends to one iteration.
 	ingestLength = 250
 
-	// turns is the number of times that two things under comparison are
-	// measured alternately.
+	// turns is the number of alternating measurements in a comparison.
 	turns = 5
 )
 
-// metricValue returns a value that varies and has many digits, as real ones do.
+// metricValue returns a value that varies and has many digits, like real metrics.
 func metricValue(key, step int) float64 {
 	return math.Exp(-float64(step%100_000)/5000) + float64(key) + math.Sin(float64(step*(key+1)))/10
 }
@@ -51,13 +50,12 @@ func (w *conn) bulkRequest(iteration string, fill func(body []byte) []byte) []by
 	return w.Request("POST", "/metric/iteration/"+iteration+"/bulk", "", string(body))
 }
 
-// ingest holds the clients that write points in bulk, each to an iteration of
-// its own.
+// ingest holds the clients that write points in bulk, each to its own iteration.
 type ingest struct {
 	target     target
 	conns      conns
 	iterations []string
-	sent       int // requests so far, by the clients in turn
+	sent       int // number of requests so far; the clients take turns
 }
 
 func (t *target) openIngest(ctx context.Context) (*ingest, error) {
@@ -94,8 +92,8 @@ func (g *ingest) bulk(n int) (timing, error) {
 	return g.conns.sendAll(lists)
 }
 
-// requestsATurn returns the number of bulk requests in a turn: all turns
-// together write at most half a million points.
+// requestsATurn returns the number of bulk requests in a turn. All turns together write at most
+// 500,000 points.
 func (b *benchmark) requestsATurn() int {
 	return min(max(b.Points/bulkPoints/turns, 1), 100)
 }
@@ -144,7 +142,7 @@ func (b *benchmark) measureIngest(ctx context.Context) error {
 	return nil
 }
 
-// fill writes bulk points until the file has as many as Points says.
+// fill writes bulk points until the file has b.Points points.
 func (b *benchmark) fill(ctx context.Context) error {
 	left := (b.Points - b.bulk) / bulkPoints
 	if left <= 0 {

@@ -16,8 +16,7 @@ const (
 	wideSize      = 1500 // iterations with --wide, and metrics of each
 )
 
-// measureListing measures one page of the listing of many iterations, and the
-// search for names of their metrics.
+// measureListing measures requests for one page of a long listing of iterations, and a search for metric names.
 func (b *benchmark) measureListing(ctx context.Context) error {
 	if err := b.measurePage(ctx, "listing", b.Iterations, listedMetrics, listedSteps); err != nil || !b.Wide {
 		return err
@@ -106,8 +105,7 @@ func (w *conn) createIteration(experiment string, number, metrics, steps int) er
 	return err
 }
 
-// scattered returns a pseudo-random number in [0, 1) that depends on its
-// arguments only.
+// scattered returns a pseudo-random number in [0, 1) that depends only on its arguments.
 func scattered(number, key, step int) float64 {
 	h := uint64(number)*0x9E3779B97F4A7C15 + uint64(key)*0xBF58476D1CE4E5B9 + uint64(step)*0x94D049BB133111EB
 	h ^= h >> 31

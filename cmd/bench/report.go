@@ -24,13 +24,12 @@ type Report struct {
 	Rows    []Row  `json:"rows"`
 }
 
-// Row is one result: a value, latencies, or both; or the reason why it is
-// unknown.
+// Row is one result: a value, latencies, or both. For an unknown result it holds the reason.
 type Row struct {
 	Part    string   `json:"part"`
 	What    string   `json:"what"`
 	Value   *float64 `json:"value,omitempty"`
-	Unit    string   `json:"unit,omitempty"` // of the value
+	Unit    string   `json:"unit,omitempty"` // unit of the value
 	P50     *float64 `json:"p50_ms,omitempty"`
 	P95     *float64 `json:"p95_ms,omitempty"`
 	Unknown string   `json:"unknown,omitempty"`
@@ -67,7 +66,7 @@ func (b *benchmark) addRate(what, unit string, v float64, t timing) {
 	row.Value, row.Unit = &v, unit
 }
 
-// addUnknown adds a row for a result that can't be had with URL.
+// addUnknown adds a row for a result that can't be measured with URL.
 func (b *benchmark) addUnknown(what, unit string) {
 	b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: unit, Unknown: "not known with --url"})
 }
@@ -81,8 +80,7 @@ func (b *benchmark) addSystemValue(what, unit string, v float64, known bool) {
 	b.addValue(what, unit, v)
 }
 
-// addComparison adds rows with the median rate of what the server was compared
-// with, and the median ratio of the two.
+// addComparison adds rows with the median rate of the baseline and the median ratio of server to baseline.
 func (b *benchmark) addComparison(what, unit string, rates, ratios []float64) {
 	if b.URL != "" {
 		b.addUnknown(what, unit)

@@ -18,8 +18,7 @@ import (
 
 const (
 	requestTimeout = 2 * time.Minute
-	// cleanUpTimeout is the timeout for deleting the project from the server
-	// of --url.
+	// cleanUpTimeout is the timeout for deleting the project from the server at URL.
 	cleanUpTimeout = 10 * time.Minute
 )
 
@@ -39,7 +38,7 @@ type benchmark struct {
 	written int   // all points in the file
 	idle    int64 // memory of main after its start, in bytes
 
-	part string // being measured; "" before the first
+	part string // the part that is being measured; "" before the first
 	rows []Row
 }
 
@@ -71,7 +70,7 @@ func (b *benchmark) setUp(ctx context.Context) error {
 	return b.target.createProject(ctx)
 }
 
-// probe returns an error unless an API of tracker answers at URL.
+// probe returns an error if no tracker API answers at URL.
 func (b *benchmark) probe(ctx context.Context) error {
 	w, err := b.target.open(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (b *benchmark) makeFolders() (err error) {
 	return os.Mkdir(b.extra, 0o755)
 }
 
-// useDir makes Dir the root. It fails when Dir is not empty.
+// useDir makes Dir the root. It returns an error if Dir is not empty.
 func (b *benchmark) useDir() error {
 	dir, err := filepath.Abs(b.Dir)
 	if err != nil {
@@ -119,7 +118,7 @@ func (b *benchmark) useDir() error {
 	return nil
 }
 
-// cleanUp ends the servers and removes what is not to be kept.
+// cleanUp ends the servers and removes temporary files and, unless Keep is set, the project.
 func (b *benchmark) cleanUp(ctx context.Context) error {
 	b.endProgress()
 	var errs []error

@@ -22,12 +22,12 @@ import (
 // server is a server process that the benchmark has started.
 type server struct {
 	api, ui  string // addresses of its ports
-	password string // of the admin
+	password string // password of the admin
 	file     string // the database
 	cmd      *exec.Cmd
 	log      *tail
 	ended    chan struct{}
-	asked    bool          // to end
+	asked    bool          // whether the server was asked to end
 	starts   time.Duration // from the start of the process to its first answer
 	peak     int64         // maximum memory in bytes; set by stop
 	written  written       // set when the process has ended
@@ -45,7 +45,7 @@ func (b *benchmark) launch(ctx context.Context, file string, flags ...string) (*
 		"--ui-host", "127.0.0.1", "--ui-port", "0", "--log-level", "error",
 		"--artifact-backend", "inline"}, flags...) // inline needs no folder
 	s.cmd = exec.CommandContext(ctx, program, flags...)
-	// It must not read the settings of this process or an .env file.
+	// The server must not read the settings of this process or an .env file.
 	s.cmd.Dir = filepath.Dir(file)
 	s.cmd.Env = append(withoutSettings(os.Environ()), "SERVICE_ADMIN_PASSWORD="+s.password, "SERVICE_JWT_SECRET="+rand.Text())
 	stdout, write := io.Pipe()
@@ -57,7 +57,7 @@ func (b *benchmark) launch(ctx context.Context, file string, flags ...string) (*
 	b.servers = append(b.servers, s)
 	go func() {
 		s.written = s.finalWritten()
-		_ = s.cmd.Wait() // ProcessState says more
+		_ = s.cmd.Wait() // ProcessState has the details
 		close(s.ended)
 		write.Close()
 	}()
@@ -113,15 +113,15 @@ func (s *server) stop() error {
 	return nil
 }
 
-// kill ends the server at once, if it has not ended yet.
+// kill ends the server at once if it has not ended yet.
 func (s *server) kill() {
 	s.asked = true
 	_ = s.cmd.Process.Kill() // fails when it has ended
 	<-s.ended
 }
 
-// unexpectedEnd returns how the server ended without having been asked to; ""
-// if it has not ended when ctx ends.
+// unexpectedEnd returns how the server ended without having been asked to; "" if it is still
+// running when ctx ends.
 func (s *server) unexpectedEnd(ctx context.Context) string {
 	if s.asked {
 		return ""
@@ -167,13 +167,13 @@ func (b *benchmark) restart(ctx context.Context) error {
 	return nil
 }
 
-// launchWithSignIn starts a server on a new file that asks for tokens.
+// launchWithSignIn starts a server on a new file with sign-in on.
 func (b *benchmark) launchWithSignIn(ctx context.Context, dir string) (*server, error) {
 	return b.launch(ctx, filepath.Join(dir, "tracker.db"), "--enable-auth")
 }
 
-// measureMemory measures the memory of the servers, and how long main takes to
-// start with the file that the other parts have filled.
+// measureMemory measures the memory of the servers and the start time of main with the file that
+// the other parts have filled.
 func (b *benchmark) measureMemory(ctx context.Context) error {
 	start := fmt.Sprintf("start with %s points in the file, to the first answer", comma(b.written))
 	if b.URL != "" {

@@ -12,17 +12,17 @@ import (
 // memory returns the resident memory in bytes; 0 if it is unknown.
 func (s *server) memory() int64 { return s.status("VmRSS:") << 10 }
 
-// peakMemory returns the maximum resident memory until now.
+// peakMemory returns the maximum resident memory so far.
 func (s *server) peakMemory() int64 { return s.status("VmHWM:") << 10 }
 
-// resetPeak begins to measure the maximum resident memory again.
+// resetPeak resets the maximum resident memory.
 func (s *server) resetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0)
 }
 
-// cpuTime returns the processor time that the server has taken; 0 if it is unknown.
+// cpuTime returns the processor time that the server has used; 0 if it is unknown.
 func (s *server) cpuTime() time.Duration {
-	const sched = 2 // the clock of a process is named after its id
+	const sched = 2 // CPUCLOCK_SCHED; the clock id is derived from the pid
 	var used unix.Timespec
 	if unix.ClockGettime(int32(^s.cmd.Process.Pid<<3|sched), &used) != nil {
 		return 0
@@ -30,14 +30,13 @@ func (s *server) cpuTime() time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// writtenNow returns what the server has written until now.
+// writtenNow returns the bytes that the server has written so far.
 func (s *server) writtenNow() written {
 	return written{calls: s.account("io", "wchar:"), disk: s.account("io", "write_bytes:")}
 }
 
-// finalWritten waits for the end of the server and returns what it has written
-// in all, including its last checkpoint. It does not reap the process, because
-// the kernel drops the numbers then.
+// finalWritten waits for the end of the server and returns the bytes that it has written, including
+// its last checkpoint. It does not reap the process, because the kernel then drops the numbers.
 func (s *server) finalWritten() written {
 	for {
 		err := unix.Waitid(unix.P_PID, s.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -52,8 +51,7 @@ func (s *server) finalWritten() written {
 
 func (s *server) status(name string) int64 { return s.account("status", name) }
 
-// account returns a number from a file of the process in /proc; 0 if it is not
-// there.
+// account returns a number from a file of the process in /proc; 0 if it is missing.
 func (s *server) account(file, name string) (n int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.cmd.Process.Pid, file))
 	if err != nil {

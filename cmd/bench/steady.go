@@ -13,9 +13,8 @@ const (
 	steadyKeys       = 20
 )
 
-// measureSteady measures trainings that each log their keys once a second: the
-// latency of a request, and the bytes that the server writes for each point
-// until all points are in the database file.
+// measureSteady measures trainings that each log their keys once a second: the latency of a
+// request, and the bytes written for each point until all points are in the database file.
 func (b *benchmark) measureSteady(ctx context.Context) error {
 	s, where := (*server)(nil), &b.target
 	if b.URL == "" {
@@ -65,15 +64,15 @@ func (b *benchmark) measureSteady(ctx context.Context) error {
 	return nil
 }
 
-// written holds bytes that a server has written.
+// written holds the numbers of bytes that a server has written.
 type written struct {
 	calls int64 // passed to write calls, including answers to clients
 	disk  int64 // written to the disk, in whole blocks
 }
 
-// logSteadily sends a request a second over each connection until Steady is
-// over. The connections start at different times within the first second. One
-// that is late sends its next request at once.
+// logSteadily sends one request a second over each connection for the duration Steady. The
+// connections start at different times within the first second. A connection that is late sends its
+// next request at once.
 func (b *benchmark) logSteadily(ctx context.Context, all conns, iterations []string) (timing, error) {
 	b.progress("steady", int(b.Steady/time.Second))
 	timings, errs := make([]timing, len(all)), make([]error, len(all))
@@ -113,7 +112,7 @@ func (b *benchmark) logSteadily(ctx context.Context, all conns, iterations []str
 	return sum, firstError(errs)
 }
 
-// wait returns at the time due, or earlier with an error when ctx ends.
+// wait waits until due. It returns an error if ctx ends first.
 func wait(ctx context.Context, due time.Time) error {
 	select {
 	case <-time.After(time.Until(due)):

@@ -14,8 +14,8 @@ import (
 	"tracker/server/web"
 )
 
-// idleStreams is the number of event streams that are opened: as many as a server
-// takes. This process and the server each need more open files than that.
+// idleStreams is the number of event streams that are opened, the maximum of a server. This process
+// and the server each need more open files than that.
 const idleStreams = web.MaxStreams
 
 // measureStreams opens many event streams of one experiment and measures their
@@ -62,7 +62,7 @@ func (b *benchmark) measureStreams(ctx context.Context) error {
 	return nil
 }
 
-// openStream asks for events and returns the connection once the stream has begun.
+// openStream requests an event stream and returns the connection once the stream has begun.
 func openStream(ctx context.Context, api, path string) (net.Conn, error) {
 	address, err := url.Parse(api)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Clock is the time that the database uses while the demo is written. For each
-// record it is set to the time at which the record would have been created.
+// Clock is the clock that the database uses while the demo is written. Before each record is
+// created, it is set to the creation time of that record.
 type Clock struct {
 	mu sync.Mutex
 	t  time.Time
 }
 
-// NewClock returns a clock that stands at t.
+// NewClock returns a clock set to t.
 func NewClock(t time.Time) *Clock { return &Clock{t: t} }
 
 // Now returns the time of the clock.

@@ -9,12 +9,11 @@ import (
 	"tracker/store/projects"
 )
 
-// consoleEvery is the number of steps from one line of a console to the next.
+// consoleEvery is the number of steps between two console lines.
 const consoleEvery = 20
 
-// printed returns the output of a run: progress with its first two metrics, a warning
-// where the gradients grow, a progress bar at the end of a run that still runs, and an
-// error.
+// printed returns the console lines of a run: progress with its first two metrics, a warning where
+// the gradients grow, a progress bar at the end of a running run, and an error.
 func (r run) printed() []string {
 	lines := []string{"$ " + r.command, "Loading data ... \x1b[32mok\x1b[0m", fmt.Sprintf("Training for %d steps on 2 devices", r.steps)}
 	for step := consoleEvery - 1; step < r.steps; step += consoleEvery {

@@ -5,19 +5,18 @@ import (
 	"math/rand/v2"
 )
 
-// curve is a metric over the steps of a run.
+// curve holds the values of a metric over the steps of a run.
 type curve struct {
 	key   string
 	every int // steps between points
 	at    shape
 }
 
-// shape returns the value at a step. A shape with noise depends on the calls
-// before, so steps must be given in ascending order.
+// shape returns the value at a step. The result of a shape with noise depends on previous calls, so
+// steps must be given in ascending order.
 type shape func(step float64) float64
 
-// falling returns a hyperbola from one value towards another, like a loss. It
-// is half-way at the step half.
+// falling returns a hyperbola from one value towards another, like a loss. At the step half it is half-way.
 func falling(from, to, half float64) shape {
 	return func(step float64) float64 { return to + (from-to)/(1+step/half) }
 }
@@ -45,15 +44,15 @@ func noisy(s shape, share float64, r *rand.Rand) shape {
 	}
 }
 
-// overfit adds a rise to a shape from a step on.
+// overfit adds a rise to a shape, starting at the step from.
 func overfit(s shape, from, climb float64) shape {
 	return func(step float64) float64 {
 		return s(step) + climb*math.Pow(max(0, step-from)/from, 1.4)
 	}
 }
 
-// again returns the same value when it is called for the same step again, so
-// that two metrics can share a shape with noise.
+// again returns a shape that computes the value of each step once, so that two metrics can share a
+// shape with noise.
 func again(s shape) shape {
 	last, value := math.NaN(), 0.0
 	return func(step float64) float64 {
@@ -67,7 +66,7 @@ func again(s shape) shape {
 // never is a step that no run reaches.
 var never = math.Inf(1)
 
-// diverge makes a shape grow from a step on, up to infinity and then NaN.
+// diverge makes a shape grow from the step from on, up to infinity and then NaN.
 func diverge(s shape, from float64) shape {
 	return func(step float64) float64 {
 		beyond := step - from
@@ -88,11 +87,10 @@ func share(s shape) shape {
 	return func(step float64) float64 { return min(1, max(0, s(step))) }
 }
 
-// exp returns e to the power of a shape: the perplexity of a loss.
+// exp returns e to the power of a shape. If the shape is a loss, this is the perplexity.
 func exp(s shape) shape { return func(step float64) float64 { return math.Exp(s(step)) } }
 
-// off returns the squared distance of a setting from the best one, in powers of
-// ten.
+// off returns the squared distance of a setting from the best value, in powers of ten.
 func off(value, best float64) float64 {
 	d := math.Log10(value / best)
 	return d * d

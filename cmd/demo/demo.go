@@ -18,20 +18,20 @@ import (
 	"tracker/store/scalar"
 )
 
-// marker is the tag of the projects that Seed has created.
+// marker is the tag of the projects that Seed creates.
 const marker = "demo"
 
-// Result reports what Seed did about one project.
+// Result reports the outcome of Seed for one project.
 type Result struct {
-	Project    string // its name
-	Existed    bool   // so nothing was created
+	Project    string // name of the project
+	Existed    bool   // the project existed, and nothing was created
 	Iterations int
 	Points     int
 }
 
-// Seed creates the projects of the demo that do not exist, in the name of the
-// default admin. A project that can't be written completely is deleted again.
-// db must use clock. Seed calls report after each project.
+// Seed creates the demo projects that do not exist, as the default admin. If a project can't be
+// written completely, Seed deletes it again and returns the error. db must use clock. Seed calls
+// report after each project.
 func Seed(ctx context.Context, db *store.DB, clock *Clock, report func(Result)) error {
 	admin, err := db.Users.DefaultUser(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func Seed(ctx context.Context, db *store.DB, clock *Clock, report func(Result)) 
 // createdRun is an iteration of the project that is being created.
 type createdRun struct {
 	id  string
-	end time.Time // of its last point
+	end time.Time // time of its last point
 }
 
 // writer writes the projects of a plan to the database.
@@ -100,7 +100,7 @@ func (w *writer) hasProject(ctx context.Context, name string) (bool, error) {
 	}
 }
 
-// createProject creates a project with all its records, or nothing of it.
+// createProject creates a project with all its records. If that fails, it leaves nothing.
 func (w *writer) createProject(ctx context.Context, p project) error {
 	w.clock.set(w.start(p.experiments[0].runs[0]).Add(-time.Hour))
 	created, err := w.db.Projects.CreateProject(ctx, w.actor, domain.NewProject{Name: p.name, Description: p.description})
@@ -229,7 +229,7 @@ func (w *writer) start(r run) time.Time {
 	return w.now.Add(-ago)
 }
 
-// setUp creates what a run records before its first step, concurrently, so
+// setUp creates the records that a run has before its first step. It creates them concurrently, so
 // that the writes share a commit.
 func (w *writer) setUp(ctx context.Context, id string, r run) error {
 	var all sync.WaitGroup

@@ -20,7 +20,7 @@ import (
 	"tracker/store/files"
 )
 
-// mediaEvery is the number of steps from one picture of a run to the next.
+// mediaEvery is the number of steps between two pictures of a run.
 const mediaEvery = 40
 
 // medium is a file that a run logs at a step.
@@ -30,9 +30,8 @@ type medium struct {
 	data              []byte
 }
 
-// media returns the files that a classifier logs: saliency maps, confusion matrices, histograms
-// of weights, and at the end a table, a sound and a page. The names are those that the Python
-// client gives.
+// media returns the files that a classifier logs: saliency maps, confusion matrices, histograms of
+// weights, and at the end a table, a sound and a page. The names follow the Python client.
 func (r run) media() []medium {
 	var all []medium
 	rnd := rand.New(rand.NewPCG(43, uint64(len(r.name))))
@@ -84,7 +83,7 @@ func picture(m image.Image) []byte {
 	return b.Bytes()
 }
 
-// learning returns a film of where the network looks, from the first step to the last one.
+// learning returns an animation of the saliency map from the first step to the last.
 func learning(last int, r *rand.Rand) []byte {
 	const frames = 16
 	film := gif.GIF{}
@@ -108,8 +107,8 @@ func learning(last int, r *rand.Rand) []byte {
 
 const signSize = 48 // pixels
 
-// saliency draws a traffic sign and, in yellow, where the network looks: everywhere at first,
-// in the middle of the sign once it has learned.
+// saliency draws a traffic sign with the region of high saliency in yellow: the whole image at
+// first, the middle of the sign once the network has learned.
 func saliency(sign int, learned float64, r *rand.Rand) image.Image {
 	m := image.NewRGBA(image.Rect(0, 0, signSize, signSize))
 	for y := range signSize {
@@ -133,13 +132,13 @@ func saliency(sign int, learned float64, r *rand.Rand) image.Image {
 	return m
 }
 
-// signColors are the field and the border of each sign.
+// signColors holds the colours of the field and the border of each sign.
 var signColors = [4][2][3]float64{
 	{{200, 32, 40}, {240, 240, 240}}, {{244, 244, 238}, {200, 32, 40}}, {{30, 90, 180}, {236, 240, 248}}, {{246, 190, 40}, {250, 250, 246}},
 }
 
-// signEdge returns how far a place is from the middle of a sign, with 1 at the edge: an
-// octagon, a triangle, a disc, a square on its corner.
+// signEdge returns the distance of a point from the middle of a sign, scaled to 1 at the edge. The
+// signs are an octagon, a triangle, a disc, and a square on its corner.
 func signEdge(sign int, x, y float64) float64 {
 	ax, ay := math.Abs(x), math.Abs(y)
 	switch sign {
@@ -153,8 +152,8 @@ func signEdge(sign int, x, y float64) float64 {
 	return ax + ay
 }
 
-// confusion draws a matrix of ten classes: the darker a field, the more photographs of the
-// class of its row were taken for that of its column.
+// confusion draws a confusion matrix of ten classes. Rows are true classes and columns are
+// predicted classes; a darker field is a larger share of the photographs.
 func confusion(learned float64, r *rand.Rand) image.Image {
 	const classes, field = 10, 12
 	m := image.NewRGBA(image.Rect(0, 0, classes*field, classes*field))
@@ -198,7 +197,7 @@ func weights(learned float64, r *rand.Rand) []byte {
 	return body
 }
 
-// tone returns a sound of so many seconds at each of some frequencies.
+// tone returns a sound that plays each frequency for the given number of seconds.
 func tone(seconds float64, frequencies ...float64) []byte {
 	const rate = 8000
 	var samples []int16

@@ -12,7 +12,7 @@ import (
 	"tracker/store/runs"
 )
 
-// plan returns the projects of the demo. Every call returns the same.
+// plan returns the projects of the demo. The result is the same in every call.
 func plan() []project {
 	source := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(1936, n)) }
 	return []project{vision(source(1)), language(source(2)), tabular(source(3))}
@@ -41,7 +41,7 @@ type run struct {
 	tags        []string
 	params      []param
 	command     string        // "" for a run without a snapshot
-	started     time.Duration // how long ago; 0 for a running one that logs its last point now
+	started     time.Duration // time since the start; 0 for a running run that logs its last point now
 	pace        time.Duration // time between steps
 	steps       int
 	curves      []curve
@@ -58,8 +58,8 @@ type model struct {
 	versions          []version
 }
 
-// version is a model version of a run. Versions are in order of time: a later
-// one in production archives the one before.
+// version is a model version of a run. Versions are in order of time: a version that enters
+// production archives the previous one.
 type version struct {
 	run, description string
 	stage            registry.Stage
@@ -117,8 +117,9 @@ func vision(r *rand.Rand) project {
 	}
 }
 
-// draws returns a random search over an optimizer, a learning rate that is best in the
-// middle, and parameters that matter less or not at all. Runs that learn too fast diverge.
+// draws returns the runs of a random search over an optimizer, a learning rate that is best in the
+// middle of its range, and parameters of little or no influence. Runs with a very high learning
+// rate diverge.
 func draws(r *rand.Rand, n int) (all []run) {
 	for i := range n {
 		exponent := -5 + 4.3*r.Float64()
@@ -154,8 +155,7 @@ func draws(r *rand.Rand, n int) (all []run) {
 	return all
 }
 
-// classifier returns the training of a small image classifier, with 20 steps an
-// epoch.
+// classifier returns the training of a small image classifier with 20 steps per epoch.
 func classifier(r *rand.Rand, lr, decay float64, augment string, steps int) run {
 	miss := 0.25*off(lr, 0.1) + 0.06*off(decay, 1e-4)
 	loss := falling(3.76, 0.12+miss, 18+20*off(lr, 0.1))
@@ -333,8 +333,7 @@ func perceptron(r *rand.Rand, width int) run {
 // number formats a hyperparameter as briefly as possible.
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// snapshot returns the code version and environment of a command.
-// changes is what has changed in the working tree since the commit.
+// changes is the uncommitted diff of the working tree.
 const changes = `diff --git a/train.py b/train.py
 --- a/train.py
 +++ b/train.py
@@ -345,6 +344,7 @@ const changes = `diff --git a/train.py b/train.py
 +    return peak * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (STEPS - warm_up)))
 `
 
+// snapshot returns the code version and environment of a command.
 func snapshot(command string) runs.NewSnapshot {
 	dirty := true
 	return runs.NewSnapshot{

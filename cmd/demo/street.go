@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	streetEvery = 80 // steps from one street scene of a run to the next
+	streetEvery = 80 // steps between two street scenes of a run
 	streetKey   = "val/street"
 
 	streetWidth, streetHeight = 160, 96 // pixels
@@ -38,12 +38,12 @@ const streetLabels = `{"_wandb":{"value":{
 	"mask/class_labels":{"val/street_wandb_delimeter_segmentation":{"value":{"1":"road","2":"sign"}}},
 	"bounding_box/class_labels":{"val/street_wandb_delimeter_detections":{"value":{"3":"stop","4":"yield","5":"mandatory","6":"priority"}}}}}}`
 
-// streetFile returns the name that W&B's client would give to a file of a scene.
+// streetFile returns the name that W&B's client would give a file of a scene.
 func streetFile(folder string, step int, end string) string {
 	return fmt.Sprintf("media/%s/%s_%d_%020x.%s", folder, streetKey, step, step, end)
 }
 
-// streets returns the street scenes of a run, with the masks and boxes that it has predicted.
+// streets returns the street scenes of a run, with the predicted masks and boxes.
 func (r run) streets() (all []medium) {
 	rnd := rand.New(rand.NewPCG(47, uint64(len(r.name))))
 	for step := streetEvery - 1; step < r.steps; step += streetEvery {
@@ -56,7 +56,7 @@ func (r run) streets() (all []medium) {
 	return all
 }
 
-// logStreets writes which mask and boxes belong to each scene.
+// logStreets records which masks and boxes belong to each scene.
 func (w *writer) logStreets(ctx context.Context, id string, r run) error {
 	var rows []format.Row
 	for step := streetEvery - 1; step < r.steps; step += streetEvery {
@@ -77,7 +77,8 @@ func onRoad(x, y int) bool {
 	return below > 0 && math.Abs(float64(x)-streetWidth/2) < 6+1.6*below
 }
 
-// signAt returns the sign that covers a pixel, and how far the pixel is from its middle, 1 at its edge.
+// signAt returns the sign that covers a pixel, and the distance of the pixel from the middle of the
+// sign, scaled to 1 at the edge.
 func signAt(x, y int) (kind int, edge float64, ok bool) {
 	for _, s := range streetSigns {
 		edge := signEdge(s.sign, float64(x-s.x)/float64(s.size), float64(y-s.y)/float64(s.size))
@@ -113,10 +114,10 @@ func streetScene() image.Image {
 	return m
 }
 
-// streetMask returns the predicted class of each pixel: mostly wrong at first, and right but for some
-// places once the network has learned.
+// streetMask returns the predicted class of each pixel: mostly wrong at first, and right except for
+// some places once the network has learned.
 func streetMask(learned float64, r *rand.Rand) image.Image {
-	const block = 4 // pixels that are wrong together
+	const block = 4 // side of a square of wrong pixels
 	m := image.NewGray(image.Rect(0, 0, streetWidth, streetHeight))
 	wrong := make([]bool, streetWidth/block*streetHeight/block)
 	for i := range wrong {
@@ -139,7 +140,7 @@ func streetMask(learned float64, r *rand.Rand) image.Image {
 	return m
 }
 
-// streetBoxes returns the predicted boxes around the signs: the small one is found late.
+// streetBoxes returns the predicted boxes around the signs. The small sign is detected late.
 func streetBoxes(learned float64, r *rand.Rand) []byte {
 	type box struct {
 		Position map[string]float64 `json:"position"`

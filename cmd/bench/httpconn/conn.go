@@ -1,8 +1,7 @@
-// Package httpconn is a minimal HTTP/1.1 client: one keep-alive connection to
-// the API, used by the load generator and by the tests that kill the server. A
-// request is sent exactly once. A client that retries would hide which
-// requests the server has acknowledged. It does little work for each request,
-// because in a benchmark it shares the processor with the server.
+// Package httpconn is a minimal HTTP/1.1 client with one keep-alive connection to the API. The load
+// generator and the tests that kill the server use it. A request is sent exactly once, because
+// retries would hide which requests the server has acknowledged. It does little work for each
+// request, because in a benchmark it shares the processor with the server.
 package httpconn
 
 import (
@@ -19,18 +18,17 @@ import (
 	"time"
 )
 
-// Conn is one connection. Its methods must not be called concurrently, except
-// for Close.
+// Conn is one connection. Its methods, except Close, must not be called concurrently.
 type Conn struct {
 	Token   string        // bearer token; "" sends none
-	Timeout time.Duration // of one request with its answer; 0 for none
+	Timeout time.Duration // timeout of one request with its answer; 0 for none
 
 	conn       net.Conn
 	answers    *bufio.Reader
 	host, base string
 }
 
-// Reply is a complete answer.
+// Reply is a complete HTTP response.
 type Reply struct {
 	Status   int
 	Location string
@@ -62,8 +60,8 @@ func Dial(ctx context.Context, address string) (*Conn, error) {
 // Close closes the connection. A request that is being sent fails.
 func (c *Conn) Close() error { return c.conn.Close() }
 
-// Request returns the bytes of a request for Send. A key that is not "" is
-// sent as the Idempotency-Key, a body that is not "" as JSON.
+// Request returns the bytes of a request for Send. If key is not "", it is sent as the
+// Idempotency-Key. If body is not "", it is sent as JSON.
 func (c *Conn) Request(method, path, key, body string) []byte {
 	text := method + " " + c.base + path + " HTTP/1.1\r\nHost: " + c.host + "\r\n"
 	if c.Token != "" {
@@ -78,8 +76,8 @@ func (c *Conn) Request(method, path, key, body string) []byte {
 	return []byte(text + "\r\n" + body)
 }
 
-// Send sends a request and reads its answer. After an error it is unknown
-// whether the server carried out the request.
+// Send sends a request and reads the response. After an error it is unknown whether the server
+// carried out the request.
 func (c *Conn) Send(request []byte) (r Reply, err error) {
 	if c.Timeout > 0 {
 		if err := c.conn.SetDeadline(time.Now().Add(c.Timeout)); err != nil {
