@@ -16,10 +16,10 @@ import (
 	"tracker/store/domain"
 )
 
-// importView is the page on which archives are imported.
+// importView is the view of the page that imports archives.
 type importView struct {
-	Most   int64                // bytes of an archive, 0 for no limit
-	Name   string               // of the file that was imported
+	Most   int64                // maximum size of an archive in bytes, 0 for no limit
+	Name   string               // name of the imported file
 	Result *store.ArchiveResult // nil before an import
 	Wrong  string
 }
@@ -33,8 +33,8 @@ func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user domain
 	return s.sendArchive(w, r, user, p.Name, store.ArchiveQuery{ProjectID: p.ID})
 }
 
-// exportExperiment answers with an archive of an experiment, or of those of its runs that
-// pass the filter of the address.
+// exportExperiment answers with an archive of an experiment. With a filter in the query, the
+// archive has only the runs that pass it.
 func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	e, err := s.DB.Projects.Experiment(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user dom
 	return s.sendArchive(w, r, user, e.Name, store.ArchiveQuery{ExperimentID: e.ID, Filter: searchOf(r.URL.Query()).Filter})
 }
 
-// exportRuns answers with an archive of the runs that the address names.
+// exportRuns answers with an archive of the runs in the query.
 func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ids := r.URL.Query()["i"]
 	if len(ids) == 0 {
@@ -52,8 +52,8 @@ func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.sendArchive(w, r, user, "runs", store.ArchiveQuery{IterationIDs: ids})
 }
 
-// sendArchive sends an archive after all of it was made, so that a failure is
-// answered like any other, and browsers know the size.
+// sendArchive completes an archive before it sends it, so that a failure is answered like any other
+// and browsers know the size.
 func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.User, name string, q store.ArchiveQuery) error {
 	f, err := s.DB.ScratchFile()
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.U
 	return nil
 }
 
-// imports shows the page on which archives are imported.
+// imports shows the page that imports archives.
 func (s *site) imports(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showImport(w, r, user, http.StatusOK, importView{})
 }
@@ -102,7 +102,7 @@ func (s *site) showImport(w http.ResponseWriter, r *http.Request, user domain.Us
 	})
 }
 
-// importArchive imports the archive of a form.
+// importArchive imports the archive in a form.
 func (s *site) importArchive(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	v, err := s.receiveArchive(r, user)
 	if err == nil {

@@ -30,11 +30,11 @@ type artifactRow struct {
 	Bytes       string // the exact size
 	Hash        string
 	Created     moment
-	Run         *link  // nil when no run made it
-	Thumbnail   string // path of a picture of it, "" for none
+	Run         *link  // nil if the artifact belongs to no run
+	Thumbnail   string // path of a picture of the artifact, "" for none
 }
 
-// maxThumbnail is the size of the largest image that a list shows, in bytes.
+// maxThumbnail is the maximum size in bytes of an image that a list shows.
 const maxThumbnail = 1 << 20
 
 // Short returns the part of the hash that a list shows.
@@ -74,27 +74,26 @@ func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*li
 
 func size(n int64) string { return humanize.IBytes(uint64(n)) }
 
-// artifactsView is a list of artifacts: those of an experiment, or of a run.
+// artifactsView is a list of the artifacts of an experiment or a run.
 type artifactsView struct {
 	ExperimentID string
-	IterationID  string // "" for those of the whole experiment
-	Path         string // of the page that has the list
-	Self         string // Path with the run that the list is narrowed to
-	Only         string // id of the run that the list of an experiment is narrowed to
-	All          string // path of the page that has those beyond the list, "" for none
+	IterationID  string // "" for the whole experiment
+	Path         string // path of the page that has the list
+	Self         string // Path narrowed to the run Only
+	Only         string // id of the run to which the list of an experiment is narrowed, "" for all
+	All          string // path of the page that has the whole list, "" for none
 	Rows         []artifactRow
 	Total        int
 	Query        string
 	Pager        pager
 	Rights       domain.Permission
 	Open         bool  // the experiment takes artifacts
-	Most         int64 // size of the largest artifact, 0 for no limit
+	Most         int64 // maximum size of an artifact in bytes, 0 for no limit
 	Wrong        string
-	Lesson       *lesson // nil unless there are none
+	Lesson       *lesson // set only if there are none
 }
 
-// run returns the id of the run whose artifacts are listed, "" for those of
-// all.
+// run returns the id of the run whose artifacts are listed, "" for all runs.
 func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
 
 // fillArtifacts reads a list of artifacts.
@@ -181,38 +180,38 @@ func (s *site) experimentOf(db *store.View, id string) (projects.Experiment, pro
 	return e, p, err
 }
 
-// artifactView is the page of one artifact.
+// artifactView is the view of the page of one artifact.
 type artifactView struct {
 	artifactRow
-	Listed       bool // it is shown within a list
+	Listed       bool // whether it is shown within a list
 	ExperimentID string
 	Backend      artifact.Backend
 	Preview      preview
 	Versions     []registry.MadeVersion
 	Rights       domain.Permission
-	Models       []link // of the project, with their ids
-	Runs         []link // that a version may have come from, when no run made it
+	Models       []link // models of the project, with their ids
+	Runs         []link // runs to choose from as the origin of a version, if no run made the artifact
 	Form         registerForm
 	WrongDelete  string
 }
 
-// registerForm is what somebody typed to make a version of a model.
+// registerForm holds the input of the form that creates a model version.
 type registerForm struct {
-	ModelID     string // "" for a new one
+	ModelID     string // "" for a new model
 	Name        string
 	Description string
 	IterationID string
 	Wrong       *domain.Error
 }
 
-// wrong returns what is wrong with a field, "" for nothing. A mistake about no
-// field of the form is that of the field "".
+// wrong returns the error message about a field, "" for none. Errors that concern no field of the
+// form are listed under "".
 func (f registerForm) wrong(field string) string {
 	return wrongOf(f.Wrong, field, "name", "description", "iteration_id")
 }
 
-// wrongOf returns the message of e if it is about field. For the field "" it
-// returns a message that is about none of the known fields.
+// wrongOf returns the message of e if e concerns field, otherwise "". An error that concerns none
+// of the known fields is listed under "".
 func wrongOf(e *domain.Error, field string, known ...string) string {
 	if e == nil {
 		return ""
@@ -234,7 +233,7 @@ func (s *site) artifact(w http.ResponseWriter, r *http.Request, user domain.User
 	return s.showArtifact(w, r, user, http.StatusOK, registerForm{}, "")
 }
 
-// runsOffered is the number of runs to choose from for a version whose artifact
+// runsOffered is the number of runs to choose from as the origin of a version, if the artifact
 // belongs to no run.
 const runsOffered = 100
 
@@ -275,7 +274,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	if err != nil {
 		return err
 	}
-	// The bytes may come from an object store: no snapshot is held meanwhile.
+	// The bytes may come from an object store, so no snapshot is held while they are read.
 	if v.Preview, err = s.preview(r.Context(), domain.Actor{UserID: user.ID}, a); err != nil {
 		// The rest of the page, and deleting the artifact, still work.
 		web.InfoOf(r).Err = err
@@ -284,7 +283,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	return s.render(w, r, status, artifactPage(f, v))
 }
 
-// fillRegister reads the choices of the form that makes a version of a model.
+// fillRegister reads the choices of the form that creates a model version.
 func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) error {
 	models, err := db.Models.Models(projectID, registry.ModelQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 	if err != nil {
@@ -303,8 +302,7 @@ func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) e
 	return err
 }
 
-// artifactData answers with the bytes of an artifact, under a type that can't
-// run anything.
+// artifactData answers with the bytes of an artifact, with a content type under which browsers run no script.
 func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
@@ -320,7 +318,7 @@ func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.
 	return nil
 }
 
-// deleteArtifact removes an artifact, unless a version of a model has it.
+// deleteArtifact deletes an artifact. An artifact that a model version uses can't be deleted.
 func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
 	a, err := s.DB.Files.Artifact(ctx, actor, id)
@@ -341,8 +339,7 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domai
 	return nil
 }
 
-// register makes a version of a model from an artifact. It creates a model if
-// none was chosen.
+// register creates a model version from an artifact. It creates a model if none was chosen.
 func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -377,7 +374,7 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User
 	return err
 }
 
-// newModel makes a model in the project of an experiment.
+// newModel creates a model in the project of an experiment.
 func (s *site) newModel(ctx context.Context, actor domain.Actor, experimentID, name string) (string, error) {
 	e, err := s.DB.Projects.Experiment(ctx, actor, experimentID)
 	if err != nil {

@@ -7,18 +7,17 @@ import (
 	"tracker/store/domain"
 )
 
-// wasPrefix begins the names of the hidden fields with the values that a form
-// was made with.
+// wasPrefix is the prefix of the hidden fields with the fingerprints of a form's original values.
 const wasPrefix = "was-"
 
-// basis holds the values that a form was made with. Because of it a form changes
-// only the fields in which somebody has typed.
+// basis holds the fingerprints of the values with which a form was rendered. With them a form
+// changes only the fields that were edited.
 type basis struct {
 	Before domain.Before
-	Theirs map[string]string // values of fields that somebody else has changed meanwhile, and this form too
+	Theirs map[string]string // current values of fields that were changed both in this form and by somebody else
 }
 
-// basisOf reads the values that a form was made with.
+// basisOf reads the fingerprints of a form's original values.
 func basisOf(fields url.Values) basis {
 	b := basis{Before: domain.Before{}}
 	for name := range fields {
@@ -29,7 +28,7 @@ func basisOf(fields url.Values) basis {
 	return b
 }
 
-// changed returns what somebody has typed in a field, nil for nothing.
+// changed returns the value of a field if it was edited, otherwise nil.
 func changed[T ~string](fields url.Values, field string, typed T) *T {
 	if !fields.Has(field) || fields.Get(wasPrefix+field) == domain.Fingerprint(string(typed)) {
 		return nil
@@ -54,9 +53,9 @@ func box(checked bool) string {
 	return ""
 }
 
-// renew updates a form that is shown again to the stored value now. A field in
-// which nobody has typed gets that value. Beside a field that both have changed
-// it is shown, so that saving again overwrites it knowingly.
+// renew updates a form that is shown again to the current stored value now. If the field was not
+// edited, it gets that value. If both sides changed it, the stored value is shown beside the field,
+// so that the user overwrites it knowingly.
 func (b *basis) renew(field string, typed *string, now string) {
 	was, sent := b.Before[field]
 	at := domain.Fingerprint(now)
@@ -74,8 +73,7 @@ func (b *basis) renew(field string, typed *string, now string) {
 	b.Before[field] = at
 }
 
-// wrong returns what to say about a field that somebody else has changed too,
-// otherwise message.
+// wrong returns a message about the conflict if somebody else has changed the field too, otherwise message.
 func (b basis) wrong(field, message string) string {
 	theirs, ok := b.Theirs[field]
 	switch {

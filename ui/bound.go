@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// maxRows bounds the rows of a table of the records of a run.
+	// maxRows is the maximum number of rows in a table of the records of a run.
 	maxRows = 5000
-	// maxCells bounds the cells of a comparison.
+	// maxCells is the maximum number of cells in a comparison.
 	maxCells = 80_000
-	// maxShort bounds the texts of tables that have a row for each run, in bytes.
+	// maxShort is the maximum length in bytes of a text in a table that has a row for each run.
 	maxShort = 1000
-	// maxTable bounds the texts of such a table, in bytes, and maxCell each of them.
+	// maxTable is the maximum total length in bytes of the texts of such a table, and maxCell of each of them.
 	maxTable = 2 << 20
 	maxCell  = 64 << 10
 )
 
-// fit returns the rows that a table shows of rows: up to most, whose texts are
-// size bytes long, and at least one.
+// fit returns the rows to show: as many of the first rows as have texts of at most most bytes in
+// total, but at least one. size returns the length of the texts of a row.
 func fit[T any](rows []T, most int, size func(T) int) []T {
 	sum := 0
 	for i, row := range rows {
@@ -32,7 +32,7 @@ func fit[T any](rows []T, most int, size func(T) int) []T {
 	return rows
 }
 
-// leftOut returns a note that only some of all rows are shown, "" if all are.
+// leftOut returns a note if only some of the rows are shown, otherwise "".
 func leftOut(rows, all int) string {
 	if rows == all {
 		return ""
@@ -40,7 +40,7 @@ func leftOut(rows, all int) string {
 	return fmt.Sprintf("The first %s of %s; the API has all.", humanize.Comma(int64(rows)), humanize.Comma(int64(all)))
 }
 
-// short returns texts as tables of runs show them, none longer than maxShort.
+// short returns texts, cut to maxShort bytes each, for tables of runs.
 func short(texts map[string]string) map[string]string {
 	var cut map[string]string
 	for key, text := range texts {
@@ -58,7 +58,7 @@ func short(texts map[string]string) map[string]string {
 	return cut
 }
 
-// cell returns a text as a table shows it: as it is, unless it is very long.
+// cell returns the text of a table cell. A very long text is cut.
 func cell(text string) string {
 	if len(text) <= maxCell {
 		return text

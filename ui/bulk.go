@@ -20,30 +20,29 @@ import (
 // store writes them in one commit.
 const bulkAtOnce = 32
 
-// bulkView is a form about all runs that pass a filter.
+// bulkView is a form that changes all runs that pass a filter.
 type bulkView struct {
 	Experiment projects.Experiment
 	Filter     string
-	N          int // how many pass it
+	N          int // number of runs that pass the filter
 	Runs       string
 	Rights     domain.Permission
-	Tag        string // as typed
+	Tag        string // tag as entered
 	Status     string
 	Wrong      string
-	Field      string // that is wrong
-	Done       string // what was changed
-	Left       string // what was not, and why
-	Back       string // the table with these runs
+	Field      string // field that was rejected
+	Done       string // message about the changed runs
+	Left       string // message about the unchanged runs, with the reason
+	Back       string // path of the table with these runs
 	Undoing    string // whether and how a deletion can be undone
 }
 
-// allChanges is the form for tags, the status and the end of all runs that pass
-// a filter.
+// allChanges shows the form for the tags, the status and the deletion of all runs that pass a filter.
 func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showBulk(w, r, user, http.StatusOK, readable(r.URL.Query().Get("filter")), func(*bulkView) {})
 }
 
-// passing reads which runs of an experiment pass a filter.
+// passing reads the runs of an experiment that pass a filter.
 func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView, ids []string, err error) {
 	if v.Experiment, err = db.Projects.Experiment(experimentID); err != nil {
 		return v, nil, err
@@ -59,8 +58,7 @@ func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView,
 	return v, ids, nil
 }
 
-// showBulk shows the form; fill adds what was typed, what is wrong and what was
-// done.
+// showBulk shows the form. fill adds the input, the errors and the results.
 func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user domain.User, status int, filter string, fill func(*bulkView)) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v, _, err := s.passing(db, idOf(r), filter)
@@ -77,9 +75,9 @@ func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user domain.User
 	})
 }
 
-// changeAll carries out the form for all runs that pass a filter, if their number
-// is still the one that the form showed. Runs that can't be changed are left
-// alone, and the page says how many and why.
+// changeAll applies the form to all runs that pass a filter, if their number is still the number
+// that the form showed. Runs that can't be changed are skipped, and the page shows their number and
+// the reason.
 func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -130,8 +128,8 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.Use
 	})
 }
 
-// doAll changes the runs with these ids. It returns the number of runs that were
-// changed, and of those that were left alone because they can't be changed so.
+// doAll changes the runs with these ids. It returns the number of changed runs and the number of
+// skipped runs, which can't be changed in this way.
 func (s *site) doAll(ctx context.Context, actor domain.Actor, ids []string, do, tag, status string) (done, left int, err error) {
 	switch do {
 	case "add", "remove":
@@ -153,9 +151,9 @@ func (s *site) doAll(ctx context.Context, actor domain.Actor, ids []string, do, 
 	return 0, 0, errBrokenForm
 }
 
-// each calls fn for all ids, some at a time. It returns the number of successes,
-// and of failures with the code leave; records that are gone count as neither. It
-// ends with the first other error.
+// each calls fn for all ids, some of them concurrently. It returns the number of successes, and the
+// number of failures with the code leave. Missing records count as neither. It stops at the first
+// other error.
 func each(ids []string, leave domain.Code, fn func(string) error) (done, left int, failed error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

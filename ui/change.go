@@ -20,18 +20,18 @@ import (
 // maxAtOnce is the maximum number of runs that a form changes.
 const maxAtOnce = 200
 
-// changeView is a form about some runs of one experiment.
+// changeView is a form that changes or deletes some runs of one experiment.
 type changeView struct {
 	Experiment projects.Experiment
 	Runs       []changeRow
-	Table      *string // query of the table of runs that they were chosen in, nil when they were not
+	Table      *string // query of the table in which the runs were chosen, nil if they were not chosen in one
 	Deletion   runs.Deletion
-	Undoing    string // whether and how it can be undone
+	Undoing    string // whether and how the deletion can be undone
 	Rights     domain.Permission
-	Tag        string // as typed
+	Tag        string // tag as entered
 	Status     string
 	Wrong      string
-	Field      string // that is wrong: "status", or "" for the tag
+	Field      string // field that was rejected: "status", or "" for the tag
 }
 
 type changeRow struct {
@@ -39,7 +39,7 @@ type changeRow struct {
 	Params   string
 	Metrics  string
 	Points   int64
-	Versions []registry.MadeVersion // of models, that it can't be deleted before
+	Versions []registry.MadeVersion // model versions that must be deleted before the run
 }
 
 var errRunsGone = domain.Errorf(domain.CodeNotFound, "A run that was chosen here was deleted meanwhile; choose again in the table.")
@@ -91,8 +91,8 @@ func (v *changeView) ids() []string {
 	return ids
 }
 
-// back returns the path of the page on which the runs were chosen, in the same
-// state. With picked they are selected there again.
+// back returns the path of the page on which the runs were chosen, in the same state. With picked,
+// the runs are selected there again.
 func (v *changeView) back(picked bool) string {
 	at := "/experiment/" + v.Experiment.ID
 	if v.Table == nil {
@@ -132,7 +132,7 @@ func (v *changeView) going() (runs []changeRow) {
 	return runs
 }
 
-// question returns the question that the page of a deletion asks.
+// question returns the question on the page of a deletion.
 func (v *changeView) question() string {
 	going, all := len(v.going()), len(v.Runs)
 	switch {
@@ -146,7 +146,7 @@ func (v *changeView) question() string {
 	return "These runs can't be deleted"
 }
 
-// stays returns why runs can't be deleted, "" when all can.
+// stays returns the reason why runs can't be deleted, "" if all can.
 func (v *changeView) stays() string {
 	switch staying := len(v.Runs) - len(v.going()); staying {
 	case 0:
@@ -158,8 +158,7 @@ func (v *changeView) stays() string {
 	}
 }
 
-// gone returns a description of what is deleted with the runs that can be
-// deleted.
+// gone returns a description of the records that are deleted with the deletable runs.
 func (v *changeView) gone() string {
 	going := v.going()
 	their := "their"
@@ -190,7 +189,7 @@ func (v *changeView) gone() string {
 	return text
 }
 
-// deletion asks before runs are deleted, and says what goes with them.
+// deletion asks for confirmation before runs are deleted, and lists what is deleted with them.
 func (s *site) deletion(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showDeletion(w, r, user, http.StatusOK, r.URL.Query(), "")
 }
@@ -229,7 +228,7 @@ func (s *site) changeFrame(db *store.View, user domain.User, title string, v cha
 	return f, err
 }
 
-// delete removes all of some runs, or none and says why.
+// delete deletes all given runs. If one of them can't be deleted, it deletes none and shows the reason.
 func (s *site) delete(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, v, err := s.sent(r, user)
 	if err != nil {
@@ -257,12 +256,12 @@ func (s *site) sent(r *http.Request, user domain.User) (fields url.Values, v cha
 	return fields, v, err
 }
 
-// changes is the form for tags and the status of runs.
+// changes shows the form for the tags and the status of runs.
 func (s *site) changes(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showChanges(w, r, user, http.StatusOK, r.URL.Query(), func(*changeView) {})
 }
 
-// showChanges shows the form; fill adds what was typed and what is wrong.
+// showChanges shows the form. fill adds the input and the errors.
 func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user domain.User, status int, fields url.Values, fill func(*changeView)) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v, err := s.chosen(db, fields)
@@ -278,8 +277,7 @@ func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user domain.U
 	})
 }
 
-// change adds a tag to runs, removes one, or sets their status: for all runs
-// or, when something is wrong, for none.
+// change adds a tag to runs, removes a tag, or sets their status. After an error no run is changed.
 func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, v, err := s.sent(r, user)
 	if err != nil {
@@ -312,7 +310,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) 
 	return err
 }
 
-// ended returns which runs have another end than the one that was asked for.
+// ended returns a sentence about the runs that ended with a different status than the requested one.
 func (v *changeView) ended() string {
 	var names []string
 	for _, r := range v.Runs {
@@ -326,7 +324,7 @@ func (v *changeView) ended() string {
 	return strings.Join(names, ", ") + " have ended already: reopen them first. Nothing was changed."
 }
 
-// tagError returns what is wrong with a tag, in the words of the pages.
+// tagError returns an error about a tag in the wording of the pages.
 func tagError(err error) error {
 	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload && e.Field == "value" {
 		return domain.Invalid(e.Field, "The tag %s", strings.TrimPrefix(e.Message, "value "))

@@ -13,12 +13,11 @@ import (
 
 const (
 	defaultColumns = 3  // default parameters, and default metrics, of a table
-	telling        = 20 // number of runs that are read, the newest
+	telling        = 20 // number of newest runs that are read
 )
 
-// defaultColumns returns the default columns of a table: the best value of the
-// objective, then parameters that differ among the newest runs, and metrics of what
-// was learned.
+// defaultColumns returns the default columns of a table: the best value of the objective,
+// parameters that differ among the newest runs, and metrics of the training result.
 func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objective) (string, error) {
 	params, err := db.Runs.VaryingParams(experimentID, telling)
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 // maxCompared is the maximum number of runs that are compared at once.
 const maxCompared = 200
 
-// compareView sets runs side by side.
+// compareView shows runs side by side.
 type compareView struct {
 	ExperimentID string
 	Best         string // id of the best run, "" for none
 
 	Runs     []run
-	Note     string // what is left out, "" for nothing
+	Note     string // note about omitted runs or rows, "" for none
 	Sections []compareSection
 	Diffs    []sharedDiff
 	MoreDiff int // diffs that are not shown
@@ -35,28 +35,28 @@ type compareView struct {
 type compareSection struct {
 	Title string
 	Rows  []compareRow
-	Note  string // what is left out, "" for nothing
+	Note  string // note about omitted runs or rows, "" for none
 }
 
 // compareRow holds the values of the runs under one name.
 type compareRow struct {
 	Key     string
-	Metric  string // whose last values they are, "" for none
+	Metric  string // metric whose last values the row shows, "" for none
 	Cells   []string
-	Best    []bool // by run: whether it has the best value; nil where it is not known which that is
+	Best    []bool // by run, whether it has the best value; nil if the best value is unknown
 	Differs bool
 }
 
-// compared is a run with all that it is compared by.
+// compared is a run with the data that is compared.
 type compared struct {
 	run
 	summary  runs.Summary
 	snapshot runs.Snapshot
 }
 
-// comparedIDs returns the ids of the runs that an address compares: those that it names in
-// full or, as runs of one experiment, in short, or the first of an experiment that pass a
-// filter. note says what is left out.
+// comparedIDs returns the ids of the runs that the query compares. The query holds full ids, short
+// ids of runs of one experiment, or a filter that selects the first runs of an experiment. note
+// describes the runs that are omitted.
 func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note string, err error) {
 	ids = runs.Unique(query["i"])
 	if short := query.Get("runs"); short != "" {
@@ -98,8 +98,7 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 	return ids, note, nil
 }
 
-// leftOutRuns returns a note about the runs of an address that do not exist any
-// more.
+// leftOutRuns returns a note about the runs in a query that no longer exist.
 func leftOutRuns(missing int) string {
 	if missing == 1 {
 		return "One of these runs was deleted and is left out."
@@ -107,8 +106,8 @@ func leftOutRuns(missing int) string {
 	return fmt.Sprintf("%d of these runs were deleted and are left out.", missing)
 }
 
-// runEndings reads the short form in which addresses name many runs: the last 48 bits of each
-// id, in base64, with dots between them.
+// runEndings parses the short form of run ids in addresses: the last 48 bits of each id in base64,
+// separated by dots.
 func runEndings(short string) ([]string, error) {
 	var endings []string
 	for part := range strings.SplitSeq(short, ".") {
@@ -124,9 +123,8 @@ func runEndings(short string) ([]string, error) {
 	return runs.Unique(endings), nil
 }
 
-// compared returns the runs that an address compares, without those that were
-// deleted, and the experiment of the first one. note says what is left out. Errors:
-// NOT_FOUND when none of them is there.
+// compared returns the existing runs that the query compares, and the experiment of the first one.
+// note describes the runs that are omitted. Errors: NOT_FOUND if none of the runs exists.
 func (s *site) compared(db *store.View, query url.Values) (all []compared, experimentID, note string, err error) {
 	ids, note, err := s.comparedIDs(db, query)
 	if err != nil {

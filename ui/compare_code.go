@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	maxDiffs    = 8      // of a comparison
-	maxDiffSize = 20_000 // characters of one
-	maxPackages = 200    // that differ
+	maxDiffs    = 8      // maximum number of diffs in a comparison
+	maxDiffSize = 20_000 // characters of one diff
+	maxPackages = 200    // maximum number of packages that differ
 	maxExtremes = 50_000 // values
 )
 
-// sharedDiff holds changes since the commit that some runs have in common.
+// sharedDiff holds an uncommitted diff that some runs have in common.
 type sharedDiff struct {
 	Runs []run
 	Text string
 }
 
-// sharedDiffs returns the different changes since the commit, those of most runs first,
-// and how many of them are left out.
+// sharedDiffs returns the distinct uncommitted diffs, most common first, and the number omitted.
 func sharedDiffs(all []compared) (diffs []sharedDiff, more int) {
 	places := map[string]int{}
 	for _, c := range all {
@@ -44,7 +43,7 @@ func sharedDiffs(all []compared) (diffs []sharedDiff, more int) {
 	return diffs[:len(diffs)-more], more
 }
 
-// diffOf returns a text that names the runs with a diff.
+// diffOf returns a text that names the runs that have a diff.
 func diffOf(d sharedDiff) string {
 	name := d.Runs[0].Name
 	if more := len(d.Runs) - 1; more > 0 {
@@ -53,8 +52,8 @@ func diffOf(d sharedDiff) string {
 	return name
 }
 
-// packagesOf reads the dependencies of a run: versions by the names of packages, from lines
-// like name==1.2 or name @ address. Other lines are names without a version.
+// packagesOf parses the dependencies of a run into versions by package name. It reads lines like
+// name==1.2 or name @ address. Other lines are names without a version.
 func packagesOf(dependencies string) map[string]string {
 	packages := map[string]string{}
 	for line := range strings.Lines(dependencies) {
@@ -74,10 +73,9 @@ func packagesOf(dependencies string) map[string]string {
 	return packages
 }
 
-// packageSection returns the packages whose versions differ, side by side, among the runs
-// that recorded their dependencies.
+// packageSection compares the packages whose versions differ among the runs that recorded their dependencies.
 func packageSection(all []compared) compareSection {
-	versions := map[string]map[string]string{} // by run, by package
+	versions := map[string]map[string]string{} // by package, then run
 	for _, c := range all {
 		if c.snapshot.Dependencies != "" {
 			versions[c.ID] = packagesOf(c.snapshot.Dependencies)
@@ -125,7 +123,7 @@ type extremes struct {
 	Max []*scalar.Value `json:"max"`
 }
 
-// extremesOf returns the extremes of the metrics of most interest, up to maxExtremes values.
+// extremesOf returns the extremes of the most interesting metrics, up to maxExtremes values.
 func extremesOf(all []compared) map[string]extremes {
 	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
 	byInterest(names, func(name string) string { return name }, nil)

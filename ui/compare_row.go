@@ -108,7 +108,7 @@ func bestValue(o goal.Objective) func(compared) (scalar.Value, bool) {
 	}
 }
 
-// bestOf returns the places of the runs that have the best value; none without a goal.
+// bestOf returns the indexes of the runs that have the best value; none without a goal.
 func bestOf(all []compared, aim goal.Goal, of func(compared) (scalar.Value, bool)) (places []int) {
 	if aim == "" {
 		return nil
@@ -127,8 +127,8 @@ func bestOf(all []compared, aim goal.Goal, of func(compared) (scalar.Value, bool
 	return places
 }
 
-// workingTree returns whether the files were those of the commit, as text; "" if no
-// commit was recorded.
+// workingTree returns a text that describes whether the working tree had uncommitted changes; "" if
+// no commit was recorded.
 func workingTree(s runs.Snapshot) string {
 	if s.GitDirty == nil || s.GitSHA == "" {
 		return ""
@@ -153,7 +153,7 @@ func keys[V any](m map[string]V) []string {
 	return all
 }
 
-// keysOf returns all names that one of the runs has, sorted.
+// keysOf returns the names that any of the runs has, sorted.
 func keysOf(all []compared, of func(compared) []string) []string {
 	var names []string
 	for _, c := range all {

@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// consoleLines is the number of console lines that the page of a run has.
+	// consoleLines is the maximum number of console lines on the page of a run.
 	consoleLines = 400
-	// consoleBefore is the number of lines that are shown before the one that an
-	// address names.
+	// consoleBefore is the number of lines that are shown before the line in the query.
 	consoleBefore = 20
 )
 
-// consoleView is the part of the console of a run that is shown.
+// consoleView is the part of a run's console that is shown.
 type consoleView struct {
 	Lines  []consoleLine
-	First  int64  // the oldest line that is kept
-	Next   int64  // the number after that of the newest line
-	Search string // text that the lines have in them, "" for all
-	Line   *int64 // that the address names
+	First  int64  // number of the oldest stored line
+	Next   int64  // one more than the number of the newest line
+	Search string // text that the shown lines contain, "" for all lines
+	Line   *int64 // line in the query
 }
 
 type consoleLine struct {
@@ -33,8 +32,7 @@ type consoleLine struct {
 	Spans  []terminal.Span `json:"spans"`
 }
 
-// earlier returns the number of a line from which a page shows lines before those of this
-// one, nil when there are none.
+// earlier returns the number of the first line of the previous page of lines, nil if there is none.
 func (v consoleView) earlier() *int64 {
 	if v.Search != "" || len(v.Lines) == 0 || v.Lines[0].Number <= v.First {
 		return nil
@@ -42,12 +40,12 @@ func (v consoleView) earlier() *int64 {
 	return new(max(v.First, v.Lines[0].Number-consoleLines+consoleBefore))
 }
 
-// end reports whether the last line is shown, or would be if it had the text.
+// end reports whether the last line is shown, or would be shown if it contained the search text.
 func (v consoleView) end() bool {
 	return v.Search != "" || len(v.Lines) == 0 || v.Lines[len(v.Lines)-1].Number+1 >= v.Next
 }
 
-// consoleQuery reads the query of an address, and the line that it names.
+// consoleQuery returns the console query in an address, and its line number.
 func consoleQuery(query url.Values) (console.Query, *int64) {
 	q := console.Query{Limit: consoleLines, Search: readable(query.Get("console"))}
 	line, err := strconv.ParseInt(query.Get("line"), 10, 64)
@@ -66,7 +64,7 @@ func linesOf(lines []console.Line) []consoleLine {
 	return all
 }
 
-// consoleData returns lines that a run has printed: from a number on, or the last ones.
+// consoleData returns lines of a run's console: from a number on, or the last lines.
 func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
 	q := console.Query{Limit: domain.MaxLimit, Search: readable(query.Get("q"))}
@@ -83,7 +81,7 @@ func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 	}{linesOf(c.Lines), c.First, c.Next}, err
 }
 
-// consoleText answers with all output of a run, as plain text.
+// consoleText answers with the whole console of a run as plain text.
 func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ctx, actor, from := r.Context(), domain.Actor{UserID: user.ID}, int64(0)
 	out := bufio.NewWriterSize(w, 64<<10)

@@ -13,9 +13,8 @@ import (
 	"tracker/store/search"
 )
 
-// runsCSV answers with all runs that pass the filter, in the order and with the
-// columns of the table: numbers as they are, times in RFC 3339, durations in
-// seconds.
+// runsCSV answers with all runs that pass the filter, in the order and with the columns of the
+// table. Numbers have full precision, times are in RFC 3339, durations in seconds.
 func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	e, err := s.DB.Projects.Experiment(ctx, actor, idOf(r))
@@ -28,8 +27,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 	if err != nil {
 		return err
 	}
-	// The first rows are buffered, so that a search that can't be read is answered
-	// with an error.
+	// The first rows are buffered, so that an invalid search is answered with an error.
 	buffer := bufio.NewWriterSize(w, 64<<10)
 	out := csv.NewWriter(buffer)
 	begun := false
@@ -90,9 +88,9 @@ func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {
 		harmless(strings.Join(i.Tags, ", ")), i.ID)
 }
 
-// harmless returns a text that a spreadsheet does not take for a formula: as
-// OWASP advises on CSV injection, an apostrophe is put before a text that begins
-// like a formula. Numbers are unchanged.
+// harmless returns a text that a spreadsheet does not evaluate as a formula. As OWASP advises on
+// CSV injection, an apostrophe is put before a text that begins like a formula. Numbers are
+// unchanged.
 func harmless(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return text

@@ -22,9 +22,9 @@ import (
 // run, or the value of another metric. For a group, Low and High are one
 // standard deviation below and above the mean.
 type curve struct {
-	ID  string `json:"id"` // of the run, or the place of the group in the request
+	ID  string `json:"id"` // id of the run, or index of the group in the request
 	Key string `json:"key"`
-	// Better is "larger" or "smaller" if the name of the metric says which values are.
+	// Better is "larger" or "smaller" if the name of the metric implies which values are better.
 	Better string          `json:"better,omitempty"`
 	Count  int             `json:"count"` // points in the range
 	Total  int             `json:"total"` // and in all of the curve; of a group, of its longest one
@@ -33,17 +33,16 @@ type curve struct {
 	Low    []*scalar.Value `json:"low,omitempty"`
 	High   []*scalar.Value `json:"high,omitempty"`
 	Step   []scalar.Step   `json:"step,omitempty"` // where X is another metric
-	// Behind has the number of points that each place stands for; left out if all
-	// are 1.
+	// Behind holds the number of points that each place stands for. It is omitted if all are 1.
 	Behind []int `json:"behind,omitempty"`
 	N      []int `json:"n,omitempty"`   // for a group: number of runs that count at each place
 	Runs   int   `json:"runs,omitzero"` // for a group: number of its runs
 }
 
-// better names which values of a metric are better, for scripts.
+// better maps a goal to the value of curve.Better.
 var better = map[goal.Goal]string{goal.Minimize: "smaller", goal.Maximize: "larger"}
 
-// The axes of a chart. Those of the store are steps and times.
+// The axes of a chart. The store supports steps and times.
 const (
 	stepAxis     = "step"
 	timeAxis     = "time"
@@ -53,17 +52,15 @@ const (
 const (
 	maxCurveRuns = 1000
 	maxCurveKeys = 200
-	// maxMembers is the maximum number of runs of a mean: those at the top of the
-	// table.
+	// maxMembers is the maximum number of runs of a mean. The first runs of the table are used.
 	maxMembers = 1000
 	// maxTails is the maximum number of curves in one request for new points.
 	maxTails = 2000
-	// maxMeanPoints is the maximum number of places of a mean; the page asks for
-	// no more.
+	// maxMeanPoints is the maximum number of places of a mean. The page requests no more.
 	maxMeanPoints = 2000
 )
 
-// curveRequest asks for the curves of runs, or of groups of them.
+// curveRequest requests the curves of runs or groups.
 type curveRequest struct {
 	Keys       []string     `json:"keys"`
 	Points     int          `json:"points"`
@@ -77,7 +74,7 @@ type curveRequest struct {
 	Tails      []curveTail  `json:"tails,omitzero"` // instead of all that is above but points and scale
 }
 
-// curveTail asks for the new points of a curve over steps.
+// curveTail requests the new points of a curve over steps.
 type curveTail struct {
 	ID    string `json:"id"`
 	Key   string `json:"key"`
@@ -91,7 +88,7 @@ type groupCurves struct {
 	Filter     string      `json:"filter"`
 	Sort       string      `json:"sort"`
 	Hide       []string    `json:"hide"` // runs that don't count
-	Most       int         `json:"most"` // of a group, 0 for maxMembers
+	Most       int         `json:"most"` // maximum number of runs of a group, 0 for maxMembers
 	Values     [][]*string `json:"values"`
 }
 
@@ -104,11 +101,11 @@ const (
 	drawnAtFirst = 10  // runs
 	mostDrawn    = 200 // runs
 	firstCharts  = 6
-	curvesAtOnce = 400 // of one request
+	curvesAtOnce = 400 // maximum number of curves of one request
 	maxEarly     = 6000
 )
 
-// drawnRuns returns how many runs at the top of the table are drawn.
+// drawnRuns returns the number of runs at the top of the table that are drawn.
 func drawnRuns(query url.Values) int {
 	if !query.Has("top") {
 		return drawnAtFirst
@@ -117,11 +114,10 @@ func drawnRuns(query url.Values) int {
 	return max(0, min(n, mostDrawn))
 }
 
-// earlyCurves returns the address of the curves that an experiment's page shows
-// first, so that the browser can ask for them before it has loaded the scripts.
-// The scripts read the request from the address and ask for the rest themselves.
-// It is "" if it is not known what is shown, or if the request is too long for
-// an address.
+// earlyCurves returns the address of the curves that the page of an experiment shows first, so that
+// the browser can request them before it has loaded the scripts. The scripts take the request from
+// the address and request the rest themselves. It is "" if the shown curves are not known, or if
+// the request is too long for an address.
 func earlyCurves(query url.Values, runs []run, keys []search.Key) string {
 	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media"} {
 		if query.Has(name) {
@@ -227,8 +223,7 @@ func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (
 	return answer, nil
 }
 
-// relativeCurves reads a range of relative times, which is another range of
-// absolute times for each run.
+// relativeCurves reads a range of relative times, which is a different range of absolute times for each run.
 func (s *site) relativeCurves(r *http.Request, actor domain.Actor, ids []string, q points.CurveQuery) (any, error) {
 	answer := curveAnswer{[]curve{}}
 	from, to := q.From, q.To
@@ -286,8 +281,7 @@ func (s *site) pairedCurves(r *http.Request, actor domain.Actor, ids []string, q
 	return answer, err
 }
 
-// groupCurves returns the means of groups over their runs at the top of the
-// table.
+// groupCurves returns the means of groups over the first runs of the table.
 func (s *site) groupCurves(r *http.Request, actor domain.Actor, g groupCurves, q points.PairQuery) (any, error) {
 	if len(g.Values) > maxCurveRuns {
 		return nil, domain.Invalid("groups", "This asks for the means of too many groups at once.")

@@ -20,9 +20,8 @@ import (
 	"tracker/store/search"
 )
 
-// data returns a handler for the scripts of the pages: it answers with JSON,
-// and with errors in the form of the API. The memory of the answer counts until
-// it is sent.
+// data returns a handler for the scripts of the pages. It answers with JSON, and with errors in the
+// form of the API. The memory of the answer is counted until it is sent.
 func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
@@ -34,7 +33,7 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 		share := s.memory.Share(r.Context())
 		defer share.Release()
 		var v any
-		var body bytes.Buffer // what was read of the body, for another attempt
+		var body bytes.Buffer // the part of the body that was read, for another attempt
 		rest := io.TeeReader(r.Body, &body)
 		err = share.Hold(r.Context(), func(ctx context.Context) (err error) {
 			try := r.WithContext(ctx)
@@ -51,7 +50,7 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 	}
 }
 
-// viewed is data for answers that take several reads, all from one snapshot.
+// viewed is data for answers that need several reads. All reads use one snapshot.
 func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handler {
 	return s.data(func(r *http.Request, actor domain.Actor) (answer any, err error) {
 		err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
@@ -65,8 +64,7 @@ func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handle
 // foundAtOnce is the maximum number of records that a search by name returns.
 const foundAtOnce = 30
 
-// idOf returns the id in the path. One that can't be read is returned as an id
-// that no record has.
+// idOf returns the id in the path. For an invalid id it returns an id that no record has.
 func idOf(r *http.Request) string {
 	id, err := url.PathUnescape(mux.Vars(r)["id"])
 	if err != nil {
@@ -107,8 +105,8 @@ func (s *site) runs(list domain.List[runs.Iteration]) domain.List[run] {
 	return rows
 }
 
-// readValues reads the values that a group has in common: a list of texts, null
-// for a missing value.
+// readValues parses the values that a group has in common: a JSON list of texts, with null for a
+// missing value.
 func readValues(text string) (values []*string, err error) {
 	if err := json.Unmarshal([]byte(text), &values); err != nil {
 		return nil, domain.Invalid("values", "The values of a group are a list of texts.")
@@ -141,7 +139,7 @@ func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 	}{same}, err
 }
 
-// tagData adds a tag to runs, or removes it.
+// tagData adds a tag to runs or removes it.
 func (s *site) tagData(r *http.Request, actor domain.Actor) (any, error) {
 	var b struct {
 		Iterations []string `json:"iterations"`
@@ -175,8 +173,8 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-// mistake is the answer to a search that can't be read. This happens all the
-// time while somebody types, so it is not a failure of the request.
+// mistake is the answer to an invalid search. It is not a failure of the request, because searches
+// are often invalid while somebody types.
 type mistake struct {
 	Wrong *domain.Error `json:"wrong"`
 }
@@ -227,8 +225,7 @@ func (s *site) findData(r *http.Request, actor domain.Actor) (any, error) {
 	}{found}, err
 }
 
-// summaryData returns the statistics of the metrics of a run: of all, or of those
-// that the request names.
+// summaryData returns the statistics of a run's metrics: of all, or of the metrics in the request.
 func (s *site) summaryData(r *http.Request, actor domain.Actor) (any, error) {
 	summary, err := s.DB.Runs.Summary(r.Context(), actor, idOf(r))
 	if named := r.URL.Query()["key"]; err == nil && named != nil {

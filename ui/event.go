@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// streamAge is the age at which a stream ends, so that the browser asks for
-	// another one with the cookie that it then has: the server does not know who
-	// has signed out.
+	// streamAge is the age at which a stream ends. The browser then requests another one with its
+	// present cookie, because the server does not store who has signed out.
 	streamAge = time.Minute
 	// silencePause is the time between two checks for lost runs.
 	silencePause = 5 * time.Second
@@ -37,9 +36,9 @@ func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// follow answers with what changes, from Last-Event-ID on or, since a script can't
-// set a header, from ?cursor=. Runs that have become lost, or are not lost any
-// more, count as changed too, although nothing was written.
+// follow answers with a stream of changes, starting at Last-Event-ID or, because a script can't set
+// a header, at ?cursor=. Runs that were lost or found again since the last check count as changed,
+// although nothing was written.
 func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 	changes func(context.Context, domain.Actor, string, string) (runs.Changes, error),
 	silent func(context.Context, string) ([]string, error)) error {
@@ -69,7 +68,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 			return changes(ctx, domain.System, id, cursor)
 		},
 		Watch: func(ctx context.Context) (func(context.Context, *runs.Changes) error, error) {
-			told, err := silent(ctx, id) // the lost runs that the client knows of
+			told, err := silent(ctx, id) // the lost runs that were sent to the client
 			looked := s.Now()
 			return func(ctx context.Context, c *runs.Changes) error {
 				if s.Now().Sub(looked) < silencePause {
@@ -91,7 +90,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 	return nil
 }
 
-// addChanged adds the runs that are in one of two lists to what has changed.
+// addChanged adds the runs that are in only one of two lists to the changes.
 func (s *site) addChanged(ctx context.Context, c *runs.Changes, before, now []string) error {
 	changed := slices.DeleteFunc(slices.Concat(before, now), func(id string) bool {
 		return slices.Contains(before, id) && slices.Contains(now, id)

@@ -21,36 +21,36 @@ import (
 	"tracker/store/search"
 )
 
-// experimentView is what the page of an experiment shows.
+// experimentView is the view of the page of an experiment.
 type experimentView struct {
 	ID          string
-	Cursor      string // of the changes before the page was read
+	Cursor      string // cursor of the changes before the page was read
 	Name        string
 	Description string
 	Status      string
-	Ended       string // a note if it is not in progress
+	Ended       string // a note if the experiment is not in progress
 	Total       string
 	Filter      string
-	Wrong       string // what is wrong with the search, "" for nothing
+	Wrong       string // error message about the search, "" for none
 	Sort        string
 	Objective   *goal.Objective // nil for none
-	Sweeps      bool            // there are any
-	Guessed     bool            // the objective was guessed, not chosen
+	Sweeps      bool            // whether the experiment has sweeps
+	Guessed     bool            // whether the objective was guessed, not chosen
 	Best        string          // path of the best run that passes the filter, "" for none
-	Columns     string          // to show, in the language of searches
+	Columns     string          // columns to show, in the language of searches
 	Params      []string
 	Metrics     []string
 	Rows        []run
 	Pager       pager
 	Rights      domain.Permission
-	First       string   // JSON: what the scripts would ask for first
-	Lesson      *lesson  // nil unless there is no iteration
-	Nothing     *nothing // nil unless no iteration passes the filter
-	CSV, All    string   // addresses of the runs as a file, and of a form about all of them
+	First       string   // JSON: the data that the scripts need first
+	Lesson      *lesson  // set only if there is no iteration
+	Nothing     *nothing // set only if no iteration passes the filter
+	CSV, All    string   // addresses of the runs as a file, and of the form for all of them
 }
 
-// experiment shows the runs of an experiment: a table that works without
-// scripts, which the scripts extend.
+// experiment shows the runs of an experiment in a table. The table works without scripts, and the
+// scripts add to it.
 func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		e, err := db.Projects.Experiment(idOf(r))
@@ -90,7 +90,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 			v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 		}
 		asked := q
-		if q.Page == domain.FirstPage { // the runs that are drawn are needed, even if they are further down
+		if q.Page == domain.FirstPage { // the drawn runs are needed, even if they are further down
 			asked.Limit = max(q.Limit, drawnRuns(query))
 		}
 		list, err := db.Runs.Iterations(e.ID, asked)
@@ -137,12 +137,12 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 	})
 }
 
-// firstKeys is how many names of metrics the scripts ask for at once.
+// firstKeys is the number of metric names that the scripts request at once.
 const firstKeys = 60
 
-// first returns what the scripts of the page would ask for first: the rows at the top
-// of the table, null if the page has others, and the names of metrics. none explains
-// why there are no runs. early is the address of the curves that come next.
+// first returns the data that the scripts of the page need first: the rows at the top of the table,
+// null if the page has others, and the names of metrics. none explains why there are no runs. early
+// is the address of the curves that are requested next.
 func (s *site) first(db *store.View, experimentID string, o *goal.Objective, query url.Values,
 	q runs.IterationQuery, list domain.List[runs.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
@@ -171,7 +171,7 @@ func (s *site) first(db *store.View, experimentID string, o *goal.Objective, que
 	}
 	keys, err := metricKeys(db, experimentID, o, readable(query.Get("m")), query.Has("pattern"), domain.Page{Limit: firstKeys})
 	if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {
-		err = nil // the scripts ask, and show what is wrong
+		err = nil // the scripts repeat the search and show the error
 	} else {
 		first.Keys = &keys
 	}
@@ -186,7 +186,7 @@ var experimentWords = map[domain.ExperimentStatus]string{
 	domain.InProgress: "in progress", domain.Stopped: "stopped", domain.Finished: "finished",
 }
 
-// fillRuns puts a page of runs into the table.
+// fillRuns sets the rows of the table.
 func (s *site) fillRuns(v *experimentView, list domain.List[runs.Iteration], query url.Values, page domain.Page) {
 	params, metrics := map[string]bool{}, map[string]bool{}
 	for _, i := range list.Data {
@@ -206,9 +206,9 @@ func (s *site) fillRuns(v *experimentView, list domain.List[runs.Iteration], que
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
 }
 
-// projectView is what the page of a project shows.
+// projectView is the view of the page of a project.
 type projectView struct {
-	Form        recordForm // of a new experiment
+	Form        recordForm // form for a new experiment
 	Rights      domain.Permission
 	ID          string
 	Name        string
@@ -217,7 +217,7 @@ type projectView struct {
 	Found       string
 	Rows        []experimentRow
 	Pager       pager
-	Lesson      *lesson // nil unless there is no experiment
+	Lesson      *lesson // set only if there is no experiment
 }
 
 type experimentRow struct {

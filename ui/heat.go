@@ -16,12 +16,11 @@ import (
 )
 
 const (
-	heatSteps = 100 // of a histogram over steps
+	heatSteps = 100 // maximum number of steps of a histogram over steps
 	heatBins  = 64
 )
 
-// heat is a histogram over steps: the counts of values in bins of equal width between low
-// and high, at each step.
+// heat is a histogram over steps: the counts of values in bins of equal width between low and high, at each step.
 type heat struct {
 	Run    string       `json:"run"`
 	Low    scalar.Value `json:"low"`
@@ -70,7 +69,7 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 			c, err = s.countsOf(r.Context(), actor, id)
 		}
 		if web.AsError(err) != nil && web.AsError(err).Code == domain.CodeNotFound || err == nil && c == nil {
-			continue // deleted, or no histogram
+			continue // deleted, or not a histogram
 		}
 		if err != nil {
 			return nil, err
@@ -88,7 +87,7 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 	return h, nil
 }
 
-// spread returns up to most of all, evenly, with the first and the last.
+// spread returns at most most elements of all, evenly spaced, including the first and the last.
 func spread(all []int64, most int) []int64 {
 	if len(all) <= most {
 		return all
@@ -100,7 +99,7 @@ func spread(all []int64, most int) []int64 {
 	return some
 }
 
-// countsOf reads a histogram. It returns nil for an artifact that is not one.
+// countsOf reads a histogram. It returns nil if the artifact is not a histogram.
 func (s *site) countsOf(ctx context.Context, actor domain.Actor, id string) (*binCounts, error) {
 	_, data, err := s.DB.Files.OpenArtifact(ctx, actor, id)
 	if err != nil {
@@ -130,7 +129,7 @@ func readCounts(body []byte) *binCounts {
 	return &c
 }
 
-// valid reports whether it can be drawn.
+// valid reports whether the histogram can be drawn.
 func (c *binCounts) valid() bool {
 	if len(c.Counts) == 0 || len(c.Counts) > histogramBins || len(c.Edges) != len(c.Counts)+1 {
 		return false
@@ -143,8 +142,8 @@ func (c *binCounts) valid() bool {
 	return !math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0)
 }
 
-// spread returns the counts in heatBins bins between low and high. A bin that overlaps
-// several of them counts in each in proportion to the overlap.
+// spread returns the counts in heatBins bins between low and high. A bin that overlaps several of
+// them is divided in proportion to the overlap.
 func (c binCounts) spread(low, high float64) []float64 {
 	all := make([]float64, heatBins)
 	width := (high - low) / heatBins
@@ -167,7 +166,7 @@ func (c binCounts) spread(low, high float64) []float64 {
 			}
 		}
 	}
-	for i, n := range all { // six digits are more than a picture shows
+	for i, n := range all { // more precision than a picture shows
 		all[i], _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', 6, 64), 64)
 	}
 	return all

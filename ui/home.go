@@ -17,11 +17,11 @@ const (
 	homeExperiments = 6
 )
 
-// homeView shows what goes on in all projects.
+// homeView is the view of the first page. It shows recent runs of all projects.
 type homeView struct {
 	Running []homeRun
 	Ended   []homeRun
-	Best    []homeRun // of the experiments of these runs
+	Best    []homeRun // best runs of the experiments of these runs
 }
 
 // empty reports whether there is nothing to show.
@@ -34,13 +34,12 @@ type homeRun struct {
 	Status     string
 	Experiment link
 	Project    string
-	Metric     string // that runs of the experiment are judged by, "" for none
-	Value      string // of the run, "" for none
-	When       moment // of its end, or its beginning
+	Metric     string // metric of the experiment's objective, "" for none
+	Value      string // value of the metric, "" for none
+	When       moment // time of the end or, for a running run, of the start
 }
 
-// home reads what is running, what has ended lately, and the best runs of these
-// experiments.
+// home reads the running runs, the runs that ended last, and the best runs of their experiments.
 func (s *site) home(db *store.View) (v homeView, err error) {
 	running, err := db.Runs.RunningIterations(homeRuns)
 	if err != nil {
@@ -51,7 +50,7 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 		return v, err
 	}
 	all := slices.Concat(running, ended)
-	ids := map[string][]string{} // of the runs, by experiment
+	ids := map[string][]string{} // run ids by experiment
 	var experiments []runs.RecentIteration
 	for _, r := range all {
 		if ids[r.ExperimentID] == nil {
@@ -100,7 +99,7 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 	return v, nil
 }
 
-// onlyValue returns the value of the one metric that an iteration was read with.
+// onlyValue returns the value of the only metric that was read with an iteration.
 func onlyValue(i runs.Iteration) string {
 	for _, value := range i.Metrics {
 		return number(value)

@@ -18,19 +18,18 @@ import (
 	"tracker/store/scalar"
 )
 
-// importanceView is the page of the importance of parameters.
+// importanceView is the view of the page of parameter importance.
 type importanceView struct {
 	ExperimentID string
 	Filter       string
-	Metrics      []string // to choose from
+	Metrics      []string // metrics to choose from
 	Objective    goal.Objective
 	Rows         []importanceRow
-	Summary      string   // what the estimate is based on, or why there is none
-	Notes        []string // about runs that count in a special way
+	Summary      string   // description of the data of the estimate, or the reason why there is none
+	Notes        []string // notes about runs that are treated specially
 }
 
-// importanceRow shows how much a parameter matters. Share, Low and High are
-// percentages.
+// importanceRow is the importance of a parameter. Share, Low and High are percentages.
 type importanceRow struct {
 	Name             string
 	Share, Low, High float64
@@ -47,8 +46,8 @@ func (r importanceRow) interval() string {
 	return fmt.Sprintf("%.0f to %.0f%%", r.Low, r.High)
 }
 
-// objectiveOf returns the metric and goal that an address names, or else those of the
-// experiment; an empty metric for none.
+// objectiveOf returns the metric and goal in the query, otherwise the known objective of the
+// experiment. The metric is "" if there is none.
 func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 	var o goal.Objective
 	if known != nil {
@@ -66,7 +65,7 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 	return o
 }
 
-// importance shows which parameters of an experiment matter for a metric.
+// importance shows the influence of the parameters of an experiment on a metric.
 func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	query := r.URL.Query()
 	v := importanceView{ExperimentID: idOf(r), Filter: readable(query.Get("filter"))}
@@ -156,8 +155,8 @@ func counts(n int) string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// direction says how a result depends on a parameter, for a goal or, without one, for
-// the value of the metric.
+// direction describes how a result depends on a parameter. With a goal the result is better or
+// worse, without one it is the value of the metric.
 func direction(e importance.Estimate, aim goal.Goal) string {
 	at := e.At
 	if f, err := strconv.ParseFloat(at, 64); err == nil && e.Shape != importance.Between {

@@ -9,12 +9,12 @@ import (
 	"github.com/a-h/templ"
 )
 
-// htmxConfig keeps htmx to what the content security policy allows: no styles
-// of its own, and nothing asked of other origins. The history is the browser's.
-// A script in an attribute would need eval, which the policy forbids.
+// htmxConfig restricts htmx to the content security policy: it adds no styles and requests nothing
+// from other origins. The history is left to the browser. Scripts in attributes would need eval,
+// which the policy forbids.
 const htmxConfig = "includeIndicatorCSS:false, mode:same-origin, history:false"
 
-// The parts of every page that follow a change of another part.
+// The parts of every page that are updated with a change of another part.
 const (
 	titlePart  = "title"
 	crumbsPart = "crumbs"
@@ -40,9 +40,9 @@ func (s *site) current(r *http.Request, at string) bool {
 	return err == nil && path.Clean("/"+strings.TrimPrefix(u.Path, s.BasePath)) == at
 }
 
-// posts returns the attributes of a form that works without scripts and, with
-// them, replaces only the element with the id part. The answering page must
-// have a fragment of that name.
+// posts returns the attributes of a form that works without scripts and that replaces only the
+// element with the id part if scripts run. The page of the answer must have a fragment with that
+// name.
 func posts(address, part string) templ.Attributes {
 	return templ.Attributes{"method": "post", "action": address, "hx-post": address, "hx-target": "#" + part, "hx-swap": "outerHTML",
 		"hx-sync": "drop"} // a second click while the first is under way

@@ -13,9 +13,8 @@ import (
 	"tracker/store/search"
 )
 
-// The interest of a metric, the greatest first: what was learned, measured on held-out
-// data; the same on other data; other metrics; internals of the training; single
-// values; metrics of the machine.
+// The interest of a metric, the greatest first: results on held-out data, the same on other data,
+// other metrics, internals of the training, single values, metrics of the machine.
 const (
 	heldOut = iota
 	learned
@@ -25,8 +24,8 @@ const (
 	machine
 )
 
-// Parts of names, and whole words of them, in lower case. A regular expression would take
-// seconds for the 100,000 names that a run may have.
+// Parts of names, and whole words of them, in lower case. A regular expression would take seconds
+// for the 100,000 names that a run may have.
 var (
 	goals = []string{"loss", "acc", "err", "auc", "f1", "score", "precision", "recall", "reward", "return", "perplexity",
 		"ppl", "bleu", "rouge", "iou", "mae", "mse", "nll", "bpc", "wer", "fid"}
@@ -53,13 +52,12 @@ func interest(key string) int {
 	return logged
 }
 
-// isGoal reports whether a name in lower case is that of a loss, a score or the
-// like.
+// isGoal reports whether a lower-case name stands for a loss, a score or a similar metric.
 func isGoal(name string) bool {
 	return containsAny(name, goals) || goal.ContainsWord(name, "map", func(before, after byte) bool { return !isWordByte(before) && !isWordByte(after) })
 }
 
-// isInternal reports whether a name in lower case is about internals of a training.
+// isInternal reports whether a lower-case name stands for an internal metric of a training.
 func isInternal(name string) bool {
 	if strings.HasPrefix(name, "amp/") || containsAny(name, internals) {
 		return true
@@ -71,7 +69,7 @@ func isInternal(name string) bool {
 
 func isWordByte(c byte) bool { return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' }
 
-// separates reports whether c is between two parts of a name; 0 is an end of it.
+// separates reports whether c separates two parts of a name. 0 stands for an end of the name.
 func separates(c byte) bool { return c == 0 || c == '/' || c == '_' || c == '.' }
 
 func containsAny(name string, parts []string) bool {
@@ -86,9 +84,10 @@ func groupOf(key string) string {
 	return ""
 }
 
-// byInterest sorts names of metrics as charts show them: group by group, in each those of most interest first,
-// among them those in which runs differ most, by spread. A group is placed by its most interesting metric;
-// metrics without a group come after groups of the same interest.
+// byInterest sorts names of metrics in the order of charts. Groups stay together and are placed by
+// their most interesting metric. Within a group the most interesting metrics come first; among
+// equals, metrics in which runs differ most, by spread. Metrics without a group come after groups
+// of the same interest.
 func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
 	type ranked struct {
 		one          T
@@ -122,9 +121,10 @@ func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
 	}
 }
 
-// spreads returns how much runs differ in each metric: the standard deviation of their means as a share of the range of
-// all values, 0 to 5 in tenths; of a metric that one run has alone, 1 if it changes. It is coarse, so that the order of charts
-// does not change with every point.
+// spreads returns the differences between runs in each metric: the standard deviation of the runs'
+// means as a share of the range of all values, from 0 to 5 in tenths. For a metric that only one
+// run has, it is 1 if the metric changes. It is coarse, so that the order of charts does not change
+// with every point.
 func spreads(runs []runs.Summary) map[string]int {
 	type moments struct{ n, sum, squares, low, high float64 }
 	all := map[string]moments{}
@@ -161,11 +161,11 @@ func spreads(runs []runs.Summary) map[string]int {
 
 // The data that spreads are estimated from.
 const (
-	spreadRuns   = 20   // the first of an experiment
-	spreadValues = 2000 // summaries of metrics, about
+	spreadRuns   = 20   // first runs of an experiment
+	spreadValues = 2000 // approximate number of metric summaries
 )
 
-// spreadsOf returns the spreads of the metrics of an experiment, nil where there are too many metrics.
+// spreadsOf returns the spreads of the metrics of an experiment, nil if there are too many metrics.
 func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int, error) {
 	limit := min(spreadRuns, spreadValues/max(1, metrics))
 	if limit < 2 {
@@ -183,8 +183,8 @@ func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int
 	return spreads(summaries), err
 }
 
-// putFirst moves the metric of an objective and its group to the beginning, in front of those
-// of more interest by their names.
+// putFirst moves the group of the objective's metric, and that metric within it, to the beginning,
+// before groups of greater interest.
 func putFirst[T any](all []T, o *goal.Objective, key func(T) string) {
 	if o == nil {
 		return
@@ -203,9 +203,9 @@ func putFirst[T any](all []T, o *goal.Objective, key func(T) string) {
 	})
 }
 
-// metricKeys returns a page of the metrics of an experiment whose names have a part in
-// them. The first of the alphabet, up to store.MaxLimit, are sorted by interest and spread, after the metric
-// of the objective if there is one.
+// metricKeys returns a page of the metrics of an experiment whose names contain part. The first
+// ones in alphabetical order, up to store.MaxLimit, are sorted by interest and spread, after the
+// metric of the objective if there is one.
 func metricKeys(db *store.View, experimentID string, o *goal.Objective, part string, pattern bool, page domain.Page) (domain.List[search.Key], error) {
 	kind := search.MetricKey
 	q := runs.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}

@@ -24,54 +24,54 @@ import (
 // iterationChildren is the maximum number of children that a page lists.
 const iterationChildren = 100
 
-// iterationView is what the page of an iteration shows.
+// iterationView is the view of the page of an iteration.
 type iterationView struct {
 	Run          run
 	Cursor       string // of the changes before the page was read
 	ExperimentID string
-	Running      bool // it has not ended, lost or not
+	Running      bool // whether the iteration has not ended; lost iterations count too
 	Ended        *moment
 	Seen         moment
 	Parent       *link
 	Children     []link
-	AllChildren  int // number of children, also those that are not shown
+	AllChildren  int // number of all children
 	Notes        string
 	NotesHTML    templ.Component
 	ErrorText    string
 	Params       []runs.Parameter
-	AllParams    int // number of parameters, also those that are not shown
+	AllParams    int // number of all parameters
 	Properties   []domain.Property
-	NotSent      []string // sentences about what the run has logged and its client could not send
+	NotSent      []string // sentences about data that the client could not send
 	Datasets     []runs.DatasetName
 	AllDatasets  int
 	Metrics      []metricRow
 	AllMetrics   int
-	Snapshot     *runs.Snapshot // nil when none was recorded
-	Known        bool           // the browser has the snapshot, which is large, already
-	System       bool           // the run has metrics of the machine
+	Snapshot     *runs.Snapshot // nil if none was recorded
+	Known        bool           // whether the browser has the snapshot, which is large, already
+	System       bool           // whether the run has metrics of the machine
 	Console      consoleView
 	Plots        tablePlots
 	Artifacts    artifactsView
-	Versions     []registry.MadeVersion // of models, that came from it
+	Versions     []registry.MadeVersion // model versions from this run
 	LoggedModels []loggedModelLink
 	Rights       domain.Permission
 	Form         editForm
 }
 
-// editForm is what somebody typed, shown again when it was refused.
+// editForm holds the rejected input of a form.
 type editForm struct {
 	basis
-	Part   string // that was sent: "edit", "end" or "tag"; "" for none
+	Part   string // form that was sent: "edit", "end" or "tag"; "" for none
 	Name   string
 	Notes  string
 	Status string
-	Error  string // the reason of an end
+	Error  string // reason for the end
 	Tag    string
 	Wrong  *domain.Error
 }
 
-// wrong returns the message about a field, "" for none. A message about no field of the
-// form is that of the field "".
+// wrong returns the error message about a field, "" for none. Errors that concern no field of the
+// form are listed under "".
 func (f editForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value"))
 }
@@ -82,10 +82,10 @@ type link struct {
 	Status string
 }
 
-// loggedModelLink leads to the files of a logged model of a run.
+// loggedModelLink is a link to the files of a logged model of a run.
 type loggedModelLink struct {
 	link
-	Input bool // the run has read it
+	Input bool // whether the model is an input of the run
 }
 
 // loggedModelPath returns the address of the files of a logged model.
@@ -101,7 +101,7 @@ type metricRow struct {
 	Count                string
 }
 
-// runArtifacts is how many artifacts the page of a run lists. Media are above them.
+// runArtifacts is the number of artifacts that the page of a run lists. Media are shown above them.
 const runArtifacts = 20
 
 // iteration shows one run.
@@ -272,8 +272,7 @@ func step(s *scalar.Step) string {
 	return "step " + humanize.Comma(int64(*s))
 }
 
-// editIteration changes name and notes if somebody has typed there: the run
-// itself may write them too.
+// editIteration changes the name and the notes if they were edited. The run itself may write them too.
 func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -291,7 +290,7 @@ func text(fields url.Values, name string) string {
 	return strings.ReplaceAll(readable(fields.Get(name)), "\r\n", "\n")
 }
 
-// endIteration sets the status: an end, or RUNNING to reopen.
+// endIteration ends the iteration with a status, or reopens it with RUNNING.
 func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -306,8 +305,8 @@ func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user domain.
 	return s.answerForm(w, r, user, err, typed)
 }
 
-// answerForm redirects to the page of the run, or shows the form again with the
-// mistake beside the field.
+// answerForm redirects to the page of the run. After an error it shows the form again with the
+// message beside the field.
 func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.User, err error, typed editForm) error {
 	if err == nil {
 		s.redirect(w, r, "/iteration/"+idOf(r))

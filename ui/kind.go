@@ -39,8 +39,8 @@ var typeByEnd = map[string]string{
 	".rs": "text/plain", ".sql": "text/plain", ".tex": "text/plain", ".diff": "text/plain", ".patch": "text/plain",
 }
 
-// shown holds the types that are served under their own name, since none of them can run a
-// script, and those that a page shows as text or in a frame.
+// shown holds the types that are served under their own name, since none of them can run a script,
+// and the types that a page shows as text or in a frame.
 var shown = map[string]kind{
 	"image/png": imageKind, "image/jpeg": imageKind, "image/gif": imageKind, "image/webp": imageKind, "image/avif": imageKind,
 	"image/bmp":  imageKind,
@@ -70,8 +70,7 @@ func mediaOf(r files.Artifact) string {
 	return media
 }
 
-// kindOf returns the kind of an artifact, by its type or, if that says nothing,
-// by its name.
+// kindOf returns the kind of an artifact, from its type or, if the type is unspecific, from its name.
 func kindOf(r files.Artifact) kind {
 	media := mediaOf(r)
 	if k, ok := shown[media]; ok {
@@ -90,8 +89,8 @@ func kindOf(r files.Artifact) kind {
 	return fileKind
 }
 
-// servedAs returns the type under which the bytes of an artifact are served,
-// and whether a browser may show them instead of saving them.
+// servedAs returns the type under which the bytes of an artifact are served, and whether a browser
+// may show them instead of saving them.
 func servedAs(r files.Artifact) (contentType string, inline bool) {
 	media := mediaOf(r)
 	switch k := kindOf(r); {

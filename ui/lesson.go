@@ -10,16 +10,16 @@ import (
 	"tracker/store/domain"
 )
 
-// lesson holds the commands that an empty page shows: those that would fill it.
+// lesson holds the commands on an empty page that create its first records.
 type lesson struct {
-	Install string // what Python needs first, in a shell; "" for nothing
+	Install string // shell command that installs the requirements of Python; "" for none
 	Python  string
-	MLflow  string // in a shell; "" where its clients have nothing to do with it
+	MLflow  string // shell commands; "" if MLflow does not apply
 	Shell   string
 }
 
-// lessonFrom names the records that exist already, "" for those that do not;
-// the commands create the rest.
+// lessonFrom holds the records that exist already. A field is "" for a missing record, which the
+// commands create.
 type lessonFrom struct {
 	projectID    string
 	project      string
@@ -72,7 +72,7 @@ func (s *site) origin(r *http.Request) string {
 // shell builds the commands of a lesson.
 type shell struct {
 	strings.Builder
-	bearer string // the header that each request sends, "" when sign-in is off
+	bearer string // header that each request sends, "" if sign-in is off
 }
 
 func (b *shell) line(parts ...string) {
@@ -84,7 +84,7 @@ func (b *shell) line(parts ...string) {
 
 const jsonBody = ` -H 'Content-Type: application/json'`
 
-// shellStart names the address of the API and signs in.
+// shellStart starts the commands with the address of the API and the sign-in.
 func (s *site) shellStart(user domain.User) *shell {
 	b := new(shell)
 	b.line("API='", strings.ReplaceAll(s.APIURL, "'", `%27`), "'")
@@ -104,7 +104,7 @@ func (s *site) shellLesson(user domain.User, from lessonFrom) string {
 	return strings.TrimRight(s.shellRun(user, from).String(), "\n")
 }
 
-// shellRun makes a run and logs to it.
+// shellRun returns commands that create a run and log to it.
 func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
 	b := s.shellStart(user)
 	line, bearer := b.line, b.bearer
@@ -132,8 +132,8 @@ func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
 	return b
 }
 
-// pythonStart names the address of the API and signs in, with nothing but what
-// comes with Python.
+// pythonStart starts a script with the address of the API and the sign-in. It uses only Python's
+// standard library.
 func (s *site) pythonStart(user domain.User) *shell {
 	b := new(shell)
 	line := b.line
@@ -151,7 +151,7 @@ func (s *site) pythonStart(user domain.User) *shell {
 	return b
 }
 
-// pythonRun makes a run in a project and logs to it.
+// pythonRun returns a script that creates a run in a project and logs to it.
 func (s *site) pythonRun(user domain.User, projectID string) *shell {
 	b := s.pythonStart(user)
 	line := b.line
@@ -163,7 +163,7 @@ func (s *site) pythonRun(user domain.User, projectID string) *shell {
 	return b
 }
 
-// artifactLesson adds an artifact to an experiment, or to a run of it.
+// artifactLesson returns commands that add an artifact to an experiment or a run.
 func (s *site) artifactLesson(user domain.User, project, experiment string, v *artifactsView) *lesson {
 	b := s.shellStart(user)
 	b.line("# Any file; its name and type go along")
@@ -189,9 +189,9 @@ func (s *site) artifactLesson(user domain.User, project, experiment string, v *a
 	return &lesson{Shell: strings.TrimRight(b.String(), "\n"), Python: strings.TrimRight(p.String(), "\n")}
 }
 
-// modelLesson makes a model of a project, with a version that goes into
-// production.
-// iterationID is a run of the project that it may have come from; "" makes one.
+// modelLesson returns commands that create a model in a project, with a version in production.
+// iterationID is the run of the project that the version comes from; if it is "", the commands
+// create one.
 func (s *site) modelLesson(user domain.User, projectID, iterationID string) *lesson {
 	var b, p *shell
 	if iterationID == "" {
@@ -220,7 +220,7 @@ func (s *site) modelLesson(user domain.User, projectID, iterationID string) *les
 	return &lesson{Shell: strings.TrimRight(b.String(), "\n"), Python: strings.TrimRight(p.String(), "\n")}
 }
 
-// quoted writes s as JSON, which is a literal of Python too.
+// quoted returns s as JSON, which is a Python literal too.
 func quoted(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -229,8 +229,8 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// shellQuoted writes s as one word of a shell.
+// shellQuoted returns s quoted as one word of a shell.
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shellJSON writes s as JSON that can stand between single quotes in a shell.
+// shellJSON returns s as JSON that can stand between single quotes in a shell.
 func shellJSON(s string) string { return strings.ReplaceAll(quoted(s), "'", `\u0027`) }

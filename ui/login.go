@@ -14,25 +14,25 @@ import (
 	"tracker/store/domain"
 )
 
-// loginView is what the form to sign in shows.
+// loginView is the view of the sign-in form.
 type loginView struct {
 	Username string
-	Next     string // where to go afterwards
-	Message  string // why the last try failed, "" for none
+	Next     string // path to open after the sign-in
+	Message  string // error message of the last attempt, "" for none
 	Kept     []keptField
 }
 
-// keptField is a field of a form that was sent after the sign-in had ended.
+// keptField is a field of a form that was sent after the session had ended.
 type keptField struct{ Name, Value string }
 
-// keptPrefix distinguishes kept fields from those of the sign-in.
+// keptPrefix distinguishes kept fields from the fields of the sign-in form.
 const keptPrefix = "kept."
 
 // secretFields are never kept.
 var secretFields = map[string]bool{"password": true, "current": true, "again": true}
 
-// askWho answers with the sign-in, which leads on to the page that was asked
-// for. A form is kept until then, so that nothing that was typed is lost.
+// askWho answers with the sign-in form, which leads on to the requested page. The input of a form
+// that was sent is kept through the sign-in.
 func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost && isForm(r) {
 		fields, err := form(r)
@@ -49,8 +49,8 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.render(w, r, http.StatusUnauthorized, loginPage(s.frame("Sign in", domain.User{}), v))
 	}
-	// Browsers do not send the cookie when a page of another site links here. A
-	// request for the same address from our own page has it.
+	// Browsers do not send the cookie when a page of another site links here. A request for the
+	// same address from a page of this site has it.
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return s.render(w, r, http.StatusOK, arrivalPage(s.frame("Opening", domain.User{}), localPath(returnPath(r))))
 	}
@@ -58,7 +58,7 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keptFields reads what askWho kept.
+// keptFields returns the fields that askWho kept.
 func keptFields(fields url.Values) (kept []keptField) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if bare, ok := strings.CutPrefix(name, keptPrefix); ok {
@@ -70,7 +70,7 @@ func keptFields(fields url.Values) (kept []keptField) {
 	return kept
 }
 
-// login shows the form to those who need it.
+// login shows the sign-in form. Users who are signed in are redirected.
 func (s *site) login(w http.ResponseWriter, r *http.Request) error {
 	next := localPath(r.URL.Query().Get("next"))
 	if !s.Auth.Enabled() {
@@ -93,7 +93,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, r, http.StatusOK, loginPage(s.frame("Sign in", domain.User{}), v))
 }
 
-// signIn checks the form and keeps the token in the browser.
+// signIn checks the password and sets the token as a cookie.
 func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 	if !s.Auth.Enabled() {
 		s.redirect(w, r, "/")
@@ -124,8 +124,7 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// signOut removes the token from this browser. Copies of it stay valid until
-// they expire.
+// signOut removes the token from this browser. Copies of the token stay valid until they expire.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	if user, err := s.Auth.CookieUser(r); err == nil {
 		web.InfoOf(r).User = user.Username
@@ -144,12 +143,11 @@ func returnPath(r *http.Request) string {
 	return r.URL.RequestURI()
 }
 
-// maxNext bounds the address that is carried through the sign-in, in bytes.
+// maxNext is the maximum length in bytes of the address that is carried through the sign-in.
 const maxNext = 2000
 
-// localPath returns next when it is a path of this site, with its query, and
-// "/" otherwise. The base path goes in front of it, so it can't lead to
-// another one on the same host either.
+// localPath returns next if it is a path of this site, with its query, otherwise "/". The base path
+// is put before it, so it can't lead to another path on the same host.
 func localPath(next string) string {
 	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
 		strings.ContainsFunc(next, unicode.IsControl) {
@@ -159,7 +157,7 @@ func localPath(next string) string {
 	if err != nil || strings.ContainsFunc(u.Path, unicode.IsControl) || strings.Contains(u.Path, `\`) {
 		return "/"
 	}
-	// Browsers resolve dots, and some take two slashes for a host.
+	// Browsers resolve dots, and some treat two slashes as the start of a host.
 	if path.Clean(u.Path) != u.Path {
 		return "/"
 	}

@@ -14,19 +14,19 @@ import (
 	"tracker/store/files"
 )
 
-// histogramKind is a histogram of the Python client. A preview shows it as JSON.
+// histogramKind is the kind of histograms that the Python client logs. A preview shows them as JSON.
 const histogramKind kind = "histogram"
 
 // medium is an artifact that was logged under a name, in the form for scripts.
 type medium struct {
 	ID    string `json:"id"`
 	Run   string `json:"run"`
-	Name  string `json:"name"`           // of the artifact
+	Name  string `json:"name"`           // name of the artifact
 	Step  *int64 `json:"step,omitempty"` // nil where the name has none
 	Place int64  `json:"place"`          // in a list that was logged at once
 	Bytes int64  `json:"bytes"`
 
-	Marks []marked `json:"marks,omitempty"` // what is marked in an image
+	Marks []marked `json:"marks,omitempty"` // boxes and masks of an image
 
 	key  string
 	kind kind
@@ -43,7 +43,7 @@ type marked struct {
 // labels holds the names of classes, by number.
 type labels map[string]string
 
-// mediaKey is a name that media were logged under.
+// mediaKey is a name under which media were logged.
 type mediaKey struct {
 	Key   string  `json:"key"`
 	Kind  kind    `json:"kind"`
@@ -56,13 +56,13 @@ var (
 	ownName = regexp.MustCompile(`^(.+?)(?:_(\d{1,15}))?(?:_(\d{1,15}))?$`)
 	// W&B's client adds a part of a hash.
 	wandbName = regexp.MustCompile(`^media/[^/]+/(.+)_(\d{1,15})_[0-9a-f]{20}$`)
-	// MLflow's log_image writes # for a slash, and a smaller copy beside each image.
+	// MLflow's log_image replaces a slash by #, and logs a smaller copy of each image.
 	mlflowName = regexp.MustCompile(`^images/(.+?)%step%(\d{1,15})%timestamp%\d+%[0-9a-f-]+(%compressed)?$`)
 	// Files of an artifact of W&B are named NAME:vN/FILE. Masks are drawn over images.
 	noMedium = regexp.MustCompile(`^([^/]+:v\d+/|media/images/mask/)`)
 )
 
-// mediaKindOf returns the kind of a medium, "" for an artifact that is not one.
+// mediaKindOf returns the kind of a medium, "" if the artifact is not a medium.
 func mediaKindOf(r files.Artifact) kind {
 	if strings.HasSuffix(r.Name, ".histogram.json") {
 		return histogramKind
@@ -92,10 +92,9 @@ func stem(name string) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
-// mediaOfRuns finds the media among artifacts, and the name, step and place of each.
-//
-// KEY_A_B may be place B of a list at step A, or step B of KEY_A. It is a list if, in the same
-// run, the places of each step go from 0 without a gap, and one step has several.
+// mediaOfRuns returns the media among artifacts, with the name, step and place of each. KEY_A_B may
+// be place B of a list at step A, or step B of KEY_A. It is a list if, in the same run, the places
+// of each step run from 0 without a gap and at least one step has several.
 func mediaOfRuns(artifacts []files.Artifact) []medium {
 	type series struct {
 		key  string
@@ -147,8 +146,7 @@ func mediaOfRuns(artifacts []files.Artifact) []medium {
 	return all
 }
 
-// isList reports whether the places of each step go from 0 without a gap, and one step
-// has several.
+// isList reports whether the places of each step run from 0 without a gap and at least one step has several.
 func isList(places map[int64][]int64) bool {
 	several := false
 	for _, all := range places {
@@ -170,7 +168,7 @@ func whole(digits string) *int64 {
 	return &n
 }
 
-// mediaRequest asks for the media of runs: their names, or all under one name.
+// mediaRequest requests the names of the media of runs, or all media under one name.
 type mediaRequest struct {
 	Iterations []string `json:"iterations"`
 	Key        string   `json:"key,omitzero"`
@@ -180,14 +178,14 @@ type mediaRequest struct {
 // mediaRuns is the maximum number of runs whose media are shown at once.
 const mediaRuns = 50
 
-// mediaFound holds the media that a request asks for.
+// mediaFound holds the requested media.
 type mediaFound struct {
 	all    []medium
-	labels []labels // of what is marked in them
-	more   bool     // there are further media
+	labels []labels // class labels of the marks
+	more   bool     // whether there are further media
 }
 
-// media reads a request for media and the media that it asks for.
+// media parses a request for media and reads them.
 func (s *site) media(r *http.Request, actor domain.Actor) (q mediaRequest, found mediaFound, err error) {
 	if err := readBody(r, &q); err != nil {
 		return q, found, err
@@ -214,7 +212,7 @@ func (s *site) media(r *http.Request, actor domain.Actor) (q mediaRequest, found
 	return q, found, err
 }
 
-// mediaData answers with the names that media were logged under, or with the media under one.
+// mediaData answers with the names under which media were logged, or with the media of one name.
 func (s *site) mediaData(r *http.Request, actor domain.Actor) (any, error) {
 	q, found, err := s.media(r, actor)
 	if err != nil {
@@ -255,12 +253,12 @@ func (s *site) mediaData(r *http.Request, actor domain.Actor) (any, error) {
 	return map[string]any{"keys": keys, "more": found.more}, nil
 }
 
-// framePolicy isolates an HTML page that somebody has logged: it has an origin of its own,
-// so it can read neither cookies nor pages of this site, and it loads nothing.
+// framePolicy isolates a logged HTML page: the page has its own origin, so it can read neither
+// cookies nor pages of this site, and it loads nothing.
 const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
 	"img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
 
-// artifactFrame answers with an HTML page that somebody has logged, to be shown in a frame.
+// artifactFrame answers with a logged HTML page, to be shown in a frame.
 func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {

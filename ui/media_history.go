@@ -14,7 +14,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// historyHistograms returns the histograms in the histories of W&B's runs. They have no artifacts.
+// historyHistograms returns the histograms in the histories of W&B runs. They are not artifacts.
 func historyHistograms(db *store.View, runs []string) (all []medium, more bool, err error) {
 	more, err = db.Wandb.EachValue(runs, nil, []string{"histogram"}, func(run string, step scalar.Step, m format.Member) error {
 		if _, ok := format.ParseHistogram(m.Value); ok {
@@ -49,7 +49,7 @@ func (s *site) historyCounts(r *http.Request, actor domain.Actor, q mediaRequest
 	return counts, err
 }
 
-// maxMarks bounds the marks of an image, and markBytes is the memory of one of them.
+// maxMarks is the maximum number of marks of an image, and markBytes the memory of one mark.
 const (
 	maxMarks  = 100
 	markBytes = 200
@@ -57,8 +57,7 @@ const (
 
 var errMarks = domain.Invalid("iterations", "The marks of the images have more than %d MiB; choose fewer runs.", domain.MaxAnswerBytes>>20)
 
-// addMarks adds to images the boxes and masks that the histories of W&B's runs have for
-// them.
+// addMarks adds to images their boxes and masks from the histories of W&B runs.
 func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaRequest, artifacts []files.Artifact) error {
 	type file struct{ run, name string }
 	ids := map[file]string{}
@@ -78,7 +77,7 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 		run, name string
 		mask      bool
 	}
-	index := map[named]int{}                                        // in f.labels
+	index := map[named]int{}                                        // index in f.labels
 	classes := map[named]func(key, name string) map[string]string{} // by run and kind
 	labelsOf := func(key string, of named) (int, error) {
 		if i, ok := index[of]; ok {
@@ -107,7 +106,7 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 		for _, image := range format.MarkedImages(m.Value) {
 			at := file{run, transfer.FitPath(image.File)}
 			if ids[at] == "" {
-				continue // it has not been sent yet, or was deleted
+				continue // not sent yet, or deleted
 			}
 			for _, mark := range image.Marks {
 				one, id := marked{Name: mark.Name}, ids[file{run, transfer.FitPath(mark.File)}]
@@ -138,7 +137,7 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 	return err
 }
 
-// compare puts masks before the boxes that are drawn over them.
+// compare orders masks before boxes, so that boxes are drawn over them.
 func (m marked) compare(other marked) int {
 	if (m.Mask != "") != (other.Mask != "") {
 		return cmp.Compare(len(other.Mask), len(m.Mask))

@@ -13,7 +13,7 @@ import (
 	"tracker/store/users"
 )
 
-// membersView is the page of the members of a project and their permissions.
+// membersView is the view of the page of a project's members and their permissions.
 type membersView struct {
 	Project projects.Project
 	Rows    []domain.Permission
@@ -22,16 +22,15 @@ type membersView struct {
 	Form    memberForm
 }
 
-// memberForm is what somebody typed to add a member or change one, and was
-// refused.
+// memberForm holds the rejected input of the form that adds or changes a member.
 type memberForm struct {
-	ID       string // of the permission, "" to add one
+	ID       string // id of the permission, "" to add one
 	Username string
 	Rights   users.PermissionPatch
 	Wrong    *domain.Error
 }
 
-// wrong returns what is wrong with the form about a permission, "" for nothing.
+// wrong returns the error message of the form for a permission, "" for none.
 func (f memberForm) wrong(id string) string {
 	if f.Wrong == nil || f.ID != id {
 		return ""
@@ -39,7 +38,7 @@ func (f memberForm) wrong(id string) string {
 	return f.Wrong.Message
 }
 
-// rights returns a permission with the boxes as they were ticked.
+// rights returns p with the submitted check boxes.
 func (f memberForm) rights(p domain.Permission) domain.Permission {
 	if f.wrong(p.ID) == "" {
 		return p
@@ -52,7 +51,7 @@ func (f memberForm) rights(p domain.Permission) domain.Permission {
 	return p
 }
 
-// newName returns what was typed as the name of a new member.
+// newName returns the entered name of a new member.
 func (v membersView) newName() string {
 	if v.Form.ID != "" {
 		return ""

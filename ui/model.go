@@ -18,7 +18,7 @@ import (
 	"tracker/ui/markdown"
 )
 
-// The stages of a version as they are shown, in the order of their buttons.
+// The stages of a version as pages show them, in the order of their buttons.
 var (
 	stages     = []registry.Stage{registry.NoStage, registry.Staging, registry.Production, registry.Archived}
 	stageWords = map[registry.Stage]string{
@@ -29,7 +29,7 @@ var (
 // stageClass returns the class of a stage in the style sheet.
 func stageClass(s registry.Stage) string { return "stage-" + stageWords[s] }
 
-// modelsView is the page of the models of a project.
+// modelsView is the view of the page of a project's models.
 type modelsView struct {
 	ProjectID string
 	Project   string
@@ -39,7 +39,7 @@ type modelsView struct {
 	Pager     pager
 	Rights    domain.Permission
 	Form      recordForm
-	Lesson    *lesson // nil unless there are none
+	Lesson    *lesson // set only if there are none
 }
 
 type modelRow struct {
@@ -47,7 +47,7 @@ type modelRow struct {
 	Name        string
 	Description string
 	Versions    string
-	Production  string // the number of the version, "" for none
+	Production  string // number of the version in production, "" for none
 	Created     moment
 }
 
@@ -121,7 +121,7 @@ func (s *site) lastRun(db *store.View, projectID string) (string, error) {
 	return runs.Data[0].ID, nil
 }
 
-// createModel makes a model of a project.
+// createModel creates a model in a project.
 func (s *site) createModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -138,23 +138,23 @@ func (s *site) createModel(w http.ResponseWriter, r *http.Request, user domain.U
 	return err
 }
 
-// modelView is the page of a model.
+// modelView is the view of the page of a model.
 type modelView struct {
 	ID          string
 	Name        string
 	Description string
 	Created     moment
-	Total       int // of its versions
+	Total       int // number of all versions
 	Rows        []versionRow
 	Pager       pager
-	Production  string // the number of the version that is there, "" for none
-	Done        string // what a change of stage has done
+	Production  string // number of the version in production, "" for none
+	Done        string // message about a change of stage
 	Rights      domain.Permission
 	Form        recordForm
 	Of          versionForm
 }
 
-// versionForm is what somebody typed about a version, and was refused.
+// versionForm holds the rejected input of the version form.
 type versionForm struct {
 	basis
 	ID          string
@@ -162,7 +162,7 @@ type versionForm struct {
 	Wrong       *domain.Error
 }
 
-// wrong returns what is wrong with the form, "" for nothing.
+// wrong returns the error message of the form, "" for none.
 func (f versionForm) wrong() string {
 	if f.Wrong == nil {
 		return ""
@@ -178,13 +178,13 @@ type versionRow struct {
 	Prose       templ.Component
 	Run         *link
 	Artifact    *link
-	Source      link // with a path when it is a logged model here
+	Source      link // has a path if it is a logged model on this server
 	Aliases     []string
 	Created     moment
 	Form        versionForm
 }
 
-// promotes returns what else a promotion of the version would do.
+// promotes returns a description of the other effects of promoting the version.
 func (v modelView) promotes(r versionRow) string {
 	if v.Production == "" || v.Production == r.Number {
 		return ""
@@ -319,8 +319,7 @@ func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user domain.U
 	return err
 }
 
-// setStage moves a version to another stage, and says which version it has
-// replaced there.
+// setStage moves a version to another stage. The page then shows which version it replaced there.
 func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -343,7 +342,7 @@ func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User
 	return nil
 }
 
-// stageDone returns the message about a change of stage, after the redirect.
+// stageDone returns the message about a change of stage, for the page after the redirect.
 func stageDone(query url.Values) string {
 	version, err := strconv.ParseUint(query.Get("version"), 10, 63)
 	word := stageWords[registry.Stage(query.Get("stage"))]

@@ -12,13 +12,13 @@ import (
 	"tracker/store/search"
 )
 
-// nothing shows why a table is empty.
+// nothing holds the reason why a table is empty.
 type nothing struct {
 	Text  string   `json:"text"`
 	Hints []string `json:"hints"` // one for each name in the filter that no run has
 }
 
-// nothing explains why no run passes a filter.
+// nothing returns the reason why no run passes a filter.
 func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, error) {
 	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {
@@ -47,8 +47,7 @@ func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, e
 	return &n, nil
 }
 
-// filterQuery returns the query of an address with only this filter, "" for
-// none.
+// filterQuery returns a query string with only this filter, "" for none.
 func filterQuery(filter string) string {
 	if strings.TrimSpace(filter) == "" {
 		return ""
@@ -56,13 +55,13 @@ func filterQuery(filter string) string {
 	return "?" + url.Values{"filter": {filter}}.Encode()
 }
 
-// found is a page of runs or groups, and why there are none.
+// found is a page of runs or groups. If it is empty, it holds the reason.
 type found[T any] struct {
 	domain.List[T]
 	Nothing *nothing `json:"nothing,omitzero"`
 }
 
-// explained is a listing with the reason why it is empty, if it is.
+// explained adds the reason to an empty listing.
 func explained[T any](s *site, db *store.View, experimentID, filter string, list domain.List[T]) (f found[T], err error) {
 	f.List = list
 	if list.Total == 0 && strings.TrimSpace(filter) != "" {

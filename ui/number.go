@@ -8,10 +8,9 @@ import (
 	"tracker/store/scalar"
 )
 
-// Numbers are written here as format.js writes them in the browser.
+// This file formats numbers as format.js does in the browser.
 
-// number writes a value to five significant digits, or in full where it is
-// whole and below ten million.
+// number formats a value with five significant digits. Integers below ten million are written in full.
 func number(v scalar.Value) string {
 	f := float64(v)
 	size := math.Abs(f)
@@ -28,14 +27,14 @@ func number(v scalar.Value) string {
 	return significant(f, 5)
 }
 
-// significant writes a value to so many significant digits.
+// significant formats a value with the given number of significant digits.
 func significant(f float64, digits int) string {
 	f, _ = strconv.ParseFloat(rounded(f, digits), 64)
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// rounded writes a value to so many digits and rounds ties away from zero,
-// while strconv rounds them to even. 25 digits are enough to recognize a tie.
+// rounded formats a value with the given number of digits. It rounds ties away from zero, while
+// strconv rounds them to even. 25 digits are enough to recognize a tie.
 func rounded(f float64, digits int) string {
 	exact, _, _ := strings.Cut(strconv.FormatFloat(f, 'e', 24, 64), "e")
 	_, fraction, _ := strings.Cut(exact, ".")
@@ -45,8 +44,7 @@ func rounded(f float64, digits int) string {
 	return strconv.FormatFloat(f, 'e', digits-1, 64)
 }
 
-// duration writes seconds in the two largest units, or to two digits where they
-// are fewer than ten.
+// duration formats seconds in the two largest units. Fewer than ten seconds have two significant digits.
 func duration(seconds scalar.Value) string {
 	size := math.Abs(float64(seconds))
 	if size < 10 {

@@ -7,15 +7,16 @@ import (
 	"tracker/store/goal"
 )
 
-// far is how many times as far from 0 as most curves an outlier reaches.
+// far is the factor by which an outlier reaches farther from 0 than most curves.
 const far = 10
 
 // ends are the smallest and the largest value of a curve.
 type ends struct{ low, high float64 }
 
-// usualRange returns a range in which most curves of a metric can be read. Ends that are more than ten times as far
-// from 0 as three quarters of the curves reach are left out, if the rest would otherwise be drawn in less than a tenth
-// of the height. At the end where values are better, nothing is left out. usual in static/scale.js does the same.
+// usualRange returns a range in which most curves of a metric are readable. An end of a curve that
+// is more than ten times as far from 0 as three quarters of the curves is left out, if the rest
+// would otherwise be drawn in less than a tenth of the height. At the end with the better values
+// nothing is left out. usual in static/scale.js does the same.
 func usualRange(curves []ends, better goal.Goal) ends {
 	all := ends{math.Inf(1), math.Inf(-1)}
 	var reach []float64

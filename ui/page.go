@@ -21,25 +21,24 @@ import (
 )
 
 const (
-	// maxForm is the largest body that anybody may send, in bytes.
+	// maxForm is the maximum size in bytes of a body from a client that is not signed in.
 	maxForm = 64 << 10
-	// maxKept is the largest form from somebody whose sign-in has ended, and the
-	// largest sign-in, which includes such a form. Every text that the store
-	// accepts must fit, and a form escapes a byte as three, a line end as six.
+	// maxKept is the maximum size of a form that is sent after the session has ended, and of a
+	// sign-in, which includes such a form. Every text that the store accepts must fit. A form
+	// escapes a byte as three bytes and a line end as six.
 	maxKept = 8 * domain.MaxText
-	// maxStrangers bounds the memory of all requests that are not signed in.
+	// maxStrangers is the maximum memory of all requests that are not signed in.
 	maxStrangers = 16 << 20
-	// maxPage is the largest form from a user who is signed in. If a field is too
-	// long, the store says so, and the form comes back with what was typed.
+	// maxPage is the maximum size of a form from a user who is signed in. If a field is too long,
+	// the store returns an error and the form is shown again with the input.
 	maxPage = 32 * domain.MaxText
 )
 
-// handler answers a request, or returns an error; then it must not have written
-// anything.
+// handler answers a request or returns an error. If it returns an error, it must not have written anything.
 type handler func(http.ResponseWriter, *http.Request) error
 
-// page returns a handler for users who are signed in. Others are sent to the
-// sign-in, and come back afterwards with the form that they have sent.
+// page returns a handler for users who are signed in. Other users are redirected to the sign-in,
+// and return afterwards with the form that they sent.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, domain.User) error) handler {
 	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user domain.User) error {
 		err := s.holding(s.memory, bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) }))(w, r)
@@ -50,7 +49,7 @@ func (s *site) page(next func(http.ResponseWriter, *http.Request, domain.User) e
 	})
 }
 
-// bounded refuses bodies of more than limit bytes.
+// bounded rejects bodies of more than limit bytes.
 func bounded(limit int64, next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if r.ContentLength > limit {
@@ -61,8 +60,7 @@ func bounded(limit int64, next handler) handler {
 	}
 }
 
-// holding counts the body of a request, and what is read for its page, in the
-// memory of all requests.
+// holding counts the request body, and the data that is read for the page, in the memory of all requests.
 func (s *site) holding(m *web.Memory, next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		share := m.Share(r.Context())
@@ -78,9 +76,8 @@ type shareContext struct{}
 // page: the record, the view model, and the HTML.
 const pageBytes = 3
 
-// fromStranger returns a handler for requests that are not signed in. Their
-// forms are small, unless they include a form that was typed before the sign-in
-// had ended; such forms share a small memory of their own.
+// fromStranger returns a handler for requests that are not signed in. Their forms are small, except
+// forms that were filled in before the session ended. Such forms share a small memory budget.
 func (s *site) fromStranger(next handler) handler {
 	return s.holding(s.strangers, bounded(maxKept, next))
 }
@@ -104,14 +101,14 @@ func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, s.BasePath+path, http.StatusSeeOther)
 }
 
-// view runs fn on one snapshot of what the user may read. If too little memory is
-// left, fn is stopped and called again later, so each call must begin anew.
+// view runs fn on one snapshot of the data that the user may read. If too little memory is left, fn
+// is stopped and called again later, so each call must start afresh.
 func (s *site) view(r *http.Request, user domain.User, fn func(*store.View) error) error {
 	actor := domain.Actor{UserID: user.ID}
 	return withBudget(r.Context(), func(ctx context.Context) error { return s.DB.View(ctx, actor, fn) })
 }
 
-// withBudget runs read with a context that counts what is read for a page in the memory of
+// withBudget runs read with a context that counts the data that is read for a page in the memory of
 // all requests. If too little is left, read is stopped and called again later.
 func withBudget(ctx context.Context, read func(context.Context) error) error {
 	share, ok := ctx.Value(shareContext{}).(*web.Share)
@@ -123,8 +120,7 @@ func withBudget(ctx context.Context, read func(context.Context) error) error {
 	})
 }
 
-// show answers with the page that build makes of one snapshot, so that all parts
-// of it agree.
+// show answers with the page that build makes from one snapshot, so that all parts of the page agree.
 func (s *site) show(w http.ResponseWriter, r *http.Request, user domain.User, status int,
 	build func(*store.View) (templ.Component, error)) error {
 	var page templ.Component
@@ -140,9 +136,8 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, user domain.User, st
 	return s.render(w, r, status, page)
 }
 
-// render answers with a page, or with the part of it that htmx asks for. All of
-// it is rendered before the first byte is sent, so that a failure can still
-// become an error page.
+// render answers with a page, or with the part of it that htmx requests. The page is complete
+// before the first byte is sent, so that a failure can still become an error page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	var b bytes.Buffer
 	ctx := context.WithoutCancel(r.Context())
@@ -203,17 +198,16 @@ func headline(status int) string {
 	return "Something went wrong"
 }
 
-// errorView is what an error page shows.
+// errorView is the view of an error page.
 type errorView struct {
 	Status    int
 	Headline  string
 	Message   string
-	RequestID string // "" unless the failure is the server's own
-	SignIn    string // the address to do so at, "" where it would not help
+	RequestID string // set only for internal errors
+	SignIn    string // address of the sign-in, "" if signing in would not help
 }
 
-// fail answers with the error page of err. The cause of a failure that is the
-// server's own goes to the log and is never shown.
+// fail answers with the error page of err. The cause of an internal error is logged and never shown.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := web.AsError(worded(err))
 	status := web.StatusOf(e.Code)
@@ -224,8 +218,8 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		info.Err = err
 	}
 	web.RetryAfter(w, e)
-	// The user is read again instead of being passed along: this is rare, and an
-	// answer is needed also when that fails.
+	// The user is read again instead of being passed along, because errors are rare and an answer
+	// is needed even if reading the user fails.
 	user, err := s.Auth.CookieUser(r)
 	if err == nil {
 		info.User = user.Username
@@ -233,7 +227,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if status == http.StatusUnauthorized {
 		v.Message, v.SignIn = "Your session has expired. What you typed is still here.", s.BasePath+"/login"
 	}
-	if inPlace(r) { // the page stays as it is, with all that was typed
+	if inPlace(r) { // the page stays as it is, with all input
 		w.Header().Set("HX-Retarget", "#problem")
 		w.Header().Set("HX-Reswap", "innerHTML")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -275,28 +269,28 @@ func form(r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// frame is the part around every page.
+// frame is the layout around every page.
 type frame struct {
 	Title    string
 	Crumbs   []crumb
 	User     string // name of the user who is signed in, "" for none
-	Open     bool   // sign-in is off
-	Admin    bool   // the user may manage accounts
+	Open     bool   // whether sign-in is off
+	Admin    bool   // whether the user may manage accounts
 	Version  string
-	Document bool // there is a description of the API to link to
+	Document bool // whether there is an API description to link to
 	Side     []sideLink
-	Trash    bool   // it is the page of the trash
+	Trash    bool   // whether it is the page of the trash
 	Undoing  string // whether and how a deletion can be undone
-	Module   string // the script of the page, "" for that of every page
-	Charts   bool   // it draws charts
-	Early    string // an address whose answer the scripts need first, "" for none
-	InPlace  bool   // parts of the page are changed by htmx
-	Wide     bool   // the page fills the window, and its parts scroll by themselves
+	Module   string // script of the page, "" for the script of all pages
+	Charts   bool   // whether it draws charts
+	Early    string // address of data that the scripts need first, "" for none
+	InPlace  bool   // whether htmx changes parts of the page
+	Wide     bool   // whether the page fills the window and its parts scroll separately
 	base     string
 	assets   assets
 }
 
-// crumb is a step of the way to a page; the last one has no path.
+// crumb is an element of the breadcrumbs of a page. The last one has no path.
 type crumb struct {
 	Name string
 	Path string
@@ -338,8 +332,8 @@ func (f frame) module() string {
 	return "frame.js"
 }
 
-// imports returns the addresses of the files that this module needs, so that a
-// browser can load all of them at once.
+// imports returns the addresses of the files that the page's module imports, so that a browser can
+// load all of them at once.
 func (f frame) imports() []string {
 	var all []string
 	for _, file := range f.assets.bySource[f.module()].Imports {
@@ -348,7 +342,7 @@ func (f frame) imports() []string {
 	return all
 }
 
-// moment is a time for a page.
+// moment is a time as pages show it.
 type moment struct {
 	Text    string `json:"text"`    // how long ago
 	Exact   string `json:"exact"`   // the exact time
@@ -379,6 +373,5 @@ func clip(s string, n int) string {
 	return line
 }
 
-// readable returns s with invalid UTF-8 replaced, for text that came with a
-// request and is shown again.
+// readable returns s with invalid UTF-8 replaced, for text from a request that is shown again.
 func readable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -10,45 +10,43 @@ import (
 	"tracker/store/scalar"
 )
 
-// The places of a drawn chart, in units of its view box.
+// The positions of a drawn chart, in units of its view box.
 const (
 	plotWidth, plotHeight                  = 640.0, 240.0
 	plotLeft, plotRight, plotTop, plotFoot = 56.0, 12.0, 10.0, 24.0
 )
 
-// plot is a chart that is drawn on the server, for pages that are printed or
-// saved.
+// plot is a chart that is drawn on the server, for pages that are printed or saved.
 type plot struct {
 	Title string
-	About string // a description of its axes, "" if the title says it
+	About string // description of the axes, "" if the title is enough
 	Texts []plotText
 	X, Y  []plotTick
 	Lines []plotLine
-	// Beyond is a note about runs whose curves go beyond the axes, "" if there are none.
+	// Beyond is a note about runs whose curves leave the axes, "" if there are none.
 	Beyond string
 }
 
-// plotTick is a line of the grid, at a place of the view box.
+// plotTick is a grid line, at a position in the view box.
 type plotTick struct {
 	Label string
 	At    string
 }
 
-// plotText is a text at a place of the view box.
+// plotText is a text at a position in the view box.
 type plotText struct{ X, Y, Text string }
 
 // plotLine is a curve, a set of dots or a bar.
 type plotLine struct {
-	Class string // of its kind and its colour
+	Class string // CSS classes for kind and colour
 	Name  string
-	Path  string // the path of SVG
+	Path  string // SVG path
 }
 
-// plotScales are the scales of the axes of a plot: whether they are logarithmic, and whether Y has room for outliers.
+// plotScales describes the axes of a plot: whether they are logarithmic, and whether Y has room for outliers.
 type plotScales struct{ LogX, LogY, Outliers bool }
 
-// axis maps values to places from one end to the other. A logarithmic one has no place for
-// values that are not positive.
+// axis maps values to positions. A logarithmic axis has no position for values that are not positive.
 type axis struct {
 	log       bool
 	low, high float64 // logarithms, on a logarithmic axis
@@ -85,8 +83,8 @@ func (a axis) ticks() []plotTick {
 	return all
 }
 
-// newPlot draws curves over their steps. Values that are not finite, or not positive where the
-// scale is logarithmic, are gaps. It returns nil when there is nothing to draw.
+// newPlot draws curves over their steps. Values that are not finite, or not positive on a
+// logarithmic scale, are gaps. It returns nil if there is nothing to draw.
 func newPlot(title string, curves []runs.Curve, runs map[string]run, scales plotScales) *plot {
 	first, last := math.Inf(1), math.Inf(-1)
 	drawn := func(step, v float64) bool {
@@ -134,7 +132,7 @@ func newPlot(title string, curves []runs.Curve, runs map[string]run, scales plot
 	return p
 }
 
-// beyond returns the note about curves that are not wholly within the range that is shown.
+// beyond returns the note about curves that are not wholly within the shown range.
 func beyond(spans []ends, shown ends) string {
 	n := 0
 	for _, of := range spans {
@@ -151,13 +149,13 @@ func beyond(spans []ends, shown ends) string {
 	return strconv.Itoa(n) + " runs go beyond this range."
 }
 
-// outside bounds a place outside of a chart, which need not be exact.
+// outside limits a position outside of a chart, which need not be exact.
 func outside(at float64) float64 { return min(max(at, -100*plotHeight), 100*plotHeight) }
 
-// axes are the axes of a chart, with bounds that follow from its points.
+// axes holds the axes of a chart. Their bounds follow from the points.
 type axes struct {
-	first, last float64 // of x
-	low, high   float64 // of y
+	first, last float64 // bounds of x
+	low, high   float64 // bounds of y
 	any         bool
 	x, y        axis // set by fit
 }
@@ -183,10 +181,10 @@ func (a *axes) fit(p *plot) bool {
 	return true
 }
 
-// within bounds a value so that the span of two is finite.
+// within limits a value so that the difference of two values is finite.
 func within(v float64) float64 { return min(max(v, -math.MaxFloat64/4), math.MaxFloat64/4) }
 
-// path returns a curve through points.
+// path returns a curve through points as an SVG path.
 func (a *axes) path(points []dot) string {
 	var path strings.Builder
 	pen := "M"
@@ -199,7 +197,7 @@ func (a *axes) path(points []dot) string {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// place1 returns a place as text with one decimal.
+// place1 returns a position as text with one decimal.
 func place1(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 // ticks returns about five round numbers from low to high.
@@ -226,8 +224,8 @@ func ticks(low, high float64) []float64 {
 	return all
 }
 
-// logTicks returns up to ten powers of ten between two logarithms, or round numbers where
-// there are fewer than two.
+// logTicks returns up to ten powers of ten between two logarithms, or round numbers if there are
+// fewer than two.
 func logTicks(low, high float64) []float64 {
 	first, last := math.Ceil(low-1e-9), math.Floor(high+1e-9)
 	if last-first < 1 {

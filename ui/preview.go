@@ -20,20 +20,20 @@ import (
 
 // Parts of an artifact that a preview reads, in bytes.
 const (
-	headBytes    = 128 << 10 // of a long text
+	headBytes    = 128 << 10 // beginning of a long text
 	tailBytes    = 64 << 10
-	tableBytes   = 4 << 20         // in which the rows of a table are counted
-	jsonBytes    = 1 << 20         // of JSON that is shown as a tree
-	imageNumbers = domain.MaxLimit // images that a slider goes through
+	tableBytes   = 4 << 20         // part of a table in which rows are counted
+	jsonBytes    = 1 << 20         // JSON that is shown as a tree
+	imageNumbers = domain.MaxLimit // images of a slider
 )
 
 // preview is the part of an artifact that is shown without downloading it.
 type preview struct {
 	Kind      kind
 	Source    string // path of the bytes
-	Note      string // what is left out, "" for nothing
+	Note      string // note about omitted data, "" for none
 	Head      string
-	Skipped   string // size of what is between head and tail, "" for nothing
+	Skipped   string // size of the part between head and tail, "" for none
 	Tail      string
 	Columns   []string
 	Rows      [][]string
@@ -41,7 +41,7 @@ type preview struct {
 	Prose     templ.Component
 	Histogram *histogram
 	Images    []imageStep
-	At        int // which of the images this is
+	At        int // index of this image
 }
 
 // preview reads the part of an artifact that its page shows.
@@ -87,8 +87,7 @@ func (s *site) preview(ctx context.Context, actor domain.Actor, r files.Artifact
 	return v, err
 }
 
-// fillText reads the first and the last part of a text. The middle of a large
-// one stays where it is.
+// fillText reads the beginning and the end of a text. The middle of a long text is not read.
 func (v *preview) fillText(data io.ReadSeeker, size int64) error {
 	v.Kind = textKind
 	if size <= headBytes+tailBytes {
@@ -107,7 +106,7 @@ func (v *preview) fillText(data io.ReadSeeker, size int64) error {
 	if err != nil {
 		return err
 	}
-	// Whole lines, where there are any.
+	// Cut at line ends, if there are any.
 	if at := bytes.LastIndexByte(head, '\n'); at >= 0 {
 		head = head[:at+1]
 	}
@@ -122,20 +121,19 @@ func (v *preview) fillText(data io.ReadSeeker, size int64) error {
 	return nil
 }
 
-// Colours and cursor movements of a terminal, and the parts of lines that were
-// overwritten, as by progress bars.
+// Colours and cursor movements of a terminal, and overwritten parts of lines, as in progress bars.
 var (
 	escapes   = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 	overtyped = regexp.MustCompile(`(?m)^[^\n]*\r+([^\r\n]+)`)
 )
 
-// printed returns a text as a terminal shows it in the end.
+// printed returns a text as a terminal finally shows it.
 func printed(text []byte) string {
 	s := strings.ReplaceAll(readable(string(text)), "\r\n", "\n")
 	return overtyped.ReplaceAllString(escapes.ReplaceAllString(s, ""), "$1")
 }
 
-// imageStep is an image of a series of them.
+// imageStep is an image of a series.
 type imageStep struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -151,10 +149,9 @@ type imageStep struct {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// fillImages finds the images of the same run whose names differ from this one's in
-// one number only: if there are several such numbers, in the one that gives the
-// most images. So for the images of a list, NAME_STEP_PLACE, a slider goes through
-// the steps of one place.
+// fillImages finds the images of the same run whose names differ from this one's in one number
+// only. If there are several such numbers, it varies the number that gives the most images. For the
+// images of a list, NAME_STEP_PLACE, the slider thus moves through the steps of one place.
 func (s *site) fillImages(ctx context.Context, actor domain.Actor, r files.Artifact, v *preview) error {
 	shape := digits.ReplaceAllString(r.Name, "#")
 	if shape == r.Name {

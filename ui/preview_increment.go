@@ -17,18 +17,17 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// maxIncrements bounds the increments of a table that are read; W&B's client logs 100.
+// maxIncrements is the maximum number of increments of a table that are read. W&B's client logs 100.
 const maxIncrements = 200
 
 // increment is a part of a table that W&B's client logs with log_mode="INCREMENTAL".
 type increment struct {
 	key    string
 	number int64
-	name   string // of the artifact
+	name   string // name of the artifact
 }
 
-// fillIncrements adds to a table that is an increment the rows of the increments before
-// it.
+// fillIncrements adds to an increment of a table the rows of the previous increments.
 func (s *site) fillIncrements(ctx context.Context, actor domain.Actor, r files.Artifact, v *preview) error {
 	if r.IterationID == nil || !strings.HasPrefix(r.Name, "media/table/") {
 		return nil
@@ -50,7 +49,7 @@ func (s *site) fillIncrements(ctx context.Context, actor domain.Actor, r files.A
 		}
 		t, ok := parseTable(body)
 		if !ok {
-			missing++ // it has not been sent yet, or was deleted
+			missing++ // not sent yet, or deleted
 			continue
 		}
 		left -= int64(len(body))
@@ -65,8 +64,8 @@ func (s *site) fillIncrements(ctx context.Context, actor domain.Actor, r files.A
 	return nil
 }
 
-// increments returns the increments of a table up to the one that is an artifact of a run,
-// in their order; none when it is not an increment.
+// increments returns the increments of a table in order, up to the given artifact of a run; none if
+// the artifact is not an increment.
 func (s *site) increments(ctx context.Context, actor domain.Actor, run, name string) (all []increment, err error) {
 	err = s.DB.View(ctx, actor, func(db *store.View) error {
 		_, err := db.Wandb.EachValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ scalar.Step, m format.Member) error {
@@ -91,7 +90,7 @@ func (s *site) increments(ctx context.Context, actor domain.Actor, run, name str
 	return all, nil
 }
 
-// readFile returns up to most bytes of a file of a run, and one more if it is longer.
+// readFile returns the first most bytes of a file of a run. If the file is longer, it returns one byte more.
 func (s *site) readFile(ctx context.Context, actor domain.Actor, run, name string, most int64) ([]byte, error) {
 	_, data, err := s.DB.Files.OpenFile(ctx, actor, files.Tree{IterationID: run}, name)
 	if err != nil {

@@ -14,26 +14,25 @@ import (
 // treeNodes is the maximum number of values that a tree shows.
 const treeNodes = 2000
 
-// nodeLetters is the number of letters of a value that are shown.
+// nodeLetters is the maximum number of letters that are shown of a value.
 const nodeLetters = 2000
 
-// treeDepth is the maximum depth of a tree; values below that are shown as JSON
-// text.
+// treeDepth is the maximum depth of a tree. Deeper values are shown as JSON text.
 const treeDepth = 32
 
-// node is a value of JSON.
+// node is a JSON value.
 type node struct {
-	Name   string // of a member, or the place in an array
-	Text   string // of a value without children
+	Name   string // name of a member, or index in an array
+	Text   string // text of a value without children
 	Class  string // string, number, word
 	Size   string // number of children, "" for a value that can't have any
 	Below  []node
-	Hidden int  // children that are not shown
-	Open   bool // at first
+	Hidden int  // number of children that are not shown
+	Open   bool // whether the node is open at first
 }
 
-// fillJSON reads JSON as a tree, or as a histogram if it is one. Invalid JSON
-// is shown as text, with the place of the mistake.
+// fillJSON reads JSON as a tree or, if it is one, as a histogram. Invalid JSON is shown as text,
+// with the position of the error.
 func (v *preview) fillJSON(data io.Reader) error {
 	body, err := io.ReadAll(data)
 	if err != nil {
@@ -69,7 +68,7 @@ func (v *preview) fillJSON(data io.Reader) error {
 	return nil
 }
 
-// readNode reads a value with its children, as long as left is above 0.
+// readNode reads a value with its children, as long as left is positive.
 func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) {
 	*left = max(*left-1, 0)
 	n := node{Name: name, Open: depth < 2}
@@ -113,16 +112,17 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) 
 	return n, err
 }
 
-// histogram is a histogram of the Python client.
+// histogram is a histogram that the Python client has logged.
 type histogram struct {
 	Bars      []bar
 	Low, High string
-	Most      string // values in the fullest bin
+	Most      string // number of values in the largest bin
 	Total     string
 	NotFinite string // "" for none
 }
 
-// about returns the number of values, the largest bin, and how many values are not finite.
+// about returns a description of the number of values, the largest bin, and the number of values
+// that are not finite.
 func (h *histogram) about() string {
 	text := h.Total + " values, up to " + h.Most + " in a bin"
 	if h.NotFinite != "" {
@@ -131,8 +131,7 @@ func (h *histogram) about() string {
 	return text
 }
 
-// bar is a bin in the units of the drawing, of which there are histogramWidth
-// by histogramHeight.
+// bar is a bin in the units of the drawing. The drawing is histogramWidth by histogramHeight units large.
 type bar struct {
 	X, Y, Width, Height string
 	Title               string
@@ -141,7 +140,7 @@ type bar struct {
 const (
 	histogramWidth  = 640.0
 	histogramHeight = 160.0
-	histogramBins   = 4096 // one with more bins is not drawn
+	histogramBins   = 4096 // maximum number of bins of a drawn histogram
 )
 
 // readHistogram parses a histogram. It returns nil if body is not one.
@@ -160,7 +159,7 @@ func readHistogram(body []byte) *histogram {
 		h.NotFinite = humanize.Comma(in.NotFinite)
 	}
 	at := func(edge float64, i int) float64 {
-		if across == 0 { // all values are the same: bins of no width side by side
+		if across == 0 { // all values are equal: draw bins of width 0 side by side
 			return histogramWidth * float64(i) / float64(len(in.Counts))
 		}
 		return histogramWidth * (edge - low) / across

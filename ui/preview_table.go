@@ -18,14 +18,14 @@ const (
 	tableRows    = 200
 	tableColumns = 60
 	cellLetters  = 200
-	recordBytes  = 256 << 10 // of one row
+	recordBytes  = 256 << 10 // maximum size of one row
 )
 
-// errLongRecord ends the reading of a table at a row of more than recordBytes.
+// errLongRecord reports a table row of more than recordBytes.
 var errLongRecord = errors.New("a row is too long")
 
-// recordReader bounds the bytes that are read for one row, since csv.Reader
-// takes any number of cells into memory.
+// recordReader limits the bytes that are read for one row. csv.Reader would read any number of
+// cells into memory.
 type recordReader struct {
 	io.Reader
 	left int
@@ -40,7 +40,7 @@ func (r *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fillTable reads the first rows of CSV or TSV, and counts the others.
+// fillTable reads the first rows of CSV or TSV and counts the rest.
 func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Artifact) error {
 	limited := &recordReader{Reader: io.LimitReader(data, tableBytes)}
 	in := csv.NewReader(bufio.NewReaderSize(limited, 64<<10))
@@ -80,7 +80,7 @@ func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Art
 	return nil
 }
 
-// tableEnd is the end of the names of tables that W&B's client writes, as JSON.
+// tableEnd is the suffix of the names of tables that W&B's client writes as JSON.
 const tableEnd = ".table.json"
 
 // tableFile is a table that W&B's client has written.
@@ -120,7 +120,7 @@ func (v *preview) showTable(in tableFile) bool {
 	return true
 }
 
-// plainJSON returns a value for a cell of a table: a text without its quotes.
+// plainJSON returns a value as the text of a table cell. Texts have no quotes.
 func plainJSON(value json.Value) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -129,8 +129,8 @@ func plainJSON(value json.Value) string {
 	return string(value)
 }
 
-// endTable ends a table before a row that is too long. If that is row 0, the
-// names of the columns, there is no table, and the text is shown.
+// endTable ends a table before a row that is too long. If that is row 0, the column names, the
+// artifact is shown as text.
 func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
 	if row > 0 {
 		v.Note = "The first " + humanize.Comma(int64(len(v.Rows))) + " rows; row " + humanize.Comma(int64(row)) + " is longer than " + humanize.IBytes(recordBytes)
@@ -143,8 +143,7 @@ func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
 	return v.fillText(data, size)
 }
 
-// addRow adds a record to the table. The first one has the names of the
-// columns.
+// addRow adds a record to the table. The first record holds the column names.
 func (v *preview) addRow(record []string) {
 	row := make([]string, len(record))
 	for i, cell := range record {

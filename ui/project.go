@@ -14,15 +14,15 @@ import (
 	"tracker/store/projects"
 )
 
-// projectsView is what the page of all projects shows.
+// projectsView is the view of the page of all projects.
 type projectsView struct {
 	Form   recordForm
 	Query  string
-	Limit  string // as in the address, "" for the usual
-	Found  string // how many there are
+	Limit  string // limit as in the query, "" for the default
+	Found  string // number of projects found
 	Rows   []projectRow
 	Pager  pager
-	Lesson *lesson // nil unless there is no project
+	Lesson *lesson // set only if there is no project
 	Home   homeView
 }
 
@@ -91,15 +91,14 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 	})
 }
 
-// search returns the text of ?q=, at most MaxName characters, since no name is
-// longer.
+// nameQuery returns the text of ?q=, cut to MaxName characters, because no name is longer.
 func nameQuery(query url.Values) string {
 	q := []rune(readable(query.Get("q")))
 	return string(q[:min(len(q), domain.MaxName)])
 }
 
-// pageOf reads ?limit= and ?offset=. Invalid numbers, as in an address that was
-// edited by hand, mean the usual page.
+// pageOf parses ?limit= and ?offset=. Invalid numbers, as in an address that was edited by hand,
+// select the default page.
 func pageOf(query url.Values) domain.Page {
 	p := domain.FirstPage
 	if n, err := strconv.Atoi(query.Get("limit")); err == nil && n > 0 {
@@ -111,18 +110,17 @@ func pageOf(query url.Values) domain.Page {
 	return p
 }
 
-// pager holds the links to other pages of a listing. Previous and Next are query
-// strings, "" if there is no such page.
+// pager holds the links to other pages of a listing. Previous and Next are query strings, "" if the
+// page does not exist.
 type pager struct {
 	Shown    string // "51–100 of 240"
 	First    string
 	Previous string
 	Next     string
-	Beyond   bool // the page is after the last record
+	Beyond   bool // whether the page is after the last record
 }
 
-// newPager makes the links around a page of a listing. keep has the other
-// parameters of the address.
+// newPager returns the links for a page of a listing. keep holds the other parameters of the query.
 func newPager(keep url.Values, page domain.Page, shown, total int) pager {
 	at := func(offset int) string {
 		v := maps.Clone(keep)

@@ -19,23 +19,22 @@ import (
 )
 
 const (
-	// projectColumns is the number of default metrics, and of default parameters, in the
-	// table of the runs of a project.
+	// projectColumns is the number of default metrics, and of default parameters, in the table of a
+	// project's runs.
 	projectColumns = 3
-	// projectExperiments is the number of experiments that are read for that, the
-	// newest.
+	// projectExperiments is the number of newest experiments that are read for the default columns.
 	projectExperiments = 20
 )
 
-// projectRunsView is what the page of the runs of a project shows.
+// projectRunsView is the view of the page of a project's runs.
 type projectRunsView struct {
 	ID      string
 	Name    string
 	Total   string
 	Filter  string
 	Sort    string
-	Columns string // as in the address, "" for the usual
-	Wrong   string // what is wrong with the search, "" for nothing
+	Columns string // columns as in the query, "" for the default
+	Wrong   string // error message about the search, "" for none
 	Heads   []runHead
 	Rows    []projectRun
 	Pager   pager
@@ -45,11 +44,11 @@ type projectRunsView struct {
 type runHead struct {
 	Label  string
 	Number bool
-	Query  string // of the address that sorts by it
-	Order  string // ascending, descending, or none
+	Query  string // query that sorts by the column
+	Order  string // value of aria-sort: ascending, descending or none
 }
 
-// projectRun is a row: the cells are those of the heads of parameters and metrics.
+// projectRun is a row. Its cells belong to the parameters and metrics among the column heads.
 type projectRun struct {
 	run
 	Experiment link

@@ -9,7 +9,7 @@ import (
 	"tracker/ui/markdown"
 )
 
-// proseLetters is the number of letters of a text that is shown only in part.
+// proseLetters is the number of letters that are shown of a shortened text.
 const proseLetters = 2000
 
 // prose returns text rendered as Markdown. A text that exceeds a limit is shown
@@ -26,9 +26,8 @@ func prose(ctx context.Context, text string) (templ.Component, error) {
 	return templ.Raw(html), nil
 }
 
-// proseWithin is prose for one of several texts on a page. left is the number of
-// bytes that they may still have together; of a text beyond it only the
-// beginning is shown.
+// proseWithin is prose for one of several texts on a page. left is the number of bytes that remain
+// for the page. Only the beginning of a text beyond it is shown.
 func proseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
 	if len(text) > *left {
 		return plainProse(clipText(text, proseLetters), "Only the beginning is shown, because the texts of this page are too long."), nil
@@ -37,7 +36,7 @@ func proseWithin(ctx context.Context, text string, left *int) (templ.Component, 
 	return prose(ctx, text)
 }
 
-// clipText returns at most n letters of s, with an ellipsis if there are more.
+// clipText returns at most n letters of s. It marks a cut by an ellipsis.
 func clipText(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {

@@ -7,14 +7,13 @@ import (
 	"tracker/store/domain"
 )
 
-// recordForm is the form for the name and description of a record, as somebody
-// typed it.
+// recordForm holds the input of the form for the name and description of a record.
 type recordForm struct {
 	basis
 	Name        string
 	Description string
-	Status      string // of an experiment
-	Objective   string // of an experiment
+	Status      string // set only for an experiment
+	Objective   string // set only for an experiment
 	Wrong       *domain.Error
 }
 
@@ -32,8 +31,8 @@ func (f *recordForm) renewRecord(name, description string) {
 	f.renew("description", &f.Description, description)
 }
 
-// wrong returns what is wrong with a field, "" for nothing. A mistake about no
-// field of the form is that of the field "".
+// wrong returns the error message about a field, "" for none. Errors that concern no field of the
+// form are listed under "".
 func (f recordForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "description", "status", "objective"))
 }

@@ -16,7 +16,7 @@ import (
 	"tracker/store/projects"
 )
 
-// reportsView is the page of the reports of a project.
+// reportsView is the view of the page of a project's reports.
 type reportsView struct {
 	ProjectID string
 	Found     string
@@ -33,7 +33,7 @@ type reportRow struct {
 	Changed moment
 }
 
-// reportForm is what somebody typed about a report.
+// reportForm holds the input of the report form.
 type reportForm struct {
 	basis
 	Name  string
@@ -41,7 +41,7 @@ type reportForm struct {
 	Wrong *domain.Error
 }
 
-// wrong returns what is wrong with a field, "" for nothing.
+// wrong returns the error message about a field, "" for none.
 func (f reportForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "text"))
 }
@@ -107,15 +107,15 @@ func (s *site) createReport(w http.ResponseWriter, r *http.Request, user domain.
 	return err
 }
 
-// reportView is the page of a report.
+// reportView is the view of the page of a report.
 type reportView struct {
 	ID      string
 	Name    string
-	By      string // who made it, "" for nobody who is there
+	By      string // creator, "" if unknown
 	Changed moment
 	Parts   []reportPart
-	Running bool // it shows runs that are running
-	Offline bool // it is read without the server
+	Running bool // whether it shows running runs
+	Offline bool // whether it is exported
 	Rights  domain.Permission
 	Form    reportForm
 }
@@ -159,8 +159,8 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.render(w, r, status, reportPage(f, v))
 }
 
-// building has an element for each report that is put together. The others wait, so that
-// the first are answered first, however many are asked for at once.
+// building holds a value for each report that is being built. The others wait, so that the first
+// ones are answered first, regardless of the number of requests.
 var building = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Report, v *reportView) (err error) {
@@ -209,7 +209,7 @@ func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.
 	return err
 }
 
-// exportReport answers with a report as one file of HTML.
+// exportReport answers with a report as one HTML file.
 func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	of, err := s.DB.Projects.Report(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"tracker/store/projects"
 )
 
-// addedChart is a chart of the dashboard, to be added to a report: the first runs of an experiment that pass a
-// filter, or single ones.
+// addedChart is a chart of the dashboard that is added to a report. It shows the first runs of an
+// experiment that pass a filter, or a list of runs.
 type addedChart struct {
 	Experiment string   `json:"experiment"`
 	Filter     string   `json:"filter"`
@@ -25,10 +25,11 @@ type addedChart struct {
 	Outliers   string   `json:"outliers"`
 }
 
-// fence ends a block.
+// fence is the line that ends a block.
 const fence = "```"
 
-// visible fails unless the chart's runs are of its experiment, and the actor may read them. Errors: NOT_FOUND.
+// visible checks that the chart's runs belong to its experiment and that the actor may read them.
+// Errors: NOT_FOUND, and INVALID for runs of several experiments.
 func (c addedChart) visible(db *store.View) error {
 	if _, err := db.Projects.Experiment(c.Experiment); err != nil {
 		return err
@@ -42,7 +43,7 @@ func (c addedChart) visible(db *store.View) error {
 	return err
 }
 
-// block returns the text of the chart in a report, which blocksOf reads.
+// block returns the text of the chart in a report. blocksOf reads it.
 func (c addedChart) block() (string, error) {
 	filter := c.Filter
 	if len(c.Iterations) > 0 {
@@ -74,7 +75,7 @@ func (c addedChart) block() (string, error) {
 	return text.String() + fence + "\n", nil
 }
 
-// appended returns the text of a report with a block at its end.
+// appended returns the text of a report with a block added at its end.
 func appended(text, block string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	if text == "" {
@@ -92,7 +93,7 @@ func appended(text, block string) string {
 	return text + "\n\n" + block
 }
 
-// reportChoice holds the reports that a chart can be added to.
+// reportChoice holds the reports to which a chart can be added.
 type reportChoice struct {
 	Data   []reportName `json:"data"`
 	Total  int          `json:"total"`
@@ -124,7 +125,7 @@ func (s *site) reportsData(r *http.Request, db *store.View) (any, error) {
 	return answer, err
 }
 
-// createReportData makes a report of one chart.
+// createReportData creates a report with one chart.
 func (s *site) createReportData(r *http.Request, actor domain.Actor) (any, error) {
 	var b struct {
 		Name  string     `json:"name"`
@@ -147,7 +148,7 @@ func (s *site) createReportData(r *http.Request, actor domain.Actor) (any, error
 	return reportName{made.ID, name}, err
 }
 
-// blockOf returns the text of a chart whose runs the actor may read.
+// blockOf returns the text of a chart. It checks that the actor may read the chart's runs.
 func (s *site) blockOf(r *http.Request, actor domain.Actor, chart addedChart) (string, error) {
 	if err := s.DB.View(r.Context(), actor, chart.visible); err != nil {
 		return "", err
@@ -155,10 +156,10 @@ func (s *site) blockOf(r *http.Request, actor domain.Actor, chart addedChart) (s
 	return chart.block()
 }
 
-// attempts is how often a chart is added to a report that others change at the same time.
+// attempts is the number of attempts to add a chart to a report that others change at the same time.
 const attempts = 5
 
-// addChartData adds a chart to the end of a report. What others add meanwhile is kept.
+// addChartData adds a chart to the end of a report. Concurrent changes of the report are kept.
 func (s *site) addChartData(r *http.Request, actor domain.Actor) (any, error) {
 	var chart addedChart
 	if err := readBody(r, &chart); err != nil {

@@ -22,22 +22,22 @@ import (
 const (
 	maxBlocks     = 30       // charts, tables and pictures
 	maxBlockRuns  = 30       // runs of a chart or table
-	blockRuns     = 10       // the default of that
+	blockRuns     = 10       // default number of runs of a chart or table
 	maxBlockPlots = 8        // charts of one block
-	plotPoints    = 200      // of a curve
+	plotPoints    = 200      // points of a curve
 	maxPicture    = 5 << 20  // bytes of a picture in an exported report
-	maxPictures   = 30 << 20 // bytes of all of them
+	maxPictures   = 30 << 20 // bytes of all pictures in an exported report
 )
 
-// block is a part of a report: a fenced block of Markdown that names what to show, or the text
-// between two of them.
+// block is a part of a report: a fenced block of Markdown that names the data to show, or the text
+// between two such blocks.
 type block struct {
 	kind   string // chart, table or image; "" for text
 	text   string
 	fields map[string]string
 }
 
-// blocksOf cuts a report into its parts. A block is closed by three backquotes, or the end.
+// blocksOf divides a report into its parts. A block ends at three backquotes or at the end of the report.
 func blocksOf(text string) []block {
 	var all []block
 	var prose strings.Builder
@@ -77,20 +77,20 @@ func blocksOf(text string) []block {
 	return all
 }
 
-// reportPart is a part of a report as it is shown.
+// reportPart is a rendered part of a report.
 type reportPart struct {
 	Prose   templ.Component
 	Caption string
-	Wrong   string // why it can't be shown
+	Wrong   string // reason why it can't be shown
 	Plots   []*plot
-	Runs    []run // of the plots
+	Runs    []run // runs of the plots
 	Heads   []string
 	Rows    []projectRun
 	Image   string // address of a picture
-	Name    string // of it
+	Name    string // name of the picture
 }
 
-// reportParts makes the parts of a report. With offline, pictures are data URLs.
+// reportParts renders the parts of a report. With offline, pictures are data URLs.
 func (s *site) reportParts(ctx context.Context, actor domain.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
 	left, blocks := maxBlocks, 0
 	columns := map[string]string{}
@@ -128,8 +128,7 @@ var (
 	errNoMetric     = domain.Invalid("metrics", "Name the metrics, with commas between them: metrics: val/loss, train/loss.")
 )
 
-// blockExperiment returns the experiment that a block names by its id, or by its name in the
-// project.
+// blockExperiment returns the experiment that a block names by its id or by its name in the project.
 func blockExperiment(db *store.View, projectID, named string) (projects.Experiment, error) {
 	if named == "" {
 		return projects.Experiment{}, errNoExperiment
@@ -150,8 +149,8 @@ func blockExperiment(db *store.View, projectID, named string) (projects.Experime
 	return e, domain.Errorf(domain.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
-// runsOf fills a chart or a table. defaults keeps the default columns of experiments, by
-// their ids, for further tables.
+// runsOf fills a chart or a table. defaults caches the default columns of experiments by id, for
+// further tables.
 func (s *site) runsOf(ctx context.Context, actor domain.Actor, projectID string, b block, defaults map[string]string, part *reportPart) error {
 	var list []runs.Iteration
 	var columns []runs.Column
@@ -275,8 +274,8 @@ func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []
 	return nil
 }
 
-// pictureOf fills a picture. With offline its bytes are kept in the page, as long as there
-// is room for them.
+// pictureOf fills a picture. With offline its bytes are embedded in the page, as long as there is
+// room for them.
 func (s *site) pictureOf(ctx context.Context, actor domain.Actor, b block, part *reportPart, offline bool, room *int64) error {
 	a, err := s.DB.Files.Artifact(ctx, actor, b.fields["artifact"])
 	if err != nil {

@@ -1,8 +1,7 @@
-// Command bundle makes the files that browsers load, from the sources in
-// ui/static: go generate runs it in ui. Scripts and styles are bundled and
-// minified; code of others is copied unchanged. The name of each file contains
-// a hash of its content, and manifest.json lists the files by the names of
-// their sources.
+// Command bundle builds the files that browsers load from the sources in ui/static. go generate
+// runs it in ui. Scripts and styles are bundled and minified; third-party code is copied unchanged.
+// The name of each file contains a hash of its content. manifest.json maps the names of the sources
+// to the files.
 package main
 
 import (
@@ -20,15 +19,14 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// entries are the sources that pages name. Scripts are modules, unless they are
-// classic ones, which run before the page is drawn.
+// entries are the sources that pages refer to. Scripts are modules, except classic scripts, which
+// run before the page is drawn.
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "workbench.js"}
 	classic = []string{"theme.js"}
 	styles  = []string{"compare.css", "media.css", "model.css", "page.css", "plot.css", "record.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
-	// licenses are those of the code of others. No page names them, so their names have
-	// no hash.
+	// licenses are the licenses of third-party code. No page refers to them, so their names have no hash.
 	licenses = []string{"htmx.license.txt", "uplot.license.txt"}
 )
 
@@ -49,8 +47,7 @@ func main() {
 	}
 }
 
-// build returns the files that browsers load, by name. The same sources give the
-// same files, wherever they lie.
+// build returns the files that browsers load, by name. The same sources give the same files in any folder.
 func build(static string) (map[string][]byte, error) {
 	static, err := filepath.Abs(static)
 	if err != nil {
@@ -174,7 +171,7 @@ func circle(meta metafile) []string {
 	return nil
 }
 
-// replace makes a folder have these files and no others.
+// replace writes the files to a folder and removes all others from it.
 func replace(dir string, files map[string][]byte) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// MaxBytes is the length limit of a text.
+	// MaxBytes is the maximum length of a text in bytes.
 	MaxBytes = 256 << 10
 
 	maxLines  = 10_000
@@ -44,22 +44,22 @@ const (
 	// maxWork is the limit of what the parsers may read, in bytes. See meter.
 	maxWork = 64 << 20
 
-	// maxTime is the time limit of one call. maxWork is reached in a fraction of
-	// it.
+	// maxTime is the time limit of one call. maxWork is reached in a fraction of it.
 	maxTime = 5 * time.Second
 )
 
 // slots holds a value for each call that is rendering.
 var slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4))
 
-// LimitError reports a text that exceeds a limit.
+// LimitError is the error for a text that exceeds a limit.
 type LimitError struct {
 	Reason string // clause that completes "it is shown as plain text, because …"
 }
 
 func (e *LimitError) Error() string { return "the Markdown can't be rendered, because " + e.Reason }
 
-// Render returns the HTML of source. The error is a LimitError, or that of ctx.
+// Render returns the HTML of source. If source exceeds a limit, the error is a LimitError. If ctx
+// ends, it is the error of ctx.
 func Render(ctx context.Context, source string) (string, error) {
 	if err := checkSize(source); err != nil {
 		return "", err
@@ -98,8 +98,8 @@ func checkSize(source string) error {
 	return nil
 }
 
-// convert renders source within the limits of a meter. It always returns the
-// output, with the meter, for tests.
+// convert renders source within the limits of a meter. It returns the output, with the meter, also
+// after an error, for tests.
 func convert(ctx context.Context, source string) (*output, error) {
 	m := &meter{ctx: ctx}
 	out := &output{meter: m}

@@ -25,7 +25,7 @@ type meter struct {
 	ctx      context.Context
 	err      error
 	work     int // bytes
-	calls    int // of spend
+	calls    int // number of calls of spend
 	elements int
 }
 
@@ -77,8 +77,7 @@ func blockParsers() []util.PrioritizedValue {
 	return all
 }
 
-// container is a parser of lists or block quotes. It opens no more than
-// maxDepth of them in each other.
+// container is a parser of lists or block quotes that nests at most maxDepth of them.
 type container struct{ parser.BlockParser }
 
 func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -88,8 +87,7 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 	return c.BlockParser.Open(parent, reader, pc)
 }
 
-// linkifyWork is the work of looking for a URL at the start of a word. A match
-// is not read again.
+// linkifyWork is the work of a search for a URL at the start of a word. A match is not read again.
 const linkifyWork = 256
 
 func inlineParsers() (all []util.PrioritizedValue) {
@@ -136,8 +134,8 @@ func (p inline) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast
 	return n
 }
 
-// blockWork returns the length of the block, times the length of the run of
-// delimiters that line begins with: each of them can be an element.
+// blockWork returns the length of the block times the length of the run of delimiters at the start
+// of line, because each delimiter can be an element.
 func blockWork(parent ast.Node, line []byte) int {
 	lines := parent.Lines()
 	if lines == nil || lines.Len() == 0 {
@@ -152,7 +150,7 @@ func blockWork(parent ast.Node, line []byte) int {
 	return run * (lines.At(lines.Len()-1).Stop - lines.At(0).Start)
 }
 
-// meteredTable turns a paragraph into a table unless that has too many cells.
+// meteredTable converts a paragraph into a table if the table has few enough cells.
 type meteredTable struct{ parser.ParagraphTransformer }
 
 func (t meteredTable) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
@@ -169,7 +167,7 @@ func (t meteredTable) Transform(node *ast.Paragraph, reader text.Reader, pc pars
 	if columns == 0 {
 		return
 	}
-	// For each escaped pipe the table extension searches all code in the tables.
+	// For each escaped pipe, the table extension searches all code in the tables.
 	if m.spend(escaped*len(source)) && m.add(columns*lines.Len()) {
 		t.ParagraphTransformer.Transform(node, reader, pc)
 	}

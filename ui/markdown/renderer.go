@@ -39,8 +39,8 @@ func (r meteredRegisterer) Register(kind ast.NodeKind, write renderer.NodeRender
 	})
 }
 
-// nodeWork returns the length of what is escaped before it is written. A text
-// can use one definition of a link many times.
+// nodeWork returns the length of the text that is escaped before it is written. A text can use one
+// link definition many times.
 func nodeWork(n ast.Node) int {
 	switch n := n.(type) {
 	case *ast.Link:
