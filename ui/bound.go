@@ -20,8 +20,8 @@ const (
 	maxCell  = 64 << 10
 )
 
-// fit returns the rows to show: as many of the first rows as have texts of at most most bytes in
-// total, but at least one. size returns the length of the texts of a row.
+// fit returns the first rows: at most most rows, whose texts have at most maxTable bytes in total,
+// but at least one row. size returns the length of a row's text, which counts up to maxCell.
 func fit[T any](rows []T, most int, size func(T) int) []T {
 	sum := 0
 	for i, row := range rows {

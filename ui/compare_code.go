@@ -75,7 +75,7 @@ func packagesOf(dependencies string) map[string]string {
 
 // packageSection compares the packages whose versions differ among the runs that recorded their dependencies.
 func packageSection(all []compared) compareSection {
-	versions := map[string]map[string]string{} // by package, then run
+	versions := map[string]map[string]string{} // by run, then package
 	for _, c := range all {
 		if c.snapshot.Dependencies != "" {
 			versions[c.ID] = packagesOf(c.snapshot.Dependencies)

@@ -29,7 +29,7 @@ type addedChart struct {
 const fence = "```"
 
 // visible checks that the chart's runs belong to its experiment and that the actor may read them.
-// Errors: NOT_FOUND, and INVALID for runs of several experiments.
+// Errors: NOT_FOUND, INVALID_PAYLOAD for runs of several experiments.
 func (c addedChart) visible(db *store.View) error {
 	if _, err := db.Projects.Experiment(c.Experiment); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package ui is the dashboard: pages that are rendered on the server, for the
-// same accounts and under the same rules as the API. It decodes, calls one
-// method of the store, and renders a view.
+// Package ui is the dashboard. Its pages are rendered on the server, for the same accounts and
+// under the same rules as the API. A handler decodes the request, calls one method of the store,
+// and renders a view.
 package ui
 
 import (
@@ -21,32 +21,32 @@ import (
 //go:generate go tool templ generate
 //go:generate go run ./bundle
 
-// Options configure the dashboard.
+// Options holds the configuration of the dashboard.
 type Options struct {
 	DB             *store.DB
 	Auth           *auth.Auth
 	Logger         *slog.Logger // nil discards the log
 	Version        string
 	BasePath       string               // "" or a path that begins with a slash and does not end with one
-	APIURL         string               // address of the API on this machine, for the commands that empty pages show
+	APIURL         string               // address of the API on this machine, for the commands on empty pages
 	Document       http.Handler         // serves /openapi.yaml and /openapi.json; nil answers 404 there
 	Observe        web.Observer         // may be nil
-	Hosts          *web.Hosts           // names that requests may be addressed to; nil means any
-	Proxies        []netip.Prefix       // proxies that are trusted about the address of a client
+	Hosts          *web.Hosts           // host names that requests may use; nil means any
+	Proxies        []netip.Prefix       // proxies that are trusted to report the address of a client
 	TrustedOrigins []string             // scheme://host[:port] of other pages that may post here
-	Notebooks      bool                 // pages of other ports of this machine, such as notebooks, may show these in a frame
-	Backups        func() backup.Status // nil when there is no backup schedule
+	Notebooks      bool                 // whether pages of other ports of this machine may show the dashboard in a frame
+	Backups        func() backup.Status // nil if there is no backup schedule
 	Streams        *web.Streams         // bounds the event streams; nil means web.MaxStreams
 	Now            func() time.Time     // nil means time.Now
 }
 
-// site answers the routes of the dashboard.
+// site implements the handlers of the dashboard.
 type site struct {
 	Options
 	assets assets
 
-	memory    *web.Memory // of bodies
-	strangers *web.Memory // of bodies of those who have not signed in
+	memory    *web.Memory // memory of bodies
+	strangers *web.Memory // memory of bodies from clients that are not signed in
 	events    *web.Events
 }
 
@@ -65,8 +65,8 @@ type route struct {
 	handle handler
 }
 
-// routes is the whole dashboard. GET stands for HEAD as well; every other
-// method is refused to pages of other origins.
+// routes returns all routes of the dashboard. GET includes HEAD. Every other method is refused to
+// pages of other origins.
 func (s *site) routes() []route {
 	return []route{
 		{"GET", "/", s.page(s.projects)},
@@ -179,8 +179,7 @@ func (s *site) routes() []route {
 	}
 }
 
-// New returns the handler of the dashboard. It fails when one of the trusted
-// origins can't be read.
+// New returns the handler of the dashboard. It returns an error if one of the trusted origins is invalid.
 func New(o Options) (*Dashboard, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -230,8 +229,7 @@ func (s *site) router() (http.Handler, error) {
 	return web.Router(routes, errNoPage, s.fail), nil
 }
 
-// serve returns an http.Handler that answers with an error page if the handler
-// fails.
+// serve returns an http.Handler that answers with an error page if handle returns an error.
 func (s *site) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := handle(w, r); err != nil {
@@ -240,9 +238,9 @@ func (s *site) serve(handle handler) http.Handler {
 	})
 }
 
-// policy returns the content security policy: a page loads only our own files,
-// and only pages of the same host, such as proxies of notebooks, may show it in
-// a frame, or with Notebooks those of other ports of this machine.
+// policy returns the content security policy: a page loads only files of the dashboard, and only
+// pages of the same host, such as proxies of notebooks, may show it in a frame. With Notebooks,
+// pages of other ports of this machine may do so too.
 func (o *Options) policy() string {
 	p := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 		"media-src 'self'; frame-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
@@ -264,7 +262,7 @@ func secure(next http.Handler, policy string) http.Handler {
 	})
 }
 
-// health is for the checks of a container: 200 when the database answers.
+// health answers the health checks of a container: 200 if the database answers.
 func (s *site) health(w http.ResponseWriter, r *http.Request) error {
 	if err := s.DB.Ping(r.Context()); err != nil {
 		return err

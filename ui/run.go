@@ -15,15 +15,15 @@ import (
 	"tracker/store/scalar"
 )
 
-// palette is the number of colours for curves; style.css has them.
+// palette is the number of curve colours, which style.css defines.
 const palette = 12
 
-// run is an iteration for a table. Times are Unix milliseconds.
+// run is an iteration in a table. Times are Unix milliseconds.
 type run struct {
 	ID      string                  `json:"id"`
 	Name    string                  `json:"name"`
 	Status  string                  `json:"status"`
-	Color   int                     `json:"color"` // of the curves; the same on every page
+	Color   int                     `json:"color"` // colour of the curves; the same on every page
 	Created scalar.Value            `json:"created"`
 	Seconds scalar.Value            `json:"seconds"` // until its end, or until it was last seen
 	Tags    []string                `json:"tags"`
@@ -35,11 +35,11 @@ type run struct {
 	started moment
 }
 
-// colorClass returns the class of elements in the colour of a run.
+// colorClass returns the CSS class for the colour of a run.
 func colorClass(r run) string { return "c" + strconv.Itoa(r.Color) }
 
-// distinctColors gives runs that are drawn together colours of which none is used twice before
-// all are in use. A run keeps its own colour if no earlier one has it. color.js does the same.
+// distinctColors assigns colours to runs that are drawn together. No colour is used twice before
+// all are in use. A run keeps its own colour if no earlier run has it. color.js does the same.
 func distinctColors(runs []run) {
 	var used [palette]int
 	for i := range runs {
@@ -53,7 +53,7 @@ func distinctColors(runs []run) {
 	}
 }
 
-// The names of the states of a run on pages.
+// statusWords holds the names of the states of a run on pages.
 var statusWords = map[domain.IterationStatus]string{
 	domain.Running: "running", domain.Succeeded: "succeeded", domain.Failed: "failed", domain.Killed: "killed",
 }
@@ -77,7 +77,7 @@ func (s *site) run(i runs.Iteration) run {
 	}
 }
 
-// running reports whether it has not ended.
+// running reports whether the run has not ended.
 func (r run) running() bool { return r.Status == statusWords[domain.Running] || r.Status == lost }
 
 func (s *site) status(i runs.Iteration) string {
@@ -87,7 +87,8 @@ func (s *site) status(i runs.Iteration) string {
 	return statusWords[i.Status]
 }
 
-// lostBefore is the time before which a running run that was last seen counts as lost.
+// lostBefore returns the time limit for lost runs: a running run that was last seen before it
+// counts as lost.
 func (s *site) lostBefore() scalar.Time {
 	return domain.LostBefore(scalar.TimeOf(s.Now()))
 }
@@ -100,8 +101,8 @@ func lasted(i runs.Iteration) time.Duration {
 	return end.Time().Sub(i.CreatedDate.Time())
 }
 
-// searchIn is searchOf for the runs of an experiment, where the best are the first if it
-// has an objective.
+// searchIn is searchOf for the runs of an experiment. If the experiment has an objective, the best
+// runs come first by default.
 func searchIn(db *store.View, experimentID string, query url.Values) (runs.IterationQuery, error) {
 	q := searchOf(query)
 	if strings.TrimSpace(query.Get("sort")) != "" {
@@ -118,12 +119,11 @@ func searchIn(db *store.View, experimentID string, query url.Values) (runs.Itera
 	return q, err
 }
 
-// bestFirst is the order of runs by an objective: the best first, and those without a value, the
-// newest of them first, last.
+// bestFirst returns the order of runs by an objective: the best first, then the runs without a
+// value, newest first.
 func bestFirst(o goal.Objective) string { return o.Order() + ", -created" }
 
-// searchOf reads the search of a listing of runs from an address. By default
-// the newest come first.
+// searchOf returns the search for runs in a query. By default the newest come first.
 func searchOf(query url.Values) runs.IterationQuery {
 	q := runs.IterationQuery{Page: pageOf(query), Filter: readable(query.Get("filter")),
 		Sort: readable(query.Get("sort")), Columns: readable(query.Get("columns"))}
@@ -136,13 +136,13 @@ func searchOf(query url.Values) runs.IterationQuery {
 	return q
 }
 
-// groupsOf reads the search of a listing of groups from an address.
+// groupsOf returns the search for groups in a query.
 func groupsOf(query url.Values) runs.GroupQuery {
 	q := searchOf(query)
 	return runs.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
 }
 
-// best returns the best run that passes a filter, nil when none has a value.
+// best returns the best run that passes a filter, nil if none has a value.
 func (s *site) best(db *store.View, experimentID string, o goal.Objective, filter string) (*run, error) {
 	list, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Filter: filter, Sort: bestFirst(o), Columns: o.Value()})
 	if err != nil || len(list.Data) == 0 || len(list.Data[0].Metrics) == 0 {

@@ -13,9 +13,9 @@ import (
 	"tracker/store/scalar"
 )
 
-// serverView is the page about the server itself.
+// serverView is the view of the page about the server.
 type serverView struct {
-	Path   string // of the database
+	Path   string // path of the database
 	Size   string
 	Log    string // size of the write-ahead log
 	Backup *backupView

@@ -16,19 +16,19 @@ import (
 	"tracker/store/registry"
 )
 
-// settingsView is the page that changes or deletes a project or an experiment.
+// settingsView is the view of the page that changes or deletes a project or an experiment.
 type settingsView struct {
 	What     string // "project" or "experiment"
 	Name     string
-	Path     string // of the record
+	Path     string // path of the record
 	Rights   domain.Permission
 	Form     recordForm
-	Gone     []string // what goes with it
-	Conflict string   // why it can't be deleted
-	Status   bool     // it has one, and an objective
+	Gone     []string // records that are deleted with it
+	Conflict string   // reason why it can't be deleted
+	Status   bool     // whether it has a status and an objective
 
 	Guess      string   // the objective that names suggest, "" for none
-	Objectives []string // to choose from
+	Objectives []string // objectives to choose from
 }
 
 // projectSettings shows the settings of a project.
@@ -144,8 +144,7 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 	})
 }
 
-// objectivesOffered is the maximum number of metrics that are offered as an
-// objective.
+// objectivesOffered is the maximum number of metrics to choose an objective from.
 const objectivesOffered = 50
 
 // fillObjectives sets the objectives to choose from.
@@ -204,7 +203,7 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domai
 	return err
 }
 
-// createProject makes a project, from the page that lists them.
+// createProject creates a project from the form on the page of all projects.
 func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -221,7 +220,7 @@ func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain
 	return err
 }
 
-// createExperiment makes an experiment, from the page of its project.
+// createExperiment creates an experiment from the form on the page of its project.
 func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -9,21 +9,19 @@ import (
 )
 
 const (
-	// sideProjects and sideExperiments are the maximum numbers of projects and
-	// experiments in the sidebar; pages list the rest.
+	// sideProjects and sideExperiments are the maximum numbers of projects and experiments in the sidebar.
 	sideProjects    = 30
 	sideExperiments = 50
 )
 
-// sideLink is a line of the sidebar: a project, with its experiments if the
-// page belongs to it.
+// sideLink is a line of the sidebar: a project, with its experiments if the page belongs to the project.
 type sideLink struct {
 	Name    string
 	Path    string
-	Current bool // the page shows this, or something in it
-	Here    bool // the page is this one
+	Current bool // whether the page shows this record or one below it
+	Here    bool // whether the link leads to the page itself
 	Below   []sideLink
-	More    bool // there are more than those below
+	More    bool // whether there are more than the listed ones
 }
 
 // current returns the value of aria-current.
@@ -39,11 +37,11 @@ func (l sideLink) current() string {
 type place struct {
 	projectID    string
 	experimentID string
-	models       bool // it is about the models of the project
-	trash        bool // it is the page of the trash
+	models       bool // whether the page shows models of the project
+	trash        bool // whether the page is the page of the trash
 }
 
-// side makes the sidebar of a page at a place.
+// side returns the sidebar of a page.
 func (s *site) side(db *store.View, at place) ([]sideLink, error) {
 	list, err := db.Projects.Projects(projects.ProjectQuery{Page: domain.Page{Limit: sideProjects}})
 	if err != nil {

@@ -13,14 +13,13 @@ import (
 	"tracker/store/json"
 )
 
-// dist holds what browsers load. go generate makes it from the sources in static.
-//
+// dist holds the files that browsers load. go generate builds them from the sources in static.
 //go:embed dist
 var dist embed.FS
 
-// assets are the files that browsers load.
+// assets holds the files that browsers load.
 type assets struct {
-	bySource map[string]asset // by the name of the source, such as style.css
+	bySource map[string]asset // assets by source name, such as style.css
 	files    map[string][]byte
 }
 
@@ -30,8 +29,8 @@ type asset struct {
 	Imports []string `json:"imports"` // files that a module needs to run
 }
 
-// The table of the operating system is not used: it differs between systems,
-// and with nosniff browsers accept only the right type.
+// contentTypes maps file name extensions to types. The table of the operating system is not used,
+// because it differs between systems, and with nosniff browsers accept only the right type.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
@@ -58,8 +57,7 @@ func loadAssets() (assets, error) {
 	return a, nil
 }
 
-// static serves a file that browsers load. Its name changes with its content, so
-// it may be cached forever.
+// static serves a file of dist. Its name changes with its content, so it may be cached forever.
 func (s *site) static(w http.ResponseWriter, r *http.Request) error {
 	name := mux.Vars(r)["file"]
 	body, ok := s.assets.files[name]

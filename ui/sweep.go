@@ -14,7 +14,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// sweepsView is the page of the sweeps of an experiment.
+// sweepsView is the view of the page of an experiment's sweeps.
 type sweepsView struct {
 	Rows []sweepRow
 }
@@ -28,7 +28,7 @@ type sweepRow struct {
 	Created moment
 }
 
-// sweepView is the page of a sweep.
+// sweepView is the view of the page of a sweep.
 type sweepView struct {
 	sweepRow
 	ID        string
@@ -36,7 +36,7 @@ type sweepView struct {
 	Early     string // "" for none
 	Best      *sweepBest
 	Space     []sweepSetting
-	All       string // the path of its runs
+	All       string // path of the runs of the sweep
 	Rights    domain.Permission
 	States    []sweepButton
 }
@@ -52,12 +52,12 @@ type sweepSetting struct {
 	Name         string
 	Distribution string
 	Values       string
-	Best         string // that of the best run, "" for none
+	Best         string // path of the best run, "" for none
 }
 
 type sweepButton struct{ State, Text, Title string }
 
-// sweepStates holds the names of states, and sweepButtons what can be done in them.
+// sweepStates holds the names of states, and sweepButtons the actions in each state.
 var sweepStates = map[wandb.SweepState]string{
 	wandb.SweepPending: "Waiting for agents", wandb.SweepRunning: "Running", wandb.SweepPaused: "Paused",
 	wandb.SweepFinished: "Finished", wandb.SweepCanceled: "Canceled",
@@ -163,7 +163,7 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) e
 	})
 }
 
-// numbers returns the first ones of a list of numbers as a text.
+// numbers returns the first elements of a list of numbers as text.
 func numbers(all []int) string {
 	var texts []string
 	for i, n := range all {

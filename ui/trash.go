@@ -16,27 +16,27 @@ import (
 	"tracker/store/trash"
 )
 
-// trashView is the page of what was deleted.
+// trashView is the view of the page of the trash.
 type trashView struct {
 	Rows      []trashRow
 	Found     string
 	ProjectID string // "" for all projects
-	Project   string // its name, as far as it is known
+	Project   string // name of the project, "" if unknown
 	Pager     pager
-	Days      int // after which it is purged; 0 for at once
+	Days      int // number of days after which a record is purged; 0 for at once
 	Wrong     string
 	Until     string // records deleted up to this time may be purged together; "" if the user may not
 }
 
 type trashRow struct {
 	trash.Trashed
-	Takes   string // what is restored and purged with it, "" for nothing
+	Takes   string // description of the records that are restored and purged with it, "" for none
 	Deleted moment
 	Purged  moment
-	By      string // "" for the command line or somebody who is gone
+	By      string // name of the user who deleted it; "" for the command line or a deleted user
 }
 
-// trash lists what the user may restore.
+// trash lists the records that the user may restore.
 func (s *site) trash(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showTrash(w, r, user, http.StatusOK, "")
 }
@@ -101,7 +101,7 @@ func (s *site) trashRow(t trash.Trashed) trashRow {
 	return row
 }
 
-// word returns the name of the kind on pages.
+// word returns the name of the kind of record on pages.
 func (r trashRow) word() string {
 	if r.Kind == domain.TrashedIteration {
 		return "run"
@@ -109,7 +109,7 @@ func (r trashRow) word() string {
 	return r.Kind.Word()
 }
 
-// held returns why a record can't be restored now, "" when it can.
+// held returns the reason why a record can't be restored now, "" if it can.
 func (r trashRow) held() string {
 	if r.HeldBy == "" {
 		return ""
@@ -121,7 +121,7 @@ func (r trashRow) held() string {
 	return "Its " + held + " is in the trash, too: restore that first."
 }
 
-// changeTrash restores records, or deletes one or all for good.
+// changeTrash restores records, or purges one or all of them.
 func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.U
 		if err != nil {
 			return err
 		}
-		// The table is as it was before the deletion.
+		// Undo returns to the table as it was before the deletion.
 		if table, err := url.ParseQuery(fields.Get("table")); err == nil && len(table) > 0 && strings.HasPrefix(path, experimentPath) {
 			path += "?" + table.Encode()
 		}
@@ -167,8 +167,8 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.U
 	return errBrokenForm
 }
 
-// emptyTrash purges what was deleted up to a time, which is that of the page that the
-// user has seen.
+// emptyTrash purges the records that were deleted up to the time until. The form has the time of
+// the page that the user has seen.
 func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user domain.User, until string) error {
 	ms, err := strconv.ParseInt(until, 10, 64)
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user domain.Us
 	return nil
 }
 
-// restore restores records, and returns the path of the page that has them.
+// restore restores records and returns the path of the page that shows them.
 func (s *site) restore(ctx context.Context, actor domain.Actor, ids []string) (path string, err error) {
 	var first trash.Trashed
 	err = s.DB.View(ctx, actor, func(db *store.View) (err error) {
@@ -206,7 +206,7 @@ func (s *site) restore(ctx context.Context, actor domain.Actor, ids []string) (p
 		return "/artifact/" + first.ID, nil
 	case domain.TrashedVersion:
 		v, err := s.DB.Models.ModelVersion(ctx, actor, first.ID)
-		if err != nil { // who may delete may not be allowed to read
+		if err != nil { // a user who may delete may lack the right to read
 			return "/trash", nil
 		}
 		return "/model/" + v.ModelID, nil
@@ -224,7 +224,7 @@ func (s *site) restore(ctx context.Context, actor domain.Actor, ids []string) (p
 // trashDays returns the number of days for which records stay in the trash.
 func (s *site) trashDays() int { return int(s.DB.Trash.Age().Hours() / 24) }
 
-// undoing returns whether and how a deletion can be undone.
+// undoing returns a sentence about whether and how a deletion can be undone.
 func (s *site) undoing() string {
 	switch days := s.trashDays(); days {
 	case 0:
@@ -242,15 +242,14 @@ func (s *site) undoingAll() string {
 	return "They go to the trash, from which they can be restored for " + counted(s.trashDays(), "day", "days") + "."
 }
 
-// maxUndo is the number of records that can be restored together after they were
-// deleted together. The trash has them all.
+// maxUndo is the maximum number of records that can be restored together after they were deleted
+// together. The trash holds all of them.
 const maxUndo = 20
 
-// deletedQuery is the parameter of an address that names records that were just
-// deleted.
+// deletedQuery is the query parameter with the records that were just deleted.
 const deletedQuery = "deleted"
 
-// afterDeletion returns path with the deleted records in it, so that the page
+// afterDeletion returns path with the ids of the deleted records in the query, so that the page
 // offers to restore them.
 func (s *site) afterDeletion(path string, ids ...string) string {
 	if s.trashDays() == 0 || len(ids) == 0 || len(ids) > maxUndo {
@@ -270,19 +269,19 @@ const experimentPath = "/experiment/"
 type undo struct {
 	IDs   []string
 	Text  string
-	Table string // query of the table of runs that the page shows, "" for none
+	Table string // query of the table of runs on the page, "" for none
 }
 
 type undoContext struct{}
 
-// undoFrom returns the offer that a page makes, nil for none.
+// undoFrom returns the offer that the page shows, nil for none.
 func undoFrom(ctx context.Context) *undo {
 	u, _ := ctx.Value(undoContext{}).(*undo)
 	return u
 }
 
-// offerUndo returns the request with the offer to restore the records that its
-// address names, if they are in the trash and the user may restore them.
+// offerUndo returns the request with an offer to restore the records in its query, if they are in
+// the trash and the user may restore them.
 func (s *site) offerUndo(r *http.Request, db *store.View) (*http.Request, error) {
 	ids := strings.Fields(r.URL.Query().Get(deletedQuery))
 	if len(ids) == 0 || len(ids) > maxUndo || r.Method != http.MethodGet {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// drained is the maximum size in bytes of a body that is read and dropped
-	// after a refusal. A browser reads the answer only when it has sent its body.
+	// drained is the maximum size in bytes of a body that is read and discarded after a refusal. A
+	// browser reads the answer only after it has sent its body.
 	drained = 1 << 30
-	// maxID is the maximum length of the field before the files.
+	// maxID is the maximum length of the form field before the files.
 	maxID = 100
 )
 
 var errBrokenUpload = domain.Errorf(web.CodeMalformedBody, "The file did not arrive whole; send it again.")
 
-// uploadData takes the files that a script sends, and answers with their ids.
+// uploadData stores the files that a script sends, and answers with the ids of their artifacts.
 func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	user, err := s.Auth.CookieUser(r)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	web.InfoOf(r).User = user.Username
 	made, _, err := s.receive(r, user)
 	if err != nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the client may have disconnected
 		web.WriteError(w, r, err)
 		return nil
 	}
@@ -41,22 +41,22 @@ func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// upload takes the files of a form, where no script sends them.
+// upload stores the files of a form that was sent without a script.
 func (s *site) upload(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	_, iteration, err := s.receive(r, user)
 	if err == nil {
 		s.redirect(w, r, "/experiment/"+idOf(r)+"/artifacts")
 		return nil
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the client may have disconnected
 	if e := formError(err); e != nil {
 		return s.showArtifacts(w, r, user, web.StatusOf(e.Code), artifactsView{Only: iteration, Wrong: e.Message})
 	}
 	return err
 }
 
-// uploadAsked reports whether a file of this size would be accepted, so that
-// nobody sends gigabytes in vain.
+// uploadAsked answers whether a file of the given size would be accepted, so that nobody sends
+// gigabytes in vain.
 func (s *site) uploadAsked(r *http.Request, actor domain.Actor) (any, error) {
 	bytes, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
 	if err == nil {
@@ -68,8 +68,8 @@ func (s *site) uploadAsked(r *http.Request, actor domain.Actor) (any, error) {
 	return struct{}{}, err
 }
 
-// receive makes artifacts of the files of a form. Their run, if there is one,
-// is named before them.
+// receive creates artifacts from the files of a form. The field with their run, if there is one,
+// comes before the files.
 func (s *site) receive(r *http.Request, user domain.User) (made []string, iteration string, err error) {
 	actor, experiment := domain.Actor{UserID: user.ID}, idOf(r)
 	if err := s.DB.Files.AllowUpload(r.Context(), actor, experiment); err != nil {

@@ -13,24 +13,23 @@ import (
 	"tracker/store/users"
 )
 
-// accountView is the page of an account: one's own, or another one for an
-// admin.
+// accountView is the view of the page of an account: the user's own or, for an admin, any account.
 type accountView struct {
-	basis   // of the names
+	basis   // fingerprints of the names
 	User    domain.User
 	Own     bool
-	Admin   bool // the viewer is an admin
+	Admin   bool // whether the viewer is an admin
 	Typed   users.NewUser
-	Form    string // that was refused: "names", "password", "key" or "delete"
+	Form    string // rejected form: "names", "password", "key" or "delete"
 	Wrong   *domain.Error
-	Saved   string // what was done, "" for nothing
+	Saved   string // message after a change, "" for none
 	Keys    []keyRow
-	Key     string // that was made just now, "" for none
-	KeyName string // that was typed and refused
+	Key     string // API key that was just created, "" for none
+	KeyName string // rejected name of an API key
 	Created moment
 }
 
-// wrong returns what is wrong with a field of a form, "" for nothing.
+// wrong returns the error message about a field of a form, "" for none.
 func (v accountView) wrong(form, field string) string {
 	if v.Form != form {
 		return ""
@@ -70,7 +69,7 @@ func (v usersView) wrong(field string) string {
 	return wrongOf(v.Wrong, field, "username", "password", "first_name", "last_name")
 }
 
-// account shows one's own account.
+// account shows the user's own account.
 func (s *site) account(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showAccount(w, r, user, http.StatusOK, accountView{User: user, Own: true})
 }
@@ -119,12 +118,11 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user domain.U
 	})
 }
 
-// saved returns the message about a saved form, after the redirect.
+// saved holds the messages about saved forms, by the value of ?saved=.
 var saved = map[string]string{"names": "The account was saved.", "password": "The password was changed.",
 	"key": "The key was revoked."}
 
-// formError is a refusal that is shown beside a form, with what was typed; nil
-// for other errors.
+// formError returns an error that is shown beside a form, with the input; nil for other errors.
 func formError(err error) *domain.Error {
 	e := web.AsError(worded(err))
 	if e == nil {
@@ -139,7 +137,7 @@ func formError(err error) *domain.Error {
 	return nil
 }
 
-// saveAccount changes the names on one's own account.
+// saveAccount changes the names of the user's own account.
 func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -156,14 +154,14 @@ func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.U
 	return err
 }
 
-// patch returns the changes of the names that somebody has typed.
+// patch returns the changes of the edited names.
 func (v accountView) patch(fields url.Values) users.UserPatch {
 	return users.UserPatch{FirstName: changed(fields, "first_name", v.Typed.FirstName),
 		LastName: changed(fields, "last_name", v.Typed.LastName), Before: v.Before}
 }
 
-// savePassword changes one's own password. It requires the present password, so
-// that an open browser is not enough.
+// savePassword changes the user's own password. It requires the present password, so that an open
+// browser is not enough.
 func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -192,7 +190,7 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.
 	return err
 }
 
-// saveKey makes an API key of one's own account and shows it, or revokes one.
+// saveKey creates an API key for the user's own account and shows it, or revokes one.
 func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -228,8 +226,7 @@ func typedUser(fields url.Values) users.NewUser {
 	}
 }
 
-// saveUser changes the names and rights of an account, or its password, or
-// deletes it, for an admin.
+// saveUser changes the names, rights or password of an account, or deletes it, for an admin.
 func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -285,7 +282,7 @@ func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user domain.Use
 	})
 }
 
-// createUser adds an account.
+// createUser creates an account.
 func (s *site) createUser(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {

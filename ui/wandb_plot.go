@@ -21,24 +21,24 @@ import (
 )
 
 const (
-	maxTablePlots = 12        // on the page of a run
-	maxPlotTable  = 512 << 10 // bytes of a table that is drawn
-	maxPlotMarks  = 1000      // points or bars of one chart
+	maxTablePlots = 12        // maximum number of charts on the page of a run
+	maxPlotTable  = 512 << 10 // maximum size in bytes of a table that is drawn
+	maxPlotMarks  = 1000      // maximum number of points or bars of a chart
 	maxPlotLines  = 12
-	maxPlotNames  = 20 // at an axis, and classes of a matrix
+	maxPlotNames  = 20 // maximum number of names at an axis, and of classes of a matrix
 )
 
-// tablePlots are the charts that W&B's client has made of tables.
+// tablePlots holds the charts that W&B's client has made from tables.
 type tablePlots struct {
 	Drawn []tablePlot
-	More  int // that are not drawn
+	More  int // number of charts that are not drawn
 }
 
-// tablePlot is one of them.
+// tablePlot is a chart that W&B's client has made from a table.
 type tablePlot struct {
 	Title string
-	Plot  *plot  // nil for none
-	Why   string // why there is none, a sentence
+	Plot  *plot  // nil if there is no chart
+	Why   string // reason why there is no chart, as a sentence
 }
 
 // tablePlots draws the charts of a run.
@@ -66,8 +66,7 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 	return v, nil
 }
 
-// plotTable reads the table of a chart. why is a sentence that says why it
-// can't be read.
+// plotTable reads the table of a chart. If the table can't be read, why is a sentence with the reason.
 func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
 	if p.File == "" {
 		return t, "Its table has not been sent yet.", nil
@@ -93,12 +92,12 @@ func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p f
 	return t, "", nil
 }
 
-// column returns the index of the column that is for a use, -1 for none.
+// column returns the index of the column with the given use, -1 for none.
 func column(p format.Plot, t format.Table, use string) int {
 	return slices.Index(t.Columns, cmp.Or(p.Fields[use], use))
 }
 
-// cellOf returns a cell of a table, nil when there is none.
+// cellOf returns a cell of a table, nil if it is missing.
 func cellOf(row []any, column int) any {
 	if column < 0 || column >= len(row) {
 		return nil
@@ -129,7 +128,7 @@ func nameOf(v any) string {
 	return clip(readable(fmt.Sprint(v)), 40)
 }
 
-// drawTable draws a chart of a table. It returns nil for an unknown kind.
+// drawTable draws a chart from a table. It returns nil for an unknown kind.
 func drawTable(p format.Plot, t format.Table) *plot {
 	switch p.Kind {
 	case "line":
@@ -157,7 +156,7 @@ func about(p format.Plot, x, y string) string {
 
 type dot struct{ x, y float64 }
 
-// drawLines draws a line for each value of a column, or one when there is none of it.
+// drawLines draws a line for each value of the column by, or one line if there is no such column.
 func drawLines(p format.Plot, t format.Table, x, y, by string) *plot {
 	xs, ys, names := column(p, t, x), column(p, t, y), -1
 	if p.Fields[by] != "" {
@@ -186,7 +185,8 @@ func drawLines(p format.Plot, t format.Table, x, y, by string) *plot {
 		out.About += fmt.Sprintf(", the first %d of %d lines", maxPlotLines, len(order))
 	}
 	for i, name := range order[:min(len(order), maxPlotLines)] {
-		// Curves such as that of precision go up and down at one x, in the order of their rows.
+		// A curve such as precision over recall may go up and down at one x, so its points stay in
+		// the order of the rows.
 		points := thin(lines[name], maxPlotMarks)
 		if p.Kind != "area-under-curve" {
 			slices.SortStableFunc(points, func(a, b dot) int { return cmp.Compare(a.x, b.x) })
@@ -196,7 +196,7 @@ func drawLines(p format.Plot, t format.Table, x, y, by string) *plot {
 	return out
 }
 
-// thin returns up to n of the elements, the last one too, evenly spread.
+// thin returns at most n of the elements, evenly spaced, including the last.
 func thin[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
@@ -233,7 +233,7 @@ func drawDots(p format.Plot, t format.Table) *plot {
 	return out
 }
 
-// bars draws bars of values beside each other, between places of the x axis.
+// bars draws adjacent bars of values between ticks of the x axis.
 func (p *plot) bars(values []float64, title func(i int) string) {
 	var a axes
 	a.add(0, 0)
@@ -250,7 +250,7 @@ func (p *plot) bars(values []float64, title func(i int) string) {
 	}
 }
 
-// barPlace returns the place of the middle of bar i of n.
+// barPlace returns the position of the middle of bar i of n.
 func barPlace(i, n int) string {
 	return place1(plotLeft + (float64(i)+0.5)/float64(n)*(plotWidth-plotLeft-plotRight))
 }
@@ -313,7 +313,7 @@ func drawHistogram(p format.Plot, t format.Table) *plot {
 	return out
 }
 
-// drawMatrix draws a confusion matrix: a row for each class, a column for each guess.
+// drawMatrix draws a confusion matrix: a row for each class, a column for each predicted class.
 func drawMatrix(p format.Plot, t format.Table) *plot {
 	actual, predicted, count := column(p, t, "Actual"), column(p, t, "Predicted"), column(p, t, "nPredictions")
 	counts := map[[2]string]float64{}
@@ -360,7 +360,7 @@ func drawMatrix(p format.Plot, t format.Table) *plot {
 	return out
 }
 
-// names returns the names of lines with their colours, none when there is only one.
+// names returns the names of the lines with their colours; none if there is only one line.
 func (p *plot) names() []plotLine {
 	if len(p.Lines) < 2 || !strings.HasPrefix(p.Lines[0].Class, "line") {
 		return nil
@@ -368,7 +368,7 @@ func (p *plot) names() []plotLine {
 	return p.Lines
 }
 
-// plotsOf returns the charts of a run that W&B's client has made.
+// plotsOf returns the charts that W&B's client has made for a run.
 func plotsOf(db *store.View, id string) ([]format.Plot, error) {
 	w, err := db.Wandb.RunOf(id)
 	return format.Plots(w.Config, w.Summary), err

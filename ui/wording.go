@@ -7,15 +7,16 @@ import (
 	"tracker/server/web"
 )
 
-// apiWord matches the API's words for a run and an artifact. Text in quotes comes from users and is
+// apiWord matches the API's words for a run and an artifact. Quoted text comes from users and is
 // matched as a whole.
 var apiWord = regexp.MustCompile(`"[^"]*"|“[^”]*”|\b(?:([Aa])n? )?([Ii]teration|[Rr]esource)(s?)\b`)
 
-// pageWords are the words of the pages for those of the API, with their articles.
+// pageWords maps the words of the API to the words of the pages, and the letter that the article
+// "a" gets before them.
 var pageWords = map[string][2]string{"iteration": {"run", ""}, "resource": {"artifact", "n"}}
 
-// worded returns err with the words of the pages in its message: they call an iteration a run, and a
-// resource an artifact.
+// worded returns err with a message in the wording of the pages, which call an iteration a run and
+// a resource an artifact.
 func worded(err error) error {
 	e := web.AsError(err)
 	if e == nil || !apiWord.MatchString(e.Message) {

@@ -1,6 +1,6 @@
-// Package terminal turns a line that was printed for a terminal into text with
-// styles. It knows what training programs print: colours, and progress bars that
-// overwrite themselves. Other escape sequences are left out.
+// Package terminal converts lines that were printed for a terminal into text with styles. It
+// supports the output of training programs: colours, and progress bars that overwrite themselves.
+// Other escape sequences are removed.
 package terminal
 
 import (
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Span is a text in one style. Class has names of CSS classes with spaces between,
-// such as "bold red"; it is "" for plain text.
+// Span is a text in one style. Class holds the names of CSS classes separated by spaces, such as
+// "bold red". It is "" for plain text.
 type Span struct {
 	Class string `json:"class,omitzero"`
 	Text  string `json:"text"`
@@ -18,7 +18,7 @@ type Span struct {
 
 // style is the style of a character.
 type style struct {
-	color                                 int8 // 1 to 16; 0 for the usual
+	color                                 int8 // 1 to 16; 0 for the default
 	bold, dim, italic, underline, inverse bool
 }
 
@@ -30,18 +30,18 @@ type cell struct {
 // screen is a line of a terminal.
 type screen struct {
 	cells []cell
-	at    int // the place of the cursor
+	at    int // position of the cursor
 	style style
 }
 
 const (
-	// maxColumns bounds the place of the cursor.
+	// maxColumns is the maximum position of the cursor.
 	maxColumns = 16 << 10
-	// maxGap is how far the cursor moves beyond the end of the text.
+	// maxGap is the maximum distance of the cursor from the end of the text.
 	maxGap = 200
 )
 
-// Line returns what a terminal shows after a line was printed.
+// Line returns the text and styles that a terminal shows after it printed s.
 func Line(s string) []Span {
 	var l screen
 	for s != "" {
@@ -56,7 +56,7 @@ func Line(s string) []Span {
 	return l.spans()
 }
 
-// Plain returns the text that a terminal shows after a line was printed.
+// Plain returns the text that a terminal shows after it printed s.
 func Plain(s string) string {
 	var b strings.Builder
 	for _, span := range Line(s) {
@@ -72,7 +72,7 @@ func (l *screen) put(r rune) {
 	case r == '\b':
 		l.at = max(0, l.at-1)
 	case r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0:
-		// Control characters show nothing.
+		// Control characters are not shown.
 	case l.at < maxColumns:
 		for len(l.cells) <= l.at {
 			l.cells = append(l.cells, cell{r: ' '})
@@ -82,8 +82,8 @@ func (l *screen) put(r rune) {
 	}
 }
 
-// escape carries out an escape sequence, of which s has what follows the first
-// character, and returns the text after it.
+// escape executes an escape sequence and returns the text after it. s begins after the first
+// character of the sequence.
 func (l *screen) escape(s string) string {
 	if rest, ok := strings.CutPrefix(s, "]"); ok { // a title or a link
 		end := strings.IndexAny(rest, "\a\x1b")
@@ -131,7 +131,7 @@ func (l *screen) escape(s string) string {
 	return rest[end+1:]
 }
 
-// erase removes what follows the cursor, what precedes it, or all.
+// erase removes the text after the cursor, the text before it, or all text.
 func (l *screen) erase(what int) {
 	switch what {
 	case 0:
@@ -189,7 +189,7 @@ func (l *screen) render(numbers []int) {
 	}
 }
 
-// colorOf returns the nearest of the 16 colours, and how many numbers named it.
+// colorOf returns the nearest of the 16 colours, and the number of parameters that it used.
 func colorOf(numbers []int) (color int8, used int) {
 	switch {
 	case len(numbers) >= 2 && numbers[0] == 5:
@@ -208,7 +208,7 @@ func colorOf(numbers []int) (color int8, used int) {
 	return 0, len(numbers)
 }
 
-// nearest returns a colour of the same hue, 0 for greys.
+// nearest returns a colour of the same hue, or 0 for greys.
 func nearest(r, g, b int) int8 {
 	most, least := max(r, g, b), min(r, g, b)
 	if most-least < 48 {
