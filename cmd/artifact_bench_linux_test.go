@@ -14,10 +14,10 @@ import (
 
 var artifactSize = flag.Int64("artifact-size", 300_000_000, "the `bytes` of the larger artifact that BenchmarkArtifact sends")
 
-// BenchmarkArtifact sends an artifact through the real program and back, and one
-// of a tenth of the size. above-idle-MB is the most memory that the process has
-// had, less what it had before; up-MB/s and down-MB/s are the speed of each way.
-// The object store is a process of its own, which keeps what it gets on the disk.
+// BenchmarkArtifact sends an artifact through the real program and back, and an artifact of a tenth
+// of the size. above-idle-MB is the maximum memory of the process, less its memory before; up-MB/s
+// and down-MB/s are the speeds. The object store is a separate process, which keeps its objects on
+// the disk.
 func BenchmarkArtifact(b *testing.B) {
 	for _, backend := range backends {
 		for _, size := range []int64{*artifactSize / 10, *artifactSize} {
@@ -57,13 +57,13 @@ func BenchmarkArtifact(b *testing.B) {
 	}
 }
 
-// sendEndless makes an artifact of size bytes and returns its path.
+// sendEndless creates an artifact of size bytes and returns its path.
 func sendEndless(b *testing.B, p *process, path string, size int64) string {
 	b.Helper()
 	src, dst := io.Pipe()
 	form := multipart.NewWriter(dst)
 	go func() {
-		part, _ := form.CreateFormFile("data", "large.bin") // what fails here fails the request
+		part, _ := form.CreateFormFile("data", "large.bin") // an error here fails the request
 		_, err := io.CopyN(part, endless{}, size)
 		form.Close()
 		dst.CloseWithError(err)
@@ -80,7 +80,7 @@ func sendEndless(b *testing.B, p *process, path string, size int64) string {
 	return res.Header.Get("Location")
 }
 
-// endless are bytes without an end.
+// endless is an infinite stream of bytes.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -90,8 +90,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memoryMB is what the system says of a process: VmRSS is the memory that it
-// has, VmHWM the most that it has had.
+// memoryMB returns a memory number of a process from /proc: VmRSS is the present memory, VmHWM the
+// maximum so far.
 func memoryMB(b testing.TB, pid int, name string) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// served is a server of a new database with an experiment and one artifact of
-// these bytes for each name.
+// served starts a server on a new database with an experiment and an artifact for each entry of
+// artifacts, which maps names to contents.
 func served(t *testing.T, env []string, artifacts map[string]string) (p *process, dir string, ids map[string]string) {
 	t.Helper()
 	dir, ids = t.TempDir(), map[string]string{}
@@ -35,7 +35,7 @@ func (p *process) wantData(id, want string) {
 	}
 }
 
-// Each command does what it says while the server runs.
+// The artifact commands work while the server runs.
 func TestArtifactCommands(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -96,8 +96,8 @@ func TestArtifactCommands(t *testing.T) {
 	p.stop()
 }
 
-// Bytes that a command or a server which was killed has claimed are named, with
-// what frees them and when.
+// Bytes that a killed command or server has claimed are listed, with the time from which they can
+// be freed and the way to free them.
 func TestClaimedBytes(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -125,8 +125,7 @@ func TestClaimedBytes(t *testing.T) {
 	}
 }
 
-// Damage that only reading shows is found by reading, and the commands name
-// what they can't find.
+// A check that reads all bytes finds damage that other checks miss, and the commands name missing contents.
 func TestCheckOfArtifacts(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -158,8 +157,8 @@ func TestCheckOfArtifacts(t *testing.T) {
 	}
 }
 
-// An interrupted migration says so, and goes on when it is run again. One that ends
-// before the interrupt comes is made again, in the other direction.
+// An interrupted migration reports the interrupt, and continues when it is run again. If it ends
+// before the interrupt, it is repeated in the other direction.
 func TestInterruptedMigration(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -185,7 +184,7 @@ func TestInterruptedMigration(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		_ = c.Process.Signal(os.Interrupt) // fails when it has ended
-		_ = c.Wait()                       // the state says it better
+		_ = c.Wait()                       // the process state has the details
 		text := stdout.String()
 		early := c.ProcessState.ExitCode() == 0
 		if !early && (c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Run it again") || !strings.HasSuffix(stderr.String(), "tracker: interrupted\n")) {
@@ -201,8 +200,8 @@ func TestInterruptedMigration(t *testing.T) {
 	runBinary(t, dir, env, "", "check", "--deep").must(t)
 }
 
-// A server starts although its artifacts can't be stored, and says so; what one
-// that was killed has left goes, unless it is young.
+// A server starts although its artifacts can't be stored, and reports that. It removes the
+// leftovers of a killed server unless they are recent.
 func TestServeLooksAtArtifacts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -28,7 +28,7 @@ func scrape(t *testing.T, url string) string {
 	return string(text)
 }
 
-// A server with a folder for backups makes one by itself, and says so.
+// A server with a backup folder makes a backup by itself and reports it.
 func TestServeMakesBackups(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

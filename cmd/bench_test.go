@@ -21,8 +21,8 @@ import (
 // smallBench is a run that measures everything in a few seconds.
 var smallBench = []string{"bench", "--points", "20000", "--iterations", "50", "--series", "3", "--steady", "1s"}
 
-// benchFolder returns a folder for temporary files, which must be empty again
-// in the end, and the environment that says so.
+// benchFolder returns a folder for temporary files, which must be empty at the end, and the
+// environment that selects it.
 func benchFolder(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -45,7 +45,7 @@ func readBench(t *testing.T, text string) (r bench.Report) {
 	return r
 }
 
-// rows counts the rows of each part, and those of them that are unknown.
+// rows counts the rows and the unknown rows of each part.
 func rows(t *testing.T, r bench.Report) string {
 	t.Helper()
 	var text strings.Builder
@@ -120,7 +120,7 @@ func TestBenchKeepsItsFile(t *testing.T) {
 	wantEmpty(t, dir)
 }
 
-// A server that runs gets a project that goes again, with sign-in or without.
+// A running server gets a project that is deleted at the end, with sign-in or without.
 func TestBenchOfARunningServer(t *testing.T) {
 	dir, env := benchFolder(t)
 	secret := "SERVICE_JWT_SECRET=" + strings.Repeat("s", 32)
@@ -153,7 +153,7 @@ type longBench struct {
 	cmd    *exec.Cmd
 	log    *growing
 	ended  chan struct{}
-	server int // the process of the server that is measured
+	server int // process id of the measured server
 }
 
 func startLongBench(t *testing.T, dir string, env []string) *longBench {
@@ -165,14 +165,14 @@ func startLongBench(t *testing.T, dir string, env []string) *longBench {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = b.cmd.Wait() // the state says it better
+		_ = b.cmd.Wait() // the process state has the details
 		close(b.ended)
 	}()
 	t.Cleanup(func() {
 		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL) // fails when all of it has ended
 		<-b.ended
 	})
-	// Its second server is the one; a server's lock file names its process.
+	// The second server is the measured one. The lock file of a server names its process.
 	for b.server == 0 {
 		locks, err := filepath.Glob(filepath.Join(dir, "*", "beside", "*", "tracker.db.lock"))
 		if err != nil {
@@ -194,8 +194,7 @@ func startLongBench(t *testing.T, dir string, env []string) *longBench {
 	return b
 }
 
-// wantEnd fails the test unless it ends with code 1, this error, and no server
-// left running.
+// wantEnd checks that the benchmark ends with code 1 and this error, and leaves no server running.
 func (b *longBench) wantEnd(t *testing.T, says string) {
 	t.Helper()
 	<-b.ended

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// book is what one iteration must hold.
+// book holds the expected content of one iteration.
 type book struct {
 	id         string
 	made       bool
-	there      bool // made and not removed
+	there      bool // created and not removed
 	trashed    bool // removed, and can be restored
 	name       string
-	parent     *book // nil when it has none; the parent may be gone
+	parent     *book // nil without a parent; the parent may be removed
 	status     string
 	tags       map[string]bool
 	parameters map[string]parameter // by key
@@ -41,7 +41,7 @@ func (b *book) clone() *book {
 // open reports whether metrics and parameters may be written to it.
 func (b *book) open() bool { return b.there && b.status == "RUNNING" }
 
-// parentID is "" when there is no parent, or none any more.
+// parentID returns the id of the parent, or "" if the iteration has none or the parent was removed.
 func (b *book) parentID() string {
 	if b.parent == nil || !b.parent.there {
 		return ""
@@ -49,7 +49,7 @@ func (b *book) parentID() string {
 	return b.parent.id
 }
 
-// nextStep is the step that a point of the series key gets by itself.
+// nextStep returns the step of a point of the series key that is sent without a step.
 func (b *book) nextStep(key string) int64 {
 	next, found := int64(0), false
 	for _, p := range b.points {
@@ -60,13 +60,13 @@ func (b *book) nextStep(key string) int64 {
 	return next
 }
 
-// index is where the point of an id is.
+// index returns the index of the point with an id.
 func (b *book) index(id string) int {
 	return slices.IndexFunc(b.points, func(p point) bool { return p.ID == id })
 }
 
-// listed gives the points in the order of a listing: pointers, so that what
-// becomes known of them can be added.
+// listed returns pointers to the points in the order of a listing, so that later knowledge about
+// them can be added.
 func (b *book) listed() []*point {
 	all := make([]*point, len(b.points))
 	for i := range b.points {
@@ -114,8 +114,7 @@ func readBook(t testing.TB, w *conn, id string) *book {
 	return b
 }
 
-// differs returns what of got is not as b has it, "" when all is. An id that b
-// does not know may be any.
+// differs describes the differences of got from b, "" for none. An id that is unknown in b may have any value.
 func (b *book) differs(got *book) string {
 	if !b.there || !got.there {
 		if b.there != got.there {
@@ -154,8 +153,7 @@ func (b *book) differs(got *book) string {
 	return strings.Join(all, "; ")
 }
 
-// learn takes the ids that it does not know from got, which is the same
-// otherwise. One that was removed has nothing to learn from.
+// learn copies unknown ids from got, which must otherwise be equal. A removed iteration is left alone.
 func (b *book) learn(got *book) {
 	if !b.there {
 		return

@@ -20,13 +20,12 @@ import (
 	"time"
 )
 
-// bucketDir names, in the environment of a test program, the folder of the
-// object store that it is then instead of running tests.
+// bucketDir is the environment variable with the folder of the object store. If it is set, a test
+// program is an object store instead of running tests.
 const bucketDir = "TRACKER_TEST_BUCKET"
 
-// processBucket starts an object store for contents of any size in a process of
-// its own, whose memory is not that of the test, and returns the settings that
-// lead to it.
+// processBucket starts an object store for contents of any size in a separate process, so that its
+// memory does not count as the test's. It returns the settings for it.
 func processBucket(t testing.TB, dir string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -35,7 +34,7 @@ func processBucket(t testing.TB, dir string) []string {
 	}
 	c := exec.Command(self)
 	c.Env, c.Stderr = append(os.Environ(), bucketDir+"="+dir), os.Stderr
-	stdin, err := c.StdinPipe() // whose end is that of the store
+	stdin, err := c.StdinPipe() // the object store ends when it is closed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +58,7 @@ func processBucket(t testing.TB, dir string) []string {
 	return bucketSettings(strings.TrimSpace(url), filepath.Join(dir, certificateFile))
 }
 
-// serveBucket is the object store, until the standard input ends.
+// serveBucket runs the object store until the standard input ends.
 func serveBucket(dir string) error {
 	s := httptest.NewTLSServer(&diskBucket{dir: dir, objects: map[string][]segment{}})
 	defer s.Close()
@@ -71,13 +70,13 @@ func serveBucket(dir string) error {
 	return err
 }
 
-// diskBucket keeps each body that it is sent in a file. An object is made of
-// segments of such files, so that copying costs nothing, as in large stores.
+// diskBucket keeps each request body in a file. An object consists of segments of such files, so
+// that copying costs nothing, as in large stores.
 type diskBucket struct {
 	dir     string
 	files   atomic.Int64
 	mu      sync.Mutex
-	objects map[string][]segment // by path; parts by that of their upload and their number
+	objects map[string][]segment // by path; parts by path of their upload and number
 }
 
 type segment struct {
@@ -92,7 +91,7 @@ func length(segments []segment) (n int64) {
 	return n
 }
 
-// cut returns the bytes from an offset to another of segments.
+// cut returns the bytes from an offset to another as segments.
 func cut(segments []segment, from, to int64) (part []segment) {
 	for _, s := range segments {
 		first, last := max(0, from), min(s.size, to)
@@ -187,8 +186,7 @@ func (b *diskBucket) object(key string) []segment {
 	return b.objects[key]
 }
 
-// set makes an object of segments, or removes it; and the files that none has
-// any more.
+// set sets or removes an object, and removes the files that no object uses any more.
 func (b *diskBucket) set(key string, segments []segment) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,10 +23,10 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// backends are all places for bytes.
+// backends are the names of all artifact backends.
 var backends = []string{"inline", "filesystem", "s3"}
 
-// backendEnv are the settings that put new bytes in a backend.
+// backendEnv returns the settings that store new artifacts in a backend.
 func backendEnv(t testing.TB, dir, backend string) []string {
 	t.Helper()
 	env := []string{"SERVICE_LOG_LEVEL=warn", "SERVICE_ARTIFACT_BACKEND=" + backend}
@@ -36,7 +36,7 @@ func backendEnv(t testing.TB, dir, backend string) []string {
 	return env
 }
 
-// objectStore starts one and returns the settings that lead to it.
+// objectStore starts an object store and returns the settings for it.
 func objectStore(t testing.TB, dir string) []string {
 	t.Helper()
 	return objectStoreBehind(t, dir, func(store http.Handler) http.Handler { return store })
@@ -58,11 +58,10 @@ func objectStoreBehind(t testing.TB, dir string, before func(http.Handler) http.
 	return bucketSettings(s.URL, certificate)
 }
 
-// objectStores has for the address of an object store whether it is answering a request.
+// objectStores maps the address of an object store to whether it is answering a request.
 var objectStores sync.Map
 
-// waitForObjectStore returns when the object store of a command that was killed is done
-// with what that has asked for.
+// waitForObjectStore waits until the object store has finished the requests of a killed command.
 func waitForObjectStore(env []string) {
 	for _, setting := range env {
 		if url, ok := strings.CutPrefix(setting, "SERVICE_S3_ENDPOINT="); ok {
@@ -75,14 +74,14 @@ func waitForObjectStore(env []string) {
 	}
 }
 
-// certificateFile is in the folder of an object store, for its clients.
+// certificateFile is the name of the certificate file in the folder of an object store.
 const certificateFile = "cert.pem"
 
 func writeCertificate(path string, c *x509.Certificate) error {
 	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600)
 }
 
-// bucketSettings lead to an object store.
+// bucketSettings returns the settings for an object store.
 func bucketSettings(url, certificate string) []string {
 	return []string{"SSL_CERT_FILE=" + certificate, "SERVICE_S3_BUCKET=artifacts", "SERVICE_S3_ENDPOINT=" + url, "SERVICE_S3_REGION=us-east-1",
 		"SERVICE_S3_ACCESS_KEY=key", "SERVICE_S3_SECRET_KEY=secret"}

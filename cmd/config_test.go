@@ -23,8 +23,8 @@ func TestPrecedence(t *testing.T) {
 	const file, env, flag = "SERVICE_PORT=8001\n", "SERVICE_PORT=8002", "--port=8003"
 	for _, c := range []struct {
 		name        string
-		file        string // of the working directory
-		other       string // of --env-file
+		file        string // .env file of the working directory
+		other       string // file of --env-file
 		env         []string
 		args        []string
 		value, from string

@@ -57,7 +57,7 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 		}
 	}
 	wants(100_000, 201)
-	content := strings.Repeat("y", 26<<20) // of which there is a second copy for a moment
+	content := strings.Repeat("y", 26<<20) // a second copy of it exists for a moment
 	client := &http.Client{}
 	begun := tusRequest(t.Context(), client, "POST", p.API+path+"/upload", nil, map[string]string{
 		"Upload-Length": strconv.Itoa(len(content)), "Upload-Metadata": "name " + base64.StdEncoding.EncodeToString([]byte("resumed.bin"))})
@@ -101,8 +101,7 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 	p.stop()
 }
 
-// An upload that says that it is larger than the room there is gets its answer
-// before it sends a byte.
+// An upload with an announced size that exceeds the free space is answered before it sends a byte.
 func TestNoRoomForAnAnnouncedSize(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	w := dial(t, p)

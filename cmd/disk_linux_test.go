@@ -18,16 +18,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tightDisk is a folder in which little fits.
+// tightDisk is a folder with little free space.
 type tightDisk struct {
 	dir   string
-	limit func(p *process) // makes little of it, for a server that runs
-	free  func(p *process) // makes room again
+	limit func(p *process) // reduces the free space for a running server
+	free  func(p *process) // restores the free space
 }
 
 const ballast = "ballast"
 
-// mountTight mounts a file system of size bytes; nil when this user may not.
+// mountTight mounts a file system of size bytes. It returns nil if the user lacks the right to mount.
 func mountTight(t *testing.T, size int) *tightDisk {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func mountTight(t *testing.T, size int) *tightDisk {
 	}
 }
 
-// limitFiles is a folder for a server whose files may not grow beyond size bytes.
+// limitFiles returns a folder for a server whose files may not grow beyond size bytes.
 func limitFiles(t *testing.T, size uint64) *tightDisk {
 	set := func(p *process, size uint64) {
 		if err := unix.Prlimit(p.PID, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
@@ -174,8 +174,7 @@ func TestStopOnFullDisk(t *testing.T) {
 	runBinary(t, d.dir, nil, "", "check").must(t)
 }
 
-// A start without room for the first pages says so, and leaves nothing that
-// hinders the next one.
+// A start without space for the first pages reports that, and leaves nothing that hinders the next start.
 func TestStartOnFullDisk(t *testing.T) {
 	empty, served := t.TempDir(), t.TempDir()
 	runBinary(t, served, nil, "", "seed").must(t)
@@ -196,8 +195,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	startServer(t, d.dir, nil).stop()
 }
 
-// A copy for which there is no room leaves nothing behind, and the database as
-// it was.
+// A backup that does not fit leaves nothing, and does not change the database.
 func TestBackupOntoFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	runBinary(t, dir, nil, "", "seed").must(t)
@@ -224,7 +222,7 @@ func TestBackupOntoFullDisk(t *testing.T) {
 	check(filepath.Join(dir, "other.db"), limited(t, 2048, dir, "restore", "copy.db", "--db-file", "other.db"))
 }
 
-// act does as many things as steps says, none of which may be refused.
+// act sends a number of requests, and none may be refused.
 func (c *client) act(w *conn, steps int) error {
 	for range steps {
 		op := c.next()
@@ -243,8 +241,8 @@ func (c *client) send(w *conn, op operation) error {
 	return c.settle(op, r)
 }
 
-// fill writes until ten requests have been refused for want of room:
-// parameters of size bytes, or when that is 0 all sorts of things.
+// fill writes until ten requests have been refused for lack of space: parameters of size bytes or,
+// with size 0, requests of all kinds.
 func (c *client) fill(w *conn, size int) error {
 	for refused := 0; refused < 10; {
 		op := c.next()
@@ -351,7 +349,7 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until so returns true.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(20 * time.Millisecond) {

@@ -44,7 +44,7 @@ func TestFollowWhileServing(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitForSQL(t, db, `SELECT name FROM iteration ORDER BY num DESC LIMIT 1`, "b/c")
-	_ = c.Process.Kill() // what it has imported stays
+	_ = c.Process.Kill() // imported records stay
 	_ = c.Wait()
 	waitForSQL(t, db, `SELECT experiment.name FROM iteration JOIN experiment ON experiment.id = experiment_id ORDER BY num`, "runs\nother")
 }

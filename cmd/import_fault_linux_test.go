@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// Two imports of the same files at once import nothing twice: one of them may say that
-// the other is there, and does nothing then.
+// Two concurrent imports of the same files import nothing twice. One of them may report the other
+// and do nothing.
 func TestTwoImportsAtOnce(t *testing.T) {
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
 	for i := range 20 {
@@ -46,7 +46,7 @@ func TestTwoImportsAtOnce(t *testing.T) {
 	}
 }
 
-// An import that finds no room says so, and continues when there is some.
+// An import without free space reports that, and continues when there is space.
 func TestImportOnFullDisk(t *testing.T) {
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
 	for i := range 10 {

@@ -30,8 +30,8 @@ func mlruns(t *testing.T, dir string) {
 	}
 }
 
-// What an import of MLflow's store leaves out is listed, with exit code 3 and the flags
-// that bring it.
+// Records that an import of MLflow's store leaves out are listed, with exit code 3 and the flags
+// that include them.
 func TestImportMLflow(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -17,9 +17,9 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// An import that is interrupted says so and what stays, and the same command brings the
-// rest. Flags that choose names, artifacts and steps hold for both. One that ends before
-// the interrupt comes is made again from the beginning.
+// An interrupted import reports the interrupt and the records that stay. The same command imports
+// the rest. Flags that choose names, artifacts and steps hold for both. If the import ends before
+// the interrupt, it is repeated from the beginning.
 func TestInterruptedImport(t *testing.T) {
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
 	for i := range 40 {
@@ -44,7 +44,7 @@ func TestInterruptedImport(t *testing.T) {
 		}
 		waitForSources(t, filepath.Join(dir, db))
 		_ = c.Process.Signal(os.Interrupt) // fails when it has ended
-		_ = c.Wait()                       // the state says it better
+		_ = c.Wait()                       // the process state has the details
 		text := stdout.String()
 		early := c.ProcessState.ExitCode() == 0
 		if !early && (c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Stopped before the end; what was written stays, and the same command continues.\nFound ") ||
@@ -59,7 +59,7 @@ func TestInterruptedImport(t *testing.T) {
 	}
 }
 
-// waitForSources waits until a database knows a source file.
+// waitForSources waits until a database has a source file.
 func waitForSources(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(10000)")

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// irisRecord is what the example says that it has logged.
+// irisRecord is the list of logged records that the example prints.
 type irisRecord struct {
 	ProjectID       string          `json:"project_id"`
 	ExperimentID    string          `json:"experiment_id"`
@@ -146,7 +146,7 @@ func (r irisRecord) verify(t *testing.T, w *conn) {
 	}
 }
 
-// counts are of iterations by status, and of points that are no numbers.
+// counts returns the number of iterations by status, of points, and of points that are not finite.
 func (r irisRecord) counts() (status map[string]int, points, notFinite int) {
 	status = map[string]int{}
 	for _, i := range r.Iterations {

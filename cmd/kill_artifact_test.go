@@ -16,10 +16,9 @@ import (
 	"time"
 )
 
-// The real process is killed at any moment under clients that upload, replace
-// and delete a few contents that they share, 25 times on one database. Then
-// what it shows has exactly its bytes, what it acknowledged holds, and what is
-// left over is found and removed by a collection.
+// The real process is killed at random moments while clients upload, replace and delete a few
+// shared contents, 25 times on one database. Afterwards every listed artifact has exactly its
+// bytes, acknowledged changes hold, and a collection finds and removes the leftovers.
 func TestKillWithArtifacts(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
@@ -84,15 +83,14 @@ func TestKillWithArtifacts(t *testing.T) {
 	}
 }
 
-// keeper is a client with artifacts. The hash of those that it knows of is
-// that which the server has acknowledged.
+// keeper is a client with artifacts. known holds the hashes that the server has acknowledged.
 type keeper struct {
-	name       string // of all its artifacts
-	contents   int    // how many it has to choose from
+	name       string // name of all its artifacts
+	contents   int    // number of contents to choose from
 	random     *rand.Rand
 	experiment string
 	known      map[string]string
-	trashed    map[string]string // what it has deleted, and not for good
+	trashed    map[string]string // artifacts that it has deleted, but not purged
 	count      int
 
 	// The request that was not answered: id is "" for a create, hash for a delete or
@@ -191,8 +189,7 @@ func killContent(n int) []byte {
 	return bytes.Repeat([]byte{byte(n), 1, 2, 3, 5, 7, 11}, 1<<(3*n)+n)
 }
 
-// verify takes what the keeper knows of out of what the server shows, and what
-// its last request may have made.
+// verify removes the known artifacts from shown, and the artifact that the last request may have created.
 func (k *keeper) verify(t *testing.T, shown map[string]artifactLine) {
 	t.Helper()
 	for id, hash := range k.known {
@@ -223,11 +220,10 @@ func (k *keeper) verify(t *testing.T, shown map[string]artifactLine) {
 	}
 }
 
-// artifact is what the server shows of one.
+// artifactLine is an artifact as the server lists it.
 type artifactLine struct{ name, hash string }
 
-// readArtifacts returns all artifacts, each of which must have
-// exactly the bytes that its record speaks of.
+// readArtifacts returns all artifacts. It checks that the bytes of each match its record.
 func readArtifacts(t *testing.T, api, experiment string) map[string]artifactLine {
 	t.Helper()
 	var list struct {

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// holdUp has the requests that put an object in its place wait while it is held,
-// and lose them.
+// holdUp holds the requests that put an object in its place, and loses them.
 type holdUp struct {
 	held    atomic.Bool
 	arrived chan struct{} // a request waits
@@ -92,7 +91,7 @@ func TestKillBetweenClaimAndUpload(t *testing.T) {
 	}
 }
 
-// uploadUnanswered sends an artifact to a server that is killed meanwhile.
+// uploadUnanswered sends an artifact to a server that is killed during the upload.
 func uploadUnanswered(url string, content []byte) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)

@@ -31,7 +31,7 @@ func TestKillMigration(t *testing.T) {
 			env := append([]string{"SERVICE_LOG_LEVEL=warn", "SERVICE_ARTIFACT_BACKEND=" + pair[0]}, objectStore(t, dir)...)
 			makeArtifacts(t, dir, env, pair[1] == "s3")
 			killed, left := 0, 0
-			var lasts time.Duration // of a migration that is left to its end
+			var lasts time.Duration // duration of a migration that is not killed
 			to, all := 1, true
 			for range rounds {
 				if !all { // in one place
@@ -73,9 +73,8 @@ func makeArtifacts(t *testing.T, dir string, env []string, inParts bool) {
 	}
 }
 
-// collectAfterKill fails unless every artifact has its bytes, a check tells how
-// much is left over, and a collection removes as much. It returns how much that
-// was.
+// collectAfterKill checks that every artifact has its bytes, and that a collection removes as many
+// orphans as a check has reported. It returns that number.
 func collectAfterKill(t *testing.T, dir string, env []string) (left int) {
 	t.Helper()
 	waitForObjectStore(env)
@@ -96,7 +95,7 @@ func collectAfterKill(t *testing.T, dir string, env []string) (left int) {
 	return left
 }
 
-// wantCollected fails when a collection finds anything.
+// wantCollected checks that a collection finds nothing.
 func wantCollected(t *testing.T, dir string, env []string) {
 	t.Helper()
 	if text := runBinary(t, dir, env, "", "artifacts", "gc", "--older-than", "0s").must(t); text != "There is nothing to remove.\n" {

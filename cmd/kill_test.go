@@ -112,8 +112,8 @@ func killUnderLoad(t *testing.T, p *process, clients []*client, after time.Durat
 	}
 }
 
-// resolve finds out what became of the request that was not answered, and
-// repeats those that can be repeated.
+// resolve finds out whether the unanswered request was carried out, and repeats the requests that
+// can be repeated.
 func (c *client) resolve(t *testing.T, w *conn) {
 	t.Helper()
 	send := func(op operation) httpconn.Reply {
@@ -219,12 +219,12 @@ func verifyShared(t *testing.T, w *conn, clients []*client) *book {
 	return got
 }
 
-// statistics are those of a series, worked out from its points.
+// statistics holds the statistics of a series, computed from its points.
 type statistics struct {
 	count                       int
 	last, low, high             float
 	lastStep, lowStep, highStep int64
-	sum, scale                  float64 // of the finite values, and of their magnitudes
+	sum, scale                  float64 // sums of the finite values and of their magnitudes
 	finite                      int
 }
 
@@ -292,7 +292,7 @@ func verifyStatistics(t *testing.T, w *conn, clients []*client, shared *book) {
 	}
 }
 
-// summary is what the API says of a metric.
+// summary is the API's summary of a metric.
 type summary struct {
 	Count    int    `json:"count"`
 	Last     float  `json:"last"`

@@ -96,10 +96,10 @@ type sender struct {
 	number     int
 	random     *rand.Rand
 	experiment string
-	made       map[string]int // what the server said of artifacts, by id
+	made       map[string]int // artifacts that the server has reported, by id
 
 	sent  int    // how many artifacts it has begun
-	path  string // of the upload under way, "" for none
+	path  string // path of the upload under way, "" for none
 	acked int    // bytes of it that were acknowledged
 	tried int    // bytes of it that may have arrived
 }

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	sourceDir string // of this package; a test may go elsewhere
+	sourceDir string // folder of this package; a test may go elsewhere
 	buildDir  string // where buildBinary puts the program; TestMain removes it
 )
 
@@ -113,7 +113,7 @@ func startServer(t testing.TB, dir string, env []string, args ...string) *proces
 		t.Fatal(err)
 	}
 	go func() {
-		_ = c.Wait() // the state says it better
+		_ = c.Wait() // the process state has the details
 		write.Close()
 		p.log.close()
 		close(p.ended)
@@ -222,7 +222,7 @@ func (p *process) signIn(username, password string) (int, string) {
 	return status, token
 }
 
-// growing is a text that one writes while others wait for what it says.
+// growing is a text that one goroutine writes while others wait for parts of it.
 type growing struct {
 	mu     sync.Mutex
 	more   *sync.Cond
@@ -250,8 +250,8 @@ func (g *growing) close() {
 	g.more.Broadcast()
 }
 
-// waitFor returns when the text has s in it; false when it is complete without
-// it, or has not got it within minutes.
+// waitFor waits until the text contains s. It returns false if the text is complete without it, or
+// after minutes.
 func (g *growing) waitFor(s string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

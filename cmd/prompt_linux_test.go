@@ -16,7 +16,7 @@ import (
 // keyboard is a terminal that a test types on, with Main running at it.
 type keyboard struct {
 	t      *testing.T
-	master *os.File // what is written here is typed
+	master *os.File // bytes written here are typed
 	tty    *os.File // the standard input of Main
 	prompt *io.PipeReader
 	cancel context.CancelFunc

@@ -189,7 +189,7 @@ func (s *syncing) archive(fn func(f *os.File) error) error {
 
 // push sends records to the server.
 func (s *syncing) push(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
-	known := map[string]string{} // not nil, because a nil base means that there is no other side
+	known := map[string]string{} // not nil: a nil base means that the other side is absent
 	for _, record := range records {
 		if state := base[record]; state != "" {
 			known[record] = state

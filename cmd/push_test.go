@@ -141,7 +141,7 @@ func TestKillPush(t *testing.T) {
 	t.Logf("-kill-seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 17))
 	for _, args := range [][]string{{"push", "vision", "--to", l.API}, {"pull", "vision", "--from", l.API, "--db-file", "other.db"}} {
-		lasts := 3 * time.Second // of a command that is killed before it ends
+		lasts := 3 * time.Second // duration of a command that is killed before it ends
 		killed := 0
 		for range 8 {
 			took, ended := killAtAnyMoment(t, command(t, dir, env, args...), random, lasts)

@@ -31,7 +31,7 @@ type forest struct {
 	dir     string
 	project string
 	runs    []string
-	parents map[string]string // of runs
+	parents map[string]string // parents of runs
 }
 
 // newForest fills a database with n runs in random trees, and with records that refer to
@@ -158,7 +158,7 @@ func execIn(t *testing.T, dir, statement string, args ...any) {
 	}
 }
 
-// told is what a server says of a project over the API, as lines.
+// told returns the content of a project as the API of a server returns it, as lines.
 func (f *forest) told(p *process) []string {
 	f.t.Helper()
 	var lines []string

@@ -183,8 +183,8 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 	return root
 }
 
-// helpOn shows the help of the command that args name. It returns an error if there is no such
-// command. Cobra's own help command would show the nearest one.
+// helpOn shows the help of the command that args name. It returns an error for an unknown command.
+// Cobra's own help command would show the nearest one.
 func helpOn(cmd *cobra.Command, args []string) error {
 	target, rest, err := cmd.Root().Find(args)
 	if err != nil {

@@ -223,7 +223,7 @@ func TestTokenAndAddressAreFound(t *testing.T) {
 	}
 }
 
-// TestAssistant speaks to the real program through the client of the SDK.
+// TestAssistant calls the real program through the client of the SDK.
 func TestAssistant(t *testing.T) {
 	l := startLab(t)
 	connect := func(args ...string) *mcp.ClientSession {

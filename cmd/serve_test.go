@@ -211,7 +211,7 @@ func TestDatabaseThatCantBeServed(t *testing.T) {
 				path = filepath.Join(path, "tracker.db")
 			}
 			c.make(t, path)
-			before, _ := os.ReadFile(path) // nothing where it is no file
+			before, _ := os.ReadFile(path) // nil if it is not a file
 			runBinary(t, dir, nil, "", "serve", "--port", "0", "--ui-port", "0", "--db-file", path).
 				refused(t, 1, append(c.says, path)...)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The commands of the trash do what they say while the server runs.
+// The trash commands work while the server runs.
 func TestTrashCommands(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -48,7 +48,7 @@ func TestTrashCommands(t *testing.T) {
 	p.wantData(ids["a"], "bytes of a")
 }
 
-// Without a trash what is deleted is gone, and what is in it from before, too.
+// Without a trash, deleted records are purged at once, and so are records that were in the trash before.
 func TestNoTrash(t *testing.T) {
 	t.Parallel()
 	p, dir, ids := served(t, nil, map[string]string{"a": "bytes of a", "b": "bytes of b"})

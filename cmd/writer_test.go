@@ -35,25 +35,25 @@ type exchange struct {
 	reply httpconn.Reply
 }
 
-// client logs to iterations of its own, and to one that it shares with
-// others. It knows what each of its own must hold.
+// client logs to its own iterations and to one that it shares with others. It records the expected
+// content of its own iterations.
 type client struct {
 	name       string
 	random     *rand.Rand
 	experiment string
 	books      []*book // the last is the one it logs to
 	shared     *book   // an iteration to whose series "shared" all add; holds what this client added
-	count      int     // of requests, for names that are its own
+	count      int     // number of requests, for unique names
 
-	// Of the round under way:
+	// State of the current round:
 	touched map[*book]bool
-	doubt   *operation // that was sent and not answered
-	refused *operation // the last one for which there was no room
-	keyed   []exchange // those that carried an Idempotency-Key
+	doubt   *operation // the request that was sent and not answered
+	refused *operation // the last request that was refused for lack of space
+	keyed   []exchange // requests that carried an Idempotency-Key
 }
 
-// work sends one request after the other until the server is gone, and tells
-// when the first is answered. An answer that is not the right one is an error.
+// work sends one request after the other until the server is gone, and signals the first answer. An
+// unexpected answer is an error.
 func (c *client) work(w *conn, first *sync.Once, acknowledged chan<- struct{}) error {
 	c.touched, c.keyed = map[*book]bool{}, nil
 	for {
@@ -89,7 +89,7 @@ func (c *client) settle(op operation, r httpconn.Reply) error {
 	return nil
 }
 
-// next thinks of something to do.
+// next returns a random operation.
 func (c *client) next() operation {
 	c.count++
 	if op, ok := c.restore(); ok && c.random.IntN(20) == 0 {
@@ -129,7 +129,7 @@ func (c *client) next() operation {
 	return c.end(b)
 }
 
-// post is an operation that makes as many records as it says.
+// post returns an operation that creates the given number of records.
 func (c *client) post(b *book, path string, body any, creates int, apply func(b *book, ids []string)) operation {
 	op := operation{"POST", path, toJSON(body), "", 201, creates, b, apply}
 	if c.random.IntN(2) == 0 {
@@ -138,12 +138,12 @@ func (c *client) post(b *book, path string, body any, creates int, apply func(b 
 	return op
 }
 
-// patch is an operation that changes a record.
+// patch returns an operation that changes a record.
 func patch(b *book, path string, body any, apply func(b *book)) operation {
 	return operation{"PATCH", path, toJSON(body), "", 204, 0, b, func(b *book, _ []string) { apply(b) }}
 }
 
-// remove is an operation that removes a record.
+// remove returns an operation that removes a record.
 func remove(b *book, path string, apply func(b *book)) operation {
 	return operation{"DELETE", path, "", "", 204, 0, b, func(b *book, _ []string) { apply(b) }}
 }
@@ -167,7 +167,7 @@ func (c *client) point(key string) point {
 	return point{Key: key, Value: float(v)}
 }
 
-// points are n of them; a %d in the format of their keys is their number.
+// points returns n points. A %d in the format of their keys is replaced by their number.
 func (c *client) points(n int, format string) []point {
 	all := make([]point, n)
 	for i := range all {
@@ -240,7 +240,7 @@ func (c *client) add(b *book, step *int64, points ...point) operation {
 	})
 }
 
-// addBulk sends points to the route that does not tell their ids.
+// addBulk sends points to the route that does not return their ids.
 func (c *client) addBulk(b *book, points ...point) operation {
 	op := c.add(b, nil, points...)
 	op.path, op.creates = strings.Replace(op.path, "/batch", "/bulk", 1), 0

@@ -67,7 +67,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.do(chromedp.Click(chromedp.CSS(".chips button")))
 	b.is(rows, "6")
 
-	// What is the same in all runs is no column.
+	// A parameter that is the same in all runs has no column.
 	const heads = `[...document.querySelectorAll('#table thead th')].slice(2, -3).map((h) => h.textContent).join()`
 	b.is(heads, "lr,same,train/loss")
 	b.do(chromedp.Click(chromedp.CSS(`[name="differences"]`)))
@@ -186,7 +186,7 @@ func (b *browser) keepView(a arranged, ctx context.Context, page string) {
 	b.is(listed, "optimizers")
 }
 
-// openView opens in a session of its own what was kept.
+// openView opens the saved view in a new session.
 func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	t.Helper()
 	b := newBrowser(t, ctx, s.url)
@@ -199,8 +199,8 @@ func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	b.quiet()
 }
 
-// tells waits until the tooltip at the end of a chart says all of these. The mouse
-// moves on until it does, for a chart that is drawn anew forgets the cursor.
+// tells waits until the tooltip at the end of a chart contains all parts. It moves the mouse until
+// then, because a redrawn chart forgets the cursor.
 func (b *browser) tells(chart string, parts ...string) {
 	b.t.Helper()
 	var said string

@@ -21,7 +21,7 @@ import (
 type arranged struct {
 	experiment string
 	runs       []string
-	last       []float64 // of train/loss
+	last       []float64 // last value of train/loss
 }
 
 const arrangedSteps = 20
@@ -95,7 +95,7 @@ func TestGroupsAsData(t *testing.T) {
 		t.Fatalf("the groups are %+v", groups)
 	}
 	for i, g := range groups.Data {
-		// The smaller lr comes first; it is that of the second run.
+		// The smaller lr, of the second run, comes first.
 		first := 1 - i
 		mean, sd := spread(a.last[first], a.last[first+2], a.last[first+4])
 		if m := g.Metrics["train/loss"]; *g.Values[0] != []string{"0.01", "0.1"}[i] || g.Iterations != 3 || m.N != 3 || !near(m.Mean, mean) || !near(m.SD, sd) {
@@ -219,7 +219,7 @@ func TestViewsAndTagsOfOthers(t *testing.T) {
 	s.get(views, alice).wants(t, 200, `"total":0`)
 }
 
-// What comes with the page is what the scripts would ask for, and data is packed.
+// The page contains the data that the scripts would request first, and data is compressed.
 func TestFirstData(t *testing.T) {
 	s := start(t, setup{})
 	a := s.arrangement()

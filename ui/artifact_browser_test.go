@@ -210,7 +210,7 @@ func browseModels(b *browser, s *site, h shelf) {
 	b.click(item + ` form button.primary`)
 	b.is(`document.querySelector('`+item+` .facts li a').textContent`, bad+", version 1")
 
-	// An artifact that a version uses can't be deleted before it, so there is no button; another one can.
+	// An artifact that a version uses can't be deleted, so it has no button; another artifact has one.
 	item = b.show(s, h, "model.pt")
 	b.click(item + ` [data-testid="delete-artifact"]`)
 	b.is(`document.querySelectorAll('`+item+` [data-testid="delete-artifact"] + form li').length`, "3")
@@ -264,7 +264,7 @@ func browseRun(b *browser, s *site, h shelf) {
 
 	// Nothing is lost when the server is away.
 	b.expect("ERR_INTERNET_DISCONNECTED")
-	b.expect("console.error") // htmx says so too
+	b.expect("console.error") // htmx reports it too
 	b.click(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS(`#notes`), " not"))
 	if _, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
@@ -276,7 +276,7 @@ func browseRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('#notes').value`, " not**why**")
 }
 
-// browseGone saves a run that somebody else has deleted meanwhile.
+// browseGone saves a run that somebody else has deleted.
 func browseGone(b *browser, s *site, h shelf) {
 	id := s.run(h.experiment, runs.NewIteration{})
 	b.do(chromedp.Navigate(s.url + s.base + "/iteration/" + id))

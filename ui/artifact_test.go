@@ -349,8 +349,7 @@ func TestImageSeries(t *testing.T) {
 	s.get("/artifact/"+ids["mask_7_0.png"]).wants(t, 200, `<span class="place">1</span> of 2`, ids["mask_7_1.png"])
 }
 
-// TestWeightsAreNoPageTable shows the type that Debian gives to names that end in .pt
-// as that of a file of which nothing is known.
+// TestWeightsAreNoPageTable checks that the type that Debian gives to names in .pt is shown like an unknown type.
 func TestWeightsAreNoPageTable(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axe is what checks a page for what keeps people out of it.
+// axe returns the script that checks the accessibility of a page.
 var axe = sync.OnceValues(func() (string, error) {
 	source, err := os.ReadFile("testdata/axe/axe.min.js")
 	return string(source), err
@@ -35,8 +35,8 @@ func TestVendoredAxe(t *testing.T) {
 	}
 }
 
-// The rules of axe that hold here: those of WCAG up to 2.2, AA, and what its
-// authors advise beyond that.
+// wcag holds the rule sets of axe that hold here: WCAG up to 2.2, AA, and the best practices of
+// axe's authors.
 var wcag = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 
 // accessible checks the page as it is now. With contrast, only its colours.

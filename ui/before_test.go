@@ -85,7 +85,7 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 	a.wants(t, 409, "Somebody else has changed this meanwhile, to what is below.", `data-testid="theirs-notes">the training wrote &lt;this&gt;</pre>`,
 		"\nmine</textarea>", `aria-describedby="wrong-notes"`, `data-testid="theirs-name">second</pre>`, `value="third"`)
 	stored("second", "the training wrote <this>")
-	// Who saves again has seen what was there, and nothing later.
+	// A user who saves again has seen the stored value, and nothing later.
 	again := a.hidden(t, page, "notes")
 	notes("and again")
 	a = s.post(page, typed(again, "name", "third", "notes", "mine"))
@@ -108,7 +108,7 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 	form = s.get(page).hidden(t, page, "notes")
 	notes("")
 	s.post(page, typed(form, "name", "fourth", "notes", "mine")).wants(t, 409, "Somebody else has emptied this meanwhile.")
-	// Both want the same: that is no conflict.
+	// Equal changes do not conflict.
 	s.post(page, typed(form, "name", "fourth", "notes", "")).redirects(t, page)
 	stored("fourth", "")
 }
@@ -210,7 +210,7 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 	}
 }
 
-// Of boxes, too, only those change that somebody has clicked.
+// Check boxes change only if they were clicked.
 func TestBoxesChangeWhenClicked(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h := s.shelf()

@@ -90,10 +90,9 @@ func BenchmarkExperimentPage(b *testing.B) {
 	reportTimes(b, took)
 }
 
-// BenchmarkFirstChart is the time from the click on an experiment until its first chart is
-// drawn, in a browser: of 100 iterations × 100,000 points, with the ten runs that are
-// drawn at first and with all, and of a sweep of 300 runs with ten metrics. The browser
-// has nothing of the page in its cache.
+// BenchmarkFirstChart measures the time from the click on an experiment until its first chart is
+// drawn, in a browser: with 100 iterations × 100,000 points, with the ten runs that are drawn at
+// first and with all, and with a sweep of 300 runs with ten metrics. The browser's cache is empty.
 func BenchmarkFirstChart(b *testing.B) {
 	for _, of := range []struct {
 		name                         string
@@ -138,8 +137,7 @@ func BenchmarkFirstChart(b *testing.B) {
 	}
 }
 
-// reportTimes reports the median of what something took, and what 19 of 20
-// stayed below.
+// reportTimes reports the median and the 95th percentile of the times.
 func reportTimes(b *testing.B, took []time.Duration) {
 	b.Helper()
 	slices.Sort(took)
@@ -150,9 +148,8 @@ func reportTimes(b *testing.B, took []time.Duration) {
 	b.ReportMetric(0, "ns/op") // the preparations of each turn are in it
 }
 
-// BenchmarkHover is the time from one frame to the next while the mouse goes over rows of the
-// table, and over a chart, of an experiment of which 200 curves are drawn. A browser without
-// anything to do takes 16.7 ms.
+// BenchmarkHover measures the time between two frames while the mouse moves over the rows of the
+// table and over a chart of an experiment with 200 drawn curves. An idle browser takes 16.7 ms.
 func BenchmarkHover(b *testing.B) {
 	s := start(b, setup{})
 	_, experiment := s.fill(b, 200, 3, 500)
@@ -202,8 +199,8 @@ func BenchmarkHover(b *testing.B) {
 	}
 }
 
-// BenchmarkLiveTab is what the page of a run and that of its experiment receive in an hour, with
-// headers, while the run logs ten metrics each second and prints a line.
+// BenchmarkLiveTab measures the bytes that the pages of a run and of its experiment receive in an
+// hour, with headers, while the run logs ten metrics and prints a line each second.
 func BenchmarkLiveTab(b *testing.B) {
 	const lasts, keys = 30, 10 // seconds
 	for _, of := range []string{"run", "experiment"} {

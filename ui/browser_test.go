@@ -23,7 +23,7 @@ func browse(t *testing.T, ctx context.Context, base string) {
 	s := start(t, setup{auth: true, base: base})
 	s.project("alice", "iris", "Softmax classifiers on 150 measurements", 2, 3)
 	s.project("alice", `<script>alert(1)</script>`+strings.Repeat("long", 50), strings.Repeat("wide", 100), 0, 0)
-	// The browser takes no cookie that its own clock says is old.
+	// The browser rejects cookies that have expired by its own clock.
 	s.clock.move(time.Since(s.clock.now()))
 
 	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())

@@ -11,7 +11,7 @@ import (
 	"tracker/store/runs"
 )
 
-// The page says all that goes, and what doesn't, before anything does.
+// The page lists all that is deleted, and all that is kept, before anything is deleted.
 func TestDeletionSaysWhatGoes(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(4, 2)
@@ -40,7 +40,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 		t.Errorf("the form is about %d runs", n)
 	}
 
-	// All or none: what became a version meanwhile takes nobody down.
+	// After one run became the origin of a version, none of the runs is deleted.
 	a = s.post("/lab/delete", url.Values{"i": w.runs})
 	a.wants(t, 409, "Nothing was deleted.", "model classifier, version 1", `role="alert"`, "<bdi>run 1</bdi>", "Delete 2 of 4 runs?")
 	s.get("/lab/experiment/"+w.experiment).wants(t, 200, `data-testid="total">6<`)
@@ -89,7 +89,7 @@ func TestBackToTheTable(t *testing.T) {
 	s.post("/lab/delete", url.Values{"i": w.runs[1:], "table": {""}}).deletes(t, at, w.runs[1:]...)
 }
 
-// What is wrong is said in the words of the page.
+// Errors are in the wording of the page.
 func TestWrongTag(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)

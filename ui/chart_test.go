@@ -97,7 +97,7 @@ func TestSmoothing(t *testing.T) {
 				if len(cells) != 4 || strings.Join(heads, " ") != "  smoothed value" {
 					t.Fatalf("%d points%s: the tooltip has %q under %q", points, view, cells, heads)
 				}
-				// Of a ramp the value tells the step.
+				// The metric is a ramp, so its value gives the step.
 				raw, err := strconv.ParseFloat(cells[3], 64)
 				if err != nil {
 					t.Fatal(err)
@@ -178,8 +178,8 @@ func TestSmoothedGroups(t *testing.T) {
 	b.quiet()
 }
 
-// TestZoom zooms charts by step, of which those of the machine have their own,
-// and into places where nothing is.
+// TestZoom zooms charts by step, and into ranges without points. The charts of the machine have
+// their own range.
 func TestZoom(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -259,7 +259,7 @@ func TestChartOrder(t *testing.T) {
 		b.do(chromedp.Click(chromedp.CSS(`.groups details:last-of-type summary`)))
 		b.is(`new URLSearchParams(location.search).get('fold')`, "null")
 	}
-	// What is compared by is no measure of the machine.
+	// Metrics of the machine are not used in the comparison.
 	b.is(`[...document.querySelectorAll('.plots .axis .title')].map((e) => e.textContent).join(', ')`, "lr, val/acc, epoch")
 	b.is(`document.querySelector('select[name="sy"]').selectedOptions[0].textContent`, "val/acc")
 
@@ -301,7 +301,7 @@ func dot(key string) string {
 	})()`
 }
 
-// TestBrokenLines compares runs of which some lack a value on an axis.
+// TestBrokenLines compares runs, some of which lack a value on an axis.
 func TestBrokenLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -325,8 +325,8 @@ func TestBrokenLines(t *testing.T) {
 	b.quiet()
 }
 
-// TestDrawnColours draws runs whose own colours are the same in different ones, and
-// says how many of all runs are drawn.
+// TestDrawnColours draws runs with equal own colours in different colours, and shows the number of
+// drawn runs and of all runs.
 func TestDrawnColours(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -111,7 +111,7 @@ func TestChartOptions(t *testing.T) {
 	b.is(options(), "null")
 	b.is(`document.querySelector('`+loss+`').dataset.drawn + ' ' + document.querySelector('[data-key="train/loss"]').dataset.drawn`, "4 4")
 
-	// What cannot be read is as if it were not there.
+	// Invalid options are ignored.
 	b.do(chromedp.Navigate(s.url + "/experiment/" + experiment + "?" + url.Values{"charts": {"val/loss\ty=steep\trange=2~1\tsmooth=7\twith=val/loss\n\tq\nnone\ty=log"}}.Encode()))
 	b.is(`document.querySelector('`+loss+`').dataset.drawn`, "4")
 	b.quiet()

@@ -80,11 +80,11 @@ var startChromium = sync.OnceValues(func() (context.Context, error) {
 type browser struct {
 	t   testing.TB
 	ctx context.Context
-	url string // of the only server that may be asked
+	url string // URL of the only server that may be requested
 
 	mu         sync.Mutex
 	complaints []string
-	expected   []string // parts of complaints that are no news
+	expected   []string // parts of expected messages
 	requests   int
 	refused    string // an address that is meant to answer with an error
 }
@@ -118,7 +118,7 @@ func (s *site) openBrowser(t testing.TB) *browser {
 // signIn gives the browser the cookie of somebody who has signed in.
 func (b *browser) signIn(s *site, username string) {
 	b.t.Helper()
-	// The browser takes no cookie that its own clock says is old.
+	// The browser rejects cookies that have expired by its own clock.
 	c := s.signIn(username)
 	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.url,
 		Path: c.Path, HTTPOnly: new(true), SameSite: network.CookieSameSiteStrict})

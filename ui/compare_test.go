@@ -35,7 +35,7 @@ func TestComparedCode(t *testing.T) {
 	if n := strings.Count(a.body, "-old\n+new</pre>"); n != 1 {
 		t.Errorf("a diff of two runs is shown %d times", n)
 	}
-	// What differs comes first, before the charts.
+	// Differences come first, before the charts.
 	order := []string{">Parameters ", ">batch_size<", ">Metrics, last values ", ">val/loss min<", ">Environment ", ">Commit<", ">Packages ", ">numpy<", `id="charts"`, `data-testid="diffs"`}
 	body := strings.NewReplacer("\t", "", "\n", "").Replace(a.body)
 	at := 0

@@ -44,7 +44,7 @@ type experimentView struct {
 	Pager       pager
 	Rights      domain.Permission
 	First       string   // JSON: the data that the scripts need first
-	Lesson      *lesson  // set only if there is no iteration
+	Lesson      *lesson  // set only if the experiment is empty
 	Nothing     *nothing // set only if no iteration passes the filter
 	CSV, All    string   // addresses of the runs as a file, and of the form for all of them
 }
@@ -141,8 +141,8 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 const firstKeys = 60
 
 // first returns the data that the scripts of the page need first: the rows at the top of the table,
-// null if the page has others, and the names of metrics. none explains why there are no runs. early
-// is the address of the curves that are requested next.
+// null if the page has others, and the names of metrics. none explains an empty table. early is the
+// address of the curves that are requested next.
 func (s *site) first(db *store.View, experimentID string, o *goal.Objective, query url.Values,
 	q runs.IterationQuery, list domain.List[runs.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
@@ -217,7 +217,7 @@ type projectView struct {
 	Found       string
 	Rows        []experimentRow
 	Pager       pager
-	Lesson      *lesson // set only if there is no experiment
+	Lesson      *lesson // set only if the project is empty
 }
 
 type experimentRow struct {

@@ -193,7 +193,7 @@ func TestPagesOfOthers(t *testing.T) {
 	s.curves(body, bob).wants(t, 403)
 	s.curves(body).wants(t, 401)
 
-	// Who may only read is offered nothing else, and refused it.
+	// A user with the right to read only is offered nothing else, and other requests are refused.
 	_, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID, w.project, users.PermissionPatch{})
 	if err != nil {
 		t.Fatal(err)

@@ -4,8 +4,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// Pages lists the paths of the route table that people open: those that answer
-// GET, without the ones that scripts and programs ask.
+// Pages returns the paths of the route table that people open: the GET routes, without the routes
+// for scripts and programs.
 func Pages() []string {
 	var paths []string
 	for _, r := range new(site).routes() {
@@ -16,7 +16,7 @@ func Pages() []string {
 	return paths
 }
 
-// served are the routes that answer with something else than a page.
+// served holds the routes that answer with something other than a page.
 var served = map[string]bool{
 	"/data/find":                       true,
 	"/data/curves":                     true,
@@ -49,11 +49,11 @@ var served = map[string]bool{
 	"/client/python{rest:(?:/.*)?}":    true,
 }
 
-// Number and Duration are how pages write a value, and so many seconds.
+// Number and Duration format a value, and a number of seconds, as pages do.
 func Number(v scalar.Value) string         { return number(v) }
 func Duration(seconds scalar.Value) string { return duration(seconds) }
 
-// Static returns the path of the file that browsers load for a source.
+// Static returns the path of the built file for a source.
 func Static(source string) string {
 	a, err := loadAssets()
 	if err != nil {
@@ -62,7 +62,7 @@ func Static(source string) string {
 	return frame{assets: a}.static(source)
 }
 
-// Routes are the methods and path templates of the route table, in its order.
+// Routes returns the methods and path templates of the route table, in its order.
 func Routes() [][2]string {
 	var all [][2]string
 	for _, r := range new(site).routes() {

@@ -35,8 +35,8 @@ func (a answer) keeps(action, field, value string) bool {
 // or would be on a disk that is full.
 type refusedForm struct {
 	name   string
-	page   string     // that the form is sent to
-	fields url.Values // what is typed
+	page   string     // page that the form is sent to
+	fields url.Values // the input
 	wrong  string     // the field that is refused, and what is put into it
 	with   string
 	status int

@@ -34,8 +34,7 @@ func fillDisk(t *testing.T) (free func()) {
 	return free
 }
 
-// On a disk that is full every change says so, with what was typed, and pages
-// are read as before.
+// On a full disk every change is refused with a message and the input, and pages are read as before.
 func TestFullDisk(t *testing.T) {
 	if os.Getenv(alone) == "" { // the tests beside it have a disk with room
 		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDisk$")

@@ -24,7 +24,7 @@ var (
 	staticHash = regexp.MustCompile(`-[0-9A-Z]{8}(\.(?:js|css|svg))`)
 	preloads   = regexp.MustCompile(`(<link rel="modulepreload" [^>]*>)+`) // as many as the scripts have parts
 	cursor     = regexp.MustCompile(`data-cursor="[0-9a-f]+-[0-9]+"`)
-	madeUpName = regexp.MustCompile(`<bdi>[a-z]+-[a-z]+(?:-[0-9]+)?</bdi>`) // of a run without a name
+	madeUpName = regexp.MustCompile(`<bdi>[a-z]+-[a-z]+(?:-[0-9]+)?</bdi>`) // generated name of a run
 	madeUpID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 )
 
@@ -50,7 +50,7 @@ func TestGolden(t *testing.T) {
 	must(found.db.Users.CreateUserPermission(t.Context(), domain.System, found.actor("bob").UserID, blank.project, users.PermissionPatch{}))(t)
 	long := strings.Repeat("x", 251)
 
-	// What follows changes what the pages above show.
+	// The following changes would change the pages above.
 	late := start(t, setup{auth: true, base: "/lab"})
 	silent := late.sweep(1, 2)
 	model := must(late.db.Models.CreateModel(t.Context(), late.actor("alice"), silent.project, registry.NewModel{Name: "fraud"}))(t)

@@ -80,7 +80,7 @@ func TestImportancePage(t *testing.T) {
 		return found
 	}
 	got := directions("")
-	// The guessed objective is to minimize val/loss. The metric lr is no parameter.
+	// The guessed objective is to minimize val/loss. The metric lr does not count as a parameter.
 	if len(got) != 4 || !strings.HasPrefix(got["lr"], "best near ") || !strings.HasPrefix(got["optimizer"], "adamw best") || got["seed"] != "not known: may be chance" {
 		t.Errorf("for val/loss: %q", got)
 	}

@@ -28,7 +28,7 @@ func TestIterationPage(t *testing.T) {
 	}
 	s.get(page).wants(t, 200, `data-testid="properties"`, "<bdi>team</bdi>", "<bdi>red</bdi>")
 
-	// What a client could not send is missing until it says that it is there.
+	// A file that a client could not send is listed as missing until the client reports that it was sent.
 	missing := "1 file was not sent: model.bin (3.0 MB)."
 	for _, value := range []string{missing, ""} {
 		if err := s.db.Runs.SetProperties(ctx, actor, runs.IterationProperty, id, []domain.Property{

@@ -16,7 +16,7 @@ import (
 	"tracker/store/runs"
 )
 
-// What a proxy does with the base path.
+// The ways in which a proxy treats the base path.
 const (
 	strips = "strips"
 	keeps  = "keeps"
@@ -142,8 +142,8 @@ func (b *browser) leave(s *site) {
 	b.is(`document.querySelector('[data-testid="user"]')?.textContent`, "alice")
 }
 
-// TestRunPageBeginsWithTheRun has the last values and the parameters of a run in sight
-// when its page is opened, and its first chart, which is that of most interest.
+// TestRunPageBeginsWithTheRun checks that the last values and the parameters of a run, and the
+// chart of its most interesting metric, are in sight when its page is opened.
 func TestRunPageBeginsWithTheRun(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -53,7 +53,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('#end-status').value`, "FAILED")
 	b.is(`document.querySelector('#tag').value + document.querySelectorAll('#tag, #notes, #end-status').length`, "3")
 
-	// Who goes on typing while the answer comes is not interrupted.
+	// A user who goes on typing while the answer arrives is not interrupted.
 	b.click(`[data-testid="tags"]`)
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => {
 		document.querySelector('#tag').value = 'paper';
@@ -75,7 +75,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('[data-testid="notes"]').textContent.trim()`, "longer thoughts")
 	b.is(`document.querySelector('h1').textContent + document.querySelector('#end-status').value`, "named by the trainingFAILED")
 
-	// What was refused is not stored either.
+	// Rejected input is not stored either.
 	b.expect("status of 422")
 	b.click(`[data-testid="edit"]`)
 	b.is(`document.querySelector('#name').value = ''`, "")

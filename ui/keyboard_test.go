@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// focused says of the element with the focus: whether it had it before, whether
-// that can be seen, and what it is.
+// focused describes the element with the focus: whether it had the focus before, whether the focus
+// is visible, and its HTML.
 const focused = `(() => {
 	const e = document.activeElement;
 	if (e === document.body) return 'end';

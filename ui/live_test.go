@@ -68,7 +68,7 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.is(`document.querySelector('#charts figure[data-key="train/loss"]') === window.chart`, "true")
 	b.is(`Math.abs(window.body.getBoundingClientRect().top - window.at) < 2`, "true")
 
-	// What came later is opened like the rest.
+	// Later records are opened like the rest.
 	b.press(`.artifacts > li:last-child summary`)
 	b.is(`document.querySelector('.artifacts > li:last-child [data-testid="preview"]')?.textContent.trim()`, "late bytes")
 	b.quiet()

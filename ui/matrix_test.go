@@ -16,8 +16,8 @@ import (
 	"tracker/ui"
 )
 
-// cell is a request that succeeds for whoever has what it needs. The names in
-// path and body that begin with $ are those of the world.
+// cell is a request that succeeds for everybody who has the needed rights. Names in path and body
+// that begin with $ are replaced by the ids of the world.
 type cell struct {
 	method, route string
 	path          string // "" when it is the route
@@ -153,7 +153,7 @@ func TestMatrixHasEveryRoute(t *testing.T) {
 	}
 }
 
-// identity is somebody who asks. Rights are those of bob in the project.
+// identity is a client that sends requests. rights are the rights of bob in the project.
 type identity struct {
 	name   string
 	user   string // "" for nobody

@@ -172,7 +172,7 @@ func TestMediaOverSteps(t *testing.T) {
 		cell   = `[data-media="val/samples"] [data-testid="media-cell"]`
 		images = `[...document.querySelectorAll('` + cell + ` img')].map((i) => i.alt).join('; ')`
 	)
-	reach := func(selector string) { // what is in sight is loaded
+	reach := func(selector string) { // elements in sight are loaded
 		b.is(`(document.querySelector('`+selector+`')?.scrollIntoView({block: 'center'}), document.querySelector('`+selector+`') !== null)`, "true")
 	}
 

@@ -40,7 +40,7 @@ func TestWithoutScripts(t *testing.T) {
 			}
 		}
 	}
-	// What needs a script says so, or is not there.
+	// Elements that need a script are hidden or replaced by a note.
 	hidden := func(selectors ...string) {
 		t.Helper()
 		for _, selector := range selectors {

@@ -79,8 +79,8 @@ func TestClicksToTheBestRun(t *testing.T) {
 	b.quiet()
 }
 
-// TestBestRunFollowsFilter: the link and the mark are of the runs that pass the filter, and of
-// what is logged meanwhile.
+// TestBestRunFollowsFilter checks that the link and the mark follow the filter, and points that are
+// logged while the page is open.
 func TestBestRunFollowsFilter(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -11,7 +11,7 @@ import (
 	"tracker/store/runs"
 )
 
-// diverging makes an experiment of five runs, of which the last one's loss grows beyond all measure, the first one
+// diverging creates an experiment of five runs. The loss of the last run diverges, the first run
 // has a much better score than the others, and the learning rates are powers of ten.
 func (s *site) diverging() (sweep, []string) {
 	s.t.Helper()
@@ -35,7 +35,8 @@ func (s *site) diverging() (sweep, []string) {
 	return w, found
 }
 
-// One run that diverges does not flatten the others: the chart leaves it out of its range and says so, and one click shows all.
+// One run that diverges does not flatten the others: the chart leaves it out of its range with a
+// note, and one click shows all.
 func TestOutliers(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -83,7 +84,7 @@ func TestOutliers(t *testing.T) {
 	b.is(beyond("val/loss"), note)
 	b.is(`location.search`, "")
 
-	// An address from before says that outliers are ignored.
+	// An address of an earlier version asks to ignore outliers.
 	b.do(chromedp.Navigate(page + "?trim=1"))
 	b.is(`document.querySelector('`+chart("val/loss")+`').dataset.drawn`, "5")
 	b.is(`document.querySelector('select[name="trim"]').selectedOptions[0].textContent + `+beyond("val/loss"), "Ignore outliers")

@@ -14,13 +14,13 @@ import (
 // shown is a page as somebody sees it.
 type shown struct {
 	name  string
-	route string // of the route table, "" for an address that it does not have
+	route string // route in the route table, "" for an unknown address
 	user  string // "" for nobody
 	path  string
 	ready string // JavaScript that is true when the page has come to rest
 	press string // keys that are pressed then
 	then  string // JavaScript that is true when the keys have done something
-	error bool   // the page tells of an error
+	error bool   // whether it is an error page
 }
 
 const (

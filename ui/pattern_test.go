@@ -65,7 +65,7 @@ func TestPattern(t *testing.T) {
 		b.do(chromedp.SendKeys(chromedp.CSS("#metric-search"), "("))
 		b.is(`document.querySelector('[data-testid="pattern-wrong"]').textContent`, "This is not a valid regular expression: missing closing ).")
 		b.is(`document.getElementById('metric-search').ariaInvalid`, "true")
-		b.is(charts, "layer1/norm train/loss val/loss") // what was found stays
+		b.is(charts, "layer1/norm train/loss val/loss") // the found charts stay
 		b.do(chromedp.Click(chromedp.CSS(`[data-testid="pattern"]`)))
 		b.is(`document.querySelectorAll('[data-testid="chart"]').length`, "0")
 		b.is(`document.querySelector('[data-testid="pattern-wrong"]').textContent`, "")

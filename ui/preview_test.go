@@ -51,7 +51,7 @@ func TestPreviews(t *testing.T) {
 	s.get("/artifact/none").wants(t, 404)
 }
 
-// Bytes that are lost are no reason to show nothing, nor to keep the record.
+// An artifact with lost bytes is still shown and can be deleted.
 func TestLostArtifact(t *testing.T) {
 	root := t.TempDir()
 	s := start(t, setup{blobs: root})

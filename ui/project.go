@@ -22,7 +22,7 @@ type projectsView struct {
 	Found  string // number of projects found
 	Rows   []projectRow
 	Pager  pager
-	Lesson *lesson // set only if there is no project
+	Lesson *lesson // set only if the list is empty
 	Home   homeView
 }
 

@@ -159,7 +159,7 @@ func TestFirstSteps(t *testing.T) {
 			if signsIn := strings.Contains(lines, `"$API/auth"`); signsIn != auth {
 				t.Errorf("there is a line that signs in: %t", signsIn)
 			}
-			// Looking for something is no reason to teach.
+			// A search without results shows no lesson.
 			s.get("/lab/?q=x", edits...).lacks(t, `data-testid="lesson"`)
 		})
 	}

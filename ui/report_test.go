@@ -50,7 +50,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("the file is called %q", got)
 	}
 
-	// What can't be shown says why, and the rest stays.
+	// A block that can't be shown is replaced by the reason, and the rest stays.
 	for block, want := range map[string]string{
 		"chart\nmetrics: train/loss":                                            "Name the experiment",
 		"chart\nexperiment: zebra\nmetrics: train/loss":                         "There is no experiment",
@@ -104,7 +104,7 @@ func TestReportOffline(t *testing.T) {
 	}
 }
 
-// A chart in a report has logarithmic scales where the block says so.
+// A chart in a report has logarithmic scales if the block requests them.
 func TestReportScales(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
@@ -119,7 +119,7 @@ func TestReportScales(t *testing.T) {
 	id := s.report(w.project, "scales", chart+"y: log\n```\n\n"+chart+"x: log\ny: linear\n```\n\n"+chart+"y: square\n```\n")
 	a := s.get("/report/" + id)
 	a.wants(t, 200, ">0.001</text>", ">1</text>", ">1000</text>", // powers of ten
-		">200</text>", // of a linear scale
+		">200</text>", // label of a linear scale
 		"The scale of y is linear or log, like y: log.")
 	if n := strings.Count(a.body, `class="line `); n != 2 {
 		t.Errorf("there are %d curves", n)

@@ -35,7 +35,7 @@ type Options struct {
 	Proxies        []netip.Prefix       // proxies that are trusted to report the address of a client
 	TrustedOrigins []string             // scheme://host[:port] of other pages that may post here
 	Notebooks      bool                 // whether pages of other ports of this machine may show the dashboard in a frame
-	Backups        func() backup.Status // nil if there is no backup schedule
+	Backups        func() backup.Status // nil without a backup schedule
 	Streams        *web.Streams         // bounds the event streams; nil means web.MaxStreams
 	Now            func() time.Time     // nil means time.Now
 }

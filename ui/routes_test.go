@@ -217,7 +217,7 @@ func TestSecurityHeaders(t *testing.T) {
 		if a.Header.Get("X-Request-Id") == "" {
 			t.Errorf("%s %s has no request id", a.Request.Method, a.Request.URL)
 		}
-		// What the policy forbids must not be there to begin with.
+		// Elements that the policy forbids must not be in the page.
 		a.lacks(t, "<style", " style=", " onclick=", " onload=", "<base", "<script>")
 	}
 }

@@ -81,7 +81,7 @@ func newShowcase(t *testing.T, s setup) showcase {
 		}
 	}
 	c.shelf = c.site.shelf()
-	c.clock.move(time.Hour) // those that run are lost by now
+	c.clock.move(time.Hour) // the running runs are lost by now
 	c.log(c.w.runs[11], "train/loss", 5)
 	c.gone = must(c.db.Projects.CreateExperiment(ctx, alice, c.empty, projects.NewExperiment{Name: "gone " + strings.Repeat("wide", 50)}))(t).ID
 	run := c.run(c.gone, runs.NewIteration{})

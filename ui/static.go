@@ -14,6 +14,7 @@ import (
 )
 
 // dist holds the files that browsers load. go generate builds them from the sources in static.
+//
 //go:embed dist
 var dist embed.FS
 

@@ -56,7 +56,7 @@ func TestStaticFiles(t *testing.T) {
 			t.Errorf("the page does not name %s, but %v", name, named)
 		}
 	}
-	// What browsers do not load is not served.
+	// Files that browsers do not load are not served.
 	for _, name := range []string{"page.css", "theme.js", "manifest.json", "uplot.license.txt", "page-00000000.css"} {
 		s.get("/lab/static/"+name).wants(t, 404)
 	}
@@ -207,11 +207,10 @@ func (m matrix) times(c [3]float64) (out [3]float64) {
 	return out
 }
 
-// sights are the ways of seeing that curves are told apart in: the matrices, for
-// linear RGB, are those of Machado, Oliveira and Fernandes (2009) for a severity
-// of 1. near is what neighbours must be apart, close what any six that follow
-// each other must be, far what any two must be. A step that is just noticeable
-// is about 0.02.
+// sights holds the kinds of colour vision for which curves must be distinguishable. The matrices,
+// for linear RGB, are from Machado, Oliveira and Fernandes (2009) for a severity of 1. near is the
+// minimum distance of neighbours, close of any two among six successive colours, far of any two. A
+// just noticeable difference is about 0.02.
 var sights = []struct {
 	name             string
 	cones            matrix

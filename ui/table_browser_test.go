@@ -60,7 +60,7 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	b.is(charts+` > 0`, "true")
 	b.is(`document.activeElement.id`, "filter")
 
-	// What can't be read leaves what is there: rows, count, charts.
+	// An invalid filter leaves the rows, the count and the charts as they are.
 	b.filter(t, "param.lr < 0.25")
 	b.is(rows, "5")
 	b.is(pointsText, "100 points")
@@ -125,7 +125,7 @@ func TestCompletion(t *testing.T) {
 	b.is(offers, "10")
 	b.do(key(" and nothing = "))
 	b.is(offers, "0") // in backquotes all is a name
-	// What is offered is what stands at the cursor, with a name in the middle too.
+	// The offers depend on the text at the cursor, also in the middle of a name.
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const f = document.querySelector('#filter'); f.value = 'param.l < 1'; f.setSelectionRange(7, 7);
 		f.dispatchEvent(new Event('input', { bubbles: true })) })()`))
 	b.is(offered, "param.lr")
@@ -178,7 +178,7 @@ func TestSelectAll(t *testing.T) {
 	b.quiet()
 }
 
-// TestTableOfMetrics sorts the best first, and tells the steps without a mouse.
+// TestTableOfMetrics sorts the best first, and shows the steps without a mouse.
 func TestTableOfMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -341,7 +341,7 @@ func TestCompleteValues(t *testing.T) {
 	b.is(rows, "2")
 	b.do(chromedp.KeyEvent("or tag = "))
 	b.is(offered, "paper")
-	// What is no filter is looked for.
+	// Text that is not a filter is searched for in names.
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`), chromedp.KeyEvent("adamw"))
 	b.is(rows, "2")
 	b.is(wrong+`.textContent`, "")

@@ -68,7 +68,7 @@ func TestNumbersInLine(t *testing.T) {
 	b.is(column("acc"), "0.4073,0.4262,1.2500")
 	b.is(column("far"), "0.00015,1.5,15000")
 	b.is(column("whole"), "0,1,2")
-	// Of a name that is cut, what all names begin with goes first.
+	// A name that is cut loses the common prefix of all names first.
 	b.is(`[...document.querySelectorAll('#table tbody .rest')].map((e) => e.textContent + (e.scrollWidth > e.clientWidth ? ' cut' : ''))`, "0-of-model-0,1-of-model-1,2-of-model-2")
 	b.is(`[...document.querySelectorAll('#table tbody .prefix')].every((e) => e.scrollWidth > e.clientWidth)`, "true")
 	b.quiet()

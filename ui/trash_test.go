@@ -12,8 +12,7 @@ import (
 	"tracker/store/runs"
 )
 
-// Whatever is deleted on a page can be restored with the button that the next page
-// has, and is in the trash until then.
+// Every record that is deleted on a page is in the trash, and the button on the next page restores it.
 func TestUndo(t *testing.T) {
 	s := start(t, setup{})
 	h := s.shelf()
@@ -78,7 +77,7 @@ func TestUndoKeepsTheTable(t *testing.T) {
 	s.post("/trash", url.Values{"do": {"restore"}, "id": w.runs[:2], "table": {table}}).redirects(t, page+"?"+table)
 }
 
-// The page of the trash restores and purges, and says why it can't.
+// The page of the trash restores and purges records, and shows the reason if it can't.
 func TestTrashPage(t *testing.T) {
 	s := start(t, setup{})
 	p := s.sweep(3, 2)

@@ -43,7 +43,7 @@ func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
 type site struct {
 	t     testing.TB
 	db    *store.DB
-	url   string // of the server, without the base path
+	url   string // URL of the server, without the base path
 	base  string
 	clock *clock
 	close func() // the database
@@ -57,12 +57,11 @@ type setup struct {
 
 	reads *atomic.Int64 // counts the snapshots that requests take, unless nil
 
-	maxUpload int64  // of an artifact in bytes, 0 for no limit
+	maxUpload int64  // maximum size of an artifact in bytes, 0 for no limit
 	blobs     string // folder for artifacts, "" keeps them in the database
 }
 
-// requestKey is in the context of every request, and not in that of work in the
-// background.
+// requestKey is in the context of every request, but not in the context of background work.
 type requestKey struct{}
 
 func (s setup) onRead() func(context.Context) {
@@ -247,8 +246,7 @@ func (a answer) lacks(t *testing.T, parts ...string) {
 	}
 }
 
-// deletes fails unless the answer is a redirect to a path of a page that offers to
-// restore what was deleted.
+// deletes checks that the answer is a redirect to a page that offers to restore the deleted records.
 func (a answer) deletes(t *testing.T, to string, ids ...string) {
 	t.Helper()
 	join := "?"

@@ -10,7 +10,7 @@ import (
 	"tracker/store/projects"
 )
 
-// files is the body of a form with files in it.
+// fileForm returns the body of a form with files in it.
 func fileForm(t *testing.T, fields map[string]string, names ...string) (*bytes.Buffer, edit) {
 	t.Helper()
 	var b bytes.Buffer

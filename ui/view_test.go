@@ -18,8 +18,8 @@ import (
 	"tracker/store/users"
 )
 
-// What a page reads counts with the memory of all requests, three times, and the
-// page waits without a snapshot until there is enough.
+// The data that a page reads counts three times in the memory of all requests. The page waits
+// without a snapshot until there is enough memory.
 func TestPagesCountWithTheMemory(t *testing.T) {
 	ctx := t.Context()
 	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "tracker.db")})

@@ -37,8 +37,8 @@ type tablePlots struct {
 // tablePlot is a chart that W&B's client has made from a table.
 type tablePlot struct {
 	Title string
-	Plot  *plot  // nil if there is no chart
-	Why   string // reason why there is no chart, as a sentence
+	Plot  *plot  // nil if it can't be drawn
+	Why   string // reason why it can't be drawn, as a sentence
 }
 
 // tablePlots draws the charts of a run.
@@ -156,7 +156,7 @@ func about(p format.Plot, x, y string) string {
 
 type dot struct{ x, y float64 }
 
-// drawLines draws a line for each value of the column by, or one line if there is no such column.
+// drawLines draws a line for each value of the column by, or a single line without that column.
 func drawLines(p format.Plot, t format.Table, x, y, by string) *plot {
 	xs, ys, names := column(p, t, x), column(p, t, y), -1
 	if p.Fields[by] != "" {

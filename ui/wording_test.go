@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// avoided are words that pages do not use, each with the one that they do.
+// avoided maps words that pages do not use to the words that they use instead.
 var avoided = map[string]string{
 	`iterations?`:                 "run",
 	`put on|take off`:             "Add tag, Remove tag",
@@ -26,7 +26,7 @@ var avoided = map[string]string{
 	`load this page again`:        "reload",
 }
 
-// whole are those that are wrong only as all of a label: they are ordinary words in a sentence.
+// whole holds the words that are avoided only as a whole label, because they are ordinary words in a sentence.
 var whole = map[string]bool{`across`: true, `before|after`: true, `keyboard shortcuts|keys`: true}
 
 // Pages are written in the words of the field.
@@ -61,7 +61,7 @@ func TestWordsOfPages(t *testing.T) {
 }
 
 var (
-	// What somebody has logged, what a script reads, and lines to paste are not the words of pages.
+	// Logged text, data for scripts, and lines to paste are not part of the wording of pages.
 	others = regexp.MustCompile(`(?s)<(script|style|pre|bdi|code|textarea|svg)[ >].*?</(script|style|pre|bdi|code|textarea|svg)>`)
 	labels = regexp.MustCompile(` (?:title|placeholder|aria-label|aria-description)="([^"]*)"`)
 	tags   = regexp.MustCompile(`<[^>]*>`)
@@ -124,5 +124,5 @@ func TestWordsOfMessages(t *testing.T) {
 	s.get("/iteration/none").wants(t, 404, "There is no such run.")
 	s.get("/artifact/none").wants(t, 404, "There is no such artifact.")
 	s.get("/data/iteration/none/summary").wants(t, 404, "There is no such run.")
-	s.get("/data/experiment/"+w.experiment+"/iterations?filter=iteration+%3D+1").wants(t, 200, "iteration") // what was typed stays
+	s.get("/data/experiment/"+w.experiment+"/iterations?filter=iteration+%3D+1").wants(t, 200, "iteration") // the input stays
 }

@@ -47,7 +47,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	zoomed := b.text(`location.search`)
 	shown := b.text(pointsText)
 
-	// What runs log arrives, and moves nothing.
+	// New points arrive, and move nothing.
 	cell := `document.querySelector('tr[data-id="` + w.runs[11] + `"] td[data-metric]').textContent`
 	b.is(cell, "199")
 	b.do(chromedp.Focus(chromedp.CSS(`tr[data-id="` + w.runs[10] + `"] input`)))
@@ -104,7 +104,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 
 // compare sets the runs of the table side by side.
 func (b *browser) compare(w sweep) {
-	// Found and clicked in one, since a row that has changed meanwhile is another element.
+	// Found and clicked in one step, because a changed row is a new element.
 	pick := func(id string) {
 		b.is(`(e => { if (e && !e.checked) e.click(); return Boolean(e && e.checked) })(document.querySelector('tr[data-id="`+id+`"] input'))`, "true")
 	}
