@@ -42,7 +42,7 @@ are still stored.`,
 	return cmd
 }
 
-// printTrashUsage prints what is in the trash, if anything is.
+// printTrashUsage prints the contents of the trash, unless it is empty.
 func printTrashUsage(out io.Writer, t files.TrashUsage) {
 	if t.Artifacts > 0 {
 		fmt.Fprintf(out, "%s of %s in the trash; `tracker trash empty` frees %s.\n",

@@ -159,7 +159,7 @@ type longBench struct {
 func startLongBench(t *testing.T, dir string, env []string) *longBench {
 	t.Helper()
 	b := &longBench{cmd: command(t, dir, env, "bench", "--only", "steady", "--steady", "1h"), log: newGrowing(), ended: make(chan struct{})}
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to find what it leaves running
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to find processes that it leaves running
 	b.cmd.Stderr = b.log
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)

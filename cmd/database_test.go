@@ -14,7 +14,7 @@ import (
 	"tracker/store/runs"
 )
 
-// execSQL changes a database file behind the program's back.
+// execSQL changes a database file without the program.
 func execSQL(t *testing.T, path, script string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -207,7 +207,7 @@ func TestCheckOfWhatCantBeRepaired(t *testing.T) {
 	addPoints(t, "p")
 	execSQL(t, "tracker.db", `PRAGMA foreign_keys = off; UPDATE iteration SET experiment_id = 'gone'; UPDATE series SET count = 9`)
 	r := runMain(t, nil, "", "check", "--repair")
-	// The third is that the old experiment still counts the names of what it lost.
+	// The third problem is that the old experiment still counts the names of its lost metrics.
 	r.refused(t, 1, "1 problem remains of 3 in")
 	if !strings.Contains(r.stdout, "iteration") || !strings.Contains(r.stdout, "Repaired.") {
 		t.Errorf("got %q", r.stdout)

@@ -68,7 +68,7 @@ func testDemoOnce(t *testing.T, dir string) {
 		t.Errorf("there are %d projects, want 3", n)
 	}
 
-	// A project of somebody else with the name of one is not taken for it.
+	// Another project with the name of a demo project is not taken for the demo.
 	execSQL(t, "tracker.db", `DELETE FROM tag WHERE value = 'demo' AND project_id = (SELECT id FROM project WHERE name = 'House prices')`)
 	text = runBinary(t, dir, nil, "", "seed", "--demo").must(t)
 	if strings.Count(text, "exists already") != 2 || strings.Count(text, "Created the demo project") != 1 {
@@ -79,7 +79,7 @@ func testDemoOnce(t *testing.T, dir string) {
 	}
 }
 
-// A demo that can't be finished leaves nothing of the project behind.
+// If a demo project can't be finished, nothing of it remains.
 func TestDemoLeavesNoHalfProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	runMain(t, nil, "", "seed").must(t)

@@ -67,8 +67,8 @@ func limitFiles(t *testing.T, size uint64) *tightDisk {
 	}
 }
 
-// A full disk refuses what does not fit, and nothing else: what was
-// acknowledged stays, reads go on, and writes do when there is room again.
+// A full disk refuses only requests that do not fit. Acknowledged writes stay, reads continue, and
+// writes succeed when there is space again.
 func TestFullDisk(t *testing.T) {
 	t.Run("file system", func(t *testing.T) {
 		if d := mountTight(t, 16<<20); d != nil {

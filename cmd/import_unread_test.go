@@ -11,8 +11,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// Files that the kind of a source does not know are counted, and those that it could have read
-// are listed with exit code 3.
+// Files of unknown types are counted. Files of known types that were not read are listed with exit code 3.
 func TestImportUnread(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A migration between two backends is killed at any moment, 25 times on one
-// database, in a direction that changes. After each of them every artifact has
-// exactly its bytes; what is left over is found, and removed by a collection.
+// A migration between two backends is killed at random moments, 25 times on one database, in
+// changing directions. Each time every artifact has exactly its bytes, and a collection finds and
+// removes the leftovers.
 func TestKillMigration(t *testing.T) {
 	for _, pair := range [][2]string{{"inline", "filesystem"}, {"filesystem", "s3"}} {
 		t.Run(pair[0]+" and "+pair[1], func(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 
 var killSeed = flag.Uint64("kill-seed", 0, "the `seed` of TestKill; 0 for a new one")
 
-// The real process is killed at any moment under eight clients, 25 times on
-// one file. What it has acknowledged is there, once and exact; what it has not
-// is there as a whole or not at all.
+// The real process is killed at random moments under eight clients, 25 times on one file. Each
+// acknowledged write is there once and exact. An unacknowledged write is there as a whole or not at
+// all.
 func TestKill(t *testing.T) {
 	const rounds, writers = 25, 8
 	seed := *killSeed
@@ -65,8 +65,7 @@ func TestKill(t *testing.T) {
 	p.stop()
 }
 
-// newClients gives each an experiment of its own, and all an iteration that
-// they share.
+// newClients returns n clients, each with its own experiment, that share an iteration.
 func newClients(t *testing.T, w *conn, seed uint64, n int) []*client {
 	project := w.create(t, "/project", `{"name": "killed"}`)
 	shared := w.create(t, "/iteration/experiment/"+w.create(t, "/experiment/project/"+project, `{"name": "shared"}`), "{}")
@@ -142,8 +141,8 @@ func (c *client) resolve(t *testing.T, w *conn) {
 	}
 }
 
-// adopt takes what the server has of the iteration that the unanswered
-// request was for: with all that it does, or with nothing of it.
+// adopt updates the books from the iteration of the unanswered request, which must have been
+// carried out completely or not at all.
 func (c *client) adopt(t *testing.T, got *book) {
 	t.Helper()
 	b := c.doubt.book
@@ -161,7 +160,7 @@ func (c *client) adopt(t *testing.T, got *book) {
 	}
 }
 
-// verify compares one of the client's own iterations with what is stored.
+// verify compares one of the client's own iterations with the stored one.
 func (c *client) verify(t *testing.T, w *conn, b *book) {
 	t.Helper()
 	if b == c.shared {
@@ -172,8 +171,8 @@ func (c *client) verify(t *testing.T, w *conn, b *book) {
 	}
 }
 
-// verifyShared proves that the steps of the series to which all add have no
-// gap, and that it has nothing but what they added. It returns what is stored.
+// verifyShared checks that the steps of the shared series have no gap, and that the series holds
+// exactly the points that the clients added. It returns the stored iteration.
 func verifyShared(t *testing.T, w *conn, clients []*client) *book {
 	t.Helper()
 	got := readBook(t, w, clients[0].shared.id)
@@ -260,8 +259,7 @@ func (s statistics) same(o summary) bool {
 		math.Abs(s.sum/n-float64(*o.Mean)) <= 1e-9*s.scale
 }
 
-// verifyStatistics compares the summary of every iteration with the points
-// that there must be.
+// verifyStatistics compares the summary of every iteration with its expected points.
 func verifyStatistics(t *testing.T, w *conn, clients []*client, shared *book) {
 	t.Helper()
 	books := []*book{shared}

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// The real process is killed at any moment under clients that send artifacts in
-// several requests, 25 times on one database. Each goes on where the server says
-// that it was: no byte that was acknowledged is asked for again, and in the end
-// every artifact has exactly its bytes.
+// The real process is killed at random moments under clients that send artifacts in several
+// requests, 25 times on one database. Each client continues at the offset that the server reports.
+// The server never asks again for acknowledged bytes, and at the end every artifact has exactly its
+// bytes.
 func TestKillWithResumableUploads(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
@@ -98,7 +98,7 @@ type sender struct {
 	experiment string
 	made       map[string]int // artifacts that the server has reported, by id
 
-	sent  int    // how many artifacts it has begun
+	sent  int    // number of artifacts that it has begun
 	path  string // path of the upload under way, "" for none
 	acked int    // bytes of it that were acknowledged
 	tried int    // bytes of it that may have arrived
@@ -146,7 +146,7 @@ func (s *sender) begin(ctx context.Context, client *http.Client, api string) (an
 	return true, nil
 }
 
-// add asks how far the upload has come, and sends a part of what is missing.
+// add requests the offset of the upload and sends a part of the missing bytes.
 func (s *sender) add(ctx context.Context, client *http.Client, api string) (answered bool, err error) {
 	content := s.content(s.sent)
 	answer := tusRequest(ctx, client, "HEAD", api+s.path, nil, nil)

@@ -13,7 +13,7 @@ import (
 	"tracker/store/users"
 )
 
-// result is how a run of the command line ended.
+// result is the result of a run of the command line.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -27,7 +27,7 @@ func runMain(t *testing.T, env []string, stdin string, args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// must fails the test unless the run succeeded, and returns what it printed.
+// must checks that the run succeeded, and returns its output.
 func (r result) must(t *testing.T) string {
 	t.Helper()
 	if r.code != 0 {
@@ -36,8 +36,7 @@ func (r result) must(t *testing.T) string {
 	return r.stdout
 }
 
-// refused fails the test unless the run ended with code and one sentence that
-// has each of parts.
+// refused checks that the run ended with code and one sentence that contains each of parts.
 func (r result) refused(t *testing.T, code int, parts ...string) {
 	t.Helper()
 	if r.code != code {

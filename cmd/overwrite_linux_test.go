@@ -103,7 +103,7 @@ func TestOverwrittenDatabase(t *testing.T) {
 	shell(`cmp "$1" "$2"`)
 	projects := func() (n int) { return queryInt(t, path, `SELECT count(*) FROM project`) }
 
-	// The copy is what is wanted.
+	// The copy is kept.
 	shell(`rm "$1-wal" "$1-shm"`)
 	p = startServer(t, dir, nil)
 	overwrite(p, `: > "$1"`)

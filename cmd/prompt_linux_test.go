@@ -56,7 +56,7 @@ func startAtTerminal(t *testing.T, args ...string) *keyboard {
 	return k
 }
 
-// see reads what Main asks until it has said text.
+// see reads the output of Main until it contains text.
 func (k *keyboard) see(text string) {
 	k.t.Helper()
 	var seen []byte
@@ -92,7 +92,7 @@ func (k *keyboard) typeLine(line string) {
 	}
 }
 
-// end waits for Main, and proves that the terminal shows again what is typed.
+// end waits for Main, and checks that the terminal echoes input again.
 func (k *keyboard) end() result {
 	k.t.Helper()
 	said, err := io.ReadAll(k.prompt)

@@ -379,7 +379,7 @@ func TestPushMendsLostReferences(t *testing.T) {
 		}
 	}
 
-	// A parent that somebody has removed there is removed here.
+	// A parent that was removed on the other side is removed here.
 	child := slices.Sorted(maps.Keys(f.parents))[0]
 	execIn(t, dir, `UPDATE iteration SET parent_num = NULL WHERE id = ?`, child)
 	if r := f.sync(0, "push", lab.API); r.Sent != 0 || r.Newer != 1 {

@@ -66,8 +66,7 @@ func (l *lab) end(run, status string) {
 	}
 }
 
-// wants fails the test unless text has each of parts, and no line is longer
-// than 80 characters.
+// wants checks that text contains each of parts, and that no line is longer than 80 characters.
 func wants(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {

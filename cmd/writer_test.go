@@ -17,15 +17,14 @@ import (
 	"tracker/cmd/bench/httpconn"
 )
 
-// operation is a request that changes something, and what it changes.
+// operation is a request that changes something, and its effect.
 type operation struct {
 	method, path, body string
 	key                string // Idempotency-Key, or ""
 	status             int    // with which it is answered
 	creates            int    // how many ids the answer has
 	book               *book
-	// apply writes into the book what the request does; ids is nil when its
-	// answer is not known.
+	// apply records the effect of the request in the book. ids is nil if the answer is not known.
 	apply func(b *book, ids []string)
 }
 

@@ -48,8 +48,8 @@ func archiveForm(t testing.TB) string {
 	return "--x\r\nContent-Disposition: form-data; name=\"archive\"; filename=\"a.zip\"\r\n\r\n" + string(newArchive(t)) + "\r\n--x--\r\n"
 }
 
-// A project, an experiment, chosen runs and those that pass a filter are exported, and
-// imported again they are the same.
+// Exports of a project, an experiment, chosen runs and filtered runs are the same after they are
+// imported again.
 func TestArchivePages(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(3, 2)

@@ -14,8 +14,8 @@ import (
 	"tracker/store/domain"
 )
 
-// arrange groups and folds runs in the browser, sets a metric over another,
-// tags what is selected, and keeps views that another session opens.
+// arrange groups and folds runs in the browser, sets a metric over another, tags the selected runs,
+// and saves views that another session opens.
 func arrange(t *testing.T, ctx context.Context, base string) {
 	s := start(t, setup{auth: true, base: base})
 	s.clock.move(time.Since(s.clock.now()))
@@ -59,7 +59,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.fits()
 	b.do(chromedp.EmulateViewport(1280, 800))
 
-	// Back leads to what was there before.
+	// Back leads to the previous state.
 	b.do(chromedp.Click(chromedp.CSS(".chips button")))
 	b.is(rows, "6")
 	b.do(chromedp.NavigateBack())
@@ -199,8 +199,8 @@ func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	b.quiet()
 }
 
-// tells waits until the tooltip at the end of a chart contains all parts. It moves the mouse until
-// then, because a redrawn chart forgets the cursor.
+// tells waits until the tooltip at the end of a chart contains all parts. It keeps the mouse
+// moving, because a redrawn chart forgets the cursor.
 func (b *browser) tells(chart string, parts ...string) {
 	b.t.Helper()
 	var said string

@@ -64,7 +64,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(`document.querySelectorAll('.histogram rect').length`, "3")
 	b.is(`document.querySelectorAll('[data-testid="preview"] table.grid tbody tr').length`, "200")
 
-	// A player goes to any place of what it plays.
+	// A player seeks to any position.
 	player := `document.querySelector('[data-kind="audio"] audio')`
 	b.is(player+`.duration`, "60")
 	b.is(`(`+player+`.currentTime = 50, `+player+`.seeking)`, "true")
@@ -292,7 +292,7 @@ func browseGone(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('#notes').value`, "long thoughts")
 }
 
-// browsePlain does without a script what the others do with one.
+// browsePlain repeats without scripts the actions of the other tests.
 func browsePlain(b *browser, s *site, h shelf) {
 	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		b.t.Fatal(err)

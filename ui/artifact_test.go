@@ -75,7 +75,7 @@ type shelf struct {
 	versions  []string
 }
 
-// bad is what no page may take for its own.
+// bad is markup that every page must escape.
 const bad = `<script>window.ran='bad'</script>"'><img src=x onerror=window.ran='bad'>`
 
 func (s *site) shelf() shelf {

@@ -20,7 +20,7 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(source), err
 })
 
-// TestVendoredAxe compares what others wrote with the note about it.
+// TestVendoredAxe compares the third-party code with the note about it.
 func TestVendoredAxe(t *testing.T) {
 	source, err := axe()
 	if err != nil {

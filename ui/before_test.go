@@ -37,7 +37,7 @@ func (a answer) hidden(t *testing.T, action, has string) url.Values {
 	}
 }
 
-// typed is a form with what somebody has in its fields.
+// typed returns the hidden fields of a form with the given fields set.
 func typed(hidden url.Values, fields ...string) url.Values {
 	all := url.Values{}
 	for name := range hidden {
@@ -49,8 +49,8 @@ func typed(hidden url.Values, fields ...string) url.Values {
 	return all
 }
 
-// A form leaves alone what nobody has typed in, whatever it has become since, to
-// the byte. What two have changed is not decided by who came last.
+// A form does not change fields that were not edited, even if they have changed since. If two users
+// changed a field, the last one does not win silently.
 func TestFormsChangeWhatWasTyped(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(1, 0)
@@ -121,7 +121,7 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 	alice := with(s.signIn("alice"))
 	long := strings.Repeat("x", 251)
 	for name, form := range map[string]struct {
-		page, path, field   string // field is one that somebody else changes too
+		page, path, field   string // field is a field that another user changes too
 		theirs, mine, other string
 		change              func(theirs string) error
 		read                func() (field, other string, err error)
@@ -196,7 +196,8 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 			a := s.post(form.path, typed(hidden, form.field, form.mine, form.other, other), alice)
 			a.wants(t, 409, `data-testid="theirs-`+form.field+`">`)
 			is(form.theirs, other)
-			// It is refused for something else: what was typed stays, with what they have made of it.
+			// The form is refused because of another field: the input stays, beside the value of
+			// the other user.
 			if form.other == "name" || form.other == "first_name" {
 				a = s.post(form.path, typed(hidden, form.field, form.mine, form.other, long), alice)
 				a.wants(t, 422, long, `data-testid="theirs-`+form.field+`">`)

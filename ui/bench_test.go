@@ -21,8 +21,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestPageWeight bounds what a browser loads for a page that it sees for the
-// first time: the page, its scripts, styles and pictures, unpacked.
+// TestPageWeight limits the bytes that a browser loads for a page on the first visit: the page, its
+// scripts, styles and pictures, uncompressed.
 func TestPageWeight(t *testing.T) {
 	t.Parallel()
 	const most = 200 << 10 // bytes

@@ -37,7 +37,7 @@ func upTo(n int) (steps []int) {
 	return steps
 }
 
-// chart names a chart; said is what stands beside its name.
+// chart returns the selector of a chart.
 func chart(key string) string { return `[data-testid="chart"][data-key="` + key + `"]` }
 func said(key string) string {
 	return `document.querySelector('` + chart(key) + ` [data-testid="points"]').textContent`
@@ -68,8 +68,8 @@ func (b *browser) tip(key string, at float64) (cells, heads []string) {
 	return strings.Split(body, "|"), strings.Split(head, "|")
 }
 
-// TestSmoothing reads smoothed values in charts of several lengths and windows:
-// what a step has there depends on the points alone.
+// TestSmoothing reads smoothed values in charts of several lengths and windows: the value at a step
+// depends on the points alone.
 func TestSmoothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -279,8 +279,8 @@ func TestChartOrder(t *testing.T) {
 	b.quiet()
 }
 
-// dot reports whether what is painted in the colour of the first run is a dot, and
-// else how many pixels it has.
+// dot reports whether the pixels in the colour of the first run form a dot. If they do not, it
+// returns their number.
 func dot(key string) string {
 	return `(() => {
 		const canvas = document.querySelector('` + chart(key) + ` canvas');
@@ -301,7 +301,7 @@ func dot(key string) string {
 	})()`
 }
 
-// TestBrokenLines compares runs, some of which lack a value on an axis.
+// TestBrokenLines compares runs. Some of them lack a value on an axis.
 func TestBrokenLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

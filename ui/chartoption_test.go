@@ -133,7 +133,7 @@ func TestZoomOfY(t *testing.T) {
 	b.dragXY(over, 0.5, 0.25, 0.5, 0.75)
 	b.is(read("charts")+`.startsWith('val/acc\trange=')`, "true")
 	b.is(read("zoom"), "null")
-	// The range has half of what was there, which was 110 with its margins.
+	// The range is half of the previous one, which was 110 with its margins.
 	b.is(`(([low, high]) => Math.abs(high - low - 55) < 3 && Math.abs(low - 22.5) < 3)(`+read("charts")+`.split('range=')[1].split('~').map(Number))`, "true")
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="reset-zoom"]`)))
 	b.is(`location.search`, "")

@@ -76,7 +76,7 @@ var startChromium = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx) // starts it
 })
 
-// browser is one page, and what it complained about.
+// browser is one page with its error messages.
 type browser struct {
 	t   testing.TB
 	ctx context.Context
@@ -115,7 +115,7 @@ func (s *site) openBrowser(t testing.TB) *browser {
 	return newBrowser(t, ctx, s.url)
 }
 
-// signIn gives the browser the cookie of somebody who has signed in.
+// signIn sets the cookie of a user who has signed in.
 func (b *browser) signIn(s *site, username string) {
 	b.t.Helper()
 	// The browser rejects cookies that have expired by its own clock.
@@ -300,7 +300,7 @@ func (b *browser) asked() int {
 	return b.requests
 }
 
-// quiet checks that the browser had nothing to complain about.
+// quiet checks that the browser has logged no error.
 func (b *browser) quiet() {
 	b.t.Helper()
 	b.mu.Lock()

@@ -32,7 +32,7 @@ type consoleLine struct {
 	Spans  []terminal.Span `json:"spans"`
 }
 
-// earlier returns the number of the first line of the previous page of lines, nil if there is none.
+// earlier returns a line number for a link to the lines before the shown ones, nil if there are none.
 func (v consoleView) earlier() *int64 {
 	if v.Search != "" || len(v.Lines) == 0 || v.Lines[0].Number <= v.First {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A table that is wider than a narrow window has a shadow at the edge where it goes on, which what moves with the table covers
-// at its end.
+// A table that is wider than a narrow window has a shadow at the edge where it continues. At the
+// end of the table the shadow is covered by an element that moves with the table.
 func TestTableEdges(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -126,7 +126,7 @@ func TestExperimentPage(t *testing.T) {
 	s.get(page, alice).wants(t, 200, `class="status running">running<`, `class="status lost">lost<`)
 }
 
-// TestDefaultColumns: a newcomer sees what differs and what was learned.
+// TestDefaultColumns checks that the default columns show differences and results.
 func TestDefaultColumns(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(2, 1)

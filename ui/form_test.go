@@ -37,7 +37,7 @@ type refusedForm struct {
 	name   string
 	page   string     // page that the form is sent to
 	fields url.Values // the input
-	wrong  string     // the field that is refused, and what is put into it
+	wrong  string     // the field that is refused, and its value
 	with   string
 	status int
 	lost   []string // the fields that don't come back, for a reason
@@ -93,7 +93,7 @@ func (s *site) forms(t *testing.T) []refusedForm {
 	}
 }
 
-// kept checks that a refused form comes back with all that was typed.
+// kept checks that a refused form is shown again with all input.
 func (f refusedForm) kept(t *testing.T, a answer, base string, fields url.Values) {
 	t.Helper()
 	for name, values := range fields {
@@ -113,7 +113,7 @@ func (f refusedForm) kept(t *testing.T, a answer, base string, fields url.Values
 	}
 }
 
-// Whatever is refused, nothing that was typed is lost.
+// No refusal loses input.
 func TestRefusedFormsKeepWhatWasTyped(t *testing.T) {
 	s := start(t, setup{auth: true, base: "/lab"})
 	forms := s.forms(t)
@@ -130,13 +130,13 @@ func TestRefusedFormsKeepWhatWasTyped(t *testing.T) {
 		a := s.post("/lab"+f.page, fields, alice)
 		a.wants(t, f.status)
 		if f.wrong == "status" || f.with == "" {
-			fields.Del(f.wrong) // it is none of those that can be chosen
+			fields.Del(f.wrong) // it is not one of the choices
 		}
 		f.kept(t, a, "/lab", fields)
 	}
 }
 
-// A run that ends while somebody types why has the words stay.
+// If a run ends while somebody types the reason of an end, the text stays.
 func TestEndTypedTooLate(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 1)

@@ -125,7 +125,7 @@ func TestInputBeforeScripts(t *testing.T) {
 		b.is(`document.querySelector('h1').textContent`, "run 12")
 		b.quiet()
 	})
-	// Every button that is there before the script does what it does after it.
+	// Every button that is there before the script works in the same way.
 	for name, opens := range map[string]string{"choose": `dialog.choose[open]`, "find": `dialog[open]`, "help": `dialog#help[open]`} {
 		t.Run("button "+name, func(t *testing.T) {
 			b := s.openBrowser(t)

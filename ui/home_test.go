@@ -10,8 +10,8 @@ import (
 	"tracker/store/runs"
 )
 
-// TestHome shows what is running, what has ended last, and the best runs, of what
-// somebody may read.
+// TestHome checks the lists of running runs, runs that ended last, and best runs, each with the
+// records that the user may read.
 func TestHome(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(3, 2)

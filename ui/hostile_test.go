@@ -18,8 +18,8 @@ import (
 	"tracker/store/users"
 )
 
-// hostile is what somebody writes who wants a page to do what it should not.
-// Each of them would set the marker, ask another host, or break a script.
+// hostile holds texts that try to attack a page. Each would set the marker, request another host,
+// or break a script.
 var hostile = []string{
 	`<script>window.hacked=1</script>`,
 	`"><img src=x onerror="window.hacked=2">`,
@@ -44,7 +44,7 @@ const bidi = "\u202egnp.exe\u2066 \u0000\u0007"
 // fileName makes a name of an artifact, which is a path.
 var fileName = strings.NewReplacer("/", "|", `\`, "|")
 
-// injected counts what none of the pages has of its own.
+// injected counts elements that no page has of its own.
 const injected = `(window.hacked === undefined ? '' : 'hacked ' + window.hacked) + [...document.querySelectorAll(
 	'script:not([src], [type="application/json"]), img:not([src^="/artifact/"], [src^="http://127.0.0.1:"][src$="/data"]), iframe:not([sandbox="allow-scripts"]), base, object, embed, style, meta[http-equiv], form[action*="evil"], [onerror], [onload], [onfocus], [onclick], [srcdoc], [href^="javascript" i]')]
 	.map((e) => e.outerHTML.slice(0, 120)).join('\n')`

@@ -78,7 +78,7 @@ func TestInPlaceFailures(t *testing.T) {
 	}
 }
 
-// Whatever the store takes arrives, and what it does not take comes back.
+// Every text that the store accepts arrives, and any other text comes back.
 func TestLongNotes(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)

@@ -27,7 +27,7 @@ const iterationChildren = 100
 // iterationView is the view of the page of an iteration.
 type iterationView struct {
 	Run          run
-	Cursor       string // of the changes before the page was read
+	Cursor       string // cursor of the changes before the page was read
 	ExperimentID string
 	Running      bool // whether the iteration has not ended; lost iterations count too
 	Ended        *moment
@@ -317,7 +317,7 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.Us
 		return err
 	}
 	typed.Wrong = e
-	if typed.Part != "edit" { // the other form keeps what is stored
+	if typed.Part != "edit" { // the other form shows the stored values
 		i, err := s.DB.Runs.Iteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 		if err != nil {
 			return err

@@ -67,7 +67,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.do(chromedp.KeyEvent("er"))
 	b.is(`document.querySelector('#notes').value`, "longer thoughts")
 
-	// The form that stayed can be sent, and is compared with what it was made with.
+	// The form that stayed can be sent, and is compared with its original values.
 	if err := s.db.Runs.UpdateIteration(b.t.Context(), s.actor("alice"), h.run, runs.IterationPatch{Name: new("named by the training")}); err != nil {
 		b.t.Fatal(err)
 	}

@@ -11,8 +11,7 @@ import (
 	"tracker/store/runs"
 )
 
-// TestRunPageFollowsItsRun has a page show what is recorded while somebody
-// reads it, without a new page.
+// TestRunPageFollowsItsRun checks that an open page shows new records of its run without a reload.
 func TestRunPageFollowsItsRun(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true, base: "/lab"})
@@ -101,7 +100,7 @@ func TestRunPageKeepsTyping(t *testing.T) {
 	b.quiet()
 }
 
-// TestRunIsLost has pages say so when nothing has been heard of a run.
+// TestRunIsLost checks that pages show when a run is lost.
 func TestRunIsLost(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -132,7 +131,7 @@ func TestRunIsLost(t *testing.T) {
 	see("running", "lost")
 	wait(6 * time.Minute)
 	see("lost", "lost")
-	// A heartbeat writes nothing that would be told.
+	// A heartbeat writes nothing that a stream would report.
 	if err := s.db.Runs.Heartbeat(t.Context(), s.actor("alice"), w.runs[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +143,8 @@ func TestRunIsLost(t *testing.T) {
 	}
 }
 
-// TestLivePageAsksForNewPoints logs to a run whose page is open: the page asks for
-// what its curves have gained, and shows what a new page would.
+// TestLivePageAsksForNewPoints logs to a run whose page is open: the page requests only the new
+// points of its curves, and shows the same as a new page.
 func TestLivePageAsksForNewPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

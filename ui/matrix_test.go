@@ -26,7 +26,7 @@ type cell struct {
 	ended         bool   // it leads elsewhere by itself, whoever asks
 }
 
-// cells has every route of the dashboard.
+// cells holds every route of the dashboard.
 var cells = []cell{
 	{method: "GET", route: "/", needs: "user"},
 	{method: "POST", route: "/", needs: "user", body: "name=new"},
@@ -167,7 +167,7 @@ var identities = []identity{
 	{"member", "bob", "read create update delete"}, {"admin", "alice", ""},
 }
 
-// may reports whether somebody has what a cell needs.
+// may reports whether the identity has the rights that a cell needs.
 func (i identity) may(c cell) bool {
 	switch {
 	case c.needs == "":
@@ -187,7 +187,7 @@ func (i identity) may(c cell) bool {
 	return true
 }
 
-// Everybody may do what the matrix says, and nothing else.
+// Each identity may do exactly what the matrix allows.
 func TestRoutesByIdentity(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Document = document }})
@@ -228,7 +228,7 @@ func TestRoutesByIdentity(t *testing.T) {
 	}
 }
 
-// problemOf is as much of an answer as helps to find out what is wrong.
+// problemOf returns the beginning of the main part of an answer, for error messages.
 func problemOf(a answer) string {
 	_, main, found := strings.Cut(a.body, "<main")
 	if !found {
@@ -286,8 +286,8 @@ func (s *site) permit(project, rights string) {
 	}
 }
 
-// ask sends a cell on a world, with a cookie unless it is nil. Of a stream it
-// reads the head alone.
+// ask sends the request of a cell on a world, with a cookie if it is not nil. It reads only the
+// header of a stream.
 func (s *site) ask(c cell, w map[string]string, cookie *http.Cookie) answer {
 	s.t.Helper()
 	path, query, _ := strings.Cut(expand(c.path, w), "?")

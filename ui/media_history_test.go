@@ -64,8 +64,7 @@ func (s *site) wandbMedia() (run string) {
 	return saved.ID
 }
 
-// Histograms in the history of W&B's clients are drawn over steps, and what is marked in images comes
-// with them.
+// Histograms in the history of W&B runs are drawn over steps, and images have their boxes and masks.
 func TestMediaOfHistory(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -127,7 +126,7 @@ func TestMarksOverImages(t *testing.T) {
 	b.is(`(document.querySelector('`+group+`')?.scrollIntoView({block: 'center'}), document.querySelectorAll('`+group+` canvas.over').length)`, "1")
 	legend := `[...document.querySelectorAll('` + group + ` .marks .mark')].map((m) => m.textContent)`
 	b.is(legend, "guess<b>sign</b>,truthroadcar")
-	// pixel returns what is painted over a part of the image.
+	// pixel returns the colour that is drawn over a part of the image.
 	pixel := func(x, y float64) string {
 		return fmt.Sprintf(`(() => { const c = document.querySelector('%s canvas.over'); return [...c.getContext('2d').getImageData(c.width * %g, c.height * %g, 1, 1).data].join(' ') })()`, group, x, y)
 	}

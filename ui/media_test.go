@@ -17,7 +17,7 @@ func (s *site) media(body string) answer {
 	return s.do("POST", "/data/media", strings.NewReader(body), header("Content-Type", "application/json"))
 }
 
-// mediaKeys is what a page learns of the names that media were logged under.
+// mediaKeys holds the names that media were logged under, as a page gets them.
 type mediaKeys struct {
 	Keys []struct {
 		Key, Kind string
@@ -27,7 +27,7 @@ type mediaKeys struct {
 	More bool
 }
 
-// The name, the step and the place in a list are those that the clients write into names.
+// Names, steps and list places are read from the file names of the clients.
 func TestMediaNames(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(2, 0)
@@ -119,7 +119,7 @@ func TestHistogramsOverSteps(t *testing.T) {
 	}
 }
 
-// A page that somebody has logged has no part in this site.
+// A logged HTML page has no access to this site.
 func TestArtifactFrame(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h := s.shelf()
@@ -223,7 +223,7 @@ func TestMediaOverSteps(t *testing.T) {
 	b.quiet()
 }
 
-// An image in a list of artifacts is seen without opening it, unless it is large.
+// A list of artifacts shows an image without opening it if the image is small.
 func TestThumbnails(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	h := s.shelf()

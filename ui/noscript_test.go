@@ -40,7 +40,7 @@ func TestWithoutScripts(t *testing.T) {
 			}
 		}
 	}
-	// Elements that need a script are hidden or replaced by a note.
+	// hidden checks that elements that need a script are not visible.
 	hidden := func(selectors ...string) {
 		t.Helper()
 		for _, selector := range selectors {
@@ -104,8 +104,8 @@ func TestWithoutScripts(t *testing.T) {
 	b.quiet()
 }
 
-// TestLargeWithoutScripts sends what is larger than most forms from a browser
-// that runs no JavaScript: a file arrives, and a text comes back with a word.
+// TestLargeWithoutScripts sends a file and a text that are larger than most forms from a browser
+// that runs no JavaScript: the file arrives, and the text comes back with a message.
 func TestLargeWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{blobs: t.TempDir()})

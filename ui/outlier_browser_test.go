@@ -88,7 +88,7 @@ func TestOutliers(t *testing.T) {
 	b.do(chromedp.Navigate(page + "?trim=1"))
 	b.is(`document.querySelector('`+chart("val/loss")+`').dataset.drawn`, "5")
 	b.is(`document.querySelector('select[name="trim"]').selectedOptions[0].textContent + `+beyond("val/loss"), "Ignore outliers")
-	// A logarithmic scale and a range that was chosen show what they say.
+	// A logarithmic scale and a chosen range show outliers as they are.
 	b.do(chromedp.Navigate(page + "?logy=1"))
 	b.is(`document.querySelector('`+chart("val/loss")+`').dataset.drawn + `+beyond("val/loss"), "5")
 	b.do(chromedp.Navigate(page + "?charts=val%2Floss%09range%3D1~2"))

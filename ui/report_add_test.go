@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A report reads what was added to it, whatever it ends with.
+// A block that is added to a report is read back, whatever the report ends with.
 func TestAppendedBlocks(t *testing.T) {
 	chart := addedChart{Experiment: "e", Filter: "param.lr < 0.1 and name = 'a: b'", Sort: "-created", Runs: 100, Metrics: []string{"val/loss", "train/loss"}, Y: "log", Outliers: "show"}
 	text, err := chart.block()

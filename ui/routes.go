@@ -257,7 +257,7 @@ func secure(next http.Handler, policy string) http.Handler {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store") // static files say otherwise
+		h.Set("Cache-Control", "no-store") // static files override it
 		next.ServeHTTP(w, r)
 	})
 }

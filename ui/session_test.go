@@ -60,8 +60,7 @@ func TestLargeNotes(t *testing.T) {
 	s.post(page, url.Values{"name": {"x"}, "notes": {strings.Repeat("x", 1<<20+1)}}).wants(t, 422, `data-testid="wrong-notes"`, "xxx</textarea>")
 }
 
-// TestTypingWhileSignInEnds has the sign-in of somebody end who writes notes,
-// while the run logs.
+// TestTypingWhileSignInEnds ends the sign-in of a user who writes notes, while the run logs.
 func TestTypingWhileSignInEnds(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -103,8 +102,8 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 	b.at(page)
 }
 
-// TestStreamEndsWithSignIn has pages that follow what happens go to the sign-in
-// when nobody is signed in any more.
+// TestStreamEndsWithSignIn checks that pages with an event stream go to the sign-in after the user
+// has signed out.
 func TestStreamEndsWithSignIn(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*site, ...*browser){

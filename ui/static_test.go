@@ -62,7 +62,7 @@ func TestStaticFiles(t *testing.T) {
 	}
 }
 
-// TestVendored compares what others wrote with the note about it.
+// TestVendored compares the third-party code with the note about it.
 func TestVendored(t *testing.T) {
 	note, err := os.ReadFile("static/vendored.txt")
 	if err != nil {
@@ -79,8 +79,8 @@ func TestVendored(t *testing.T) {
 	}
 }
 
-// TestWeight bounds what a browser loads to show a page: the page itself, the
-// files that it names, and the modules that these import in turn.
+// TestWeight limits the bytes that a browser loads to show a page: the page itself, its files, and
+// the modules that these import in turn.
 func TestWeight(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(20, 2)
@@ -196,7 +196,7 @@ func TestCurveColours(t *testing.T) {
 
 type matrix [3][3]float64
 
-// times stays inside of what a screen can show.
+// times multiplies c by the matrix, and limits the result to displayable colours.
 func (m matrix) times(c [3]float64) (out [3]float64) {
 	for i, row := range m {
 		for j, weight := range row {

@@ -281,8 +281,7 @@ func TestSelectWhereScrolled(t *testing.T) {
 	b.quiet()
 }
 
-// TestBackToTable goes to a run and comes back: the table is scrolled to where it
-// was, and what was selected is selected.
+// TestBackToTable goes to a run and comes back: the table has the same scroll position and selection.
 func TestBackToTable(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -38,7 +38,7 @@ func TestEmptyTableSaysWhy(t *testing.T) {
 	a = s.get(page+query("param.lr > 0.2"), alice)
 	a.wants(t, 200, `id="table"`)
 	a.lacks(t, "matches.")
-	// An invalid filter has no result, not even an empty one.
+	// An invalid filter shows neither a table nor a count.
 	a = s.get(page+query("param.lr >"), alice)
 	a.wants(t, 200, `id="counted" hidden`, "filter is wrong at character 11")
 	a.lacks(t, `id="table"`, "matches.")

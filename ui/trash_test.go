@@ -102,7 +102,7 @@ func TestTrashPage(t *testing.T) {
 	s.get("/experiment/"+p.experiment).wants(t, 200)
 }
 
-// An admin empties the trash: of what the page has shown, nothing else.
+// When an admin empties the trash, only records that the page has shown are purged.
 func TestEmptyTrash(t *testing.T) {
 	s := start(t, setup{})
 	p := s.sweep(3, 2)

@@ -233,7 +233,7 @@ func drawDots(p format.Plot, t format.Table) *plot {
 	return out
 }
 
-// bars draws adjacent bars of values between ticks of the x axis.
+// bars draws the values as adjacent bars. Bar i is between i and i+1 on the x axis.
 func (p *plot) bars(values []float64, title func(i int) string) {
 	var a axes
 	a.add(0, 0)

@@ -51,7 +51,7 @@ func (a *attacked) request(method, address string) (*http.Request, error) {
 	return r, err
 }
 
-// send sends JSON to the API and decodes the answer into to, unless to is nil.
+// send sends JSON to the API. If to is not nil, the answer is decoded into it.
 func (a *attacked) send(method, path string, body, to any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

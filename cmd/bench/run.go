@@ -190,7 +190,7 @@ func (t *target) deleteProject(ctx context.Context) error {
 	return nil
 }
 
-// progress shows on a terminal what is being done, in n steps.
+// progress shows the progress of n steps on a terminal.
 func (b *benchmark) progress(what string, n int) {
 	b.endProgress()
 	f, ok := b.stderr.(*os.File)

@@ -81,7 +81,7 @@ func build(static string) (map[string][]byte, error) {
 	return files, err
 }
 
-// metafile is what esbuild reports about a bundle.
+// metafile is esbuild's report about a bundle.
 type metafile struct {
 	Inputs  map[string]struct{ Imports []imported }
 	Outputs map[string]struct {

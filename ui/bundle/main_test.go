@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestFresh holds what is committed to what the sources give.
+// TestFresh checks that the committed files are built from the present sources.
 func TestFresh(t *testing.T) {
 	files, err := build("../static")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestSameAnywhere(t *testing.T) {
 	}
 }
 
-// TestVendoredUnchanged compares what others wrote with what browsers get.
+// TestVendoredUnchanged compares the third-party code with the files that browsers get.
 func TestVendoredUnchanged(t *testing.T) {
 	files, err := build("../static")
 	if err != nil {

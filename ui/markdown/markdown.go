@@ -41,7 +41,7 @@ const (
 	// memory while a text is rendered.
 	maxElements = 50_000
 
-	// maxWork is the limit of what the parsers may read, in bytes. See meter.
+	// maxWork is the maximum number of bytes that the parsers read. See meter.
 	maxWork = 64 << 20
 
 	// maxTime is the time limit of one call. maxWork is reached in a fraction of it.
