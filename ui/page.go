@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxForm is the maximum size in bytes of a body from a client that is not signed in.
+	// maxForm is the maximum size in bytes of a form that anybody may send, and of a JSON body from a script.
 	maxForm = 64 << 10
 	// maxKept is the maximum size of a form that is sent after the session has ended, and of a
 	// sign-in, which includes such a form. Every text that the store accepts must fit. A form

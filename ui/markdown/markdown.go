@@ -1,15 +1,15 @@
 // Package markdown renders GitHub Flavored Markdown as HTML, within limits.
 //
-// The text comes from people and trainings, and goldmark has no limits of its
-// own: its table extension pads every row to the width of the header, and
-// several constructs take quadratic time. Render bounds the input, the nesting
-// of blocks, the number of elements, the work of the parsers and the output. It
-// ends when the context does, and only a few calls run at the same time. What
-// exceeds a limit is not rendered in part: Render returns a LimitError, and the
+// The text comes from people and trainings, and goldmark sets no limits: its
+// table extension pads every row to the width of the header, and several
+// constructs take quadratic time. Render limits the input, the nesting of
+// blocks, the number of elements, the work of the parsers and the output. It
+// ends with its context, and only a few calls run at the same time. A text that
+// exceeds a limit is not rendered at all: Render returns a LimitError, and the
 // caller shows the plain text.
 //
 // Raw HTML and links that would run a script are dropped. Images become links,
-// because a page loads nothing from elsewhere.
+// because a page loads nothing from other sites.
 package markdown
 
 import (
