@@ -1,4 +1,4 @@
-// Package archive is the file format of tracker's own archives: a zip file with
+// Package archive reads and writes tracker's own archive format: a zip file with
 //
 //	manifest.json     what is in it, with sizes and hashes
 //	README.txt        for people
@@ -6,11 +6,10 @@
 //	tracker.db        a database with only the exported records
 //	artifacts/ab/…    the bytes of artifacts under their SHA-256, as in a folder of artifacts
 //
-// The same records give the same bytes. The package does not know the tables of
-// the database.
+// The same records give the same bytes. The package does not depend on the tables of the database.
 package archive
 
-// Format is the number of the format that this program writes.
+// Format is the version of the format that this program writes.
 const Format = 1
 
 // The names in an archive.
@@ -26,16 +25,15 @@ type Manifest struct {
 	Format int `json:"format"`
 	// Scope is what was exported: project, experiment or runs.
 	Scope string `json:"scope"`
-	// Context has the records, as kind/id, that are included only because others
-	// refer to them. An import makes those that do not exist.
+	// Context lists the records, as kind/id, that are included only because others refer to them.
+	// An import creates them if they do not exist.
 	Context []string `json:"context"`
-	// Base has the fingerprints that records had, by kind/id, when this database and
-	// the one that the archive is sent to last agreed. Only archives that are sent
-	// from one server to another have it.
+	// Base holds the fingerprints, by kind/id, that the records had when this database and the
+	// receiving one last agreed. It is set only in archives that one server sends to another.
 	Base map[string]string `json:"base,omitzero"`
-	// Counts has the number of records of each kind.
+	// Counts holds the number of records of each kind.
 	Counts map[string]int64 `json:"counts"`
-	// NotCarried lists in sentences what an archive never has.
+	// NotCarried lists, in sentences, the data that an archive never contains.
 	NotCarried []string  `json:"not_carried"`
 	Files      []File    `json:"files"`
 	Artifacts  Artifacts `json:"artifacts"`
@@ -48,13 +46,13 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Artifacts are the bytes of artifacts, each of them once.
+// Artifacts holds the number and total size of the artifacts; equal content is counted once.
 type Artifacts struct {
 	Count int64 `json:"count"`
 	Bytes int64 `json:"bytes"`
 }
 
-// Blob is the bytes of artifacts that have the same content.
+// Blob is the content of one or more artifacts.
 type Blob struct {
 	Hash string
 	Size int64

@@ -72,13 +72,13 @@ func TestWriteAndOpen(t *testing.T) {
 	}
 }
 
-// entry is a file of a zip file that is made to harm.
+// entry is a file of a malicious zip file.
 type entry struct {
 	zip.FileHeader
 	content string
 }
 
-// rewritten returns an archive with the files of another one and more.
+// rewritten returns an archive with the files of another one, changed by change, and more files.
 func rewritten(t testing.TB, from []byte, change func(name, content string) (string, bool), more ...entry) []byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(from), int64(len(from)))
@@ -176,7 +176,7 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// directorySize returns a zip file that says another size of its list of files.
+// directorySize returns a zip file whose header claims a directory of n bytes.
 func directorySize(content []byte, n uint32) []byte {
 	content = bytes.Clone(content)
 	at := bytes.LastIndex(content, []byte("PK\x05\x06"))
@@ -184,8 +184,7 @@ func directorySize(content []byte, n uint32) []byte {
 	return content
 }
 
-// TestOtherBytes reads a database and an artifact that have other bytes than their
-// hashes say.
+// TestOtherBytes reads a database and an artifact whose bytes do not match their hashes.
 func TestOtherBytes(t *testing.T) {
 	a, err := open(t, rewritten(t, written(t), func(_, content string) (string, bool) {
 		return strings.NewReplacer("SQLite", "sqlITE", "weights", "wEIGHts").Replace(content), true
@@ -207,8 +206,7 @@ func TestOtherBytes(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens files and reads all that they have. Nothing but an error may come of
-// a damaged one.
+// FuzzOpen opens files and reads their whole content. A damaged file must only cause an error.
 func FuzzOpen(f *testing.F) {
 	good := written(f)
 	f.Add(good)
@@ -230,8 +228,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzManifest reads archives with other manifests. What is allocated is in proportion to
-// the text.
+// FuzzManifest reads archives with arbitrary manifests. The memory allocated must be proportional
+// to the size of the text.
 func FuzzManifest(f *testing.F) {
 	good := written(f)
 	z, err := zip.NewReader(bytes.NewReader(good), int64(len(good)))

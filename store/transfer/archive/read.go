@@ -16,7 +16,7 @@ import (
 	"tracker/store/json"
 )
 
-// Error says why an archive can't be read.
+// Error describes why an archive can't be read.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
@@ -25,9 +25,9 @@ func refused(format string, args ...any) error { return &Error{fmt.Sprintf(forma
 
 func damaged(name string, err error) error { return refused("%s can't be read: %v", name, err) }
 
-// Limits of what is read.
+// Limits for reading.
 const (
-	maxDirectory = 64 << 20 // bytes of the list of files: 500,000 of them
+	maxDirectory = 64 << 20 // bytes of the zip directory: 500,000 files
 	maxManifest  = 64 << 20 // bytes
 	maxValues    = 600_000  // in the manifest, which has one for each record
 	maxText      = 1 << 30  // bytes of README and report
@@ -38,7 +38,7 @@ const (
 	freeRatio = 64 << 20
 )
 
-// Archive is an archive that is read.
+// Archive is an open archive.
 type Archive struct {
 	Manifest Manifest
 	file     *os.File
@@ -57,9 +57,9 @@ func Is(path string) bool {
 	return err == nil && string(head[:4]) == "PK\x03\x04" && string(head[30:]) == ManifestName
 }
 
-// Open opens the archive at a path and reads its manifest. It returns an *Error for
-// a file whose directory does not match the format: one with links, sizes that can't
-// be true, or paths that lead out of the archive.
+// Open opens the archive at a path and reads its manifest. It returns an *Error if the zip
+// directory does not match the format, for example if it has links, impossible sizes, or paths
+// outside of the archive.
 func Open(path string) (a *Archive, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func Open(path string) (a *Archive, err error) {
 	return a, a.readManifest()
 }
 
-// checkDirectory fails when the list of files is too large to be read into memory.
+// checkDirectory returns an error if the zip directory is too large to be read into memory.
 func checkDirectory(f *os.File, size int64) error {
 	tail := make([]byte, min(size, 22+1<<16))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
@@ -122,7 +122,7 @@ func checkDirectory(f *os.File, size int64) error {
 	return nil
 }
 
-// checkEntry accepts the files that an archive has.
+// checkEntry returns an error if a file does not belong in an archive.
 func checkEntry(e *zip.File) error {
 	if !fs.FileMode.IsRegular(e.Mode()) {
 		return refused("%q is not a regular file", short(e.Name))
@@ -214,7 +214,7 @@ func (a *Archive) Size() int64 {
 	return int64(a.files[DatabaseName].UncompressedSize64) + a.Manifest.Artifacts.Bytes
 }
 
-// Extract writes the database to a new file and compares it with its hash.
+// Extract writes the database to a new file and checks its hash.
 func (a *Archive) Extract(path string) (err error) {
 	at := slices.IndexFunc(a.Manifest.Files, func(f File) bool { return f.Name == DatabaseName })
 	f := a.Manifest.Files[at]
@@ -231,8 +231,8 @@ func (a *Archive) Extract(path string) (err error) {
 	return errors.Join(err, to.Close())
 }
 
-// Blob returns the bytes of an artifact. Reading fails at the end if they are not
-// those of the hash.
+// Blob returns the content of an artifact. Reading returns an error at the end if the content does
+// not match the hash.
 func (a *Archive) Blob(b Blob) (io.ReadCloser, error) {
 	if !isHash(b.Hash) {
 		return nil, refused("%q is no SHA-256", short(b.Hash))

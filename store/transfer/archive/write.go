@@ -14,7 +14,7 @@ import (
 	"tracker/store/json"
 )
 
-// Content is what Write puts in an archive.
+// Content holds the data that Write puts in an archive.
 type Content struct {
 	Manifest Manifest // without Format, Files and Artifacts
 	Readme   []byte
@@ -22,14 +22,14 @@ type Content struct {
 	Database string // path of the database file
 	Blobs    []Blob // sorted by their hashes
 	Open     func(Blob) (io.ReadCloser, error)
-	// Fast compresses less, for an archive that is read soon and removed.
+	// Fast selects faster, weaker compression, for an archive that is soon read and removed.
 	Fast bool
 	// Progress is called with the number of bytes that were written. It may be
 	// nil.
 	Progress func(n int64)
 }
 
-// Write writes an archive. The bytes of each artifact are compared with their hash.
+// Write writes an archive. It returns an error if an artifact does not match its hash.
 func Write(w io.Writer, c Content) error {
 	m := c.Manifest
 	m.Format = Format
@@ -105,11 +105,11 @@ func (c *Content) addBlob(z *zip.Writer, b Blob) error {
 	return c.add(z, blobName(b.Hash), zip.Store, &checked{r: from, sum: sha256.New(), want: b.Hash, left: b.Size, name: blobName(b.Hash)})
 }
 
-// dated is the modification time of all files, the earliest that zip can store: the
-// same records give the same bytes.
+// dated is the modification time of all files, the earliest that zip can store. It is constant, so
+// that the same records give the same bytes.
 var dated = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// counted reports the bytes that are written.
+// counted is a writer that reports the number of bytes written.
 type counted struct {
 	io.Writer
 	progress func(int64)
@@ -123,7 +123,8 @@ func (c counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// checked reads exactly as many bytes as were announced, and compares their hash.
+// checked is a reader that returns an error if the content does not have the expected size and
+// hash.
 type checked struct {
 	r    io.Reader
 	sum  hash.Hash

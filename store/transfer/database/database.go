@@ -19,7 +19,7 @@ const sqliteHeader = "SQLite format 3\x00"
 // driver is the name of SQLite's driver, which package store/sqlite registers.
 const driver = "sqlite"
 
-// Is reports whether a file is a database with these tables.
+// Is reports whether a file is an SQLite database with the given tables.
 func Is(path string, tables ...string) bool {
 	header, err := beginning(path, len(sqliteHeader))
 	if err != nil || header != sqliteHeader {
@@ -33,14 +33,14 @@ func Is(path string, tables ...string) bool {
 	return hasTables(context.Background(), db, tables) == nil
 }
 
-// dsn returns the data source name of a database, read-only. Nothing in the
-// file is trusted: no view or trigger of it calls a function.
+// dsn returns the data source name of a database, read-only. Nothing in the file is trusted: its
+// views and triggers can't call functions.
 func dsn(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 }
 
-// hasTables fails unless the tables exist and are tables, not views.
+// hasTables returns an error if one of the tables does not exist or is a view.
 func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
 	for _, name := range tables {
 		var n int
@@ -55,9 +55,9 @@ func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
 	return nil
 }
 
-// Open opens a database with these tables, which another program may be writing to. A
-// database in WAL mode is copied together with its log first, since reading it in place
-// would create files beside it. end closes the database and removes the copy.
+// Open opens a database with the given tables, which another program may be writing to. A database
+// in WAL mode is copied together with its log first, since reading it in place would create files
+// beside it. end closes the database and removes the copy.
 func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end func() error, err error) {
 	wal, err := hasWAL(path)
 	if err != nil {
@@ -101,14 +101,14 @@ func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end f
 const (
 	// maxConns is the number of connections to a database.
 	maxConns = 2
-	// maxCell bounds a value of a row in bytes. SQLite would read one of a gigabyte as a
-	// whole, also to take the beginning of it.
+	// maxCell bounds a value of a row in bytes. SQLite reads a value as a whole even if only its
+	// beginning is selected.
 	maxCell = 32 << 20
-	// limitLength is the number of SQLite's limit for the length of a value.
+	// limitLength is SQLite's number of the limit on the length of a value (SQLITE_LIMIT_LENGTH).
 	limitLength = 0
 )
 
-// limit bounds the values that connections read. It opens all connections, which the
+// limit bounds the length of the values that connections read. It opens all connections, which the
 // pool then keeps.
 func limit(ctx context.Context, db *sql.DB) (err error) {
 	for range maxConns {
@@ -133,7 +133,7 @@ func hasWAL(path string) (bool, error) {
 // errChanging is returned for a database that is written to while it is copied.
 var errChanging = errors.New("the database was changed while it was copied, five times; stop what writes to it and import again")
 
-// copyDatabase copies a database and its log as of one moment.
+// copyDatabase copies a consistent snapshot of a database and its log.
 func copyDatabase(ctx context.Context, from, to string) error {
 	for range 5 {
 		before, err := stateOf(from)
@@ -171,7 +171,7 @@ func stateOf(path string) (string, error) {
 	return state, nil
 }
 
-// copyFile copies a file. If it does not exist, there is no copy and no error.
+// copyFile copies a file. It returns nil if the file does not exist.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	in, err := os.Open(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -201,7 +201,7 @@ func copyFile(ctx context.Context, from, to string) (err error) {
 	}
 }
 
-// beginning returns up to n bytes of the beginning of a file.
+// beginning returns the first n bytes of a file, or fewer if it is shorter.
 func beginning(path string, n int) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

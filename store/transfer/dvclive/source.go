@@ -1,5 +1,5 @@
-// Package dvclive reads the folders of DVCLive: a file of tab-separated values for each
-// metric in plots/metrics, params.yaml, and images and other plots.
+// Package dvclive reads the folders of DVCLive: a file of tab-separated values for each metric in
+// plots/metrics, params.yaml, and images and other plots.
 package dvclive
 
 import (
@@ -32,7 +32,7 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source is the folders of runs at a path.
+// source holds the folders of runs at a path.
 type source struct {
 	root    string
 	folders []string
@@ -47,7 +47,7 @@ const (
 
 var metricsFolder = filepath.Join("plots", "metrics")
 
-// find returns the folders in which plots/metrics has tables of metrics.
+// find returns the folders that contain tables of metrics in plots/metrics.
 func find(path string) (s source, err error) {
 	if s.root, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -72,8 +72,8 @@ type metricTable struct {
 	columns   []string
 }
 
-// metricTables returns the files of metrics below a folder: those with a column step. others are
-// the files that are not.
+// metricTables returns the files below a folder that are tables of metrics, which have a column
+// step. others holds the remaining files.
 func metricTables(folder string) (all []metricTable, others []string, err error) {
 	n := 0
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -86,7 +86,7 @@ func metricTables(folder string) (all []metricTable, others []string, err error)
 		t := metricTable{path: path}
 		if d.Type().IsRegular() && filepath.Ext(path) == ".tsv" {
 			if t.info, err = d.Info(); err != nil {
-				return nil // it was removed meanwhile
+				return nil // it was removed in between
 			}
 			if t.columns, err = header(path); err != nil {
 				return err
@@ -104,14 +104,14 @@ func metricTables(folder string) (all []metricTable, others []string, err error)
 	return all, others, err
 }
 
-// The columns of a table beside the one with the values, which is the last. The time, in
-// milliseconds, is only there when it was asked for.
+// The columns of a table, except the last, which has the values. The time, in milliseconds, is
+// present only if DVCLive was told to write it.
 const (
 	stepColumn = "step"
 	timeColumn = "timestamp"
 )
 
-// header returns the names of the columns of a table; nil when there is no complete first line.
+// header returns the names of the columns of a table, or nil if the first line is not complete.
 func header(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -128,12 +128,12 @@ func header(path string) ([]string, error) {
 // Folder returns the folder that is imported.
 func (s source) Folder() string { return s.root }
 
-// Reads reports whether a file is in the folder of a run. All of these are read.
+// Reads reports whether a file is in the folder of a run, where all files are read.
 func (s source) Reads(path string) bool {
 	return slices.ContainsFunc(s.folders, func(folder string) bool { return strings.HasPrefix(path, folder+string(filepath.Separator)) })
 }
 
-// Size is not known.
+// Size returns 0: the size is not known.
 func (s source) Size() int64 { return 0 }
 
 // Import imports all runs.
@@ -155,8 +155,8 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importRun imports what is new in a folder. Its path is its identity, since it has no
-// other.
+// importRun imports the new data of a folder. The path identifies the run, since DVCLive stores no
+// id.
 func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
 	tables, others, err := metricTables(filepath.Join(folder, metricsFolder))
 	if err != nil {
@@ -213,8 +213,8 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 
 func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime().UnixMilli()) }
 
-// readTable adds the rows that come after the position of a file. The last one is left
-// for the next time while it has no end.
+// readTable adds the rows after the position stored for a file. A last row without a line end is
+// left for the next import.
 func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, t metricTable, f transfer.File) error {
 	in, err := os.Open(t.path)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 // maxFiles bounds the parameters, tags and metrics of a run in a file store.
 const maxFiles = 1_000_000
 
-// places finds the folders of artifacts of a store, and counts what it does not find.
+// places finds the folders of artifacts of a store, and counts those not found.
 type places struct {
 	folders []string // the folder of the options, the one that holds the store, and the store
 	found   int      // runs and models whose folder was found
-	// served and gone are the artifacts of MLflow's server, and of folders that are not on
-	// this machine, that were not found. MLflow makes a folder with the first file, so there
-	// may be none.
+	// served and gone count the runs and models whose artifacts were not found: on MLflow's server,
+	// and in folders that are not on this machine. They may have no artifacts, since MLflow creates
+	// a folder with the first file.
 	served, gone missing
 }
 
@@ -51,11 +51,10 @@ func newPlaces(im *transfer.Import, base, folder string) *places {
 	return p
 }
 
-// folder returns the folder of the artifacts of a run or a logged model, "" when there is
-// none. The URI names the folder in which they were written; after a move they are
-// beside the store. part is the part of the path that is the id, and hex the 32 digits in
-// it: a folder elsewhere must have the id in its path, so that a store can't name any
-// folder of this machine.
+// folder returns the folder of the artifacts of a run or a logged model, or "" if there is none.
+// The URI names the folder in which they were written; after a move they are beside the store. part
+// is the part of the path that is the id, and hex the 32 digits in it. A folder elsewhere must have
+// the id in its path, so that a store can't name any folder of this machine.
 func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	if uri == "" {
 		return "", ""
@@ -94,8 +93,8 @@ func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	return "", ""
 }
 
-// beside returns the folder that has the last parts of a path, from the id or from a
-// folder above it, in one of the places.
+// beside returns the folder in one of the places whose path ends like at, from the id or from a
+// folder above it.
 func (p *places) beside(at, part, hex string) string {
 	parts := strings.Split(at, "/")
 	last := slices.Index(parts, part)
@@ -114,8 +113,8 @@ func (p *places) beside(at, part, hex string) string {
 	return ""
 }
 
-// madeHere reports whether the store's artifacts are on this machine, in the folder
-// /data/mlruns of /data/mlruns/EXPERIMENT/ID/artifacts, or would be if there were any.
+// madeHere reports whether the store's artifacts are on this machine, or would be if there were
+// any: in the folder /data/mlruns for the path /data/mlruns/EXPERIMENT/ID/artifacts.
 func (p *places) madeHere(at, part string) bool {
 	for _, f := range p.folders {
 		if !path.IsAbs(at) || strings.HasPrefix(at, filepath.ToSlash(f)+"/") {
@@ -132,7 +131,7 @@ func (p *places) madeHere(at, part string) bool {
 	return false
 }
 
-// lose reports artifacts that were not found, when no others of the store were.
+// lose reports the artifacts that were not found, if none of the store were found.
 func (p *places) lose(im *transfer.Import, store string) {
 	if p.found > 0 || im.NoArtifacts {
 		return

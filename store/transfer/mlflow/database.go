@@ -14,10 +14,10 @@ import (
 	"tracker/store/transfer/database"
 )
 
-// tables are the tables of MLflow that are read.
+// tables lists the tables of MLflow that are read.
 var tables = []string{"experiments", "runs", "metrics", "params", "tags"}
 
-// Texts are cut, and numbers cast, in SQL: a file may have anything in a column.
+// Expressions that cut texts and cast numbers in SQL: SQLite allows any value in any column.
 const (
 	shortText = `substr(CAST(%s AS TEXT), 1, 10000)`
 	longText  = `substr(CAST(%s AS TEXT), 1, 1048577)`
@@ -217,14 +217,13 @@ const datasetQuery = `SELECT
 	WHERE inputs.source_type = 'DATASET' AND inputs.destination_type = 'RUN' AND inputs.destination_id = ?
 	ORDER BY datasets.name, digest LIMIT ?`
 
-// hasColumns reports whether a database has the tables of datasets, which MLflow made
-// in version 2.4.
+// hasColumns reports whether a database has the tables of datasets, which exist since MLflow 2.4.
 func hasColumns(ctx context.Context, db *sql.DB) bool {
 	rows, err := db.QueryContext(ctx, datasetQuery, "", 0)
 	return err == nil && rows.Close() == nil
 }
 
-// datasets returns the datasets that a run has read.
+// datasets returns the datasets that a run used.
 func datasets(ctx context.Context, db *sql.DB, im *transfer.Import, r *run) (all []transfer.Dataset, err error) {
 	rows, err := db.QueryContext(ctx, datasetQuery, r.id, maxDatasets+1)
 	if err != nil {
@@ -248,7 +247,7 @@ func datasets(ctx context.Context, db *sql.DB, im *transfer.Import, r *run) (all
 // maxDatasets bounds the datasets of a run.
 const maxDatasets = 1000
 
-// importDatabaseRun imports what is new in a run.
+// importDatabaseRun imports the new data of a run.
 func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string, r *run, known map[uuid.UUID]transfer.File, p *places) error {
 	about := transfer.ID("mlflow", "run", r.id)
 	former, isKnown := known[about]
@@ -278,8 +277,8 @@ func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, pat
 	return r.importArtifacts(ctx, im, w, p)
 }
 
-// readMetrics adds the points of a run whose rows come after position, up to last: others
-// may come meanwhile. The numbers of rows grow; when they have become smaller, all points are read again.
+// readMetrics adds the points of a run in the rows after position, up to last; rows may be added
+// during the import. Row numbers only grow; if they have become smaller, all points are read again.
 func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, db *sql.DB, position, last int64) error {
 	again := position > last
 	if again {
@@ -323,7 +322,7 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// databasePoint is a row of the table of metrics, as the database has it.
+// databasePoint is a row of the table of metrics, as stored.
 type databasePoint struct{ value, at, step, isNaN any }
 
 func (p databasePoint) read() (value transfer.Value, step transfer.Step, at transfer.Time, err error) {
@@ -336,7 +335,7 @@ func (p databasePoint) read() (value transfer.Value, step transfer.Step, at tran
 		return 0, 0, 0, fmt.Errorf("its is_nan, %s, is not a number", shown(p.isNaN))
 	case isNaN == 0 && !isNumber:
 		return 0, 0, 0, fmt.Errorf("its value, %s, is not a number", shown(p.value))
-	case p.step != nil && !isStep: // older versions have none
+	case p.step != nil && !isStep: // older versions have no step
 		return 0, 0, 0, fmt.Errorf("its step, %s, is not a whole number", shown(p.step))
 	case !isTime:
 		return 0, 0, 0, fmt.Errorf("its timestamp, %s, is not a time", shown(p.at))

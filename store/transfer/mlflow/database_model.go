@@ -14,8 +14,8 @@ import (
 // its registry.
 const maxModels = 1_000_000
 
-// databaseModels imports the logged models and the registry of a database. Versions of
-// MLflow before 3 and before 1.4 have no tables for them.
+// databaseModels imports the logged models and the registry of a database. Their tables exist since
+// MLflow 3 and MLflow 1.4.
 func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment, p *places, left *leftOut) error {
 	models, err := loggedModels(ctx, db, im, path, experiments)
 	if err != nil {
@@ -50,11 +50,11 @@ func hasColumn(ctx context.Context, db *sql.DB, table, name string) (bool, error
 	return n > 0, err
 }
 
-// short and long return expressions for the text in a column.
+// short and long return SQL expressions for the text in a column, cut to different lengths.
 func short(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
 func long(column string) string  { return `coalesce(` + fmt.Sprintf(longText, column) + `, '')` }
 
-// each calls scan for the rows of a query, of which there may be maxModels; more are a loss.
+// each calls scan for each row of a query, up to maxModels rows. The remaining rows are a loss.
 func each(ctx context.Context, db *sql.DB, im *transfer.Import, path, query string, scan func(*sql.Rows) error) error {
 	rows, err := db.QueryContext(ctx, query+` LIMIT ?`, maxModels+1)
 	if err != nil {
@@ -126,7 +126,7 @@ func loggedModels(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	return all, errors.Join(databaseUses(ctx, db, im, path, byID), databaseModelMetrics(ctx, db, im, path, byID))
 }
 
-// databaseUses adds the runs that have made or used logged models.
+// databaseUses adds the runs that created or used logged models.
 func databaseUses(ctx context.Context, db *sql.DB, im *transfer.Import, path string, byID map[string]*loggedModel) error {
 	step := `0`
 	if there, err := hasTable(ctx, db, "inputs"); err != nil || !there {
@@ -180,8 +180,8 @@ func databaseModelMetrics(ctx context.Context, db *sql.DB, im *transfer.Import, 
 	})
 }
 
-// registryKey is the name of a registered model. MLflow 3 has workspaces, in each of which
-// a name may be used.
+// registryKey identifies a registered model. Names are unique in a workspace; MLflow has workspaces
+// since version 3.
 type registryKey struct{ workspace, name string }
 
 // registeredModels returns the registry of a database.

@@ -10,21 +10,20 @@ import (
 	"tracker/store/transfer"
 )
 
-// experiment is an experiment of either store.
+// experiment is an experiment of a database or a file store.
 type experiment struct {
 	id, name string
 	created  any // Unix milliseconds; nil when it is not known
 	deleted  bool
 	tags     map[string]string
 	path     string     // for losses
-	run      *uuid.UUID // one that is imported
+	run      *uuid.UUID // any imported run of the experiment
 	held     bool       // it has runs
-	problem  error      // with its meta.yaml
+	problem  error      // error of reading its meta.yaml
 }
 
-// importExperiment imports an experiment after its runs: its tags, its description, and
-// its name when it has no run. The experiment that MLflow makes in each store is left out
-// while it is empty.
+// importExperiment imports an experiment after its runs: its tags, its description, and its name if
+// it has no runs. The default experiment of each store is left out while it is empty.
 func (e *experiment) importExperiment(ctx context.Context, im *transfer.Import) error {
 	if e.deleted && !im.Deleted || e.run == nil && (!im.Wanted(e.name) || e.id == "0" && len(e.tags) == 0) {
 		return nil
@@ -45,7 +44,8 @@ func (e *experiment) importExperiment(ctx context.Context, im *transfer.Import) 
 	return im.Experiment(ctx, to, e.path)
 }
 
-// leftOut counts what MLflow has deleted and the options don't ask for.
+// leftOut counts records that are deleted in MLflow and not imported, since the options exclude
+// them.
 type leftOut struct{ runs, experiments, models int }
 
 // lose reports the counts.
@@ -76,8 +76,8 @@ func isAre(n int) string {
 	return "are"
 }
 
-// trash holds the deleted runs of a store until all runs are imported: a run in the trash
-// can't be the parent of another one.
+// trash holds the deleted runs of a store until all runs are imported, since a run in the trash
+// can't be the parent of another run.
 type trash struct {
 	ids   []uuid.UUID
 	paths []string

@@ -22,14 +22,14 @@ import (
 // meta is meta.yaml of an experiment or a run.
 type meta struct {
 	ExperimentID string `yaml:"experiment_id"`
-	Name         string `yaml:"name"` // of an experiment
+	Name         string `yaml:"name"` // only of an experiment
 	RunID        string `yaml:"run_id"`
-	RunUUID      string `yaml:"run_uuid"` // in older ones
+	RunUUID      string `yaml:"run_uuid"` // only in older stores
 	RunName      string `yaml:"run_name"`
 	Status       any    `yaml:"status"`
 	Start        any    `yaml:"start_time"`
 	End          any    `yaml:"end_time"`
-	Created      any    `yaml:"creation_time"` // of an experiment
+	Created      any    `yaml:"creation_time"` // only of an experiment
 	Stage        string `yaml:"lifecycle_stage"`
 	Artifacts    string `yaml:"artifact_uri"`
 	User         string `yaml:"user_id"`
@@ -39,7 +39,7 @@ type meta struct {
 
 func (m meta) runID() string { return first(m.RunID, m.RunUUID) }
 
-// The limits of a store of files: bytes of a text, and of a line of a metric.
+// Limits of a file store, in bytes: of a text, and of a line of a metric.
 const (
 	maxMeta = 1 << 20
 	maxText = 1 << 20
@@ -63,7 +63,7 @@ func readText(path string, limit int64) (string, error) {
 	return transfer.ReadFile(path, limit)
 }
 
-// numberedStatuses are those of a file store.
+// numberedStatuses maps the numbers of statuses in a file store to their names.
 var numberedStatuses = map[string]string{"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
 
 // importFolder imports the runs of a file store.
@@ -116,7 +116,7 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 	return nil
 }
 
-// subfolders returns the paths of the folders in a folder; hidden ones are left out.
+// subfolders returns the paths of the folders in a folder, except hidden ones.
 func subfolders(folder string) (paths []string, err error) {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
@@ -145,7 +145,7 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // it was removed meanwhile
+			return nil // it was removed in between
 		}
 		name, err := filepath.Rel(folder, path)
 		if err != nil {
@@ -155,7 +155,7 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 	})
 }
 
-// texts returns the content of the files below a folder by name.
+// texts returns the content of the files below a folder, by name.
 func texts(im *transfer.Import, folder string) map[string]string {
 	all := map[string]string{}
 	held := 0
@@ -177,14 +177,14 @@ func texts(im *transfer.Import, folder string) map[string]string {
 	return all
 }
 
-// metricFile is a file of the points of a metric.
+// metricFile is a file with the points of a metric.
 type metricFile struct {
 	key, path string
 	size      int64
 	id        uuid.UUID
 }
 
-// importFolderRun imports what is new in a run.
+// importFolderRun imports the new data of a run.
 func importFolderRun(ctx context.Context, im *transfer.Import, p *places, r *run) error {
 	about := transfer.ID("mlflow", "run", r.id)
 	ids := []uuid.UUID{about}
@@ -232,8 +232,8 @@ func importFolderRun(ctx context.Context, im *transfer.Import, p *places, r *run
 	return r.importArtifacts(ctx, im, w, p)
 }
 
-// readMetric adds the lines of a file from where it was read last. A half line at
-// its end is left for the next time.
+// readMetric adds the lines of a file after the position stored for it. An incomplete last line is
+// left for the next import.
 func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, m metricFile, known transfer.File) error {
 	f, err := os.Open(m.path)
 	if err != nil {
@@ -291,8 +291,7 @@ func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.R
 
 var errLine = errors.New("it is not a time, a value and a step")
 
-// addLine adds a line "milliseconds value step", after which the newest versions
-// have a dataset.
+// addLine adds a line "milliseconds value step". The newest versions of MLflow append a dataset.
 func (r *run) addLine(w *transfer.RunWriter, key, line string) error {
 	fields := strings.Fields(line)
 	if len(line) > maxLine || len(fields) < 2 {

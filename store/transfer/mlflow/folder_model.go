@@ -17,7 +17,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// modelMeta is meta.yaml of a logged model, a registered model or a version of one.
+// modelMeta is meta.yaml of a logged model, a registered model or a model version.
 type modelMeta struct {
 	ModelID     string `yaml:"model_id"`
 	Name        string `yaml:"name"`
@@ -74,7 +74,7 @@ func folderModels(ctx context.Context, im *transfer.Import, folder string, exper
 	return folderRegistry(ctx, im, filepath.Join(folder, "models"))
 }
 
-// folderUses returns the logged models that a run has made or used, by id.
+// folderUses adds the logged models that a run created or used to all, by id.
 func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse) {
 	for _, part := range []string{"inputs", "outputs"} {
 		folders, err := subfolders(filepath.Join(r.path, part))
@@ -109,8 +109,8 @@ func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse)
 	}
 }
 
-// folderModelMetrics returns the points that measure a logged model: lines
-// "milliseconds value step run", and the name and digest of a dataset.
+// folderModelMetrics returns the points that measure a logged model. A line is "milliseconds value
+// step run", followed by the name and digest of a dataset.
 func folderModelMetrics(im *transfer.Import, folder string) (all []transfer.ModelMetric) {
 	for key, text := range texts(im, folder) {
 		for line := range strings.Lines(text) {
@@ -187,8 +187,8 @@ func folderRegistry(ctx context.Context, im *transfer.Import, folder string) err
 	return nil
 }
 
-// folderDatasets returns the datasets that a run of a store of files has read: its
-// folder inputs names those of the experiment.
+// folderDatasets returns the datasets that a run of a file store used. The folder inputs of the run
+// lists them; their metadata are in the folder datasets of the experiment.
 func folderDatasets(im *transfer.Import, run string) (all []transfer.Dataset) {
 	inputs, err := subfolders(filepath.Join(run, "inputs"))
 	if err != nil {
@@ -239,7 +239,7 @@ func folderDatasets(im *transfer.Import, run string) (all []transfer.Dataset) {
 	return all
 }
 
-// pathless returns an error without the path that it begins with.
+// pathless returns an error without the path at its beginning.
 func pathless(err error) error {
 	var e *os.PathError
 	if errors.As(err, &e) {

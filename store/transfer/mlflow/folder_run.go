@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// folderExperiments returns the experiments of a file store and of its trash. A folder
-// without a meta.yaml that can be read has no name yet.
+// folderExperiments returns the experiments of a file store and of its trash. An experiment without
+// a readable meta.yaml has no name yet.
 func folderExperiments(folder string) (all []*experiment, err error) {
 	paths, err := subfolders(folder)
 	if err != nil {
@@ -44,8 +44,8 @@ func folderExperiments(folder string) (all []*experiment, err error) {
 
 var errNone = errors.New("there is none")
 
-// folderRuns returns the runs of a file store, with the deleted ones if the options ask for
-// them, without their parameters, tags and datasets.
+// folderRuns returns the runs of a file store without their parameters, tags and datasets. Deleted
+// runs are included if the options ask for them.
 func folderRuns(im *transfer.Import, experiments []*experiment, left *leftOut) (runs []*run, err error) {
 	for _, e := range experiments {
 		folders, err := subfolders(e.path)

@@ -13,7 +13,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// loggedModel is a logged model of either store.
+// loggedModel is a logged model of a database or a file store.
 type loggedModel struct {
 	id, experiment, name, kind, run, artifacts string
 	status                                     any // 1 pending, 2 ready, 3 failed
@@ -26,7 +26,7 @@ type loggedModel struct {
 	path                                       string // for losses
 }
 
-// registered is a registered model of either store.
+// registered is a registered model of a database or a file store.
 type registered struct {
 	name, description string
 	created           any // Unix milliseconds
@@ -44,8 +44,8 @@ type version struct {
 	tags                            map[string]string
 }
 
-// importModel imports a logged model with its files. One that MLflow has deleted alone is
-// left out, since the trash takes it only with its experiment.
+// importModel imports a logged model with its files. A model that was deleted without its
+// experiment is left out, since the trash can't hold a single model.
 func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, p *places, left *leftOut) error {
 	if !im.Wanted(m.name, m.experiment) {
 		return nil

@@ -12,28 +12,28 @@ import (
 	"tracker/store/transfer"
 )
 
-// run is a run of either store.
+// run is a run of a database or a file store.
 type run struct {
 	id         string
 	experiment string // name
 	name       string
 	status     string
-	start, end any    // Unix milliseconds, as the store has them; nil for none
-	deleted    bool   // it or its experiment
+	start, end any    // Unix milliseconds, as stored; nil if not set
+	deleted    bool   // the run or its experiment is deleted
 	artifacts  string // URI
-	// experimentDeleted reports that MLflow has deleted the experiment.
+	// experimentDeleted reports whether the experiment is deleted in MLflow.
 	experimentDeleted bool
-	user              string // by name; "unknown" for nobody
-	source            string // the program that was run
+	user              string // name; "unknown" is ignored
+	source            string // the program
 	commit            string
-	parent            string // id of the run above it
+	parent            string // id of the parent run
 	tags              map[string]string
 	params            map[string]string
 	datasets          []transfer.Dataset
 	path              string // for losses
 }
 
-// uuid returns the id of a run here: MLflow's own, which is a UUID without dashes.
+// uuid returns the id of the run in tracker: MLflow's id, which is a UUID without dashes.
 func (r *run) uuid() uuid.UUID { return runUUID(r.id) }
 
 func runUUID(id string) uuid.UUID {
@@ -43,8 +43,7 @@ func runUUID(id string) uuid.UUID {
 	return transfer.ID("mlflow", "run", id)
 }
 
-// fingerprint returns a hash of all fields of a run except metrics and
-// artifacts.
+// fingerprint returns a hash of all fields of a run except metrics and artifacts.
 func (r *run) fingerprint() (string, error) {
 	var end any
 	if ms, ok := wholeOf(r.end); ok {
@@ -59,12 +58,12 @@ var statuses = map[string]transfer.Status{
 	"RUNNING": transfer.Running, "SCHEDULED": transfer.Running, "FINISHED": transfer.Succeeded, "FAILED": transfer.Failed, "KILLED": transfer.Killed,
 }
 
-// timeOf returns Unix milliseconds as a time, false when they are none.
+// timeOf converts Unix milliseconds to a time. It reports false if they are out of range.
 func timeOf(ms int64) (transfer.Time, bool) {
 	return transfer.Time(ms), ms >= 0 && ms < 253402300800000 // the year 10000
 }
 
-// begin returns the writer of a run. Nothing is written of it yet.
+// begin returns the writer of a run. It writes nothing yet.
 func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 	status, ok := statuses[r.status]
 	if !ok {
@@ -145,14 +144,14 @@ func sorted(m map[string]string) []string {
 	return keys
 }
 
-// fieldTags are the tags that are fields of a run here.
+// fieldTags lists the tags that tracker stores as fields of a run.
 var fieldTags = map[string]bool{"mlflow.note.content": true, "mlflow.runName": true, "mlflow.parentRunId": true,
 	"mlflow.source.git.commit": true, "mlflow.source.git.repoURL": true, "mlflow.source.name": true}
 
-// infinity is what MLflow writes in a database for an infinite value.
+// infinity is the value that MLflow stores in a database for an infinite value.
 const infinity = 1.7976931348623157e308
 
-// valueOf returns the value for which MLflow's database has x and isNaN.
+// valueOf returns the value that MLflow's database stores as x and isNaN.
 func valueOf(x float64, isNaN bool) transfer.Value {
 	switch {
 	case isNaN:
@@ -185,8 +184,8 @@ func parentsFirst(runs []*run) []*run {
 	return ordered
 }
 
-// leaveOut records that a run was imported before and is in the trash here, or was purged.
-// One that MLflow has deleted too is as it should be.
+// leaveOut records that a run was imported before and was then deleted in tracker. A run that
+// MLflow has deleted too counts as unchanged.
 func (r *run) leaveOut(im *transfer.Import) {
 	if r.deleted {
 		im.Unchanged(r.uuid())

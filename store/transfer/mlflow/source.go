@@ -1,5 +1,5 @@
-// Package mlflow reads MLflow's stores: an SQLite database, and the folder mlruns
-// of its older file store, with the artifacts that lie beside them.
+// Package mlflow reads MLflow's stores: an SQLite database, and the folder mlruns of its older file
+// store, together with their artifacts.
 package mlflow
 
 import (
@@ -24,10 +24,10 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source is what was found at a path.
+// source holds the stores found at a path.
 type source struct {
-	database string // file of SQLite; "" for none
-	folder   string // mlruns; "" for none
+	database string // path of the SQLite database, "" if there is none
+	folder   string // path of mlruns, "" if there is none
 }
 
 // find looks for a database and for a folder of runs, at path and in it.
@@ -64,7 +64,7 @@ func find(path string) (s source, err error) {
 	return s, nil
 }
 
-// hasRuns reports whether a folder is a file store: it has experiments with runs.
+// hasRuns reports whether a folder is a file store: it contains experiments with runs.
 func hasRuns(folder string) (bool, error) {
 	experiments, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,7 @@ func hasRuns(folder string) (bool, error) {
 	return false, nil
 }
 
-// Size returns the size of the database. The progress of a folder is not shown.
+// Size returns the size of the database. The size of a file store is not known.
 func (s source) Size() int64 {
 	info, err := os.Stat(s.database)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"tracker/store/transfer"
 )
 
-// cell returns an expression for the number in a column. SQLite keeps any value in any
-// column; one that is not a number is a text here, which realOf and wholeOf read or refuse.
+// cell returns an SQL expression for the number in a column. SQLite allows any value in any column;
+// a value that is not a number is returned as a text, which realOf and wholeOf parse or reject.
 func cell(column string) string {
 	return strings.ReplaceAll(`CASE typeof($) WHEN 'integer' THEN $ WHEN 'real' THEN $ WHEN 'null' THEN NULL ELSE substr(CAST($ AS TEXT), 1, 100) END`,
 		"$", column)
 }
 
-// realOf returns a value of a database or of YAML as a number. It reports false for one
-// that is not a number.
+// realOf converts a value of a database or of YAML to a float. It reports false if the value is not
+// a number.
 func realOf(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -38,7 +38,7 @@ func realOf(v any) (float64, bool) {
 	return 0, false
 }
 
-// wholeOf is realOf for a whole number.
+// wholeOf converts a value like realOf. It reports false if the value is not an integer.
 func wholeOf(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -56,7 +56,7 @@ func wholeOf(v any) (int64, bool) {
 	return int64(x), ok && x == math.Trunc(x) && math.Abs(x) < 1<<63
 }
 
-// shown returns a value for a message.
+// shown formats a value for a message.
 func shown(v any) string {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
@@ -68,8 +68,8 @@ func shown(v any) string {
 	return transfer.FitText(text[:min(len(text), 100)])
 }
 
-// timeAt returns a value in Unix milliseconds as a time. It reports false for one that is
-// not a time between 1970 and the year 10000.
+// timeAt converts a value in Unix milliseconds to a time. It reports false if the value is not a
+// time between 1970 and the year 10000.
 func timeAt(v any) (transfer.Time, bool) {
 	ms, ok := wholeOf(v)
 	if !ok {
@@ -78,8 +78,7 @@ func timeAt(v any) (transfer.Time, bool) {
 	return timeOf(ms)
 }
 
-// madeAt returns the time at which a model or a version was made. One that can't be read
-// is a loss.
+// madeAt returns the creation time of a model or a version. An unreadable time is a loss.
 func madeAt(im *transfer.Import, path, what string, v any) transfer.Time {
 	at, ok := timeAt(v)
 	switch {

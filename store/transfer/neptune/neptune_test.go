@@ -33,7 +33,7 @@ func exported(t testing.TB, kind, path string, step int64) []byte {
 	return out.Bytes()
 }
 
-// An import of any files ends; a file that can't be read is a loss and not an error.
+// FuzzRun imports arbitrary files. The import must end; an unreadable file is a loss, not an error.
 func FuzzRun(f *testing.F) {
 	for _, kind := range []string{"float", "string", "float_series", "string_series", "file", "file_series", "string_set", "other"} {
 		f.Add(exported(f, kind, "a/b", 1), uint32(0), byte(0))
@@ -59,7 +59,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// A run without its first part is listed.
+// TestIncompleteRun checks that a run without its first part is reported as a loss.
 func TestIncompleteRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"R-1_part_0.parquet", "R-2_part_1.parquet"} {

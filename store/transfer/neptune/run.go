@@ -10,7 +10,7 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// about holds the attributes of a run below sys/, which describe it.
+// about holds the attributes of a run below sys/.
 type about struct {
 	project, run   string
 	name, notes    string
@@ -18,7 +18,7 @@ type about struct {
 	status         transfer.Status
 }
 
-// about reads the attributes that describe the run.
+// about reads the attributes of the run below sys/.
 func (r *run) about(ctx context.Context) (a about, err error) {
 	a.status = transfer.Running
 	failed, inactive := false, false
@@ -66,18 +66,18 @@ type importing struct {
 	w     *transfer.RunWriter
 	path  string
 	files string          // folder of the files
-	begun map[string]bool // metrics whose former points are dropped
+	begun map[string]bool // metrics whose former points were dropped
 	texts map[string]*text
 	held  int // bytes of texts
 }
 
-// text holds the lines of an attribute that has texts over time.
+// text holds the lines of an attribute that is a series of texts.
 type text struct {
 	lines bytes.Buffer
 	at    transfer.Time
 }
 
-// maxTexts bounds the bytes of all texts over time of a run.
+// maxTexts bounds the total size of all series of texts of a run, in bytes.
 const maxTexts = 64 << 20
 
 // add adds a row.
@@ -109,7 +109,7 @@ func (b *importing) add(ctx context.Context, v row) error {
 	return nil
 }
 
-// set adds texts that have no order: the tags of the run, or a parameter.
+// set adds unordered texts: the tags of the run, or a parameter.
 func (b *importing) set(key string, list []parquet.Value) {
 	texts := make([]string, len(list))
 	for i, t := range list {
@@ -146,7 +146,7 @@ func (b *importing) point(ctx context.Context, key string, v row) error {
 	return nil
 }
 
-// line adds a text over time to those of its attribute.
+// line adds a line to the series of texts of its attribute.
 func (b *importing) line(key string, v row) {
 	line := v["string_value"].Text
 	if b.held += len(line) + 1; b.held > maxTexts {
@@ -163,7 +163,7 @@ func (b *importing) line(key string, v row) {
 	t.at = max(t.at, transfer.Time(v["timestamp"].Int))
 }
 
-// saveTexts stores the texts over time, a file for each attribute.
+// saveTexts stores each series of texts as a file.
 func (b *importing) saveTexts(ctx context.Context) error {
 	for key, t := range b.texts {
 		if err := b.w.Made(ctx, key+".txt", "text/plain; charset=utf-8", t.lines.Bytes(), t.at); err != nil {
@@ -173,7 +173,7 @@ func (b *importing) saveTexts(ctx context.Context) error {
 	return nil
 }
 
-// file stores a file, or those of a folder.
+// file stores a file, or all files of a folder.
 func (b *importing) file(ctx context.Context, as string, v row) error {
 	path := v.text("file_value/path")
 	if path == "" {

@@ -1,5 +1,5 @@
-// Package neptune reads what neptune-exporter has exported from Neptune: for each run
-// Parquet files with a row for each value, and a folder of files.
+// Package neptune reads the files that neptune-exporter writes: for each run, Parquet files with a
+// row for each value, and a folder of files.
 package neptune
 
 import (
@@ -34,19 +34,19 @@ func Kind() transfer.Kind {
 
 var partName = regexp.MustCompile(`^(.+)_part_(\d{1,9})\.parquet$`)
 
-// IsPart reports whether a file is a part of a run by its name.
+// IsPart reports whether a file is a part of a run, by its name.
 func IsPart(name string) bool { return partName.MatchString(name) }
 
-// source is the runs at a path.
+// source holds the runs at a path.
 type source struct {
 	runs       []*run
-	incomplete []*run // without their first part
+	incomplete []*run // runs without a first part
 }
 
-// run is the files of a run.
+// run holds the files of a run.
 type run struct {
 	folder string
-	parts  []part // in their order
+	parts  []part // in order
 }
 
 type part struct {
@@ -55,8 +55,8 @@ type part struct {
 	info   fs.FileInfo
 }
 
-// find returns the runs at a path: that of one file, or those below a folder. A run
-// without its first part is not complete: the exporter gives it its name as the last.
+// find returns the runs at a path, which is a file or a folder. A run without its first part is
+// incomplete: the exporter names that part last.
 func find(at string) (s source, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return s, err
@@ -85,7 +85,7 @@ func find(at string) (s source, err error) {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // it was removed meanwhile
+			return nil // it was removed in between
 		}
 		if runs[key] == nil {
 			runs[key] = &run{folder: filepath.Dir(path)}
@@ -110,7 +110,7 @@ func find(at string) (s source, err error) {
 	return s, nil
 }
 
-// Size returns the bytes of all parts.
+// Size returns the size of all parts in bytes.
 func (s source) Size() (n int64) {
 	for _, r := range s.runs {
 		for _, p := range r.parts {
@@ -144,7 +144,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// fingerprint returns a text that changes when one of the parts changes.
+// fingerprint returns a text that changes if one of the parts changes.
 func (r *run) fingerprint() string {
 	var text strings.Builder
 	for _, p := range r.parts {
@@ -153,8 +153,7 @@ func (r *run) fingerprint() string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun imports a run. The points of a run that was exported again replace the former
-// ones.
+// importRun imports a run. If the run was exported again, its points replace the former ones.
 func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error {
 	path := r.parts[0].path
 	id := transfer.ID("neptune", "run", a.project, a.run)
@@ -196,7 +195,7 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error
 	return b.w.End(ctx)
 }
 
-// row holds the values of a row by the names of their columns.
+// row maps the names of columns to the values of a row.
 type row map[string]parquet.Value
 
 func (v row) text(column string) string { return string(v[column].Text) }
@@ -209,7 +208,7 @@ var (
 
 var errColumns = errors.New("it does not have the columns that neptune-exporter writes")
 
-// each calls fn for each row of all parts. An error of reading is a transfer.ReadError.
+// each calls fn for each row of all parts. It returns a transfer.ReadError if a part can't be read.
 func (r *run) each(ctx context.Context, names []string, fn func(row) error) error {
 	for _, p := range r.parts {
 		if err := p.each(ctx, names, fn); err != nil {

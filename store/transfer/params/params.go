@@ -17,7 +17,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// File is what a file of settings has.
+// File holds the settings in a file.
 type File struct {
 	// Fingerprint changes when the file is written to.
 	Fingerprint string
@@ -27,12 +27,14 @@ type File struct {
 const (
 	// MaxSize bounds a file in bytes.
 	MaxSize = 2 << 20
-	// maxDepth bounds the nesting of its values, maxValues their number: an alias repeats a value.
+	// maxDepth bounds the nesting of values. maxValues bounds their number, since an alias repeats
+	// a value.
 	maxDepth  = 64
 	maxValues = 100_000
 )
 
-// Read returns what a file has; ok is false if there is none. One that can't be read is a loss.
+// Read returns the settings in a file; ok is false if it does not exist. An unreadable file is a
+// loss.
 func Read(im *transfer.Import, path string) (f File, ok bool) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +73,7 @@ func read(path string) ([]format.Member, error) {
 
 var errLarge = fmt.Errorf("it has more than %d values, or %d levels of them", maxValues, maxDepth)
 
-// plainValue returns a value of YAML as one that JSON has.
+// plainValue converts a value of YAML to a value that JSON can represent.
 func plainValue(value any, depth int, left *int) (any, error) {
 	if *left--; *left < 0 || depth > maxDepth {
 		return nil, errLarge
@@ -119,5 +121,5 @@ func (f File) Add(w *transfer.RunWriter) {
 	}
 }
 
-// Len returns the number of settings at the top.
+// Len returns the number of top-level settings.
 func (f File) Len() int { return len(f.members) }

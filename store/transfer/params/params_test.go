@@ -38,7 +38,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Parameters that are too many bytes, and those behind a link out of the folder, are a loss.
+// TestHostileParams checks that parameters that are too large, or linked from outside of the
+// folder, are a loss.
 func TestHostileParams(t *testing.T) {
 	for _, target := range []string{"/dev/zero", "/etc/hostname", ""} {
 		folder := t.TempDir()
