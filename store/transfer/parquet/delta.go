@@ -2,7 +2,7 @@ package parquet
 
 import "encoding/binary"
 
-// delta reads whole numbers as differences.
+// delta decodes integers that are stored as differences.
 type delta struct {
 	b       []byte
 	at      int
@@ -12,7 +12,7 @@ type delta struct {
 	begun   bool
 	last    int64
 	least   int64
-	widths  []byte // of the parts of the block that were not begun
+	widths  []byte // bit widths of the remaining parts of the block
 	width   int
 	bit     int
 	inMini  int
@@ -68,7 +68,7 @@ func (d *delta) next() (int64, error) {
 			return 0, errShort
 		}
 		d.bit, d.inMini = 8*d.at, d.perMini
-		d.at = min(d.at+size, len(d.b)) // the last part may be cut
+		d.at = min(d.at+size, len(d.b)) // the last part may be cut off
 	}
 	d.inMini--
 	d.last += d.least + int64(bits(d.b, d.bit, d.width))
@@ -92,11 +92,11 @@ func (d *deltaNumbers) next() (Value, error) {
 	return d.c.number(n), err
 }
 
-// deltaTexts reads texts whose lengths are stored as differences. With prefixes, each
-// text begins with some bytes of the text before it.
+// deltaTexts decodes texts whose lengths are stored as differences. With prefixes, each text shares
+// its first bytes with the text before it.
 type deltaTexts struct {
 	c        *Column
-	prefixes *delta // nil for none
+	prefixes *delta // nil without prefixes
 	lengths  delta
 	b        []byte
 	last     []byte
@@ -116,7 +116,7 @@ func newDeltaTexts(c *Column, b []byte, prefixed bool) (*deltaTexts, error) {
 	return t, err
 }
 
-// lengths returns a reader of the numbers at the beginning of b, and the rest of b.
+// lengths returns a reader of the integers at the beginning of b, and the rest of b.
 func lengths(b []byte) (d delta, rest []byte, err error) {
 	if d, err = newDelta(b); err != nil {
 		return d, nil, err

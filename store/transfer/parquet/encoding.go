@@ -61,7 +61,7 @@ func newValues(c *Column, encoding int64, b []byte, n int, dict *dictionary) (va
 	return nil, fmt.Errorf("a page has the encoding %d, which can't be read for this column", encoding)
 }
 
-// plain reads values one after the other.
+// plain reads values that are stored one after the other.
 type plain struct {
 	c   *Column
 	b   []byte
@@ -96,11 +96,11 @@ func (p *plain) next() (Value, error) {
 	return v, nil
 }
 
-// dictionary holds the values that pages refer to by number.
+// dictionary holds the values that pages refer to by index.
 type dictionary struct {
 	c       *Column
 	b       []byte
-	offsets []uint32 // of values that have any length
+	offsets []uint32 // only for values of variable length
 	n       int
 }
 
@@ -128,7 +128,7 @@ func newDictionary(c *Column, b []byte, n int) (*dictionary, error) {
 	return d, nil
 }
 
-// held returns the bytes that the dictionary takes.
+// held returns the size of the dictionary in memory, in bytes.
 func (d *dictionary) held() int64 { return int64(len(d.b) + 4*len(d.offsets)) }
 
 func (d *dictionary) value(i uint32) (Value, error) {
@@ -162,14 +162,14 @@ func (t *booleans) next() (Value, error) {
 	return Value{Kind: Bool, Int: int64(x)}, err
 }
 
-// hybrid reads small numbers: runs of equal ones, and groups of eight in as few bits
-// as they need.
+// hybrid decodes small integers: runs of equal integers, and groups of eight that are packed into
+// the minimal number of bits.
 type hybrid struct {
 	b      []byte
 	width  int
-	left   uint64 // numbers of the run
-	value  uint32 // of a run of equal numbers
-	packed []byte // of a run of groups
+	left   uint64 // remaining integers of the run
+	value  uint32 // for a run of equal integers
+	packed []byte // for a run of groups
 	bit    int
 }
 
@@ -199,7 +199,7 @@ func (h *hybrid) next() (uint32, error) {
 		if h.left > 1<<32 {
 			return 0, errShort
 		}
-		size := min(h.left*uint64(h.width), uint64(len(h.b))) // the last group may be cut
+		size := min(h.left*uint64(h.width), uint64(len(h.b))) // the last group may be cut off
 		h.packed, h.bit, h.left = h.b[:size:size], 0, h.left*8
 		h.b = h.b[size:]
 	}
@@ -214,7 +214,7 @@ func (h *hybrid) next() (uint32, error) {
 	return uint32(bits(h.packed, h.bit-h.width, h.width)), nil
 }
 
-// bits returns width bits from a place on, the lowest first. Bits beyond the end of b are 0.
+// bits returns width bits at a bit offset, the lowest first. Bits beyond the end of b are 0.
 func bits(b []byte, at, width int) (x uint64) {
 	b = b[min(at/8, len(b)):]
 	shift := at % 8
@@ -231,8 +231,8 @@ func bits(b []byte, at, width int) (x uint64) {
 	return x
 }
 
-// levels returns a reader of the levels at the beginning of b, which follow their
-// length, and the rest of b.
+// levels returns a reader of the levels at the beginning of b, which are preceded by their length,
+// and the rest of b.
 func levels(b []byte, highest int) (h hybrid, rest []byte, err error) {
 	if len(b) < 4 {
 		return h, nil, errShort
@@ -252,7 +252,7 @@ func newLevels(b []byte, highest int) hybrid {
 	return hybrid{b: b, width: width}
 }
 
-// split reads values of which all first bytes are stored together, then all
+// split reads values whose bytes are stored by position: the first bytes of all values, then the
 // second bytes, and so on.
 type split struct {
 	c     *Column

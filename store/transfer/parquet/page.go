@@ -16,9 +16,9 @@ const (
 	// maxPage bounds the bytes of a page, and maxValues its values.
 	maxPage   = 64 << 20
 	maxValues = 1 << 25
-	// maxHeld bounds the bytes of all pages and dictionaries that are read at a time.
+	// maxHeld bounds the total size of the pages and dictionaries in memory, in bytes.
 	maxHeld = 256 << 20
-	// maxHeader bounds the bytes that describe a page.
+	// maxHeader bounds the size of a page header in bytes.
 	maxHeader = 1 << 20
 )
 
@@ -29,7 +29,7 @@ const (
 	pageDataV2     = 3
 )
 
-// header describes a page.
+// header is a page header.
 type header struct {
 	kind, size, packed   int64 // bytes decompressed, and bytes in the file
 	sum                  *int64
@@ -91,10 +91,10 @@ type cursor struct {
 	column *Column
 	chunk  chunk
 	at     int64 // next page
-	left   int64 // values of the chunk that are not in a page that was read
+	left   int64 // values of the chunk after the present page
 	dict   *dictionary
-	held   int64 // bytes of the page
-	inPage int64 // values of the page that were not read
+	held   int64 // size of the page in memory
+	inPage int64 // unread values of the page
 	defs   hybrid
 	reps   hybrid
 	values values
@@ -105,8 +105,8 @@ func (f *File) cursor(group, column int) *cursor {
 	return &cursor{file: f, column: &f.Columns[column], chunk: c, at: c.from, left: c.values}
 }
 
-// next returns the next value, with its level of repetition: 0 begins a row. io.EOF is
-// the end.
+// next returns the next value and its repetition level: 0 begins a row. It returns io.EOF at the
+// end.
 func (c *cursor) next() (v Value, rep uint32, err error) {
 	for c.inPage == 0 {
 		if c.left == 0 {
@@ -134,7 +134,8 @@ func (c *cursor) next() (v Value, rep uint32, err error) {
 	return v, rep, err
 }
 
-// hold notes that the bytes of the page are n now.
+// hold sets the size of the page in memory to n bytes. It returns an error if the file then exceeds
+// maxHeld.
 func (c *cursor) hold(n int64) error {
 	c.file.held += n - c.held
 	c.held = n
@@ -144,7 +145,7 @@ func (c *cursor) hold(n int64) error {
 	return nil
 }
 
-// end releases what was read.
+// end releases the memory of the page.
 func (c *cursor) end() {
 	c.file.held -= c.held
 	if c.dict != nil {
@@ -261,7 +262,7 @@ const (
 	codecZstd   = 6
 )
 
-// unpack decompresses a page, which has size bytes then.
+// unpack decompresses a page to size bytes.
 func (c *cursor) unpack(b []byte, size int64) ([]byte, error) {
 	var out []byte
 	var err error
@@ -298,7 +299,7 @@ func gunzip(b []byte, size int64) ([]byte, error) {
 	out := make([]byte, size)
 	n, err := io.ReadFull(r, out)
 	if errors.Is(err, io.EOF) {
-		err = nil // it is empty
+		err = nil // the page is empty
 	}
 	if extra, _ := r.Read(make([]byte, 1)); err != nil || extra > 0 {
 		return nil, errPacked
@@ -306,7 +307,7 @@ func gunzip(b []byte, size int64) ([]byte, error) {
 	return out[:n], nil
 }
 
-// unzstd decompresses a page; the decoder refuses more than maxPage.
+// unzstd decompresses a page. The decoder returns an error for more than maxPage bytes.
 func (f *File) unzstd(b []byte, size int64) ([]byte, error) {
 	if f.zstd == nil {
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecoderLowmem(true))

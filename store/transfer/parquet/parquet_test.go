@@ -79,7 +79,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A long text that many rows have does not fill the memory: the group ends before.
+// TestGroupsAreBounded checks that a long text in many rows does not fill the memory: the group
+// ends early.
 func TestGroupsAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Field{Name: "a", Kind: Text})
@@ -97,7 +98,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// The numbers of the format's description, and of its edges.
+// TestEncodings decodes the examples of the format's specification, and edge cases.
 func TestEncodings(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -133,7 +134,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// A file whose pages say that they are large, or become large, is refused.
+// TestHostile checks that Open or Next returns an error for a file with too large pages.
 func TestHostile(t *testing.T) {
 	text := written(t, 1000)
 	read := func(text []byte) error {
@@ -156,7 +157,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	// A page of zstd that becomes 1 GiB, and says that it has 1 KiB.
+	// A zstd page that claims 1 KiB and decompresses to 1 GiB.
 	w, err := NewWriter(io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +172,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// A group that says that it has many rows has as many as its columns.
+// TestLiesAboutRows checks that reading returns an error after the last value if a group claims to
+// have more rows.
 func TestLiesAboutRows(t *testing.T) {
 	text := written(t, 10)
 	f, err := Open(bytes.NewReader(text), int64(len(text)))
@@ -193,7 +195,7 @@ func TestLiesAboutRows(t *testing.T) {
 	}
 }
 
-// readAll reads all that can be read of a file.
+// readAll reads all readable columns of a file.
 func readAll(f *File) error {
 	var columns []int
 	for i, c := range f.Columns {
@@ -213,7 +215,7 @@ func readAll(f *File) error {
 	return nil
 }
 
-// Any file is read to an end or an error, and never holds more than it may.
+// FuzzOpen reads arbitrary files. Reading must end, and must not hold more than maxHeld bytes.
 func FuzzOpen(f *testing.F) {
 	f.Add(written(f, 20), uint32(0), byte(0))
 	f.Add(written(f, 20), uint32(700), byte(255))
@@ -227,14 +229,14 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = readAll(file) // an error is fine
+		_ = readAll(file) // an error is allowed
 		if file.held > maxHeld {
 			t.Errorf("%d bytes are held", file.held)
 		}
 	})
 }
 
-// Each encoding reads any bytes to an end or an error.
+// FuzzValues decodes arbitrary bytes in each encoding. Decoding must end.
 func FuzzValues(f *testing.F) {
 	for kind := range int64(10) {
 		f.Add([]byte{128, 1, 4, 8, 14, 3, 2, 0, 0, 0, 0xC0, 0x3F}, kind, physicalInt64)

@@ -22,17 +22,17 @@ type Rows struct {
 // listCursor reads the values of a row of a column.
 type listCursor struct {
 	*cursor
-	ahead    Value // the first value of the next row of a list
+	ahead    Value // the first value of the next row, for a list
 	hasAhead bool
 }
 
-// Rows returns a reader of these columns of all rows. Without columns it has no rows.
+// Rows returns a reader of the given columns of all rows. Without columns it returns no rows.
 func (f *File) Rows(columns ...int) *Rows {
 	return &Rows{file: f, columns: columns, row: make([]Value, len(columns))}
 }
 
-// Next returns the values of the next row, valid until the call after. io.EOF is the end;
-// after any other error nothing more can be read.
+// Next returns the values of the next row, valid until the following call. It returns io.EOF after
+// the last row. After any other error nothing more can be read.
 func (r *Rows) Next() ([]Value, error) {
 	for r.left <= 0 {
 		r.end()

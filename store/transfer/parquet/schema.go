@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// maxFooter bounds the metadata of a file in bytes, and maxColumns its columns.
+	// maxFooter bounds the size of the metadata in bytes, maxColumns the number of columns.
 	maxFooter  = 16 << 20
 	maxColumns = 100_000
 )
 
-// Column is a column of a file: a leaf of its schema.
+// Column is a column of a file: a leaf of the schema.
 type Column struct {
-	Name string // of the groups that it lies in and its own, with slashes between
-	// List reports whether a row has any number of values.
+	Name string // names of the groups that contain it and its own, joined with slashes
+	// List reports whether a row can have several values.
 	List bool
-	// Unreadable says why the values can't be read, "" when they can.
+	// Unreadable describes why the values can't be read. It is "" if they can.
 	Unreadable string
 
 	physical       int
-	length         int // of physicalFixed
+	length         int // bytes of a physicalFixed value
 	scale          int // of a decimal
 	meaning        meaning
-	maxDef, maxRep int // levels of a value that is there
+	maxDef, maxRep int // levels of a value that is present
 }
 
 // File is an open file.
@@ -37,7 +37,7 @@ type File struct {
 	in      io.ReaderAt
 	size    int64
 	groups  []group
-	held    int64 // bytes of pages and dictionaries
+	held    int64 // size of pages and dictionaries in memory, in bytes
 	zstd    *zstd.Decoder
 }
 
@@ -47,17 +47,17 @@ type group struct {
 	chunks []chunk
 }
 
-// chunk is the place of the values of a column in a group.
+// chunk locates the values of a column in a group.
 type chunk struct {
 	codec    int
 	values   int64
-	from, to int64 // bytes of the file
+	from, to int64 // byte range in the file
 	data     int64 // first page that is not a dictionary
 }
 
 const magic = "PAR1"
 
-// Is reports whether a file begins and ends as one of Parquet does.
+// Is reports whether a file begins and ends like a Parquet file.
 func Is(r io.ReaderAt, size int64) bool {
 	var b [4]byte
 	for _, at := range []int64{0, size - 4} {
@@ -166,7 +166,7 @@ func parseChunk(v *field) (c chunk) {
 	return c
 }
 
-// element is an entry of the schema, which is a tree in the order of its depth.
+// element is an entry of the schema, a tree stored in depth-first order.
 type element struct {
 	name       string
 	physical   int
@@ -204,7 +204,7 @@ func parseElement(v *field) (e element) {
 	return e
 }
 
-// converted sets the meaning by the older way to write it.
+// converted sets the meaning from the older ConvertedType.
 func (e *element) converted(kind int64) {
 	switch kind {
 	case 5:
@@ -222,7 +222,7 @@ func (e *element) converted(kind int64) {
 	}
 }
 
-// logical sets the meaning by the newer way to write it.
+// logical sets the meaning from the newer LogicalType.
 func (e *element) logical(id int16, v *field) {
 	switch id {
 	case 5:
@@ -253,15 +253,15 @@ func (e *element) logical(id int16, v *field) {
 	}
 }
 
-// schema makes the columns of the elements.
+// schema builds the columns from the elements.
 type schema struct {
 	elements []element
 	at       int
 	file     *File
 }
 
-// children adds the columns of the next element. path holds the names of the groups
-// that contain it.
+// children adds the columns of the next element. path holds the names of the groups that contain
+// it.
 func (s *schema) children(path []string, def, rep int, problem string) error {
 	if s.at >= len(s.elements) || len(path) > maxDepth {
 		return errThrift
@@ -281,7 +281,7 @@ func (s *schema) children(path []string, def, rep int, problem string) error {
 		problem = "maps, or lists of groups"
 	}
 	if !isRoot && (rep == 0 || e.repetition == 2 && !e.isGroup) {
-		path = append(path[:len(path):len(path)], e.name) // a list has the name of the group that contains it
+		path = append(path[:len(path):len(path)], e.name) // a list is named by the group that contains it
 	}
 	if e.isGroup || isRoot {
 		if e.children < 0 || e.children > len(s.elements) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// The metadata of a file are in Thrift's compact protocol.
+// The metadata of a file are encoded in Thrift's compact protocol.
 
 // The types of fields.
 const (
@@ -23,7 +23,7 @@ const (
 	typeStruct = 12
 )
 
-// maxDepth bounds structures in structures, and groups of columns in groups.
+// maxDepth bounds the nesting of structures, and of column groups.
 const maxDepth = 32
 
 var (
@@ -31,7 +31,7 @@ var (
 	errThrift = errors.New("the metadata can't be read")
 )
 
-// decoder reads a structure. After the first error it returns zeros.
+// decoder decodes a structure. After the first error it returns zeros.
 type decoder struct {
 	b     []byte
 	at    int
@@ -89,8 +89,7 @@ type field struct {
 	used bool
 }
 
-// fields calls fn for each field of a structure. Values that fn does not read are
-// skipped.
+// fields calls fn for each field of a structure. Values that fn does not read are skipped.
 func (d *decoder) fields(fn func(id int16, f *field)) {
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errThrift)
@@ -115,7 +114,7 @@ func (d *decoder) fields(fn func(id int16, f *field)) {
 	d.depth--
 }
 
-// is reports whether the field has one of the types, and fails when it does not.
+// is reports whether the field has one of the types. It sets the decoder's error if not.
 func (f *field) is(kinds ...byte) bool {
 	f.used = true
 	for _, k := range kinds {
@@ -173,7 +172,7 @@ func (d *decoder) listHead() (kind byte, n int) {
 	if size == 15 {
 		size = d.uint()
 	}
-	if size > uint64(len(d.b)-d.at) { // an element has a byte at least
+	if size > uint64(len(d.b)-d.at) { // an element has at least one byte
 		d.fail(errShort)
 		return 0, 0
 	}
@@ -229,7 +228,7 @@ func (d *decoder) skip(kind byte, inList bool) {
 // encoder writes structures.
 type encoder struct {
 	out  []byte
-	last []int16 // ids of the fields that were written last, of each open structure
+	last []int16 // id of the last field written, for each open structure
 }
 
 func (e *encoder) field(id int16, kind byte) {
@@ -257,7 +256,7 @@ func (e *encoder) text(id int16, s string) {
 	e.element(s)
 }
 
-// element writes a text of a list.
+// element writes a text as an element of a list.
 func (e *encoder) element(s string) {
 	e.out = append(binary.AppendUvarint(e.out, uint64(len(s))), s...)
 }
@@ -278,8 +277,7 @@ func (e *encoder) structure(id int16, fn func()) {
 	e.top(fn)
 }
 
-// top writes a structure that is not a field: the outermost, or an element of a
-// list.
+// top writes a structure that is not a field: the outermost one, or an element of a list.
 func (e *encoder) top(fn func()) {
 	e.last = append(e.last, 0)
 	fn()

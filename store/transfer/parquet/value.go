@@ -1,9 +1,9 @@
-// Package parquet reads and writes the files of Apache Parquet, row by row.
+// Package parquet reads and writes Apache Parquet files, row by row.
 //
-// It reads what pyarrow, DuckDB, Spark and Polars write: columns of numbers, texts,
-// booleans and times, in groups and in lists, with all encodings, compressed with
-// Snappy, gzip or zstd. A file is not trusted: the bytes that are held at a time are
-// bounded by maxHeld, whatever the file says.
+// It reads the files that pyarrow, DuckDB, Spark and Polars write: columns of numbers, texts,
+// booleans and times, in groups and in lists, in all encodings, compressed with Snappy, gzip or
+// zstd. Files are not trusted: maxHeld bounds the bytes in memory, regardless of the metadata of a
+// file.
 package parquet
 
 import (
@@ -31,14 +31,14 @@ const (
 // Value is a value of a column.
 type Value struct {
 	Kind  Kind
-	Int   int64   // of Int; of Bool 0 or 1; of Time Unix milliseconds in UTC
-	Float float64 // of Float
-	Text  []byte  // of Text; valid until the next row is read
-	List  []Value // of List
+	Int   int64   // for Int; for Bool 0 or 1; for Time Unix milliseconds in UTC
+	Float float64 // for Float
+	Text  []byte  // for Text; valid until the next row is read
+	List  []Value // for List
 }
 
-// String returns the value as text: a number with all of its digits, a time in RFC 3339,
-// "" for none.
+// String returns the value as text: a number with all of its digits, a time in RFC 3339, "" for
+// Null.
 func (v Value) String() string {
 	switch v.Kind {
 	case Bool:
@@ -69,7 +69,7 @@ const (
 	physicalFixed = 7
 )
 
-// meaning is the meaning of the numbers or bytes of a column.
+// meaning is the interpretation of the numbers or bytes of a column.
 type meaning uint8
 
 const (
@@ -83,7 +83,7 @@ const (
 	halfFloat
 )
 
-// width returns the number of bytes of a value, 0 for bytes of any length.
+// width returns the size of a value in bytes, 0 for a variable size.
 func (c *Column) width() int {
 	switch c.physical {
 	case physicalInt32, physicalFloat:
@@ -98,7 +98,7 @@ func (c *Column) width() int {
 	return 0
 }
 
-// fixed returns the value that has width bytes.
+// fixed decodes a value of width bytes.
 func (c *Column) fixed(b []byte) Value {
 	switch c.physical {
 	case physicalInt32:
@@ -109,7 +109,7 @@ func (c *Column) fixed(b []byte) Value {
 		return c.number(int64(int32(n)))
 	case physicalInt64:
 		return c.number(int64(binary.LittleEndian.Uint64(b)))
-	case physicalInt96: // nanoseconds of a day, and the Julian day
+	case physicalInt96: // nanoseconds of the day, and the Julian day
 		day := int64(binary.LittleEndian.Uint32(b[8:])) - 2440588
 		return Value{Kind: Time, Int: day*86_400_000 + int64(binary.LittleEndian.Uint64(b)/1_000_000)}
 	case physicalFloat:
@@ -120,7 +120,7 @@ func (c *Column) fixed(b []byte) Value {
 	return c.bytes(b)
 }
 
-// number returns the value that a whole number stands for.
+// number converts an integer to a value, by the meaning of the column.
 func (c *Column) number(n int64) Value {
 	switch c.meaning {
 	case unsigned:
@@ -148,7 +148,7 @@ func floor(n, by int64) int64 {
 	return n / by
 }
 
-// scaled returns n divided by ten to the scale, a whole number if it is one.
+// scaled returns n divided by ten to the power of scale, as an integer if possible.
 func scaled(n int64, scale int) Value {
 	by := int64(1)
 	for range scale {
@@ -163,7 +163,7 @@ func scaled(n int64, scale int) Value {
 	return Value{Kind: Float, Float: float64(n) / float64(by)}
 }
 
-// bytes returns the value that bytes stand for: a text, or a decimal number.
+// bytes converts bytes to a value: a text, or a decimal number.
 func (c *Column) bytes(b []byte) Value {
 	switch c.meaning {
 	case decimal: // big endian, two's complement
@@ -185,7 +185,7 @@ func (c *Column) bytes(b []byte) Value {
 	return Value{Kind: Text, Text: b}
 }
 
-// half returns the value of a number of 16 bits.
+// half converts a 16-bit float.
 func half(x uint16) float64 {
 	sign, exponent, fraction := 1-2*float64(x>>15), int(x>>10&31), float64(x&1023)
 	switch {

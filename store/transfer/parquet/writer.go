@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// groupRows is the number of rows of a group; it is also DuckDB's.
+	// groupRows is the number of rows of a group, the same as DuckDB's.
 	groupRows = 122_880
-	// groupBytes bounds the values of a group, before they are compressed.
+	// groupBytes bounds the size of a group in bytes before compression.
 	groupBytes = 16 << 20
-	// maxDictionary and maxDictionaryBytes bound a dictionary.
+	// maxDictionary bounds the values of a dictionary, and maxDictionaryBytes their size.
 	maxDictionary      = 1 << 15
 	maxDictionaryBytes = 1 << 20
 )
 
-// Field is a column of a file that is written.
+// Field describes a column of a file that is written.
 type Field struct {
 	Name     string
 	Kind     Kind // Bool, Int, Float, Time or Text
-	Optional bool // its values may be Null
+	Optional bool // values may be Null
 }
 
-// Writer writes a file with rows in groups, and holds one group in memory.
+// Writer writes a file in groups of rows. It holds one group in memory.
 type Writer struct {
 	out    io.Writer
 	at     int64
 	fields []*writtenColumn
-	rows   int64 // of the group
+	rows   int64 // rows in the present group
 	total  int64
 	groups []writtenGroup
 	zstd   *zstd.Encoder
@@ -45,25 +45,25 @@ type writtenGroup struct {
 }
 
 type writtenChunk struct {
-	at, dictionary int64 // 0 for no dictionary
+	at, dictionary int64 // 0 without a dictionary
 	size, packed   int64
 	values         int64
 	encoding       int
 }
 
-// writtenColumn holds the values of a column in the group.
+// writtenColumn holds the values of a column in the present group.
 type writtenColumn struct {
 	Field
 	there   []bool
 	plain   []byte
 	indexes []uint32
 	numbers map[string]uint32
-	dict    []byte // its values, one after the other
-	isPlain bool   // there is no dictionary, or it has become large
-	size    int    // bytes of all values without a dictionary
+	dict    []byte // the values of the dictionary, one after the other
+	isPlain bool   // the column has no dictionary, or the dictionary became too large
+	size    int    // size of all values without a dictionary
 }
 
-// NewWriter returns a writer. Close must be called at the end.
+// NewWriter returns a writer. The caller must call Close at the end.
 func NewWriter(w io.Writer, fields ...Field) (*Writer, error) {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *writtenColumn) reset() {
 	}
 }
 
-// Write writes a row, which has a value for each field.
+// Write writes a row, with a value for each field.
 func (w *Writer) Write(row ...Value) error {
 	if len(row) != len(w.fields) {
 		return fmt.Errorf("a row has %d values, and the file %d columns", len(row), len(w.fields))
@@ -142,7 +142,7 @@ func appendText(b, text []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
 }
 
-// expand replaces the numbers of values in the dictionary by the values.
+// expand replaces dictionary indexes by their values.
 func (c *writtenColumn) expand() {
 	var offsets []int
 	for at := 0; at < len(c.dict); at += 4 + int(binary.LittleEndian.Uint32(c.dict[at:])) {
@@ -175,7 +175,7 @@ func (w *Writer) write(b []byte) {
 	}
 }
 
-// flush writes the group.
+// flush writes the present group.
 func (w *Writer) flush() {
 	if w.rows == 0 {
 		return
@@ -192,7 +192,7 @@ func (w *Writer) flush() {
 	w.rows = 0
 }
 
-// chunk writes the values of a column: a page, after that of a dictionary for texts.
+// chunk writes the values of a column: a dictionary page for texts, then a data page.
 func (w *Writer) chunk(c *writtenColumn) writtenChunk {
 	chunk := writtenChunk{values: w.rows, encoding: encodingPlain}
 	from := w.at
@@ -217,7 +217,7 @@ func (w *Writer) chunk(c *writtenColumn) writtenChunk {
 	return chunk
 }
 
-// page writes a page, and returns its bytes before they are compressed.
+// page writes a page and returns its size before compression.
 func (w *Writer) page(kind, values, encoding int, body []byte) int64 {
 	packed := w.zstd.EncodeAll(body, nil)
 	e := &encoder{}
@@ -243,7 +243,7 @@ func (w *Writer) page(kind, values, encoding int, body []byte) int64 {
 	return int64(len(e.out) + len(body))
 }
 
-// appendLevels writes whether each value is there, as runs of equal levels.
+// appendLevels appends the definition levels of the values, as runs of equal levels.
 func appendLevels(b []byte, there []bool) []byte {
 	for from := 0; from < len(there); {
 		to := from + 1
@@ -261,8 +261,8 @@ func appendLevels(b []byte, there []bool) []byte {
 	return b
 }
 
-// appendIndexes writes numbers below n: runs of eight and more as runs, others in groups
-// of eight.
+// appendIndexes appends indexes below n: runs of eight or more equal indexes as runs, others in
+// groups of eight.
 func appendIndexes(b []byte, indexes []uint32, n int) []byte {
 	width := 1
 	for 1<<width < n {
@@ -299,7 +299,7 @@ func appendIndexes(b []byte, indexes []uint32, n int) []byte {
 	return b
 }
 
-// appendBooleans writes booleans as bits.
+// appendBooleans appends booleans as bits.
 func appendBooleans(b, plain []byte) []byte {
 	bits := make([]byte, (len(plain)/8+7)/8)
 	for i := range len(plain) / 8 {
@@ -308,7 +308,7 @@ func appendBooleans(b, plain []byte) []byte {
 	return append(b, bits...)
 }
 
-// metadata writes the end of the file.
+// metadata writes the file metadata.
 func (w *Writer) metadata(e *encoder) {
 	e.int32(1, 2) // version
 	e.list(2, typeStruct, len(w.fields)+1)
@@ -334,7 +334,7 @@ func (w *Writer) metadata(e *encoder) {
 	e.text(6, "tracker")
 }
 
-// physical returns the type of the values of a column.
+// physical returns the physical type of the column.
 func (f Field) physical() int {
 	switch f.Kind {
 	case Bool:

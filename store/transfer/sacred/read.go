@@ -18,7 +18,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// fingerprint returns what changes when one of the files of a run does.
+// fingerprint returns a text that changes if one of the files of a run changes.
 func fingerprint(folder string) string {
 	var text strings.Builder
 	for _, name := range []string{"run.json", "config.json", "metrics.json"} {
@@ -29,9 +29,8 @@ func fingerprint(folder string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun imports what is new in a run. The file of metrics is written as a whole
-// each time and only grows, so the number of points that were read of each metric is
-// kept.
+// importRun imports the new data of a run. Sacred rewrites the whole file of metrics each time and
+// only appends points, so the number of imported points of each metric is stored.
 func importRun(ctx context.Context, im *transfer.Import, folder string, a about) error {
 	id := a.uuid(folder)
 	file := transfer.ID("sacred", "file", id.String())
@@ -71,7 +70,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 	return addFiles(ctx, im, w, folder, a)
 }
 
-// describe adds all but the metrics and files of a run.
+// describe adds all data of a run except metrics and files.
 func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about) {
 	text, err := transfer.ReadFile(filepath.Join(folder, "config.json"), maxAbout)
 	if err == nil {
@@ -99,8 +98,8 @@ func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about
 	w.Code(c)
 }
 
-// addMetrics adds the points that come after the first count of each metric. The file is
-// read value by value, since its lists become many times as large as their text.
+// addMetrics adds the points after the first count of each metric. The file is read value by value,
+// since its lists need many times their size in memory.
 func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, folder string, count map[string]int, mark func(string)) error {
 	path := filepath.Join(folder, "metrics.json")
 	text, err := transfer.ReadFile(path, maxMetrics)
@@ -179,8 +178,8 @@ func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 	return nil
 }
 
-// numberOf returns a number, or one of the words that stand for what JSON does not have,
-// which may be in quotes. Booleans are not numbers.
+// numberOf parses a number, or a word for a value that JSON lacks, such as NaN, with or without
+// quotes. Booleans are not numbers.
 func numberOf(text string) (transfer.Value, bool) {
 	if text == "true" || text == "false" {
 		return 0, false
@@ -189,7 +188,7 @@ func numberOf(text string) (transfer.Value, bool) {
 	return x, ok && (!strings.HasPrefix(text, `"`) || !x.Finite())
 }
 
-// addFiles stores the files of a run, and the sources that it shares with others.
+// addFiles stores the files of a run, and the sources that it shares with other runs.
 func addFiles(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, folder string, a about) error {
 	err := w.Folder(ctx, folder, "run.json", "config.json", "metrics.json")
 	if err != nil || im.NoArtifacts {

@@ -9,7 +9,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// An import of any files ends; a file that can't be read is a loss and not an error.
+// FuzzRun imports arbitrary files. The import must end; an unreadable file is a loss, not an error.
 func FuzzRun(f *testing.F) {
 	const about = `{"experiment": {"name": "e", "sources": [["a.py", "../../etc/passwd"]]}, "status": "FAILED", "fail_trace": ["x"], "start_time": "2026-11-22T12:36:06.046729"}`
 	f.Add(about, `{"loss": {"steps": [1], "timestamps": ["2026-11-22T12:36:06.046729"], "values": [NaN]}}`, `{"a": {"b": [1]}}`)
@@ -33,7 +33,8 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// A configuration that is too large, a link out of the folder and a pipe are losses.
+// TestHostile checks that a too large configuration, a link out of the folder and a pipe are
+// losses.
 func TestHostile(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.json")
 	for name, make := range map[string]func(path string) error{
@@ -71,7 +72,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// A run whose description can't be read is listed.
+// TestOtherRun checks that a run with an unreadable description is reported as a loss.
 func TestOtherRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"1": `{"experiment": {"name": "e"}, "status": "COMPLETED"}`, "2": `{"experiment": {"na`, "3": `{}`} {

@@ -1,5 +1,5 @@
-// Package sacred reads the folders of Sacred's FileStorageObserver: one for each run,
-// with run.json, config.json, metrics.json and files.
+// Package sacred reads the folders of Sacred's FileStorageObserver: for each run, a folder with
+// run.json, config.json, metrics.json and files.
 package sacred
 
 import (
@@ -28,19 +28,19 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source is the folders of runs at a path.
+// source holds the folders of runs at a path.
 type source struct {
 	folders []string
-	others  []transfer.Loss // files named run.json that are not read
+	others  []transfer.Loss // files named run.json that are not of Sacred
 }
 
 const (
-	// maxAbout bounds run.json and config.json in bytes, and maxMetrics metrics.json.
+	// maxAbout bounds run.json and config.json in bytes, maxMetrics metrics.json.
 	maxAbout   = 8 << 20
 	maxMetrics = 128 << 20
 )
 
-// about is run.json.
+// about is the content of run.json.
 type about struct {
 	Command    string `json:"command"`
 	Experiment *struct {
@@ -68,7 +68,7 @@ type about struct {
 	Status string `json:"status"`
 }
 
-// find returns the folders of runs: the path itself, or those in it and below.
+// find returns the folders of runs at a path: the path itself, or the folders below it.
 func find(path string) (s source, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -93,7 +93,7 @@ func readAbout(folder string) (a about, err error) {
 	return a, read(filepath.Join(folder, "run.json"), maxAbout, &a)
 }
 
-// read reads a file of JSON as Python writes it.
+// read parses a JSON file that Python wrote.
 func read(path string, limit int64, into any) error {
 	text, err := transfer.ReadFile(path, limit)
 	if err != nil {
@@ -102,7 +102,7 @@ func read(path string, limit int64, into any) error {
 	return json.Unmarshal(table.Quoted([]byte(text)), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
 }
 
-// Size is not known.
+// Size returns 0: the size is not known.
 func (s source) Size() int64 { return 0 }
 
 // Import imports all runs.
@@ -128,13 +128,13 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 var statuses = map[string]transfer.Status{"QUEUED": transfer.Running, "RUNNING": transfer.Running, "COMPLETED": transfer.Succeeded,
 	"FAILED": transfer.Failed, "INTERRUPTED": transfer.Killed, "TIMEOUT": transfer.Killed, "KILLED": transfer.Killed, "DIED": transfer.Killed}
 
-// uuid returns the id of a run. Its number is of the folder; the time tells runs apart
-// that were moved together.
+// uuid returns the id of a run, derived from its experiment, the name of its folder and its start
+// time. The name is a number, which is not unique in copied folders.
 func (a about) uuid(folder string) uuid.UUID {
 	return transfer.ID("sacred", "run", a.Experiment.Name, filepath.Base(folder), a.Start)
 }
 
-// run returns the run as it is written.
+// run returns the run to write.
 func (a about) run(im *transfer.Import, folder string) transfer.Run {
 	to := transfer.Run{ID: a.uuid(folder), Project: projectName, Experiment: a.Experiment.Name, Name: filepath.Base(folder), Notes: a.Meta.Comment,
 		Error: strings.Join(a.FailTrace, "")}
@@ -159,7 +159,7 @@ func (a about) run(im *transfer.Import, folder string) transfer.Run {
 	return to
 }
 
-// timeOf reads a time of Sacred, which is UTC without a zone.
+// timeOf parses a time of Sacred, which is in UTC without a zone.
 func timeOf(text string) (transfer.Time, bool) {
 	t, err := time.Parse("2006-01-02T15:04:05.999999999", strings.TrimSuffix(text, "Z"))
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {

@@ -14,14 +14,14 @@ import (
 	"tracker/store/transfer"
 )
 
-// A chart of W&B is exported as a table with the steps in the first column and three
-// columns for each run: "run - metric", and the same with __MIN and __MAX.
+// A chart exported from W&B is a table with the steps in the first column and three columns for
+// each run: "run - metric", and the same with the suffixes __MIN and __MAX.
 
 // chartColumn is a column with the values of a metric of a run.
 type chartColumn struct{ run, metric string }
 
-// chartColumns returns the columns of a chart by their index, nil when the header is
-// not that of a chart.
+// chartColumns returns the columns of a chart by their index, or nil if the header does not belong
+// to a chart.
 func chartColumns(header []string) map[int]chartColumn {
 	is := map[string]bool{}
 	for _, name := range header {
@@ -40,7 +40,7 @@ func chartColumns(header []string) map[int]chartColumn {
 	return columns
 }
 
-// header returns the first row of a file with commas; nil when it can't be read.
+// header returns the first row of a comma-separated file, or nil if it can't be read.
 func header(path string) []string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,12 +50,12 @@ func header(path string) []string {
 	return newSeparated(&reader{in: f}, ',').(*separated).header
 }
 
-// importChart imports the runs of a chart. The points of a chart that was exported again
-// replace the former ones.
+// importChart imports the runs of a chart. If the chart was exported again, its points replace the
+// former ones.
 func (s source) importChart(ctx context.Context, im *transfer.Import, f file, columns map[int]chartColumn) error {
 	defer im.Read(f.info.Size())
 	var names []string
-	ids := map[string]uuid.UUID{} // of the source files
+	ids := map[string]uuid.UUID{} // source file of each run
 	for i := range len(header(f.path)) {
 		if c, ok := columns[i]; ok && ids[c.run] == uuid.Nil {
 			ids[c.run] = transfer.ID("chart", "file", f.path, c.run)
@@ -101,8 +101,8 @@ func (s source) importChart(ctx context.Context, im *transfer.Import, f file, co
 
 func timeOfFile(f file) transfer.Time { return transfer.Time(f.info.ModTime().UnixMilli()) }
 
-// addChart adds the rows of a chart. The file is marked only after the last row, so
-// that an import that was stopped begins again and replaces what it has imported.
+// addChart adds the rows of a chart. The file is marked only after the last row, so that an
+// interrupted import starts over and replaces the points it imported.
 func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]chartColumn, writers map[string]*transfer.RunWriter) error {
 	if len(writers) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 					return err
 				}
 			}
-			break // all of them share one queue
+			break // all writers share one queue
 		}
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// checkColumns fails if a table lacks a column that was chosen for its steps or times.
+// checkColumns returns an error if a table lacks a column that the options choose for steps or
+// times.
 func (s source) checkColumns(ctx context.Context, im *transfer.Import) error {
 	for _, chosen := range []struct{ name, what string }{{im.Options.Step, "steps"}, {im.Options.Time, "times"}} {
 		if chosen.name == "" {
@@ -34,15 +35,15 @@ func (s source) checkColumns(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// hasColumn reports whether a table has a column, and returns the names of those it has. A table that
-// can't be read counts as if it had it: reading it says why.
+// hasColumn reports whether a table has a column, and returns the names of its columns. It reports
+// true for an unreadable table: the import reports that error later.
 func (f file) hasColumn(ctx context.Context, im *transfer.Import, name string) (there bool, names []string, err error) {
 	in, err := os.Open(f.path)
 	if err != nil {
 		return true, nil, nil
 	}
 	defer in.Close()
-	scratch := transfer.New(transfer.Nowhere{}, im.Options) // what is lost is listed when the table is read
+	scratch := transfer.New(transfer.Nowhere{}, im.Options) // losses are reported when the table is imported
 	scratch.Progress = nil
 	rows := f.rows(&reader{file: f, im: scratch, in: io.LimitReader(in, f.info.Size()), opened: in})
 	if names = rows.columns(); names != nil {
@@ -70,7 +71,7 @@ func (f file) hasColumn(ctx context.Context, im *transfer.Import, name string) (
 	}
 }
 
-// maxListed bounds the names of columns in a message.
+// maxListed bounds the column names in a message.
 const maxListed = 30
 
 func listed(names []string) string {

@@ -18,10 +18,10 @@ import (
 
 var errLong = fmt.Errorf("a row has more than %d bytes", maxLine)
 
-// bounded fails when a row has more than maxLine bytes.
+// bounded is a reader that returns an error if a row has more than maxLine bytes.
 type bounded struct {
 	r   io.Reader
-	row int // bytes that were read since the last row
+	row int // bytes read since the last row
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -65,13 +65,13 @@ func (l *lines) next() ([]cell, error) {
 	return nil, io.EOF
 }
 
-func (l *lines) columns() []string  { return nil } // each row may have others
+func (l *lines) columns() []string  { return nil } // the columns differ between rows
 func (l *lines) parameters() []cell { return nil }
 
 var errObject = errors.New("it is not a JSON object")
 
-// object returns the values of a JSON object. The names of nested values are joined
-// with slashes. NaN and Infinity, which Python writes, are allowed.
+// object appends the values of a JSON object to cells. The names of nested values are joined with
+// slashes. NaN and Infinity, which Python writes, are allowed.
 func object(text []byte, cells []cell) ([]cell, error) {
 	var value any
 	if err := json.Unmarshal(Quoted(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
@@ -84,7 +84,7 @@ func object(text []byte, cells []cell) ([]cell, error) {
 	return flatten(cells, "", top, 0)
 }
 
-// maxDepth bounds objects in objects.
+// maxDepth bounds the nesting of objects.
 const maxDepth = 32
 
 func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, error) {
@@ -120,8 +120,8 @@ func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, 
 	return cells, nil
 }
 
-// Quoted returns JSON in which the bare words NaN, Infinity and -Infinity, which are
-// not JSON, are texts.
+// Quoted returns JSON in which the bare words NaN, Infinity and -Infinity, which are not valid
+// JSON, are quoted.
 func Quoted(text []byte) []byte {
 	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
 		return text
@@ -157,8 +157,8 @@ func Quoted(text []byte) []byte {
 // maxState bounds trainer_state.json in bytes.
 const maxState = 128 << 20
 
-// state reads trainer_state.json. Its rows are read one by one, since they become many
-// times as large as their text.
+// state reads trainer_state.json. Its rows are read one by one, since they need many times their
+// size in memory.
 type state struct {
 	history *format.Elements
 	params  []cell

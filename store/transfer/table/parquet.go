@@ -13,16 +13,15 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// W&B gives the history of a run as one file or several: in a folder of its own when it
-// comes as an artifact, and with its name when the client's API fetches it.
+// W&B stores the history of a run in one or more files: as an artifact in a folder run-ID-history,
+// and as files ID_N.runhistory.parquet if fetched with the client's API.
 var (
 	historyPart   = regexp.MustCompile(`^(\d{1,9})\.parquet$`)
 	historyFolder = regexp.MustCompile(`^run-(.+)-history(?:[-:_]v\d+)?$`)
 	historyFile   = regexp.MustCompile(`^(?:.*_)?([^_]+)_(\d{1,9})\.runhistory\.parquet$`)
 )
 
-// historyOf returns the id of the run whose history a file is a part of, "" for any other
-// file.
+// historyOf returns the id of the run if the file is a part of a run's history, "" otherwise.
 func historyOf(path string) string {
 	if m := historyFile.FindStringSubmatch(filepath.Base(path)); m != nil {
 		return m[1]
@@ -44,9 +43,9 @@ func partOf(path string) int {
 	return n
 }
 
-// joined returns the files with the parts of each history as one.
+// joined returns the files with the parts of each history combined into one file.
 func joined(files []file) []file {
-	key := func(f file) string { // a history is named by its run, another file by its path
+	key := func(f file) string { // a history is identified by its run, another file by its path
 		if run := historyOf(f.path); run != "" {
 			return filepath.Join(filepath.Dir(f.path), run) + " history"
 		}
@@ -71,10 +70,10 @@ func joined(files []file) []file {
 	return all
 }
 
-// parquetTable reads a table of Parquet: what pandas writes, or W&B's history of a run.
+// parquetTable reads a Parquet table: a file of pandas, or a run history of W&B.
 type parquetTable struct {
 	r     *reader
-	more  []string // parts that are still to be read
+	more  []string // remaining parts
 	part  *os.File // the part that is being read, nil for the first
 	names []string
 	rows  *parquet.Rows
@@ -88,7 +87,7 @@ func parquetRows(r *reader) rows {
 	return t
 }
 
-// open begins a part.
+// open starts reading a part.
 func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	f, err := parquet.Open(in, size)
 	if err != nil {
@@ -110,7 +109,7 @@ func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	t.rows = f.Rows(columns...)
 }
 
-// nextPart begins the next part, and fails when there is none.
+// nextPart opens the next part. It returns io.EOF if there is none.
 func (t *parquetTable) nextPart() error {
 	t.close()
 	if len(t.more) == 0 {
@@ -132,7 +131,7 @@ func (t *parquetTable) nextPart() error {
 
 func (t *parquetTable) close() {
 	if t.part != nil {
-		_ = t.part.Close() // it was read alone
+		_ = t.part.Close() // the file was only read
 		t.part = nil
 	}
 }
@@ -170,5 +169,5 @@ func (t *parquetTable) next() ([]cell, error) {
 func (t *parquetTable) columns() []string  { return t.names }
 func (t *parquetTable) parameters() []cell { return nil }
 
-// maxText bounds the bytes of a text that are looked at: no number is longer.
+// maxText bounds the bytes of a text that are parsed: no number is longer.
 const maxText = 1000

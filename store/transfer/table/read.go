@@ -22,22 +22,21 @@ import (
 // cell is a value of a row.
 type cell struct {
 	key, text string
-	media     string // kind of one of W&B's own objects, "" for any other value
+	media     string // kind of W&B object, "" for any other value
 }
 
 // rows reads the rows of a table.
 type rows interface {
-	// next returns the cells of the next row. io.EOF is the end of the table; a
-	// *rowError is a row that is skipped.
+	// next returns the cells of the next row. It returns io.EOF at the end of the table, and a
+	// *rowError if the row is skipped.
 	next() ([]cell, error)
-	// columns returns the names of the columns, nil if only the rows have them.
+	// columns returns the names of the columns, or nil if they differ between rows.
 	columns() []string
-	// parameters returns what the table has besides rows. It is called after the
-	// last row.
+	// parameters returns the parameters in the table. It is called after the last row.
 	parameters() []cell
 }
 
-// rowError is a row that can't be read. The rows after it can.
+// rowError is the error for an unreadable row. The rows after it can be read.
 type rowError struct{ err error }
 
 func (e *rowError) Error() string { return e.err.Error() }
@@ -55,15 +54,15 @@ type reader struct {
 	settings settings
 
 	w         *transfer.RunWriter
-	done      int64           // rows that were imported before
+	done      int64           // number of rows imported before
 	row       int64           // number of the row
-	step      string          // column; "" when it is not known yet
+	step      string          // column; "" if not known yet
 	time      string          // likewise
-	named     bool            // the columns are known before the rows
-	media     map[string]bool // columns of objects of W&B, which are not metrics
-	started   map[string]bool // metrics whose former points are dropped
+	named     bool            // the columns are known before the first row
+	media     map[string]bool // columns of W&B objects, which are not metrics
+	started   map[string]bool // metrics whose former points were dropped
 	again     bool            // all rows are imported again
-	half      bool            // the last row is left for the next time
+	half      bool            // the last row is left for the next import
 	first     string          // checksum of the first row
 	firstTime transfer.Time
 }
@@ -75,16 +74,14 @@ const (
 	maxColumns = 100_000
 )
 
-// stepNames and timeNames are the names of columns with steps and times, the best
-// first.
+// stepNames and timeNames list the names of columns with steps and times, the preferred first.
 var (
 	stepNames = []string{"step", "global_step", "_step", "iteration", "iter", "steps", "epoch"}
 	timeNames = []string{"timestamp", "_timestamp", "wall_time", "wall time", "time", "datetime", "date", "created_at"}
 )
 
-// read imports the rows that were not imported before. Rows are known by their numbers.
-// When there are fewer rows than before, or the first row has changed, the table was
-// written again and all rows are imported again.
+// read imports the new rows. Rows are identified by their numbers. If the table has fewer rows than
+// before, or its first row has changed, it was rewritten and all rows are imported again.
 func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	in, err := os.Open(r.file.path)
 	if err == nil {
@@ -151,7 +148,7 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 
 // checksum returns a checksum of a row.
 func checksum(cells []cell) string {
-	type text struct{ key, text string } // as it was always written
+	type text struct{ key, text string } // the format of stored checksums
 	all := make([]text, len(cells))
 	for i, c := range cells {
 		all[i] = text{c.key, c.text}
@@ -159,12 +156,12 @@ func checksum(cells []cell) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, all)))
 }
 
-// resting is the time after the last write to a file from which a last row without
-// the end of a line counts as complete.
+// resting is the time since the last write to a file after which a last row without a line end
+// counts as complete.
 const resting = time.Minute
 
-// wholeRows returns the part of a file that has complete rows. half is set when a
-// program seems to be writing the last row, which is then left out.
+// wholeRows returns the part of a file that consists of complete rows. half reports whether a last
+// row is left out because it is probably still being written.
 func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) {
 	size := r.file.info.Size()
 	whole = io.LimitReader(in, size)
@@ -186,8 +183,7 @@ func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) 
 	return io.LimitReader(in, from+int64(end)), true, nil
 }
 
-// readAgain imports all rows of a table that was written again. They replace the
-// points of the former rows.
+// readAgain imports all rows of a rewritten table. They replace the points of the former rows.
 func (r *reader) readAgain(ctx context.Context, run transfer.Run, why string) error {
 	r.im.Lose(r.file.path, "%s, so all of it was read again.", why)
 	next := &reader{file: r.file, im: r.im, source: r.source, isKnown: r.isKnown, settings: r.settings, again: true}
@@ -197,7 +193,7 @@ func (r *reader) readAgain(ctx context.Context, run transfer.Run, why string) er
 func (r *reader) mark(complete bool) {
 	f := transfer.File{ID: r.source, Path: r.file.path, Size: -1, Fingerprint: fingerprint(r.file), Position: max(r.row, r.done), State: r.first}
 	if r.row < r.done {
-		return // nothing new was read yet
+		return // no new row was read
 	}
 	if complete && !r.half {
 		f.Size = r.file.info.Size()
@@ -241,7 +237,7 @@ func (r *reader) add(cells []cell) {
 	}
 	for _, c := range cells {
 		if c.key == r.step || c.key == r.time && hasTime || r.step == "_step" && strings.HasPrefix(c.key, "_") || r.media[c.key] {
-			continue // also other columns of W&B's own
+			continue // also other W&B columns
 		}
 		if c.media != "" {
 			r.im.Lose(r.file.path, "The column %q has values of W&B's kind %q, which are not imported.", c.key, c.media)
@@ -262,8 +258,8 @@ func (r *reader) add(cells []cell) {
 	}
 }
 
-// column returns the name of the column for steps or times: the one that was chosen,
-// or the first of names that the table has, in any case; "" for none.
+// column returns the name of the column for steps or times: the chosen one, or the first of names
+// that the table has, ignoring case; "" if there is none.
 func column(chosen string, names, columns []string) string {
 	if chosen != "" {
 		return chosen
@@ -285,8 +281,8 @@ func keys(cells []cell) []string {
 	return all
 }
 
-// loseMedia lists the columns that have objects of W&B in parts, like img/_type and img/width, and
-// returns the names of all their parts.
+// loseMedia reports a loss for the columns of W&B objects that are stored in parts, like img/_type
+// and img/width, and returns the names of all parts.
 func (r *reader) loseMedia(columns []string) map[string]bool {
 	parts := mediaColumns(columns)
 	for name := range parts {
@@ -297,7 +293,7 @@ func (r *reader) loseMedia(columns []string) map[string]bool {
 	return parts
 }
 
-// mediaColumns returns the columns of objects of W&B.
+// mediaColumns returns the columns of W&B objects.
 func mediaColumns(columns []string) map[string]bool {
 	objects := map[string]bool{}
 	for _, name := range columns {
@@ -319,7 +315,7 @@ func mediaColumns(columns []string) map[string]bool {
 	return parts
 }
 
-// missing reports whether a text stands for a missing value.
+// missing reports whether a text represents a missing value.
 func missing(text string) bool {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "", "na", "n/a", "none", "null", "-":
@@ -328,7 +324,7 @@ func missing(text string) bool {
 	return false
 }
 
-// valueOf reads a number.
+// valueOf parses a number.
 func valueOf(text string) (transfer.Value, bool) {
 	text = strings.TrimSpace(text)
 	if missing(text) || len(text) > 400 || strings.ContainsAny(text, "xX_pP") {
@@ -341,15 +337,15 @@ func valueOf(text string) (transfer.Value, bool) {
 	return transfer.Value(x), true
 }
 
-// timeLayouts are the forms of dates. One without a zone is in UTC.
+// timeLayouts lists the supported formats of dates. A date without a zone is in UTC.
 var timeLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700",
 	"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z0700",
 	"2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04:05.999999999 Z0700", "2006-01-02 15:04:05.999999999 UTC",
 }
 
-// timeOf reads a time: a date, or seconds or milliseconds since 1970. Smaller numbers
-// are durations, which are metrics.
+// timeOf parses a time: a date, or seconds or milliseconds since 1970. Smaller numbers are
+// durations, which are metrics.
 func timeOf(text string) (transfer.Time, bool) {
 	text = strings.TrimSpace(text)
 	if x, err := strconv.ParseFloat(text, 64); err == nil {

@@ -15,14 +15,13 @@ import (
 	"tracker/store/transfer"
 )
 
-// The table of the runs of a project of W&B is exported with a row for each run: columns
-// that W&B has for all of them, and then those of configurations and summaries, by their
-// keys alone.
+// W&B exports the table of a project's runs with a row for each run: first the columns that all
+// projects have, then the keys of configurations and summaries, without a prefix.
 
-// runColumns are the columns that W&B has itself. The first three are always there.
+// runColumns lists the columns that W&B defines. The first three are always present.
 var runColumns = []string{"Name", "State", "Created", "ID", "Notes", "User", "Tags", "Runtime", "Sweep", "Group", "Job Type"}
 
-// isRuns reports whether a header is that of a table of runs.
+// isRuns reports whether a header belongs to a table of runs.
 func isRuns(header []string) bool {
 	for _, name := range runColumns[:3] {
 		if !slices.Contains(header, name) {
@@ -38,13 +37,13 @@ var runStates = map[string]transfer.Status{"finished": transfer.Succeeded, "fail
 // tableRun is a row of a table of runs.
 type tableRun struct {
 	own    map[string]string // by the names in runColumns
-	cells  []cell            // of the others
+	cells  []cell            // all other columns
 	sum    string            // checksum of the row
 	id     uuid.UUID
 	source uuid.UUID
 }
 
-// maxRowsAtOnce is the number of rows of a table of runs that are held.
+// maxRowsAtOnce is the number of rows of a table of runs that are held in memory.
 const maxRowsAtOnce = 200
 
 // importRuns imports the runs of a table of runs.
@@ -113,7 +112,7 @@ func newTableRun(cells []cell, media map[string]bool) tableRun {
 	return r
 }
 
-// importRows imports the rows that are new or have changed.
+// importRows imports the new and changed rows.
 func (s source) importRows(ctx context.Context, im *transfer.Import, f file, runs []tableRun) error {
 	ids := make([]uuid.UUID, len(runs))
 	for i, r := range runs {
@@ -141,8 +140,8 @@ func (s source) importRows(ctx context.Context, im *transfer.Import, f file, run
 	return nil
 }
 
-// importRun imports a row. A number is a point, since the table does not say which columns are
-// settings; config. before a name does.
+// importRun imports a row. A number becomes a point, since the table does not mark columns as
+// settings, except those with the prefix "config.".
 func (r tableRun) importRun(ctx context.Context, im *transfer.Import, f file, path string, isKnown bool) error {
 	created, ok := timeOf(r.own["Created"])
 	if !ok {

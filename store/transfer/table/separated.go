@@ -27,8 +27,7 @@ type separated struct {
 func commaRows(r *reader) rows { return newSeparated(r, ',') }
 func tabRows(r *reader) rows   { return newSeparated(r, '\t') }
 
-// utf8 returns the text of a file in UTF-8. A byte-order mark says whether it is UTF-16, and is
-// left out.
+// utf8 converts the text of a file to UTF-8. A byte-order mark selects UTF-16 and is removed.
 func utf8(in io.Reader) io.Reader {
 	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }
@@ -36,8 +35,8 @@ func utf8(in io.Reader) io.Reader {
 // maxHeader bounds the bytes in which separators are counted.
 const maxHeader = 64 << 10
 
-// separatorOf returns the separator that the first row has: a comma, or a semicolon or tab if it has
-// more of them outside of quotes.
+// separatorOf returns the separator of the first row: a comma, or a semicolon or tab if it occurs
+// more often outside of quotes.
 func separatorOf(in *bufio.Reader) rune {
 	top, _ := in.Peek(maxHeader) // the file may be shorter
 	var commas, semicolons, tabs int
@@ -69,7 +68,8 @@ func separatorOf(in *bufio.Reader) rune {
 
 var errNotText = errors.New("it is not text in UTF-8, or in UTF-16 with a byte-order mark")
 
-// newSeparated reads rows with a separator. With a comma it looks which one the first row has.
+// newSeparated reads rows with a separator. For a comma, the separator is detected from the first
+// row.
 func newSeparated(r *reader, separator rune) rows {
 	text := bufio.NewReaderSize(utf8(r.in), maxHeader)
 	if separator == ',' {
@@ -92,7 +92,7 @@ func newSeparated(r *reader, separator rune) rows {
 	return s
 }
 
-// decimalComma is a number as it is written where a comma begins the decimals.
+// decimalComma matches a number with a decimal comma.
 var decimalComma = regexp.MustCompile(`^\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*$`)
 
 func (s *separated) next() ([]cell, error) {
@@ -123,8 +123,9 @@ func (s *separated) next() ([]cell, error) {
 func (s *separated) columns() []string  { return s.header }
 func (s *separated) parameters() []cell { return nil }
 
-// lastLine returns the number of bytes of a text up to the end of its last complete line, -1 for
-// none. The text is the end of a file, and begins at an even byte; mark is the beginning of the file.
+// lastLine returns the number of bytes of a text up to the end of its last complete line, or -1 if
+// there is none. The text is the end of a file, and begins at an even byte; mark is the beginning
+// of the file.
 func lastLine(tail, mark []byte) int {
 	end := "\n"
 	switch {

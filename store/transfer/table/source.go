@@ -1,6 +1,6 @@
 // Package table reads tables of metrics: CSV and TSV files, JSON Lines, Parquet, and the
-// trainer_state.json of Hugging Face's Trainer. Each is a run, each row has the values
-// of some metrics at a step.
+// trainer_state.json of Hugging Face's Trainer. Each table is a run; each row holds the values of
+// some metrics at a step.
 package table
 
 import (
@@ -33,10 +33,10 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source is the tables at a path.
+// source holds the tables at a path.
 type source struct {
 	root   string
-	folder bool // root is what was named, and not the folder of a file
+	folder bool // the path is a folder, not a file
 	files  []file
 	others []string // files of the same formats that are not read
 	known  map[string]bool
@@ -45,10 +45,10 @@ type source struct {
 // file is a table.
 type file struct {
 	path string
-	name string // of the run
+	name string // name of the run
 	info fs.FileInfo
 	rows func(*reader) rows
-	more []string // the other parts of W&B's history of a run
+	more []string // the other parts of a W&B run history
 }
 
 const (
@@ -56,21 +56,21 @@ const (
 	checkpoint = "checkpoint-"
 )
 
-// formats holds the formats by the end of a file's name.
+// formats maps file name extensions to formats.
 var formats = map[string]func(*reader) rows{
 	".csv": commaRows, ".tsv": tabRows, ".jsonl": lineRows, ".ndjson": lineRows, parquetName: parquetRows,
 }
 
 const (
 	parquetName = ".parquet"
-	// kerasName is the name that Keras' documentation gives to the file of a CSVLogger. Other programs
-	// write texts to files with it, so its header counts.
+	// kerasName is the file name of a CSVLogger in the documentation of Keras. Other programs write
+	// texts to files of this name, so the header is checked, too.
 	kerasName = "training.log"
 	// hparamsName is the name of the file in which Lightning writes the settings of a run.
 	hparamsName = "hparams.yaml"
 )
 
-// rowsOf returns the format of a file, nil when it has none of those that are read.
+// rowsOf returns the format of a file, nil if it is not supported.
 func rowsOf(path string) func(*reader) rows {
 	name := filepath.Base(path)
 	if name == stateName {
@@ -83,19 +83,19 @@ func rowsOf(path string) func(*reader) rows {
 	return formats[extension]
 }
 
-// isKeras reports whether a header is one that Keras writes: the epoch, and then its metrics.
+// isKeras reports whether Keras wrote a header: the column epoch, then metrics.
 func isKeras(header []string) bool { return len(header) > 1 && header[0] == "epoch" }
 
-// hasLines reports whether the rows of a file are lines, so that it can grow by one.
+// hasLines reports whether each row is a line, so that rows can be appended.
 func (f file) hasLines() bool {
 	return filepath.Base(f.path) != stateName && strings.ToLower(filepath.Ext(f.path)) != parquetName
 }
 
-// metricsName is the name of a table that is taken when a folder is imported.
+// metricsName matches the names of tables that are imported from a folder.
 var metricsName = regexp.MustCompile(`^(metrics|log|history|results|progress|training_log)\.(csv|tsv|jsonl|ndjson|parquet)$`)
 
-// find returns the tables at a path: a file, or those in a folder that have the name
-// of one that a framework writes.
+// find returns the tables at a path: a file, or the files in a folder whose names common frameworks
+// use.
 func find(path string) (s source, err error) {
 	if s.root, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -117,7 +117,7 @@ func find(path string) (s source, err error) {
 	s.folder = true
 	err = transfer.Walk(s.root, func(path string, d fs.DirEntry) error {
 		if d.IsDir() && d.Name() == "metrics" && filepath.Base(filepath.Dir(path)) == "plots" {
-			return fs.SkipDir // of DVCLive
+			return fs.SkipDir // a folder of DVCLive
 		}
 		if !d.Type().IsRegular() {
 			return nil
@@ -155,8 +155,8 @@ func find(path string) (s source, err error) {
 	return s, err
 }
 
-// runName returns the name of the run of a table: its folder where the name of the
-// file is that of any such table, else the name of the file.
+// runName returns the name of the run of a table: the name of the folder if the file name is
+// generic, else the file name.
 func (s source) runName(path string) string {
 	name, dir := filepath.Base(path), filepath.Dir(path)
 	if run := historyOf(path); run != "" {
@@ -174,14 +174,14 @@ func (s source) runName(path string) string {
 	return filepath.Base(dir)
 }
 
-// withoutEarlier leaves out the states of earlier checkpoints: each has all that came
-// before it, so the last one has everything.
+// withoutEarlier leaves out the states of earlier checkpoints. The last checkpoint contains their
+// data.
 func withoutEarlier(files []file) []file {
 	last := map[string]int{} // by folder of the run
 	step := func(f file) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f.path)), checkpoint))
 		if err != nil {
-			return int(^uint(0) >> 1) // that of the end
+			return int(^uint(0) >> 1) // the state at the end of the training
 		}
 		return n
 	}
@@ -231,8 +231,8 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importFile imports what is new in a table. Its path is its identity, since a table
-// has no other.
+// importFile imports the new data of a table. The path identifies the run, since a table stores no
+// id.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := s.experiment()
 	if strings.ToLower(filepath.Ext(f.path)) == ".csv" {
@@ -250,7 +250,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	}
 	identity := f.path
 	if filepath.Base(f.path) == stateName {
-		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // of any checkpoint
+		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // the same for all checkpoints
 	}
 	id, source := transfer.ID("table", "run", identity), transfer.ID("table", "file", identity)
 	set := settingsOf(im, f, identity)
@@ -280,12 +280,12 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	return r.read(ctx, run)
 }
 
-// settings are what Lightning writes beside a table.
+// settings holds the parameters that Lightning writes beside a table.
 type settings struct {
 	params.File
-	id    uuid.UUID // of the source file
+	id    uuid.UUID // id of the source file
 	path  string
-	isNew bool // they are there, and not imported
+	isNew bool // the settings exist and were not imported
 }
 
 func settingsOf(im *transfer.Import, f file, identity string) settings {
@@ -304,8 +304,7 @@ func (s settings) add(w *transfer.RunWriter) {
 	}
 }
 
-// fingerprint returns a text that changes when a file, or another part of it, is
-// written to.
+// fingerprint returns a text that changes if a file, or another part of it, is written to.
 func fingerprint(f file) string {
 	text := strconv.FormatInt(f.info.ModTime().UnixNano(), 36)
 	for _, path := range f.more {
