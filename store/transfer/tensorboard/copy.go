@@ -13,28 +13,27 @@ import (
 	"tracker/store/transfer"
 )
 
-// A copy of a run is a folder with the same files, each of which is the beginning of the
-// other's, or all of it. The longer one is imported. Files that have only their name
-// and first event in common belong to different runs: somebody has copied a run and
-// trained on.
+// A copy of a run is a folder with files of the same names, each of which is equal to the file of
+// the run or a beginning of it. The longer run is imported. Files that share only their name and
+// first event belong to different runs: a run was copied and trained further.
 
-// comparison holds how far two files were compared.
+// comparison holds the result of comparing the beginnings of two files.
 type comparison struct {
 	same   int64 // bytes that are equal
-	differ bool  // the next ones are not
+	differ bool  // the files differ after these bytes
 }
 
 const (
-	// maxCompared bounds the comparisons that a file keeps, maxAlike the different runs or files
-	// that another one is compared with.
+	// maxCompared bounds the comparisons that a file stores, maxAlike the number of different runs
+	// or files that one is compared with.
 	maxCompared = 1000
 	maxAlike    = 200
 	// compareSize is the number of bytes that are compared at once.
 	compareSize = 64 << 10
 )
 
-// begins reports whether f is the beginning of another file, or all of it. It is false if one of
-// them can't be read.
+// begins reports whether f is equal to another file or a beginning of it. It reports false if one
+// of them can't be read.
 func (f *file) begins(other *file) bool {
 	if f.size > other.size {
 		return false
@@ -51,8 +50,8 @@ func (f *file) begins(other *file) bool {
 	return err == nil && !c.differ
 }
 
-// extend compares what two files have up to the end of the first: its end before the rest, since
-// that is where files differ that begin alike.
+// extend compares two files up to the end of f. It starts with the last bytes, where files that
+// begin alike are most likely to differ.
 func (c *comparison) extend(f, other *file) error {
 	a, err := os.Open(f.path)
 	if err != nil {
@@ -93,7 +92,7 @@ func different(a, b io.ReaderAt, from, to int64) (bool, error) {
 	return false, nil
 }
 
-// withoutCopies returns the runs that are not copies of others. Copies are losses.
+// withoutCopies returns the runs that are not copies of others. A copy is a loss.
 func withoutCopies(im *transfer.Import, all []*run) []*run {
 	byFiles := map[string][]*run{}
 	for _, r := range all {
@@ -119,14 +118,14 @@ func withoutCopies(im *transfer.Import, all []*run) []*run {
 	return slices.DeleteFunc(slices.Clone(all), func(r *run) bool { return copies[r] })
 }
 
-// lose records that a file is a copy of another one.
+// lose records a loss for a file that is a copy of another one.
 func (f *file) lose(im *transfer.Import, of string) {
 	f.copied = true
 	im.Read(f.size)
 	im.Lose(f.path, "It is a copy of %s, or of its beginning, and left out.", of)
 }
 
-// withoutCopies leaves out the files of a run that are copies of others of it.
+// withoutCopies removes the files of a run that are copies of its other files.
 func (r *run) withoutCopies(im *transfer.Import) {
 	byBase := map[uuid.UUID][]*file{}
 	for _, f := range r.files {
@@ -147,7 +146,7 @@ func (r *run) withoutCopies(im *transfer.Import) {
 	})
 }
 
-// identity returns a text that runs with the same files have in common.
+// identity returns a text that is equal for runs with the same files.
 func (r *run) identity() string {
 	var all strings.Builder
 	for _, f := range r.files {
@@ -163,8 +162,8 @@ func (r *run) size() (n int64) {
 	return n
 }
 
-// begins reports whether each file of r is the beginning of the one of another run with the same
-// files.
+// begins reports whether each file of r is a beginning of the same file of another run. Both must
+// have the same identity.
 func (r *run) begins(other *run) bool {
 	for i, f := range r.files {
 		if !f.begins(other.files[i]) {

@@ -16,7 +16,7 @@ type event struct {
 	step     int64
 	start    bool     // SessionLog START: the program was started again
 	values   [][]byte // messages Summary.Value
-	other    string   // what else the event has that is not read
+	other    string   // describes a part of the event that is not read
 }
 
 // value is a Summary.Value.
@@ -29,7 +29,7 @@ type value struct {
 	audio     []byte // message Audio
 	tensor    []byte // message TensorProto
 	plugin    []byte // name
-	content   []byte // of the plugin
+	content   []byte // data of the plugin
 }
 
 // parseEvent reads an Event into e, which keeps slices of b.
@@ -125,7 +125,7 @@ type tensor struct {
 	content []byte
 }
 
-// maxElements bounds the numbers of a tensor that are read.
+// maxElements bounds the elements of a tensor that are read.
 const maxElements = 1 << 20
 
 var errElements = errors.New("it has too many elements")
@@ -166,8 +166,8 @@ func parseTensor(b []byte) (*tensor, error) {
 	return v, err
 }
 
-// elements adds a repeated field: one element, or all of them packed. size is that
-// of a fixed one, 0 for varints.
+// elements adds a repeated field: one element, or all of them packed. size is the size of a
+// fixed-size element, 0 for varints.
 func (v *tensor) elements(t protowire.Type, number uint64, data []byte, size int, convert func(uint64) float64) error {
 	if t != protowire.BytesType {
 		v.numbers = append(v.numbers, convert(number))
@@ -198,7 +198,7 @@ func (v *tensor) elements(t protowire.Type, number uint64, data []byte, size int
 	return nil
 }
 
-// unpack reads the numbers of tensor_content, which are little endian.
+// unpack decodes tensor_content, which is little endian.
 func (v *tensor) unpack() error {
 	b := v.content
 	sizes := map[uint64]int{dtFloat: 4, dtDouble: 8, dtInt32: 4, dtUint8: 1, dtInt16: 2, dtInt8: 1, dtInt64: 8, dtBool: 1,
@@ -241,7 +241,7 @@ func (v *tensor) unpack() error {
 	return nil
 }
 
-// small returns the value of a number of 16 bits.
+// small converts a 16-bit float.
 func (v *tensor) small(x uint16) float64 {
 	if v.dtype == dtBfloat16 {
 		return float64(math.Float32frombits(uint32(x) << 16))

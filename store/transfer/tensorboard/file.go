@@ -21,27 +21,26 @@ type file struct {
 	path  string
 	dir   string // relative to the root, with slashes; "." for the root
 	size  int64
-	base  uuid.UUID // follows from its name and first event
+	base  uuid.UUID // derived from its name and first event
 	first float64   // wall time of the first event
-	about *about    // what the first events have, nil when that was not looked at
+	about *about    // content of the first events, nil if not read yet
 
 	compared map[*file]comparison
-	copied   bool           // it was left out as a copy
+	copied   bool           // the file is left out as a copy
 	id       uuid.UUID      // a variant of base
-	known    *transfer.File // nil when it was not imported before
-	changed  bool           // the known bytes are not in it any more
+	known    *transfer.File // nil if the file was not imported before
+	changed  bool           // the file no longer contains the known bytes
 
-	// For a Follower: whether it has not read all of the file, and what it found last.
+	// State of a Follower: whether the file has unread data, and its last fs.FileInfo.
 	grown bool
 	info  fs.FileInfo
 }
 
-// isEventFile reports whether a file is one of events by its name, as TensorBoard
-// does.
+// isEventFile reports whether a file is an event file by its name, like TensorBoard.
 func isEventFile(name string) bool { return strings.Contains(name, "tfevents") }
 
-// identify sets the base of a file, which follows from its name and its first event:
-// that has the time to the microsecond. So a folder may be moved.
+// identify sets the base of a file, which is derived from its name and its first event. The event
+// has the time in microseconds. The base does not depend on the folder, so a folder may be moved.
 func (f *file) identify() error {
 	if f.base != uuid.Nil {
 		return nil
@@ -66,9 +65,9 @@ func (f *file) identify() error {
 	return nil
 }
 
-// about is what is in the first events of a file.
+// about describes the first events of a file.
 type about struct {
-	empty   bool // nothing comes after the first event
+	empty   bool // there is nothing after the first event
 	hparams bool
 	tags    []string // up to two
 }
@@ -110,17 +109,17 @@ func (f *file) look() *about {
 	return f.about
 }
 
-// hparamsName is the name of a folder that add_hparams makes: a time in seconds.
+// hparamsName matches the name of a folder that add_hparams creates: a time in seconds.
 var hparamsName = regexp.MustCompile(`^[0-9]{9,11}(\.[0-9]+)?$`)
 
-// hparamsOf reports whether a file is one that add_hparams made.
+// hparamsOf reports whether add_hparams wrote a file.
 func (f *file) hparamsOf() bool {
 	return hparamsName.MatchString(filepath.Base(f.dir)) && f.look().hparams
 }
 
-// partOf returns how the only tag of a file is called in the run of the folder
-// above, "" when the file was not made by add_scalars. That makes the folders
-// loss_train and loss_valid, or loss/train and loss/valid, for the tag loss.
+// partOf returns the name of the file's only tag in the run of the folder above, or "" if the file
+// was not written by add_scalars. For the tag loss, add_scalars creates the folders loss_train and
+// loss_valid, or loss/train and loss/valid.
 func (f *file) partOf(above string) string {
 	rest := strings.TrimPrefix(f.dir, above+"/")
 	if above == "." {

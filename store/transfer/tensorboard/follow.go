@@ -13,10 +13,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// Follower imports what is written to the event files of a folder, each time it is
-// polled. It keeps no file open between polls, and relies on times and sizes of
-// files alone, so that it works on network file systems too, where it opens what it
-// asks for.
+// Follower imports new data from the event files of a folder at each poll. It keeps no file open
+// between polls and relies only on modification times and sizes, so it also works on network file
+// systems. There it opens the files and folders whose state it reads.
 type Follower struct {
 	im      *transfer.Import
 	src     *Source
@@ -28,13 +27,13 @@ type Follower struct {
 // folder is a folder that was read.
 type folder struct {
 	modified time.Time
-	// settled is set when the folder was read long after its last change. Then it
-	// is unchanged as long as its modification time is the same.
+	// settled is set if the folder was read long after its last change. A settled folder is
+	// unchanged while its modification time is the same.
 	settled bool
 }
 
-// settling is the time after its last change from which a folder is settled when it
-// is read. Some file systems store times to two seconds only.
+// settling is the time since its last change after which a folder is settled when it is read. Some
+// file systems store times with a resolution of two seconds.
 const settling = 3 * time.Second
 
 // NewFollower returns a follower of a folder, which may still be empty.
@@ -57,8 +56,8 @@ func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	return f, err
 }
 
-// opened is os.Lstat for file systems of other machines. These keep times and sizes for up
-// to a minute, and ask again when a file or folder is opened.
+// opened is os.Lstat for network file systems, which cache times and sizes for up to a minute and
+// refresh them when a file or folder is opened.
 func opened(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
@@ -72,8 +71,8 @@ func opened(path string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// Poll imports what is new since the last call, and reports whether there was
-// something. After an error the next call tries again.
+// Poll imports the data that is new since the last call, and reports whether there was any. After
+// an error the next call tries again.
 func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	if err := f.look(ctx); err != nil {
 		return false, err
@@ -106,7 +105,7 @@ func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// grownRuns is a source with some of the runs of another one.
+// grownRuns is a source with some of the runs of another source.
 type grownRuns struct {
 	*Source
 	all, grown []*run
@@ -181,7 +180,7 @@ func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 	return ""
 }
 
-// grow compares the sizes of the files, and reports whether one has something new.
+// grow compares the sizes of the files, and reports whether a file has new data.
 func (f *Follower) grow() bool {
 	something := false
 	for path, one := range f.files {

@@ -9,7 +9,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// What is asked by opening is what os.Lstat says, and a pipe is not opened.
+// TestOpened checks that opened returns the same as os.Lstat, and does not open a pipe.
 func TestOpened(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link, file := filepath.Join(dir, "pipe.tfevents"), filepath.Join(dir, "link"), filepath.Join(dir, "file")
@@ -31,7 +31,7 @@ func TestOpened(t *testing.T) {
 	}
 }
 
-// A follower that opens what it asks for sees the same files.
+// TestFollowByOpening checks that a follower that uses opened finds the same files.
 func TestFollowByOpening(t *testing.T) {
 	dir := t.TempDir()
 	f, err := NewFollower(transfer.New(transfer.Nowhere{}, transfer.Options{DryRun: true}), dir)

@@ -17,10 +17,10 @@ import (
 	"tracker/store/transfer"
 )
 
-// The id of a file follows from its name and first event, its base. When several files
-// have the same base and are not copies of each other, they have different variants of
-// it: the base itself, and then ids with numbers. A file is recognized as a variant by the bytes
-// before the position up to which that was read.
+// The base of a file is an id derived from its name and first event. If several files have the same
+// base and are not copies of each other, they get different variants of it: the base itself, and
+// then ids with numbers. A file is recognized as a variant by the bytes before the position up to
+// which the variant was read.
 
 const (
 	// tailSize is the number of bytes before a position that are compared.
@@ -47,12 +47,12 @@ func tail(in io.ReaderAt, position int64) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// continues reports whether a file has the bytes that were read of it before.
+// continues reports whether a file still contains the bytes that were imported before.
 func (f *file) continues(known *transfer.File) bool {
 	if f.size < known.Position {
 		return false
 	}
-	if known.Fingerprint == known.ID.String() || known.Position <= 0 { // of an earlier version
+	if known.Fingerprint == known.ID.String() || known.Position <= 0 { // recorded by an earlier version
 		return true
 	}
 	in, err := os.Open(f.path)
@@ -64,8 +64,8 @@ func (f *file) continues(known *transfer.File) bool {
 	return err == nil && sum == known.Fingerprint
 }
 
-// recognize sets the ids of the files of the wanted ones of all runs, and what is known of
-// them. Files that are earlier copies of what was imported are losses.
+// recognize sets the ids of the files of the wanted runs and their known state. all holds all runs.
+// A file that is an earlier copy of an imported one is a loss.
 func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) error {
 	variants := map[uuid.UUID][]*transfer.File{}
 	for _, r := range wanted {
@@ -95,7 +95,7 @@ func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) err
 		match(variants[base], some)
 	}
 	count := map[uuid.UUID]int{}
-	for _, r := range wanted { // these alone, in the order in which they are written: numbers have no gaps
+	for _, r := range wanted { // only the wanted runs, in the order of writing: numbers have no gaps
 		r.settle(im, variants, files)
 		for _, f := range r.files {
 			if f.known == nil && !f.copied {
@@ -107,7 +107,7 @@ func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) err
 	return nil
 }
 
-// readVariants reads what is known of the variants of bases.
+// readVariants reads the known variants of bases.
 func readVariants(ctx context.Context, im *transfer.Import, variants map[uuid.UUID][]*transfer.File) error {
 	next := make([]uuid.UUID, 0, len(variants))
 	for base := range variants {
@@ -142,8 +142,8 @@ func readVariants(ctx context.Context, im *transfer.Import, variants map[uuid.UU
 	return nil
 }
 
-// match finds the files that variants were read from: first by their path, and then those that
-// have the most of the bytes.
+// match assigns variants to the files that they were read from: first by path, then by the largest
+// number of known bytes.
 func match(variants []*transfer.File, files []*file) {
 	taken := map[*transfer.File]bool{}
 	take := func(f *file, v *transfer.File) {
@@ -155,7 +155,7 @@ func match(variants []*transfer.File, files []*file) {
 	for _, f := range files {
 		byPath[f.path] = f
 	}
-	for _, v := range slices.Backward(variants) { // the latest one, if several were read at a path
+	for _, v := range slices.Backward(variants) { // the latest one, if several were read from a path
 		if f := byPath[v.Path]; f != nil {
 			take(f, v)
 		}
@@ -178,14 +178,14 @@ func match(variants []*transfer.File, files []*file) {
 	for _, p := range pairs {
 		take(p.f, p.v)
 	}
-	for _, v := range variants { // a file that was written again
+	for _, v := range variants { // a file that was rewritten
 		if f := byPath[v.Path]; f != nil && f.known == nil && !taken[v] {
 			f.id, f.known, f.changed = v.ID, v, true
 		}
 	}
 }
 
-// alike returns the number of names at the end that two paths have in common.
+// alike returns the number of trailing path elements that two paths have in common.
 func alike(a, b string) (n int) {
 	for a != "" && b != "" && filepath.Base(a) == filepath.Base(b) && n < maxDepth {
 		a, b = strings.TrimSuffix(filepath.Dir(a), string(filepath.Separator)), strings.TrimSuffix(filepath.Dir(b), string(filepath.Separator))
@@ -194,11 +194,11 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// settle decides whether a run is one that was read elsewhere. It is if its files are copies of
-// those in a folder with files of the same names: then it continues that run, or it is
-// left out as an earlier copy. Otherwise what was read elsewhere is not known of it.
+// settle decides whether a run is a copy of a run that was imported from another folder with files
+// of the same names. A copy continues that run if no file is shorter; shorter files are losses.
+// Otherwise the known state of the copied files is dropped.
 func (r *run) settle(im *transfer.Import, variants map[uuid.UUID][]*transfer.File, files map[uuid.UUID][]*file) {
-	of := make([]string, len(r.files)) // the paths of which the files are copies
+	of := make([]string, len(r.files)) // paths of the files that the run's files are copies of
 	own, longer, shorter, there := false, false, false, ""
 	for i, f := range r.files {
 		switch {
@@ -227,8 +227,8 @@ func (r *run) settle(im *transfer.Import, variants map[uuid.UUID][]*transfer.Fil
 	}
 }
 
-// sameNames reports whether two folders have event files of the same names. One that does not exist
-// may have had them.
+// sameNames reports whether two folders have event files of the same names. It reports true if a
+// does not exist, since a may have had them.
 func sameNames(a, b string) bool {
 	return !exists(a) || slices.Equal(eventNames(a), eventNames(b))
 }
@@ -252,7 +252,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// number gives a file the next variant of its base.
+// number assigns the next variant of its base to a file.
 func (f *file) number(im *transfer.Import, known int, count map[uuid.UUID]int) {
 	n := known + count[f.base]
 	if n >= maxVariants {
@@ -263,8 +263,8 @@ func (f *file) number(im *transfer.Import, known int, count map[uuid.UUID]int) {
 	count[f.base]++
 }
 
-// earlierOf returns the path of the variant of which a file is an earlier copy, "" for
-// none. If the file of the variant is gone, a shorter file counts as a copy of it.
+// earlierOf returns the path of the variant that a file is an earlier copy of, or "" if there is
+// none. If the file of the variant no longer exists, a shorter file counts as a copy.
 func (f *file) earlierOf(variants []*transfer.File, files []*file) string {
 	for _, v := range variants {
 		if f.size >= v.Position || slices.ContainsFunc(files, func(o *file) bool { return o.known == v }) {

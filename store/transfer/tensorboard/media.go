@@ -18,8 +18,8 @@ import (
 
 const hparamsPlugin = "hparams"
 
-// media adds the artifacts and parameters of a value, if it is not a scalar. The
-// event begins at byte position.
+// media adds the artifacts and parameters of a value, if it is not a scalar. The event begins at
+// byte position.
 func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag, v *value, position int64) error {
 	switch t.plugin {
 	case hparamsPlugin:
@@ -32,7 +32,7 @@ func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag
 	if r.im.NoArtifacts {
 		return nil
 	}
-	if !r.w.Known() { // the run must exist, so all that came before the event is written
+	if !r.w.Known() { // the run must exist, so earlier data are written first
 		r.mark(position, false)
 		if err := r.w.Flush(ctx); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag
 	return nil
 }
 
-// mediaOf returns the files in a value: the one of an older kind, or those in a
+// mediaOf returns the files in a value: the single file of an older value, or the elements of a
 // tensor of strings.
 func mediaOf(plugin string, v *value) (parts [][]byte, err error) {
 	for message, field := range map[*[]byte]protowire.Number{&v.image: 4, &v.audio: 4} {
@@ -97,7 +97,7 @@ func mediaOf(plugin string, v *value) (parts [][]byte, err error) {
 	return x.strings, nil
 }
 
-// typeOf returns the media type of a file and the end of its name.
+// typeOf returns the media type of a file and its file name extension.
 func typeOf(plugin string, data []byte) (contentType, extension string) {
 	if plugin == "text" {
 		return "text/markdown", ".md"
@@ -116,8 +116,7 @@ func typeOf(plugin string, data []byte) (contentType, extension string) {
 	return "application/octet-stream", ".bin"
 }
 
-// histograms are histograms of one tag that become one artifact, with a line of
-// JSON for each.
+// histograms collects histograms of one tag for one artifact, with a line of JSON for each.
 type histograms struct {
 	first int64 // step
 	at    transfer.Time
@@ -128,8 +127,8 @@ type histograms struct {
 // maxHistograms is the size in bytes from which histograms are written.
 const maxHistograms = 1 << 20
 
-// histogramLine is a line of such an artifact. A bucket is its left and right edge
-// and its count; an edge is null where it is infinite.
+// histogramLine is a line of the artifact. A bucket is its left edge, right edge and count; an
+// infinite edge is null.
 type histogramLine struct {
 	Step    int64         `json:"step"`
 	Time    transfer.Time `json:"time"`
@@ -161,8 +160,8 @@ func (r *reader) histogram(ctx context.Context, step int64, at transfer.Time, t 
 	return r.saveHistograms(ctx)
 }
 
-// saveHistograms writes the histograms that were collected. It is called before each
-// mark, so an import that continues from a mark makes the same artifacts.
+// saveHistograms writes the collected histograms. It is called before each mark, so that an import
+// that continues from a mark creates the same artifacts.
 func (r *reader) saveHistograms(ctx context.Context) error {
 	for _, h := range r.histograms {
 		name := "histograms/" + h.key + "/" + strconv.FormatInt(h.first, 10) + ".jsonl"
@@ -174,7 +173,7 @@ func (r *reader) saveHistograms(ctx context.Context) error {
 	return nil
 }
 
-// bucketsOf returns the buckets of a histogram of either kind.
+// bucketsOf returns the buckets of a histogram in the old or the new format.
 func bucketsOf(v *value) (buckets [][3]*float64, err error) {
 	if v.histogram == nil {
 		x, err := parseTensor(v.tensor)
@@ -210,7 +209,7 @@ func bucketsOf(v *value) (buckets [][3]*float64, err error) {
 	return buckets, err
 }
 
-// finite returns x for JSON, nil when it is NaN or infinite.
+// finite returns x for JSON, or nil if it is NaN or infinite.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) >= math.MaxFloat64 {
 		return nil
@@ -218,8 +217,7 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// hparams reads HParamsPluginData: parameters at the start of a session, and the
-// status at its end.
+// hparams reads HParamsPluginData: parameters at the start of a session, and its status at the end.
 func (r *reader) hparams(content []byte) error {
 	return wire.Fields(content, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		switch n {
@@ -269,8 +267,8 @@ func (r *reader) hparam(entry []byte) error {
 	return err
 }
 
-// sessionEnd sets the end of the run. PyTorch writes one without a time together
-// with the hyperparameters; it means nothing.
+// sessionEnd sets the end of the run. A session end without a time is ignored: PyTorch writes it
+// together with the hyperparameters.
 func (r *reader) sessionEnd(data []byte) error {
 	var status uint64
 	var seconds float64

@@ -2,6 +2,6 @@
 
 package tensorboard
 
-// isNetwork reports whether a folder lies on a file system that is known to be one of
-// another machine.
+// isNetwork reports whether a folder is on a known network file system. It always returns false
+// here.
 func isNetwork(string) bool { return false }

@@ -17,15 +17,15 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// state is what must be known to continue in the middle of a file.
+// state is the stored state with which an import continues in the middle of a file.
 type state struct {
-	// Plugins has the plugin of each tag that is not a scalar, because only the
-	// first event of a tag names its plugin.
+	// Plugins maps tags that are not scalars to their plugins, since only the first event of a tag
+	// names its plugin.
 	Plugins map[string]string `json:"plugins,omitzero"`
-	// Begun has the scalars that the file has already, which do not rewind any
-	// more.
+	// Begun lists the scalars with points from this file, for which former points are no longer
+	// dropped.
 	Begun []string `json:"begun,omitzero"`
-	// Restart is the step of the last restart of the program, nil for none.
+	// Restart is the step of the last restart of the program, nil if there was none.
 	Restart *int64 `json:"restart,omitzero"`
 }
 
@@ -41,7 +41,7 @@ type tag struct {
 	key    string
 	plugin string // "" for scalars
 	known  bool   // the plugin is known
-	begun  bool   // it has a point
+	begun  bool   // it has a point from this file
 }
 
 // reader reads one event file into a run.
@@ -50,22 +50,22 @@ type reader struct {
 	in    io.ReaderAt
 	im    *transfer.Import
 	w     *transfer.RunWriter
-	above string // folder of the run
+	above string // folder of the parent run
 
 	tags       map[string]*tag
-	tagBytes   int // of their names
+	tagBytes   int // total size of their names
 	state      state
 	histograms map[string]*histograms
 	scalars    []scalar // of the event
 }
 
-// scalar is a value that is a point.
+// scalar is a scalar value, which becomes a point.
 type scalar struct {
 	tag   *tag
 	value value
 }
 
-// timeOf returns a wall time in seconds as a time.
+// timeOf converts a wall time in seconds to a time.
 func timeOf(seconds float64) (transfer.Time, bool) {
 	ms := math.Round(seconds * 1000)
 	if !(ms >= 0 && ms < 253402300800000) { // the year 10000
@@ -74,7 +74,7 @@ func timeOf(seconds float64) (transfer.Time, bool) {
 	return transfer.Time(ms), true
 }
 
-// read adds what is new in a file to a run.
+// read adds the new data of a file to a run.
 func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, above string) error {
 	r := &reader{file: f, im: im, w: w, above: above, tags: map[string]*tag{}, histograms: map[string]*histograms{}}
 	var known transfer.File
@@ -114,7 +114,7 @@ func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWri
 	return r.events(ctx, newRecords(in, known.Position, f.size))
 }
 
-// events reads records to the end.
+// events reads records up to the end of the file.
 func (r *reader) events(ctx context.Context, records *records) error {
 	var e event
 	for count := 0; ; count++ {
@@ -167,8 +167,8 @@ func (r *reader) finish(ctx context.Context, at int64) error {
 	return nil
 }
 
-// mark records how far the file was read. Its size is recorded only when all of it
-// was read, so that an import that was stopped is continued.
+// mark records the position up to which the file was read. The size is recorded only if the file
+// was read completely, so that an interrupted import is continued.
 func (r *reader) mark(position int64, complete bool) {
 	s := state{Restart: r.state.Restart, Plugins: map[string]string{}}
 	for name, t := range r.tags {
@@ -186,7 +186,7 @@ func (r *reader) mark(position int64, complete bool) {
 	}
 	sum, err := tail(r.in, position)
 	if err != nil {
-		return // the file was truncated: it is read again from where it was marked last
+		return // the file was truncated: it is read again from the last mark
 	}
 	f := transfer.File{ID: r.file.id, Path: r.file.path, Size: -1, Fingerprint: sum, Position: position, State: string(text)}
 	if complete {
@@ -195,14 +195,14 @@ func (r *reader) mark(position int64, complete bool) {
 	r.w.Mark(f)
 }
 
-// valueError is an error in one value, which is skipped.
+// valueError is an error in one value. The value is skipped.
 type valueError struct{ err error }
 
 func (e *valueError) Error() string { return e.err.Error() }
 func (e *valueError) Unwrap() error { return e.err }
 
-// event adds the values of an event that begins at a byte. Those that become
-// artifacts come first, so that none is lost when the import ends in the middle.
+// event adds the values of the event at a byte position. Artifacts are added first, so that none is
+// lost if the import ends in the middle.
 func (r *reader) event(ctx context.Context, e *event, at int64) error {
 	if e.start && e.step >= 0 {
 		for _, t := range r.tags {
@@ -249,8 +249,7 @@ func (r *reader) event(ctx context.Context, e *event, at int64) error {
 	return first
 }
 
-// tag returns the tag of a value. The first value of a tag says which plugin it
-// is for.
+// tag returns the tag of a value. The first value of a tag names its plugin.
 func (r *reader) tag(v *value) (*tag, error) {
 	t := r.tags[string(v.tag)]
 	if t == nil {
@@ -280,8 +279,8 @@ func (r *reader) tag(v *value) (*tag, error) {
 	return t, nil
 }
 
-// key returns the name of a tag in the run. If the file is a part of a run, the
-// name of the part is included.
+// key returns the name of a tag in the run. If the file belongs to a part of a run, the name
+// includes the part.
 func (r *reader) key(name string) string {
 	if r.file.dir == r.above {
 		return name
@@ -327,5 +326,5 @@ func (r *reader) point(step int64, at transfer.Time, s *scalar) error {
 	return nil
 }
 
-// formatNumber writes a number as short as it can be.
+// formatNumber returns the shortest representation of a number.
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -19,7 +19,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked returns the CRC-32C of data as it is written in files.
+// masked returns the masked CRC-32C of data.
 func masked(data []byte) uint32 {
 	crc := crc32.Checksum(data, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8
@@ -27,22 +27,22 @@ func masked(data []byte) uint32 {
 
 // Errors of records.
 var (
-	// errHalf means the end of the file, or a record that is not complete yet.
+	// errHalf is returned at the end of the file, and for an incomplete last record.
 	errHalf = errors.New("there is no complete record")
-	// errData means a record whose data do not match their checksum. It was
+	// errData is returned for a record whose data do not match their checksum. The record was
 	// skipped.
 	errData = errors.New("the data of a record do not match their checksum")
-	// errLarge means a record that is larger than maxRecord. It was skipped.
+	// errLarge is returned for a record that is larger than maxRecord. The record was skipped.
 	errLarge = errors.New("a record is larger than 64 MiB")
-	// errLength means a record whose length does not match its checksum: the next
-	// record can't be found.
+	// errLength is returned for a record whose length does not match its checksum. The next record
+	// can't be found.
 	errLength = errors.New("the length of a record does not match its checksum")
 )
 
 // records reads the records of a file.
 type records struct {
 	r    *bufio.Reader
-	pos  int64 // after the last record that was read
+	pos  int64 // end of the last record that was read
 	size int64 // of the file
 	data []byte
 }
@@ -51,8 +51,8 @@ func newRecords(r io.Reader, pos, size int64) *records {
 	return &records{r: bufio.NewReaderSize(io.LimitReader(r, size-pos), 256<<10), pos: pos, size: size}
 }
 
-// next returns the data of the next record, valid until the call after. With
-// errData and errLarge it can be called again.
+// next returns the data of the next record, valid until the following call. After errData and
+// errLarge, next can be called again.
 func (r *records) next() ([]byte, error) {
 	if r.size-r.pos < headerSize+footerSize {
 		return nil, errHalf
@@ -94,7 +94,7 @@ func (r *records) next() ([]byte, error) {
 	return data, nil
 }
 
-// half returns errHalf for the end of the file.
+// half converts the errors at the end of a file to errHalf.
 func half(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errHalf

@@ -43,7 +43,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// A record that is larger than the limit is skipped without being held in memory.
+// TestLargeRecord checks that a record larger than the limit is skipped without being held in
+// memory.
 func TestLargeRecord(t *testing.T) {
 	const length = maxRecord + 1
 	size := int64(headerSize + length + footerSize)
@@ -77,7 +78,8 @@ func TestSmallNumbers(t *testing.T) {
 	}
 }
 
-// Any event file is read to an end; a part that can't be read is a loss and not an error.
+// FuzzRead imports arbitrary event files. The import must end; an unreadable part is a loss, not an
+// error.
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
 	w, err := NewWriter(&b, 1_700_000_000_000)

@@ -1,8 +1,8 @@
-// Package tensorboard reads TensorBoard's event files: scalars, hyperparameters,
-// texts, images, audio and histograms.
+// Package tensorboard reads TensorBoard's event files: scalars, hyperparameters, texts, images,
+// audio and histograms.
 //
-// A run is a folder with event files. The folders that add_hparams and add_scalars
-// of PyTorch and tensorboardX make for each call are a part of the run above them.
+// A run is a folder with event files. The folders that add_hparams and add_scalars of PyTorch and
+// tensorboardX create for each call are parts of the run above them.
 package tensorboard
 
 import (
@@ -31,20 +31,19 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// Source is a folder of event files.
+// Source holds the event files of a folder.
 type Source struct {
 	root  string
-	named string // the folder that was named, "" for a file
+	named string // the folder at the path, "" for a file
 	files []*file
 	links []string // symbolic links that were not followed
 }
 
 const (
-	// maxFiles and maxDepth bound the folders that are looked through.
+	// maxFiles bounds the number of files and folders that are searched, maxDepth their nesting.
 	maxFiles = 1_000_000
 	maxDepth = 64
-	// maxLook is the number of bytes at the beginning of a file in which it is looked
-	// for what the file is.
+	// maxLook is the number of bytes at the beginning of a file that are read to identify it.
 	maxLook = 1 << 20
 )
 
@@ -109,12 +108,12 @@ func Find(path string) (*Source, error) {
 	return s, err
 }
 
-// link records a symbolic link that leads out of the folder. A file in the folder is
-// found without a link.
+// link records a symbolic link that leads out of the folder. A link to a file in the folder is
+// ignored, since the file is found without it.
 func (s *Source) link(path string) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return // it leads nowhere
+		return // the target does not exist
 	}
 	if rel, err := filepath.Rel(s.root, target); err == nil && filepath.IsLocal(rel) {
 		return
@@ -125,7 +124,7 @@ func (s *Source) link(path string) {
 // Folder returns the folder that is imported, "" if it is a file.
 func (s *Source) Folder() string { return s.named }
 
-// Reads reports whether a file is one of events.
+// Reads reports whether a file is an event file.
 func (s *Source) Reads(path string) bool { return isEventFile(filepath.Base(path)) }
 
 // Size returns the bytes of all files.
@@ -136,7 +135,7 @@ func (s *Source) Size() (n int64) {
 	return n
 }
 
-// run is a folder of event files with those that are a part of it.
+// run is a folder of event files, together with the folders that are parts of the run.
 type run struct {
 	dir   string
 	files []*file
@@ -155,8 +154,8 @@ func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	return s.importRuns(ctx, im, all, all)
 }
 
-// identified returns the files that have events, with their bases. Files that are not
-// event files are losses.
+// identified returns the files with events and sets their bases. A file that is not an event file
+// is a loss.
 func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*file, error) {
 	kept := files[:0:0]
 	for _, f := range files {
@@ -177,7 +176,7 @@ func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*fil
 	return kept, nil
 }
 
-// wanted returns the runs that were chosen.
+// wanted returns the runs that the options select.
 func (s *Source) wanted(im *transfer.Import, all []*run) []*run {
 	return slices.DeleteFunc(all, func(r *run) bool {
 		if im.Wanted(s.name(r), filepath.Base(s.root)) {
@@ -188,7 +187,7 @@ func (s *Source) wanted(im *transfer.Import, all []*run) []*run {
 	})
 }
 
-// importRuns imports what is new in the files of the wanted ones of all runs.
+// importRuns imports the new data of the wanted runs. all holds all runs.
 func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all, wanted []*run) error {
 	if err := recognize(ctx, im, all, wanted); err != nil {
 		return err
@@ -204,9 +203,8 @@ func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all, wante
 	return nil
 }
 
-// runs returns the runs that files belong to, in the order of their folders. The
-// files of a run are in the order of their names, which begin with a time, and
-// those of the folders below come last.
+// runs groups files by run, in the order of the runs' folders. The files of a run are ordered by
+// name, which begins with a time; files of the folders below come last.
 func runs(files []*file) []*run {
 	byDir := map[string]*run{}
 	var all []*run
@@ -234,7 +232,7 @@ func runs(files []*file) []*run {
 	return kept
 }
 
-// above returns the run that r is a part of, nil when it is one of its own.
+// above returns the run that r is a part of, or nil if r is not a part of another run.
 func above(byDir map[string]*run, r *run) *run {
 	for dir := r.dir; dir != "."; {
 		if i := strings.LastIndexByte(dir, '/'); i >= 0 {
@@ -266,7 +264,7 @@ func (s *Source) name(r *run) string {
 	return r.dir
 }
 
-// importRun imports what is new in the files of a run.
+// importRun imports the new data of a run.
 func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) error {
 	id, name := transfer.ID("tensorboard", "run", r.files[0].id.String()), s.name(r)
 	size := r.size()
@@ -276,7 +274,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) err
 		case f.known == nil:
 		case f.known.RunID == uuid.Nil:
 			deleted = true
-		case !isKnown || f.dir == r.dir: // of runs that begin alike the last files differ
+		case !isKnown || f.dir == r.dir: // runs that begin alike differ in their last files
 			id, isKnown = f.known.RunID, true
 		}
 	}
@@ -318,10 +316,10 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) err
 	return w.End(ctx)
 }
 
-// isNew reports whether a file has something that was not imported.
+// isNew reports whether a file has data that was not imported.
 func (f *file) isNew() bool { return f.known == nil || f.changed || f.known.Size != f.size }
 
-// readAgain has the files read again that come after one that is not known: its points would
+// readAgain marks the files after a new file as unread, since the points of the new file would
 // replace theirs.
 func (r *run) readAgain() {
 	after := false

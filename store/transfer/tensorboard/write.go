@@ -18,7 +18,7 @@ type Writer struct {
 	value  []byte
 }
 
-// NewWriter begins an event file at a time.
+// NewWriter returns a writer and writes the header of an event file with a time.
 func NewWriter(w io.Writer, at transfer.Time) (*Writer, error) {
 	wr := &Writer{w: w}
 	wr.begin(at, 0)
@@ -27,7 +27,7 @@ func NewWriter(w io.Writer, at transfer.Time) (*Writer, error) {
 	return wr, wr.end()
 }
 
-// begin begins an Event.
+// begin starts an Event.
 func (w *Writer) begin(at transfer.Time, step transfer.Step) {
 	w.event = protowire.AppendTag(w.event[:0], 1, protowire.Fixed64Type)
 	w.event = protowire.AppendFixed64(w.event, math.Float64bits(float64(at)/1000))
@@ -44,7 +44,7 @@ func (w *Writer) end() error {
 	return err
 }
 
-// AppendRecord appends a record with these data to b.
+// AppendRecord appends a record with the given data to b.
 func AppendRecord(b, data []byte) []byte {
 	header := binary.LittleEndian.AppendUint64(make([]byte, 0, headerSize), uint64(len(data)))
 	b = append(b, binary.LittleEndian.AppendUint32(header, masked(header))...)
@@ -52,7 +52,7 @@ func AppendRecord(b, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, masked(data))
 }
 
-// Scalar writes a point. Its value is rounded to 32 bits, as TensorBoard shows it.
+// Scalar writes a point. The value is rounded to 32 bits, like in TensorBoard.
 func (w *Writer) Scalar(tag string, step transfer.Step, value float64, at transfer.Time) error {
 	w.value = protowire.AppendTag(w.value[:0], 1, protowire.BytesType)
 	w.value = protowire.AppendString(w.value, tag)

@@ -31,7 +31,7 @@ const (
 type run struct {
 	id, name, config string
 	path             string // for losses
-	column           string // the column of the tables that has the id
+	column           string // column of the tables that holds the id
 }
 
 // importProject imports the runs of a database.
@@ -67,13 +67,13 @@ func importProject(ctx context.Context, im *transfer.Import, path string) (err e
 	return nil
 }
 
-// text returns an expression for the text in a column, in which JSON can be a BLOB.
+// text returns an SQL expression for the text in a column. JSON may be stored as a BLOB.
 func text(column string, limit int) string {
 	return fmt.Sprintf(`coalesce(substr(CAST(%s AS TEXT), 1, %d), '')`, column, limit)
 }
 
-// readRuns returns the runs in the order of their first row. Those of older versions of
-// Trackio have a name and no id.
+// readRuns returns the runs in the order of their first row. Runs of older versions of Trackio have
+// a name and no id.
 func readRuns(ctx context.Context, db *sql.DB) (runs []*run, err error) {
 	column := "run_id"
 	var n int
@@ -102,7 +102,7 @@ func readRuns(ctx context.Context, db *sql.DB) (runs []*run, err error) {
 	return runs, errors.Join(rows.Err(), rows.Close())
 }
 
-// uuid returns the id of a run here: Trackio's own where it is a UUID.
+// uuid returns the id of a run in tracker: Trackio's id if it is a UUID.
 func (r *run) uuid(project string) uuid.UUID {
 	if u, err := uuid.Parse(r.id); err == nil && len(r.id) == 32 {
 		return u
@@ -110,14 +110,14 @@ func (r *run) uuid(project string) uuid.UUID {
 	return transfer.ID("trackio", "run", project, r.id)
 }
 
-// state is what must be known to continue.
+// state is the stored state with which an import continues.
 type state struct {
-	System int64         `json:"system"` // last row of the system's metrics
-	Rows   int64         `json:"rows"`   // of them that were read
+	System int64         `json:"system"` // last row of the system metrics
+	Rows   int64         `json:"rows"`   // number of those rows
 	Time   transfer.Time `json:"time"`
 }
 
-// importRun imports what is new in a run.
+// importRun imports the new data of a run.
 func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string) error {
 	project := nameOf(path)
 	id := r.uuid(project)
@@ -191,7 +191,7 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 	if err != nil {
 		return err
 	}
-	// The metrics of the system have no step: it is the number of the row.
+	// System metrics have no step. The number of the row is used instead.
 	err = r.rows(ctx, db, "system_metrics", "0", s.System, func(row int64, at transfer.Time, _ sql.NullInt64, text string) error {
 		r.add(im, w, row, "system/", transfer.Step(step), at, text)
 		step++
@@ -217,8 +217,8 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 	return nil
 }
 
-// rows calls fn for the rows of a run in a table that come after position. A table that
-// does not exist has none.
+// rows calls fn for the rows of a run in a table after position. If the table does not exist, rows
+// returns nil.
 func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position int64,
 	fn func(row int64, at transfer.Time, step sql.NullInt64, text string) error) error {
 	var there int
@@ -247,7 +247,7 @@ func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// add adds the values of a row. NaN and infinities are words in JSON.
+// add adds the values of a row. In JSON, NaN and infinities are stored as words.
 func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
 	members, err := format.Members(text)
 	if err != nil || len(text) > maxRow {
@@ -265,7 +265,7 @@ func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix 
 	}
 }
 
-// timeOf reads a time in Python's ISO format; without a zone it is UTC.
+// timeOf parses a time in Python's ISO format. Without a zone it is in UTC.
 func timeOf(text string) (transfer.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		if t, err := time.Parse(layout, text); err == nil && t.Year() >= 1970 && t.Year() < 10000 {

@@ -1,5 +1,5 @@
-// Package trackio reads the databases of Trackio: a file of SQLite for each project,
-// with the media beside it.
+// Package trackio reads the databases of Trackio: an SQLite file for each project, with the media
+// beside it.
 package trackio
 
 import (
@@ -15,7 +15,7 @@ import (
 // projectName is the name of the project of all runs.
 const projectName = "Trackio"
 
-// tables are the tables that are read.
+// tables lists the tables that identify a database.
 var tables = []string{"metrics", "configs"}
 
 // Kind returns the kind of source that this package reads.
@@ -26,10 +26,10 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source is the databases at a path.
+// source holds the databases at a path.
 type source struct{ files []string }
 
-// find returns the databases at a path: a file, or those of a folder.
+// find returns the databases at a path, which is a file or a folder.
 func find(path string) (s source, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -59,11 +59,11 @@ func find(path string) (s source, err error) {
 	return s, nil
 }
 
-// isProject reports whether a file is a database of Trackio. MLflow's has a table
-// metrics, too, and none that is called configs.
+// isProject reports whether a file is a database of Trackio. MLflow's database also has a table
+// metrics, but no table configs.
 func isProject(path string) bool { return database.Is(path, tables...) }
 
-// Size returns the bytes of all databases.
+// Size returns the size of all databases in bytes.
 func (s source) Size() (n int64) {
 	for _, path := range s.files {
 		if info, err := os.Stat(path); err == nil {
@@ -83,6 +83,6 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// nameOf returns the name of the project of a file. Trackio has left out of it what does
-// not go into the name of a file.
+// nameOf returns the name of the project of a file. Trackio omits the characters that are not
+// allowed in a file name.
 func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
