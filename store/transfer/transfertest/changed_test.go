@@ -15,7 +15,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// changing changes the source after its first write.
+// changing is a sink that changes the source after its first write.
 type changing struct {
 	transfer.Sink
 	change func()
@@ -30,8 +30,8 @@ func (c *changing) Write(ctx context.Context, batches []*transfer.Batch) ([]tran
 	return out, err
 }
 
-// A source may be changed while it is imported. The import ends, and the next one brings
-// what a new import of the source brings, as far as the source still has it.
+// TestSourceChanges changes a source while it is imported. The import must end, and the next import
+// must give the same result as a first import of the changed source.
 func TestSourceChanges(t *testing.T) {
 	const many = 40_000 // more than is written at once
 	long, short := events(t, t0, 0, many, 0.5), events(t, t0, 0, many/2, 0.5)
@@ -47,8 +47,8 @@ func TestSourceChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind          transfer.Kind
 		file          string
-		before, after []byte // nil for no file
-		want          string // last series at the end; "" for any
+		before, after []byte // nil if the file does not exist
+		want          string // last series at the end, "" to skip the check
 	}{
 		"grows":           {tensorboard.Kind(), "events.out.tfevents.1", long, longer, "40010|20004.5|40009|0|20004.5"},
 		"shrinks":         {tensorboard.Kind(), "events.out.tfevents.1", long, short, "20000|9999.5|19999|0|9999.5"},

@@ -28,8 +28,8 @@ func seriesOf(t testing.TB, path string) string {
 	return strings.Join(all, ", ")
 }
 
-// A copy of a run is left out in favor of the longer one, whatever their order. What is
-// not the beginning of the other is a run of its own, with all of its files.
+// TestTensorBoardCopies checks that only the longest copy of a run is imported, in any order. A
+// folder that is not a beginning of another one is a separate run with all of its files.
 func TestTensorBoardCopies(t *testing.T) {
 	all := events(t, t0, 0, 100, 1)
 	part := events(t, t0, 0, 40, 1)
@@ -86,7 +86,7 @@ func TestTensorBoardCopies(t *testing.T) {
 				t.Errorf("a second import: %+v", r)
 			}
 
-			// Each folder by itself, after all were moved.
+			// Each folder separately, after all were moved.
 			moved := t.TempDir()
 			if err := os.Rename(logs, filepath.Join(moved, "x")); err != nil {
 				t.Fatal(err)
@@ -109,8 +109,8 @@ func TestTensorBoardCopies(t *testing.T) {
 	}
 }
 
-// A copy that is imported later, by itself, is the run that it is a copy of as long as it has
-// nothing else; then it is a run of its own.
+// TestTensorBoardCopyLater imports a copy later and separately. It belongs to the copied run while
+// it has no other data; then it is a separate run.
 func TestTensorBoardCopyLater(t *testing.T) {
 	dir := t.TempDir()
 	all := events(t, t0, 0, 100, 1)
@@ -139,7 +139,8 @@ func TestTensorBoardCopyLater(t *testing.T) {
 	checked(t, db)
 }
 
-// What an earlier version has imported of a copy stays the run, and gets what is missing.
+// TestTensorBoardCopyOfEarlierVersion checks that a copy imported by an earlier version stays a run
+// and is completed.
 func TestTensorBoardCopyOfEarlierVersion(t *testing.T) {
 	dir := t.TempDir()
 	all := events(t, t0, 0, 100, 1)
@@ -169,7 +170,8 @@ func (e earlier) Write(ctx context.Context, batches []*transfer.Batch) ([]transf
 	return e.Sink.Write(ctx, batches)
 }
 
-// A file that is found before the ones that were imported does not cost their points.
+// TestTensorBoardEarlierFileLater checks that a new file that sorts before the imported ones does
+// not remove their points.
 func TestTensorBoardEarlierFileLater(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "events.out.tfevents.2"), events(t, t0+500, 50, 80, -1))
@@ -185,7 +187,7 @@ func TestTensorBoardEarlierFileLater(t *testing.T) {
 	checked(t, db)
 }
 
-// A copy is followed: it is none any more when it becomes different, and both are runs then.
+// TestFollowCopies follows a copy until it differs. Then both are runs.
 func TestFollowCopies(t *testing.T) {
 	logs := t.TempDir()
 	db, path := transfertest.Open(t)
@@ -221,8 +223,8 @@ func TestFollowCopies(t *testing.T) {
 	checked(t, db)
 }
 
-// The runs that are chosen are compared with each other alone, and a later import of the others
-// doubles nothing.
+// TestTensorBoardCopiesOnly checks that selected runs are compared only with each other, and that a
+// later import of the other runs duplicates nothing.
 func TestTensorBoardCopiesOnly(t *testing.T) {
 	logs := t.TempDir()
 	all := events(t, t0, 0, 100, 1)
@@ -244,7 +246,8 @@ func TestTensorBoardCopiesOnly(t *testing.T) {
 	checked(t, db)
 }
 
-// A mirror of the imported folder is the same runs, also with a file that is new in both.
+// TestTensorBoardMirror checks that a mirror of the imported folder has the same runs, also with a
+// file that is new in both.
 func TestTensorBoardMirror(t *testing.T) {
 	dir := t.TempDir()
 	db, path := transfertest.Open(t)

@@ -9,5 +9,5 @@ import (
 
 var begun = time.Now()
 
-// cpuTime returns the time since the start, where the processor time is not known.
+// cpuTime returns the time since the start, since the processor time is not available.
 func cpuTime(testing.TB) time.Duration { return time.Since(begun) }

@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// DVCLive writes the time before the step when it is asked for times. A file that is not a table of
-// it is listed.
+// TestDVCLive imports tables in which the time comes before the step, as DVCLive writes them on
+// request. A file that is not a table of DVCLive is a loss.
 func TestDVCLive(t *testing.T) {
 	dir := t.TempDir()
 	metrics := filepath.Join(dir, "live", "plots", "metrics")

@@ -16,7 +16,8 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// MLflow, pyarrow and TensorBoard read each run, parameter and point of an export.
+// TestRealExport reads each run, parameter and point of an export with MLflow, pyarrow and
+// TensorBoard.
 func TestRealExport(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "logs", "run 1", "metrics.csv")

@@ -14,8 +14,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// poll polls once, and fails the test when that fails or what it reports is not what
-// is wanted.
+// poll polls once. It fails the test if Poll returns an error or does not report want.
 func poll(t *testing.T, f *tensorboard.Follower, want bool) {
 	t.Helper()
 	if something, err := f.Poll(t.Context()); err != nil || something != want {
@@ -32,9 +31,8 @@ func follower(t *testing.T, sink transfer.Sink, dir string) *tensorboard.Followe
 	return f
 }
 
-// Files are followed from before they exist: in new folders, while they grow in the
-// middle of records, when they are truncated, replaced and removed, and by a second
-// follower that takes over.
+// TestFollow follows files before they exist, in new folders, while they grow in the middle of
+// records, and when they are truncated, replaced and removed. A second follower then takes over.
 func TestFollow(t *testing.T) {
 	logs := t.TempDir()
 	db, path := transfertest.Open(t)
@@ -84,7 +82,7 @@ func TestFollow(t *testing.T) {
 	checked(t, db)
 }
 
-// A later poll writes what could not be written.
+// TestFollowAfterError checks that a later poll repeats a failed write.
 func TestFollowAfterError(t *testing.T) {
 	logs := t.TempDir()
 	write(t, filepath.Join(logs, "events.out.tfevents.1"), events(t, t0, 0, 50, 1))
@@ -104,7 +102,7 @@ func TestFollowAfterError(t *testing.T) {
 	}
 }
 
-// failing writes to stop.
+// failing is a sink whose writes go to stop.
 type failing struct {
 	transfer.Sink
 	stop transfer.Sink

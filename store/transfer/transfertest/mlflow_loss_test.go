@@ -16,8 +16,8 @@ import (
 	"tracker/store/trash"
 )
 
-// Values of MLflow's tables that can't be read are listed. None of them becomes 0, NaN or
-// a time in 1970 in silence.
+// TestMLflowUnreadableRows checks that unreadable values in MLflow's tables are losses, and do not
+// silently become 0, NaN or a time in 1970.
 func TestMLflowUnreadableRows(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)
@@ -47,7 +47,8 @@ func TestMLflowUnreadableRows(t *testing.T) {
 	}
 }
 
-// The same holds for the files of mlruns. A run whose times can't be read is imported.
+// TestMLflowUnreadableFiles checks the same for the files of mlruns. A run with unreadable times is
+// imported.
 func TestMLflowUnreadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	run := func(n int, meta string) string {
@@ -98,8 +99,9 @@ func TestMLflowUnreadableFiles(t *testing.T) {
 	}
 }
 
-// Tags, descriptions and creation times of experiments are imported from both stores, also
-// of experiments without runs, and changes that were made here stay.
+// TestMLflowExperimentTags checks that tags, descriptions and creation times of experiments are
+// imported from both stores, also of experiments without runs, and that later changes in tracker
+// are kept.
 func TestMLflowExperimentTags(t *testing.T) {
 	id := mlflowID(1)
 	base := t.TempDir()
@@ -143,8 +145,8 @@ func TestMLflowExperimentTags(t *testing.T) {
 	}
 }
 
-// What MLflow has deleted is left out and counted, or comes into the trash with --deleted,
-// where it is restored from, once.
+// TestMLflowDeleted checks that records deleted in MLflow are left out and counted. With --deleted
+// they are imported once, into the trash, and can be restored.
 func TestMLflowDeleted(t *testing.T) {
 	base := t.TempDir()
 	mlflowDB(t, filepath.Join(base, "mlflow.db"), `INSERT INTO experiments VALUES (2, 'gone', 'deleted'), (3, 'empty', 'deleted')`,
@@ -207,8 +209,8 @@ func TestMLflowDeleted(t *testing.T) {
 	}
 }
 
-// Artifacts that MLflow's server keeps are found beside the store and in the folder of the
-// options, and listed when they are in neither.
+// TestMLflowServedArtifacts checks that the artifacts of MLflow's server are found beside the store
+// and in the folder of the options, and are a loss if they are in neither.
 func TestMLflowServedArtifacts(t *testing.T) {
 	id, model := mlflowID(1), "m-"+mlflowID(2)
 	dir, kept := t.TempDir(), t.TempDir()
@@ -240,7 +242,8 @@ func TestMLflowServedArtifacts(t *testing.T) {
 	}
 }
 
-// A store that came from another machine without its artifacts is listed.
+// TestMLflowArtifactsElsewhere checks that a store moved from another machine without its artifacts
+// causes a loss.
 func TestMLflowArtifactsElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	mlflowDB(t, filepath.Join(dir, "mlflow.db"),
@@ -257,7 +260,7 @@ func TestMLflowArtifactsElsewhere(t *testing.T) {
 	}
 }
 
-// restoreAll restores what is in the trash, which is what want shows.
+// restoreAll restores everything in the trash and compares it with want.
 func restoreAll(t *testing.T, db *store.DB, want string) {
 	t.Helper()
 	trashed, err := db.Trash.List(t.Context(), domain.System, trash.Query{Page: domain.Page{Limit: 100}})
@@ -273,8 +276,8 @@ func restoreAll(t *testing.T, db *store.DB, want string) {
 	}
 }
 
-// An import of deleted runs that was stopped anywhere ends with them in the trash when it
-// is repeated.
+// TestMLflowDeletedStopped interrupts an import of deleted runs at each write. A repeated import
+// must leave them in the trash.
 func TestMLflowDeletedStopped(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

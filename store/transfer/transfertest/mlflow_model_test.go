@@ -14,8 +14,8 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// modelStore writes a store of files with a run and the model net, whose versions were
-// made at these times. Version 1 has the alias champion.
+// modelStore writes a file store with a run and the model net, with a version for each creation
+// time. Version 1 has the alias champion.
 func modelStore(t *testing.T, run int, description string, created ...int64) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,9 @@ func modelStore(t *testing.T, run int, description string, created ...int64) str
 	return dir
 }
 
-// Versions of models of the same name in two stores all arrive. A number that is taken
-// becomes the next one, with the origin noted, and another import changes nothing.
+// TestMLflowTwoStores imports versions of a model of the same name from two stores. If a number is
+// taken, the version gets the next one with a note of its origin. A repeated import changes
+// nothing.
 func TestMLflowTwoStores(t *testing.T) {
 	a, b := modelStore(t, 1, "first", 100, 200), modelStore(t, 2, "second", 150, 250, 350)
 	db, path := transfertest.Open(t)
@@ -74,8 +75,9 @@ func TestMLflowTwoStores(t *testing.T) {
 	checked(t, db)
 }
 
-// A version that was imported by an earlier program, which noted nothing about its
-// origin, is recognized, and so is another store's version with the number.
+// TestMLflowVersionsOfEarlierProgram checks that a version without a note of its origin, imported
+// by an earlier version of tracker, is recognized, and so is a version of another store with the
+// same number.
 func TestMLflowVersionsOfEarlierProgram(t *testing.T) {
 	a, b := modelStore(t, 1, "first", 100), modelStore(t, 2, "second", 150)
 	db, path := transfertest.Open(t)
@@ -90,7 +92,8 @@ func TestMLflowVersionsOfEarlierProgram(t *testing.T) {
 	}
 }
 
-// An import into another project says where runs and models are, and makes no project.
+// TestMLflowAnotherProject checks that an import into another project reports where the runs and
+// models are, and creates no project.
 func TestMLflowAnotherProject(t *testing.T) {
 	dir := modelStore(t, 1, "first", 100, 200)
 	db, path := transfertest.Open(t)
@@ -110,7 +113,7 @@ func TestMLflowAnotherProject(t *testing.T) {
 		t.Errorf("%d projects, %v", all.Total, err)
 	}
 
-	// A version that is new since goes to the others.
+	// A new version is imported into the same project as the existing versions.
 	write(t, filepath.Join(dir, "mlruns", "models", "net", "version-3", "meta.yaml"), []byte("version: 3\nsource: s\ncreation_timestamp: 300\n"))
 	r = transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Project: "other"})
 	if got := transfertest.Dump(t, path, "version"); r.Models != 1 || strings.Count(got, "\n") != 3 {
@@ -131,7 +134,7 @@ func lists(r *transfer.Result, text string) bool {
 	return false
 }
 
-// raw opens the file of a database until the test ends.
+// raw opens a database file until the test ends.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")

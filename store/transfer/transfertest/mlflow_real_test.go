@@ -21,7 +21,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// mlflowRun is a run as MLflow's own client reads it.
+// mlflowRun is a run as returned by MLflow's client.
 type mlflowRun struct {
 	ID, Name, Experiment, Status string
 	Start                        int64
@@ -31,8 +31,8 @@ type mlflowRun struct {
 	Points                       [][]any
 }
 
-// Both stores of MLflow are imported with everything that MLflow's client reads
-// from them, also after they were moved.
+// TestRealMLflow checks that both stores of MLflow are imported with all data that MLflow's client
+// returns, also after they were moved.
 func TestRealMLflow(t *testing.T) {
 	dir := t.TempDir()
 	var found map[string][]mlflowRun
@@ -118,7 +118,7 @@ func compareMLflow(t *testing.T, path string, runs []mlflowRun) {
 			want = append(want, fmt.Sprintf("tag|%s|deleted in MLflow", r.Name))
 		}
 		for _, p := range r.Points {
-			value := number(t, strings.NewReplacer("1.7976931348623157e+308", "inf").Replace(p[2].(string))) // as it reads a database
+			value := number(t, strings.NewReplacer("1.7976931348623157e+308", "inf").Replace(p[2].(string))) // as MLflow returns it from a database
 			want = append(want, fmt.Sprintf("point|%s|%s|%.0f|%s|%.0f", r.Name, p[0], p[1], value, p[3]))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// mlflowTables are those columns of MLflow's tables that are read.
+// mlflowTables creates MLflow's tables with the columns that are read.
 const mlflowTables = `
 CREATE TABLE experiments (experiment_id INTEGER PRIMARY KEY, name, lifecycle_stage);
 CREATE TABLE runs (run_uuid PRIMARY KEY, name, source_name, source_version, status, start_time, end_time, lifecycle_stage, artifact_uri, experiment_id);
@@ -26,8 +26,8 @@ CREATE TABLE tags (key, value, run_uuid);
 CREATE INDEX index_metrics_run_uuid ON metrics (run_uuid);
 INSERT INTO experiments VALUES (1, 'e', 'active');`
 
-// mlflowDB makes a database as MLflow does, with these statements more, and keeps it
-// open until the test ends.
+// mlflowDB creates a database with MLflow's tables, executes the statements, and keeps it open
+// until the test ends.
 func mlflowDB(t testing.TB, path string, statements ...string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -51,8 +51,8 @@ func execute(t testing.TB, db *sql.DB, statement string) {
 
 func mlflowID(n int) string { return fmt.Sprintf("%032x", n) }
 
-// A database whose log was not written into it, by a server that runs, is read with
-// its log; nothing beside it is made or changed.
+// TestMLflowLog checks that a database whose WAL a running server has not checkpointed is read with
+// its WAL, and that no file beside it is created or changed.
 func TestMLflowLog(t *testing.T) {
 	dir := t.TempDir()
 	source := mlflowDB(t, filepath.Join(dir, "mlflow.db"), `PRAGMA journal_mode = wal`, `PRAGMA wal_autocheckpoint = 0`)
@@ -72,7 +72,7 @@ func TestMLflowLog(t *testing.T) {
 		t.Errorf("%v; there were %v, and are %v", err, before, after)
 	}
 
-	// The run goes on and ends, and another one comes.
+	// The run continues and ends, and a second run starts.
 	execute(t, source, `INSERT INTO metrics VALUES ('loss', 0.25, 1700000000002, '`+mlflowID(1)+`', 2, 0)`)
 	execute(t, source, `INSERT INTO params VALUES ('lr', '0.1', '`+mlflowID(1)+`')`)
 	execute(t, source, `UPDATE runs SET status = 'FINISHED', end_time = 1700000000003`)
@@ -87,8 +87,8 @@ func TestMLflowLog(t *testing.T) {
 	}
 }
 
-// A row of a kind that MLflow would not write is a loss or a text, and the rest is
-// imported.
+// TestMLflowOddRows checks that a row with types that MLflow does not write is a loss or a text,
+// and that the other rows are imported.
 func TestMLflowOddRows(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)
@@ -109,7 +109,7 @@ func TestMLflowOddRows(t *testing.T) {
 	}
 }
 
-// Links that lead out of the artifacts are not followed.
+// TestMLflowLinks checks that links out of the artifacts are not followed.
 func TestMLflowLinks(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)
@@ -147,9 +147,8 @@ func TestMLflowStopped(t *testing.T) {
 	stopAnywhere(t, mlflow.Kind(), dir, want, 6)
 }
 
-// stopAnywhere stops an import at each of its writes, before and after it, and fails
-// the test unless another import ends with what want shows. There must be least
-// writes.
+// stopAnywhere interrupts an import at each of its writes, before and after it, and checks that a
+// second import gives want. There must be at least least writes.
 func stopAnywhere(t *testing.T, kind transfer.Kind, source, want string, least int) {
 	t.Helper()
 	for nth := 1; ; nth++ {
@@ -175,7 +174,7 @@ func stopAnywhere(t *testing.T, kind transfer.Kind, source, want string, least i
 	}
 }
 
-// Another database is not taken for MLflow's, and a view is not taken for a table.
+// TestNotMLflow checks that another database is not taken for MLflow's, and a view not for a table.
 func TestNotMLflow(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mlflow.db")
@@ -191,7 +190,8 @@ func TestNotMLflow(t *testing.T) {
 	}
 }
 
-// A logged model, a registered model and a version that were deleted here do not come back.
+// TestMLflowDeletedModels checks that a logged model, a registered model and a version that were
+// deleted in tracker are not imported again.
 func TestMLflowDeletedModels(t *testing.T) {
 	dir := t.TempDir()
 	id := "m-" + mlflowID(7)
@@ -242,7 +242,8 @@ func TestMLflowDeletedModels(t *testing.T) {
 	}
 }
 
-// A value of a hundred megabytes is not read: the import says so and changes nothing.
+// TestMLflowHugeValue checks that a value of 100 MB is not read: the import returns an error and
+// changes nothing.
 func TestMLflowHugeValue(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)

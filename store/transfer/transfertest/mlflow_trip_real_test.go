@@ -19,8 +19,8 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// MLflow's client reads from an export what it reads from the store that was imported,
-// with all files, from the folder and through MLflow's server.
+// TestRealMLflowRoundTrip checks that MLflow's client reads the same data and files from an export
+// as from the imported store, from the folder and through MLflow's server.
 func TestRealMLflowRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	transfertest.Python(t, "mlflow_make.py", dir, "db", "folder")
@@ -46,7 +46,7 @@ func TestRealMLflowRoundTrip(t *testing.T) {
 				}
 			}
 
-			// An import of the export has all of it, too.
+			// An import of the export gives the same data.
 			back, path := transfertest.Open(t)
 			if r := transfertest.Import(t, back, mlflow.Kind(), out, transfer.Options{}); r.Lost != 0 || r.Artifacts != 3 || r.Models != 3 {
 				t.Errorf("%+v\n%s", r, transfertest.Dump(t, path))
@@ -80,11 +80,11 @@ func exportMLflow(t *testing.T, db *store.DB, project, out string) *transfer.Res
 	return r
 }
 
-// mlflowReads returns what MLflow's client reads from a store, as JSON, by kind and id.
+// mlflowReads returns the data that MLflow's client reads from a store, as JSON, by kind and id.
 func mlflowReads(t *testing.T, how, at string) map[string]string {
 	t.Helper()
 	var all map[string]map[string]json.RawMessage
-	text := strings.ReplaceAll(string(transfertest.Python(t, "mlflow_read.py", how, at)), "1.7976931348623157e+308", "inf") // as it reads a database
+	text := strings.ReplaceAll(string(transfertest.Python(t, "mlflow_read.py", how, at)), "1.7976931348623157e+308", "inf") // as MLflow returns it from a database
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,15 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// Runs that Trackio, Sacred and DVCLive have written are imported with everything that
-// was logged, and an import that was stopped anywhere ends like one that was not.
+// TestRealOthers imports runs written by Trackio, Sacred and DVCLive with all logged data. An
+// interrupted and repeated import must give the same result.
 func TestRealOthers(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		kind   transfer.Kind
 		points int
-		lost   []string // parts of the reasons
-		has    []string // lines, or parts of them
+		lost   []string // parts of the messages
+		has    []string // complete or partial lines
 		ends   string
 	}{
 		{"trackio", trackio.Kind(), 1206, []string{`"text" are no numbers`, `"picture" are no numbers`, "was changed to"},

@@ -19,7 +19,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// What pyarrow writes, in all encodings, is read value by value.
+// TestRealParquet compares the values of files that pyarrow wrote in all encodings.
 func TestRealParquet(t *testing.T) {
 	dir := t.TempDir()
 	var want [][]any
@@ -116,7 +116,7 @@ func sameValue(got parquet.Value, want any) bool {
 	return got.Kind != parquet.Null && got.String() == want
 }
 
-// A run that neptune-exporter has written comes over, and a second import brings nothing.
+// TestRealNeptune imports a run that neptune-exporter wrote. A second import changes nothing.
 func TestRealNeptune(t *testing.T) {
 	dir := t.TempDir()
 	transfertest.Python(t, "parquet_make.py", dir)

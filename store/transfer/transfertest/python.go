@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Python runs a program of store/transfer/testdata with the Python that the
-// environment variable TRACKER_IMPORT_PYTHON names, which has the packages of
-// requirements.txt beside it, and returns what it prints.
+// Python runs a program in store/transfer/testdata and returns its output. The environment variable
+// TRACKER_IMPORT_PYTHON is the path of the Python interpreter, which must have the packages in
+// requirements.txt.
 func Python(t testing.TB, program string, args ...string) []byte {
 	t.Helper()
 	python := os.Getenv("TRACKER_IMPORT_PYTHON")

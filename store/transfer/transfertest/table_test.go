@@ -18,7 +18,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// old gives a file a time at which nobody writes to it any more.
+// old sets the modification time of a file so far back that it counts as complete.
 func old(t testing.TB, path string) {
 	t.Helper()
 	at := time.UnixMilli(int64(t0))
@@ -100,8 +100,8 @@ func utf16Of(text string, little bool) string {
 	return string(out)
 }
 
-// A chosen column that a table does not have is an error that lists its columns, and nothing
-// is imported.
+// TestNoSuchColumn checks that a chosen column that a table does not have is an error that lists
+// its columns, and that nothing is imported.
 func TestNoSuchColumn(t *testing.T) {
 	for name, text := range map[string]string{"metrics.csv": "step,loss\n1,2\n", "metrics.jsonl": "{\"step\": 1}\n{\"loss\": 2}\n"} {
 		dir := t.TempDir()
@@ -123,8 +123,8 @@ func TestNoSuchColumn(t *testing.T) {
 	}
 }
 
-// Lightning's hparams.yaml has the parameters of the run of the table beside it, also when
-// it is found later.
+// TestHparams checks that Lightning's hparams.yaml gives the parameters of the run of the table
+// beside it, also if it is created later.
 func TestHparams(t *testing.T) {
 	dir := t.TempDir()
 	db, file := transfertest.Open(t)
@@ -159,7 +159,7 @@ func TestHparams(t *testing.T) {
 	checked(t, db)
 }
 
-// Half a row of UTF-16 waits for the rest of it.
+// TestHalfRowUTF16 checks that an incomplete row in UTF-16 is left for the next import.
 func TestHalfRowUTF16(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.csv")
 	db, file := transfertest.Open(t)
@@ -173,12 +173,13 @@ func TestHalfRowUTF16(t *testing.T) {
 	}
 }
 
-// A table that grows is read on, and one that was written anew replaces the points.
+// TestTableGrows checks that new rows of a table are added, and that a rewritten table replaces the
+// points.
 func TestTableGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "version_0", "metrics.csv")
 	db, file := transfertest.Open(t)
 	for _, test := range []struct{ text, want string }{
-		{"step,loss\n0,1\n1,0.5\n2,0.2", "2 0.5 1"}, // the last row may be half written
+		{"step,loss\n0,1\n1,0.5\n2,0.2", "2 0.5 1"}, // the last row may be incomplete
 		{"step,loss\n0,1\n1,0.5\n2,0.25\n", "3 0.25 2"},
 		{"acc,loss,step\n,1,0\n,0.5,1\n,0.25,2\n0.9,0.125,3\n", "4 0.125 3"}, // Lightning writes a new header
 		{"step,loss\n0,8\n", "1 8 0"},
@@ -198,7 +199,8 @@ func TestTableGrows(t *testing.T) {
 	checked(t, db)
 }
 
-// Of the states of a training's checkpoints the last is taken, as one run.
+// TestCheckpoints checks that only the state of the last checkpoint of a training is imported, as
+// one run.
 func TestCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	text := func(steps int) []byte {
@@ -247,8 +249,8 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// A chart of W&B is a run for each of its runs, and the chart that is exported anew takes
-// the place of the former one.
+// TestChart checks that a chart of W&B gives a run for each of its runs, and that a newer export of
+// the chart replaces their points.
 func TestChart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wandb_export.csv")
 	const head = `"Step","a - b - val/loss","a - b - val/loss__MIN","a - b - val/loss__MAX","ы - val/loss","ы - val/loss__MIN","ы - val/loss__MAX","ы - _step","ы - _step__MIN","ы - _step__MAX"` + "\n"
@@ -278,8 +280,8 @@ func TestChart(t *testing.T) {
 	checked(t, db)
 }
 
-// The table of the runs of a project of W&B has a run in each row; one that was exported
-// anew, to a file with another name, brings what has changed.
+// TestTableOfRuns checks that W&B's table of runs gives a run for each row, and that a newer
+// export, in a file with another name, updates the changed rows.
 func TestTableOfRuns(t *testing.T) {
 	dir := t.TempDir()
 	const header = `"Name","State","Notes","User","Tags","Created","Runtime","Sweep","batch_size","config.lr","optimizer","accuracy","loss"` + "\n"

@@ -17,8 +17,8 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// Folders that tensorboardX and TensorBoard write are imported with every point
-// that TensorBoard's own reader finds in them.
+// TestRealTensorBoard checks that folders written by tensorboardX and TensorBoard are imported with
+// every point that TensorBoard's own reader returns.
 func TestRealTensorBoard(t *testing.T) {
 	logs := filepath.Join(t.TempDir(), "logs")
 	var found map[string][][]any
@@ -79,7 +79,7 @@ func TestRealTensorBoard(t *testing.T) {
 	}
 }
 
-// number returns a number of Python or SQL in one form.
+// number returns a number of Python or SQL in a common format.
 func number(t *testing.T, s string) string {
 	t.Helper()
 	x, err := strconv.ParseFloat(s, 64)

@@ -22,8 +22,8 @@ import (
 
 const t0 = transfer.Time(1_700_000_000_000)
 
-// events returns an event file with a point of loss for each step from first on,
-// whose values are steps times factor.
+// events returns an event file with a point of loss for each step from first to before end. The
+// value is the step times factor.
 func events(t testing.TB, at transfer.Time, first, end int, factor float64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -48,7 +48,7 @@ func write(t testing.TB, path string, data []byte) {
 	}
 }
 
-// points returns how many points of loss a database has, and the last of them.
+// points returns the number of points of loss in a database, and the last of them.
 func points(t testing.TB, path string) string {
 	t.Helper()
 	return strings.TrimSpace(transfertest.Dump(t, path, "series"))
@@ -81,8 +81,8 @@ func TestTensorBoard(t *testing.T) {
 	}
 }
 
-// A file that grows is read on where it ended, also when that was in the middle of
-// a record, and also after the folder was moved.
+// TestTensorBoardGrowing checks that a file that grows is read from its former end, also if that
+// was in the middle of a record or the folder was moved.
 func TestTensorBoardGrowing(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "one", "events.out.tfevents.1")
@@ -105,8 +105,8 @@ func TestTensorBoardGrowing(t *testing.T) {
 	}
 }
 
-// A restart repeats steps in a file of its own: its points replace the others. An
-// earlier step within a file replaces nothing.
+// TestTensorBoardRewind checks that the steps that a restart repeats in a new file replace the
+// former points. An earlier step within a file replaces nothing.
 func TestTensorBoardRewind(t *testing.T) {
 	logs := t.TempDir()
 	write(t, filepath.Join(logs, "events.out.tfevents.1"), append(events(t, t0, 0, 30, 1), events(t, t0+50, 3, 5, 1)...))
@@ -144,7 +144,7 @@ func TestTensorBoardRewind(t *testing.T) {
 	checked(t, db)
 }
 
-// checked fails the test when the database has a problem.
+// checked fails the test if the database has a problem.
 func checked(t testing.TB, db *store.DB) {
 	t.Helper()
 	found, err := db.Check(t.Context(), false)
@@ -210,8 +210,8 @@ func flip(data []byte, at int) []byte {
 	return data
 }
 
-// An import that is stopped at any of its writes, before or after it, ends as one
-// that was not.
+// TestTensorBoardStopped interrupts an import at each of its writes, before or after it. A second
+// import must give the same result as an import that was not interrupted.
 func TestTensorBoardStopped(t *testing.T) {
 	logs := t.TempDir()
 	var b bytes.Buffer
@@ -233,9 +233,9 @@ func TestTensorBoardStopped(t *testing.T) {
 	stopAnywhere(t, tensorboard.Kind(), logs, want, 2)
 }
 
-// A run that was deleted here is not imported again, whether it is in the trash or
-// gone, and the others are. When the project is deleted, a new run comes into a new
-// one.
+// TestDeletedHere checks that a run deleted in tracker, in the trash or purged, is not imported
+// again, and that the other runs are. After the project is deleted, a new run is imported into a
+// new project.
 func TestDeletedHere(t *testing.T) {
 	for _, age := range []time.Duration{0, time.Hour} {
 		t.Run(age.String(), func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestOnlyAndDryRun(t *testing.T) {
 	}
 }
 
-// A link out of the folder is not followed.
+// TestLink checks that a link out of the folder is not followed.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "elsewhere", "events.out.tfevents.1"), events(t, t0, 0, 3, 1))

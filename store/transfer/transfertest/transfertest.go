@@ -1,5 +1,5 @@
-// Package transfertest imports into real databases and shows what is in them, for
-// the tests of the readers.
+// Package transfertest imports into real databases and returns their content, for the tests of the
+// readers.
 package transfertest
 
 import (
@@ -40,8 +40,8 @@ func OpenWith(t testing.TB, o store.Options) (*store.DB, string) {
 	return db, path
 }
 
-// Import imports what is at a path and returns the result. It fails the test when
-// the import does.
+// Import imports from a path and returns the result. It fails the test if the import returns an
+// error.
 func Import(t testing.TB, db *store.DB, kind transfer.Kind, path string, o transfer.Options) *transfer.Result {
 	t.Helper()
 	r, err := Run(t, db.Importer(domain.System), kind, path, o)
@@ -51,7 +51,7 @@ func Import(t testing.TB, db *store.DB, kind transfer.Kind, path string, o trans
 	return r
 }
 
-// Run imports what is at a path into a sink.
+// Run imports from a path into a sink.
 func Run(t testing.TB, sink transfer.Sink, kind transfer.Kind, path string, o transfer.Options) (*transfer.Result, error) {
 	t.Helper()
 	_, src, err := transfer.Detect([]transfer.Kind{kind}, "", path)
@@ -63,8 +63,8 @@ func Run(t testing.TB, sink transfer.Sink, kind transfer.Kind, path string, o tr
 	return im.Result, err
 }
 
-// queries show all that an import writes, but for the times and numbers of the
-// database itself.
+// queries select everything that an import writes, except the internal times and row numbers of the
+// database.
 var queries = []string{
 	`SELECT 'run', project.name, experiment.name, iteration.name, iteration.id, iteration.status, iteration.error_message,
 		iteration.notes, iteration.created_date, coalesce(iteration.end_date, '-'),
@@ -102,9 +102,8 @@ var queries = []string{
 		FROM source LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY source.id`,
 }
 
-// Dump returns all that was imported into a database as lines: the kind of each
-// first, with bars between fields. kinds selects some of the kinds; all without
-// it.
+// Dump returns all imported records of a database as lines. A line begins with its kind, and fields
+// are separated by bars. With kinds, only these kinds are returned.
 func Dump(t testing.TB, path string, kinds ...string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
@@ -157,11 +156,11 @@ func dump(ctx context.Context, out *strings.Builder, db *sql.DB, query string, k
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// ErrStopped is the error of a sink that Stop has stopped.
+// ErrStopped is the error returned by a sink of Stop.
 var ErrStopped = errors.New("stopped")
 
-// Stop returns a sink that fails at its nth write, as a killed process does: before
-// the write or, with after, when it was done.
+// Stop returns a sink that returns ErrStopped from its nth write, like a process that is killed:
+// before the write or, if after is set, after it.
 func Stop(sink transfer.Sink, nth int, after bool) transfer.Sink {
 	return &stopping{Sink: sink, left: nth, after: after}
 }

@@ -17,11 +17,11 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// widePoints is the number of points of a table that is imported in a benchmark.
+// widePoints is the number of points of the table that the benchmark imports.
 const widePoints = 500_000
 
-// BenchmarkWide imports the same number of points as few long series and as many short
-// ones. Run it with -benchtime 1x; cpu-ns/point is the processor time of a point.
+// BenchmarkWide imports the same number of points as few long series and as many short ones. Run it
+// with -benchtime 1x. cpu-ns/point is the processor time per point.
 func BenchmarkWide(b *testing.B) {
 	for _, columns := range []int{5, 500, 5000, 50_000} {
 		b.Run(fmt.Sprintf("csv/%d-columns", columns), func(b *testing.B) {
@@ -65,7 +65,7 @@ func writeTo(t testing.TB, path string, fn func(*bufio.Writer) error) {
 	}
 }
 
-// wideTable writes a table with a column of steps and so many others.
+// wideTable writes a table with a column of steps and the given number of other columns.
 func wideTable(out *bufio.Writer, columns, rows int) error {
 	out.WriteString("step")
 	for c := range columns {
@@ -81,7 +81,7 @@ func wideTable(out *bufio.Writer, columns, rows int) error {
 	return out.WriteByte('\n')
 }
 
-// wideEvents writes so many points of each of so many tags.
+// wideEvents writes the given number of points for each tag.
 func wideEvents(out *bufio.Writer, tags, steps int) error {
 	w, err := tensorboard.NewWriter(out, t0)
 	for step := 0; step < steps && err == nil; step++ {
@@ -92,7 +92,7 @@ func wideEvents(out *bufio.Writer, tags, steps int) error {
 	return err
 }
 
-// A run with very many metrics is imported whole, and its batches stay bounded.
+// TestWide checks that a run with very many metrics is imported completely in bounded batches.
 func TestWide(t *testing.T) {
 	const tags = 150_000
 	path := filepath.Join(t.TempDir(), "events.out.tfevents.1")
@@ -107,7 +107,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// sizes is a sink that counts.
+// sizes is a sink that records the number of writes and the points of the largest.
 type sizes struct {
 	transfer.Nowhere
 	writes, largest int

@@ -15,10 +15,10 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// artifactFile is a file of an artifact that was logged. Its bytes lie in W&B's own
-// folder until they are sent.
+// artifactFile is a file of a logged artifact. W&B keeps its content in its own folder until it is
+// uploaded.
 type artifactFile struct {
-	Name string `json:"name"` // of the artifact here
+	Name string `json:"name"` // of the artifact in tracker
 	Path string `json:"path"`
 	MD5  string `json:"md5"` // base64
 	Size int64  `json:"size"`
@@ -27,8 +27,8 @@ type artifactFile struct {
 // maxArtifactFiles bounds the files of all artifacts of a run.
 const maxArtifactFiles = 20_000
 
-// artifact records the files of an artifact. Tables that were logged are also files
-// of the run, so they are left out here.
+// artifact records the files of an artifact. Logged tables are also files of the run, so they are
+// left out here.
 func (r *reader) artifact(data []byte) error {
 	var kind, name string
 	var entries [][]byte
@@ -77,7 +77,7 @@ func (r *reader) artifact(data []byte) error {
 	return nil
 }
 
-// parseEntry reads a file in the list of an artifact.
+// parseEntry reads an entry in the file list of an artifact.
 func parseEntry(data []byte) (f artifactFile, path, ref string, err error) {
 	err = wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
 		switch n {
@@ -97,8 +97,8 @@ func parseEntry(data []byte) (f artifactFile, path, ref string, err error) {
 	return f, path, ref, err
 }
 
-// importArtifacts stores the files of the artifacts that were logged. A log can name any
-// file of this machine, so a file is stored only if it has the hash that the log has.
+// importArtifacts stores the files of the logged artifacts. A log can name any file of this
+// machine, so a file is stored only if it matches the hash in the log.
 func (r *reader) importArtifacts(ctx context.Context) error {
 	for _, f := range r.state.Files {
 		err := r.w.Artifact(ctx, transfer.Artifact{Name: f.Name, ContentType: transfer.ContentType(f.Name), Size: f.Size, Modified: r.w.Run().Created,
@@ -112,7 +112,7 @@ func (r *reader) importArtifacts(ctx context.Context) error {
 
 var errOtherBytes = errors.New("it does not have the bytes that were logged")
 
-// open opens the file if it has the bytes that were logged.
+// open opens the file if it matches the logged hash.
 func (f artifactFile) open() (io.ReadCloser, error) {
 	info, err := os.Lstat(f.Path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f artifactFile) open() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := md5.New() // what W&B has
+	sum := md5.New() // the hash that W&B uses
 	if _, err = io.Copy(sum, in); err == nil && base64.StdEncoding.EncodeToString(sum.Sum(nil)) != f.MD5 {
 		err = errOtherBytes
 	}

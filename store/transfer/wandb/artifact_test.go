@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A log can name any file. Only one with the bytes that it knows is read.
+// TestArtifactFile checks that only a file that matches the hash in the log is read, since a log
+// can name any file.
 func TestArtifactFile(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "secret"), filepath.Join(dir, "link")

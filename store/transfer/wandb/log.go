@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// A log is a header of 7 bytes and then LevelDB's blocks of 32 KiB, counted from the
-// start of the file. In a block are fragments of records: CRC-32 of type and data (4
-// bytes), length (2), type (1), data.
+// A log is a header of 7 bytes followed by LevelDB's blocks of 32 KiB, counted from the start of
+// the file. A block contains fragments of records: CRC-32 of type and data (4 bytes), length (2),
+// type (1), data.
 const (
 	blockSize      = 32 << 10
 	fragmentHeader = 7
@@ -29,12 +29,12 @@ const (
 )
 
 var (
-	// errHalf means the end of the log, or a record that is not complete yet.
+	// errHalf is returned at the end of the log, and for an incomplete last record.
 	errHalf = errors.New("there is no complete record")
-	// errDamaged means a fragment whose checksum is wrong; the rest of its block
-	// was skipped.
+	// errDamaged is returned for a fragment with a wrong checksum. The rest of its block was
+	// skipped.
 	errDamaged = errors.New("a block is damaged")
-	// errPart means a part of a record without the others.
+	// errPart is returned for a part of a record without the other parts.
 	errPart = errors.New("a record has no beginning or no end")
 )
 
@@ -42,18 +42,18 @@ var (
 type log struct {
 	in   io.ReaderAt
 	size int64
-	pos  int64 // after the last record, or what was skipped
+	pos  int64 // end of the last record or of skipped data
 	data []byte
 	buf  [blockSize]byte
 }
 
-// isLog reports whether a file begins as a log does.
+// isLog reports whether a file begins like a log.
 func isLog(header []byte) bool {
 	return len(header) >= fragmentHeader && bytes.HasPrefix(header, fileHeader)
 }
 
-// next returns the data of the next record, valid until the call after. After
-// errDamaged and errPart it can be called again.
+// next returns the data of the next record, valid until the following call. After errDamaged and
+// errPart, next can be called again.
 func (l *log) next() ([]byte, error) {
 	l.data = l.data[:0]
 	at, begun := l.pos, false
@@ -66,7 +66,7 @@ func (l *log) next() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case begun != (kind == middle || kind == last), len(l.data)+len(data) > maxRecord:
-			// It is kept for the next call when it begins a record.
+			// A fragment that begins a record is kept for the next call.
 			l.pos = end
 			if begun && (kind == full || kind == first) {
 				l.pos = at
@@ -82,7 +82,7 @@ func (l *log) next() ([]byte, error) {
 	}
 }
 
-// fragment returns the fragment at a position, and where it ends.
+// fragment returns the fragment at a position and its end.
 func (l *log) fragment(at int64) (kind byte, data []byte, end int64, err error) {
 	if left := blockSize - at%blockSize; left < fragmentHeader {
 		at += left // zeros
@@ -116,8 +116,8 @@ func (l *log) fragment(at int64) (kind byte, data []byte, end int64, err error) 
 	return kind, data, end, nil
 }
 
-// damagedUnless returns errDamaged for a block that is complete, and errHalf for one
-// that is still being written.
+// damagedUnless returns errDamaged if the block is complete, and errHalf if it is still being
+// written.
 func damagedUnless(complete bool) error {
 	if complete {
 		return errDamaged
@@ -125,7 +125,7 @@ func damagedUnless(complete bool) error {
 	return errHalf
 }
 
-// half returns errHalf for the end of the file.
+// half converts the errors at the end of a file to errHalf.
 func half(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errHalf

@@ -14,7 +14,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// newLog returns a log with these records, as W&B writes it.
+// newLog returns a log with the given records in W&B's format.
 func newLog(records ...[]byte) []byte {
 	b := append(bytes.Clone(fileHeader), 0)
 	for _, data := range records {
@@ -50,7 +50,7 @@ func message(n protowire.Number, data []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), data)
 }
 
-// runData is a record of a run.
+// runData returns a record of a run.
 func runData() []byte {
 	return message(recordRun, append(message(1, []byte("id")), append(message(3, []byte("p")), message(8, []byte("name"))...)...))
 }
@@ -58,7 +58,7 @@ func runData() []byte {
 func TestLog(t *testing.T) {
 	large := bytes.Repeat([]byte("0123456789"), 10_000)
 	var records [][]byte
-	for size := range 300 { // the ends of blocks fall everywhere
+	for size := range 300 { // records end at all positions of a block
 		records = append(records, large[:size*30])
 	}
 	records = append(records, large, []byte{})
@@ -74,7 +74,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("%v at %d of %d", err, l.pos, len(data))
 	}
 
-	// A log that ends anywhere gives the records before, and goes on from there.
+	// A log that is cut anywhere returns the records before the cut, and continues from there.
 	for _, end := range []int{8, 1000, 40_000, 100_000, len(data) - 1} {
 		l := &log{in: bytes.NewReader(data), size: int64(end), pos: fragmentHeader}
 		n := 0
@@ -96,7 +96,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A damaged block costs the records in it, and no others.
+// TestDamagedLog checks that a damaged block loses only the records in it.
 func TestDamagedLog(t *testing.T) {
 	var records [][]byte
 	for i := range 40 {
@@ -120,7 +120,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// Any log is read to an end; a part that can't be read is a loss and not an error.
+// FuzzLog imports arbitrary logs. The import must end; an unreadable part is a loss, not an error.
 func FuzzLog(f *testing.F) {
 	item := append(message(2, []byte("loss")), message(16, []byte(`{"a": NaN}`))...)
 	f.Add([]byte{}, message(recordHistory, message(1, item)))

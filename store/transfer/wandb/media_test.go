@@ -27,8 +27,8 @@ func (k *keys) Write(_ context.Context, batches []*transfer.Batch) ([]transfer.O
 	return make([]transfer.Outcome, len(batches)), nil
 }
 
-// The members of an image or a table are not metrics, whether a client writes the object
-// as one value or each member as an item, in a history or a summary.
+// TestMedia checks that the members of an image or a table are not metrics, whether a client writes
+// the object as one value or each member as an item, in a history or a summary.
 func TestMedia(t *testing.T) {
 	items := func(number int, all ...string) []byte {
 		var record []byte

@@ -20,8 +20,8 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// resting is the time after the last write from which the run of a log without an
-// end counts as killed.
+// resting is the time since the last write to a log after which its run counts as killed if the log
+// has no end.
 const resting = 5 * time.Minute
 
 // reader reads one log into a run.
@@ -35,21 +35,21 @@ type reader struct {
 	state  state
 }
 
-// state is what must be known to continue in the middle of a log.
+// state is the stored state with which an import continues in the middle of a log.
 type state struct {
 	Step    int64             `json:"step"` // of the last row of the history
 	Time    transfer.Time     `json:"time"` // likewise
 	Keys    map[string]bool   `json:"keys,omitzero"`
-	Summary map[string]string `json:"summary,omitzero"` // values that are not those of a metric
-	Media   map[string]bool   `json:"media,omitzero"`   // keys whose values are W&B's own objects, in parts
-	// Files are those of the artifacts that were logged.
+	Summary map[string]string `json:"summary,omitzero"` // values without a metric of the same key
+	Media   map[string]bool   `json:"media,omitzero"`   // keys of W&B objects that are stored in parts
+	// Files lists the files of the logged artifacts.
 	Files []artifactFile `json:"files,omitzero"`
-	// Versions counts the versions of each artifact that were logged.
+	// Versions counts the logged versions of each artifact.
 	Versions map[string]int `json:"versions,omitzero"`
 }
 
 const (
-	// maxKeys bounds the metrics of a run, the values of its summary, and those of a row.
+	// maxKeys bounds the metrics of a run, the values of its summary, and the values of a row.
 	maxKeys = 100_000
 	// maxKey bounds the name of a metric in bytes.
 	maxKey = 4096
@@ -57,7 +57,7 @@ const (
 
 var errValues = fmt.Errorf("it has more than %d values", maxKeys)
 
-// read adds the records after the position of records.
+// read adds the records of a log after its present position.
 func (r *reader) read(ctx context.Context, records *log) error {
 	if r.state.Keys == nil {
 		r.state.Keys, r.state.Summary = map[string]bool{}, map[string]string{}
@@ -90,8 +90,7 @@ func (r *reader) read(ctx context.Context, records *log) error {
 	}
 }
 
-// finish ends the run when its log says so, or when nothing writes to the log any
-// more.
+// finish ends the run if the log has an end, or was not written to for a while.
 func (r *reader) finish(ctx context.Context, position int64) error {
 	run := r.w.Run()
 	if run.Status == transfer.Running && time.Since(r.log.info.ModTime()) > resting {
@@ -110,8 +109,7 @@ func (r *reader) finish(ctx context.Context, position int64) error {
 	return r.w.End(ctx)
 }
 
-// summary adds the values of the summary that are no metric as points at the last
-// step.
+// summary adds the values of the summary that are not metrics, as points at the last step.
 func (r *reader) summary() {
 	for _, key := range slices.Sorted(maps.Keys(r.state.Summary)) {
 		if x, ok := format.Number(r.state.Summary[key]); ok && !r.state.Keys[key] {
@@ -133,7 +131,7 @@ func (r *reader) mark(position int64, complete bool) {
 	r.w.Mark(f)
 }
 
-// record adds what is in a record.
+// record adds the data of a record.
 func (r *reader) record(data []byte) error {
 	return wire.Fields(data, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		switch n {
@@ -166,7 +164,7 @@ func (r *reader) summaryItems(data []byte) error {
 		if format.Hidden(i.key) || r.ofMedia(i.key) {
 			return
 		}
-		delete(r.state.Summary, i.key) // what it was before is gone
+		delete(r.state.Summary, i.key) // the former value is removed
 		format.Leaves(i.key, strings.TrimSpace(i.json), func(key string, _ []string, x transfer.Value) {
 			if len(key) <= maxKey && len(r.state.Summary) < maxKeys {
 				r.state.Summary[key] = formatted(x)
@@ -175,7 +173,7 @@ func (r *reader) summaryItems(data []byte) error {
 	})
 }
 
-// formatted returns a number as Python writes it in JSON.
+// formatted returns a number in Python's JSON format.
 func formatted(x transfer.Value) string {
 	switch f := float64(x); {
 	case math.IsNaN(f):
@@ -187,8 +185,8 @@ func formatted(x transfer.Value) string {
 	}
 }
 
-// noteMedia records the key of a value that is one of W&B's own objects, when the item is its
-// kind: newer clients write the members of an object as items of their own.
+// noteMedia records the key of a W&B object if the item is the type of the object: newer clients
+// write the members of an object as separate items.
 func (r *reader) noteMedia(i item) {
 	key, ok := strings.CutSuffix(i.key, "/_type")
 	if !ok || r.ofMedia(key) || format.Hidden(key) {
@@ -210,8 +208,7 @@ func (r *reader) noteMedia(i item) {
 	r.loseMedia(key, strings.Trim(i.json, `"`))
 }
 
-// ofMedia reports whether a key, or one that it is below, is of a value that is one of W&B's own
-// objects.
+// ofMedia reports whether a key, or one above it, belongs to a W&B object.
 func (r *reader) ofMedia(key string) bool {
 	if len(r.state.Media) == 0 {
 		return false
@@ -256,7 +253,7 @@ func (r *reader) run(data []byte) error {
 
 func (r *reader) environment(data []byte) error {
 	e, err := parseEnvironment(data)
-	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // other records have only the machine
+	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // other records describe only the machine
 		r.w.Code(transfer.Code{GitSHA: e.commit, GitRemote: e.remote, Entrypoint: e.program,
 			Command: strings.TrimSpace(e.program + " " + strings.Join(e.args, " ")), Hostname: e.host, Runtime: e.python})
 	}
@@ -339,7 +336,7 @@ func (r *reader) point(key, text string, step int64, at transfer.Time) {
 	}, r.loseValue)
 }
 
-// loseValue lists a value that is not a number.
+// loseValue reports a loss for a value that is not a number.
 func (r *reader) loseValue(key, text string) {
 	if kind := format.TypeOf(text); kind != "" {
 		r.loseMedia(key, kind)

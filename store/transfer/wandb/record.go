@@ -20,11 +20,11 @@ const (
 	recordEnvironment = 26
 )
 
-// item is a key with a value as JSON. A nested key has its parts joined with a slash.
+// item is a key with its value as JSON. The parts of a nested key are joined with slashes.
 type item struct{ key, json string }
 
-// parseItem reads an item of a configuration, a summary or a history, in which numbers
-// may also be fields of their own.
+// parseItem reads an item of a configuration, a summary or a history. Numbers may also be in fields
+// of their own.
 func parseItem(b []byte) (i item, err error) {
 	var parts []string
 	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
@@ -56,7 +56,7 @@ func parseItem(b []byte) (i item, err error) {
 	return i, err
 }
 
-// items calls fn for the items that are the field number of a message.
+// items calls fn for each item of a repeated field.
 func items(b []byte, number protowire.Number, fn func(item)) error {
 	return wire.Fields(b, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		if n != number {
@@ -70,7 +70,7 @@ func items(b []byte, number protowire.Number, fn func(item)) error {
 	})
 }
 
-// runRecord holds the fields that are read of a RunRecord.
+// runRecord holds the fields of a RunRecord that are read.
 type runRecord struct {
 	id, entity, project, group, jobType, name, notes, host string
 	tags                                                   []string
@@ -141,7 +141,7 @@ func parseGit(b []byte) (remote, commit string, err error) {
 	return remote, commit, err
 }
 
-// environment holds the fields that are read of an EnvironmentRecord.
+// environment holds the fields of an EnvironmentRecord that are read.
 type environment struct {
 	python, program, host, remote, commit string
 	args                                  []string

@@ -1,4 +1,4 @@
-// Package wandb reads the runs that W&B's client writes offline: a folder like
+// Package wandb reads the runs that W&B's client writes offline: folders like
 // offline-run-20261122_033155-e7b4nwpj with a log in W&B's own format, and files.
 package wandb
 
@@ -32,11 +32,11 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source is the logs at a path.
+// source holds the logs at a path.
 type source struct {
-	folder string // "" when the path is a file
+	folder string // "" if the path is a file
 	logs   []logFile
-	others []transfer.Loss // files named like logs that are not
+	others []transfer.Loss // files that are named like logs but are not
 }
 
 type logFile struct {
@@ -44,7 +44,7 @@ type logFile struct {
 	info fs.FileInfo
 }
 
-// find returns the logs at a path: a file, or those in a folder.
+// find returns the logs at a path, which is a file or a folder.
 func find(at string) (s source, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return s, err
@@ -83,8 +83,8 @@ func find(at string) (s source, err error) {
 // Folder returns the folder that is imported, "" if it is a file.
 func (s source) Folder() string { return s.folder }
 
-// Reads reports whether a file is in the folder of a run. Beside the log and files only W&B's own
-// logs are there.
+// Reads reports whether a file is in the folder of a run. Besides the log and the run's files, that
+// folder contains only W&B's own logs.
 func (s source) Reads(path string) bool {
 	return filepath.Ext(path) == ".wandb" || slices.ContainsFunc(s.logs, func(l logFile) bool {
 		return strings.HasPrefix(path, filepath.Dir(l.path)+string(filepath.Separator))
@@ -99,9 +99,8 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import imports all runs, in the order of their folders: that is the one of their
-// times, so the parts of a resumed run come in their order. The last of them has the
-// status of the run.
+// Import imports all runs in the order of their folders. Folder names begin with the time, so the
+// parts of a resumed run are imported in order, and the last part sets the status of the run.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.others {
 		im.Lose(l.Path, "%s", l.Reason)
@@ -137,14 +136,14 @@ func (l logFile) about() (runRecord, error) {
 	return firstRun(&log{in: in, size: l.info.Size(), pos: fragmentHeader})
 }
 
-// uuid returns the id of a run here.
+// uuid returns the id of a run in tracker.
 func (a runRecord) uuid() uuid.UUID { return transfer.ID("wandb", "run", a.entity, a.project, a.id) }
 
-// importRun imports what is new in a log, and the files of its run. last is set unless
-// the run was resumed after it.
+// importRun imports the new data of a log, and the files of its run. last reports whether the run
+// was not resumed after this log.
 func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRecord, last bool) error {
 	id := about.uuid()
-	// A resumed run has a folder for each time, named by the time.
+	// A resumed run has a folder for each part, named by its start time.
 	file := transfer.ID("wandb", "file", id.String(), filepath.Base(filepath.Dir(l.path)))
 	known, err := im.Files(ctx, []uuid.UUID{file})
 	if err != nil {
@@ -183,7 +182,7 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 	return r.importArtifacts(ctx)
 }
 
-// firstRun returns the record of the run, which is one of the first.
+// firstRun returns the record of the run, which is among the first records.
 func firstRun(records *log) (runRecord, error) {
 	for range 64 {
 		data, err := records.next()
@@ -209,11 +208,11 @@ func firstRun(records *log) (runRecord, error) {
 	return runRecord{}, errors.New("the first records have none")
 }
 
-// run returns the run as it is written.
+// run returns the run to write.
 func (a runRecord) run(id uuid.UUID) transfer.Run {
 	project, name := a.project, a.name
 	if project == "" {
-		project = "uncategorized" // as W&B calls it
+		project = "uncategorized" // W&B's default
 	}
 	if name == "" {
 		name = a.id

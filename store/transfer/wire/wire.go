@@ -1,5 +1,5 @@
-// Package wire reads messages of protocol buffers field by field, without their
-// schema. It keeps no copy: the bytes of a field are part of the message.
+// Package wire reads protocol buffer messages field by field, without their schema. It copies
+// nothing: the data of a field are a part of the message.
 package wire
 
 import (
@@ -8,11 +8,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Err is the error of bytes that are not a message.
+// Err is returned for data that are not a valid message.
 var Err = errors.New("it is not a message of protocol buffers")
 
-// Fields calls fn for each field of a message, with the number of a varint or fixed
-// field or the data of a field of bytes. It returns the first error of fn, or Err.
+// Fields calls fn for each field of a message, with the number of a varint or fixed-size field, or
+// the data of a length-delimited field. It returns the first error of fn, or Err.
 func Fields(b []byte, fn func(n protowire.Number, t protowire.Type, number uint64, data []byte) error) error {
 	for len(b) > 0 {
 		n, t, size := protowire.ConsumeTag(b)

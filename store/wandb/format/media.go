@@ -6,18 +6,17 @@ import (
 	"tracker/store/json"
 )
 
-// Histogram is a histogram in a row of a history: how many values lie between an edge and the
+// Histogram is a histogram in a row of a history: the number of values between each edge and the
 // next one.
 type Histogram struct {
 	Edges  []float64
 	Counts []float64
 }
 
-// MaxBins is the largest number of bins of a histogram that is read.
+// MaxBins is the maximum number of bins of a histogram that is read.
 const MaxBins = 4096
 
-// ParseHistogram reads a value of a row; ok is false when it is not a
-// histogram.
+// ParseHistogram parses a value of a row; ok is false if it is not a histogram.
 func ParseHistogram(value string) (h Histogram, ok bool) {
 	var in struct {
 		Type   string    `json:"_type"`
@@ -46,19 +45,20 @@ type Image struct {
 	Marks []Mark
 }
 
-// Mark holds boxes of an image, or a mask: an image in which each pixel is the number of a class.
+// Mark holds the boxes of an image, or a mask: an image in which each pixel is the number of a
+// class.
 type Mark struct {
 	Name string
 	Mask bool
 	File string
 }
 
-// marks holds the marks of one image as clients write them, by name.
+// marks holds the marks of one image in the format of clients, by name.
 type marks map[string]struct {
 	Path string `json:"path"`
 }
 
-// MarkedImages returns the images of a value of a row that have boxes or masks.
+// MarkedImages returns the images with boxes or masks in a value of a row.
 func MarkedImages(value string) (all []Image) {
 	var in struct {
 		Type  string   `json:"_type"`
@@ -66,7 +66,7 @@ func MarkedImages(value string) (all []Image) {
 		Files []string `json:"filenames"`
 		Boxes marks    `json:"boxes"`
 		Masks marks    `json:"masks"`
-		// For a list of images, one entry for each.
+		// For a list of images, an entry for each image.
 		AllBoxes []marks `json:"all_boxes"`
 		AllMasks []marks `json:"all_masks"`
 	}
@@ -100,8 +100,8 @@ func MarkedImages(value string) (all []Image) {
 	return all
 }
 
-// ClassLabels returns the names of the classes of marks from the configuration of a run, by the
-// key of the image and the name of the marks.
+// ClassLabels returns the names of the classes of marks in the configuration of a run, by the key
+// of the image and the name of the marks.
 func ClassLabels(config string, mask bool) func(key, name string) map[string]string {
 	kind := "bounding_box/class_labels"
 	if mask {
@@ -120,8 +120,7 @@ func ClassLabels(config string, mask bool) func(key, name string) map[string]str
 	return func(key, name string) map[string]string { return all[key+"_wandb_delimeter_"+name].Value }
 }
 
-// read reads JSON that a client has written into a variable, and reports
-// whether it could.
+// read parses JSON that a client wrote, and reports whether it succeeded.
 func read(text string, into any) bool {
 	return json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil
 }

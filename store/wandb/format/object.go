@@ -1,11 +1,11 @@
-// Package format reads and writes the values of W&B as its clients send them and as they
-// lie in files: objects of JSON as Python writes them, with NaN and infinities; the
-// rows of a history; settings; the charts and tables of wandb.plot.
+// Package format reads and writes the values of W&B in the formats of its clients and files: JSON
+// objects in Python's format, with NaN and infinities; the rows of a history; settings; the charts
+// and tables of wandb.plot.
 //
-// It has the rules by which values are converted to tracker's: which of them are
-// numbers, under which names, and which stay as they are. A value that it does
-// not understand is returned as a text, so nothing is lost. The package uses neither the database nor
-// a protocol, and has no state.
+// It implements the rules by which values are converted to tracker's: the values that are numbers,
+// their names, and the values that are kept unchanged. A value that is not understood is returned
+// as a text, so nothing is lost. The package uses neither the database nor a protocol, and has no
+// state.
 package format
 
 import (
@@ -17,14 +17,14 @@ import (
 	"tracker/store/json"
 )
 
-// Member is a key of an object, with its value as JSON.
+// Member is a key of an object with its value as JSON.
 type Member struct{ Key, Value string }
 
 var errObject = errors.New("this is not a JSON object as Python writes it")
 
-// Members returns the members of a JSON object in their order. Unlike JSON, it may
-// have NaN, Infinity and -Infinity, as Python writes them. Values are not checked,
-// except for where they end.
+// Members returns the members of a JSON object in order. Unlike in JSON, NaN, Infinity and
+// -Infinity are allowed, as Python writes them. Values are not validated; only their ends are
+// found.
 func Members(text string) ([]Member, error) {
 	s := scanner{text: text}
 	s.space()
@@ -64,8 +64,7 @@ func Members(text string) ([]Member, error) {
 
 var errList = errors.New("this is not a JSON list as Python writes it")
 
-// Elements reads the elements of a JSON list one by one. As in Members, nothing is checked
-// inside of them.
+// Elements reads the elements of a JSON list one by one. As in Members, elements are not validated.
 type Elements struct {
 	s     scanner
 	begun bool
@@ -75,8 +74,8 @@ type Elements struct {
 // NewElements returns a reader of the elements of a list.
 func NewElements(text string) *Elements { return &Elements{s: scanner{text: text}} }
 
-// Next returns the next element; false after the last one, or when an element
-// can't be read.
+// Next returns the next element. It returns false after the last element, or if an element can't be
+// read.
 func (e *Elements) Next() (string, bool) {
 	if e.err != nil {
 		return "", false
@@ -120,7 +119,7 @@ func Length(text string) (n int, err error) {
 	return n, e.err
 }
 
-// Object returns an object with these members as JSON.
+// Object returns a JSON object with the given members.
 func Object(members []Member) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -136,7 +135,7 @@ func Object(members []Member) string {
 	return b.String()
 }
 
-// Quote returns a text as JSON.
+// Quote returns a text as a JSON string.
 func Quote(s string) string {
 	b, err := json.Marshal(s, json.AllowInvalidUTF8(true))
 	if err != nil {
@@ -145,7 +144,7 @@ func Quote(s string) string {
 	return string(b)
 }
 
-// scanner reads JSON from its beginning.
+// scanner reads JSON text from its beginning.
 type scanner struct {
 	text string
 	at   int
@@ -165,7 +164,7 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// end fails unless all was read.
+// end returns an error if a part of the text was not read.
 func (s *scanner) end() error {
 	s.space()
 	if s.at < len(s.text) {
@@ -207,7 +206,7 @@ func (s *scanner) quoted() bool {
 	return false
 }
 
-// value skips a value. Brackets are counted, whatever their kind.
+// value skips a value. Brackets are counted regardless of their kind.
 func (s *scanner) value() bool {
 	depth := 0
 	for s.at < len(s.text) {

@@ -7,22 +7,21 @@ import (
 	"tracker/store/json"
 )
 
-// Plot is a chart of wandb.plot: its kind, its table and the columns that it
-// shows.
+// Plot is a chart of wandb.plot: its kind, its table and the columns shown.
 type Plot struct {
 	Key    string
-	Kind   string // such as line, "" for one that a script defines
+	Kind   string // such as line; "" for a kind that a script defines
 	Title  string // "" for none
 	XTitle string // likewise
 	YTitle string
-	Fields map[string]string // columns by the name of their role
-	File   string            // the name of the table's file, "" while there is none
+	Fields map[string]string // columns by role
+	File   string            // name of the table's file, "" while there is none
 }
 
 // MaxPlots bounds the charts of a run.
 const MaxPlots = 100
 
-// panel is the record of a chart that clients keep in the configuration.
+// panel is the record of a chart in the configuration of a run.
 type panel struct {
 	Config struct {
 		Panel   string             `json:"panelDefId"`
@@ -44,7 +43,7 @@ type panel struct {
 // Plots returns the charts of a run from its configuration and its summary, in the order
 // of the configuration.
 func Plots(config, summary string) (all []Plot) {
-	// Most runs have none, and their configuration need not be read.
+	// Most runs have no charts, so their configuration is not parsed.
 	if !strings.Contains(config, `"visualize"`) {
 		return nil
 	}
@@ -93,7 +92,7 @@ func Plots(config, summary string) (all []Plot) {
 	return all
 }
 
-// MemberOf returns a member of an object as JSON, "" when there is none.
+// MemberOf returns the value of a member of an object as JSON, or "" if there is none.
 func MemberOf(text, key string) string {
 	members, err := Members(text)
 	if err != nil {
@@ -107,13 +106,13 @@ func MemberOf(text, key string) string {
 	return ""
 }
 
-// Table is the content of a file of a table.
+// Table is the content of a table file.
 type Table struct {
 	Columns []string
-	Rows    [][]any // texts, float64, bool, nil, or what is nested
+	Rows    [][]any // string, float64, bool, nil, or a nested value
 }
 
-// ParseTable reads a file of a table. Numbers that JSON does not have become null.
+// ParseTable parses a table file. NaN and infinities become null.
 func ParseTable(text string) (t Table, err error) {
 	var in struct {
 		Columns []any   `json:"columns"`
@@ -131,6 +130,5 @@ func ParseTable(text string) (t Table, err error) {
 	return t, err
 }
 
-// bare replaces the words that Python writes for NaN and infinities, which JSON does
-// not have, by null.
+// bare replaces Python's NaN and infinities, which are not valid JSON, by null.
 var bare = strings.NewReplacer("-Infinity", "null", "Infinity", "null", "NaN", "null")

@@ -12,11 +12,11 @@ import (
 type Row struct {
 	Step    scalar.Step
 	HasStep bool
-	At      scalar.Time // 0 when it has none
-	Runtime float64     // seconds since the beginning of the run, NaN when it has none
+	At      scalar.Time // 0 if the row has no time
+	Runtime float64     // seconds since the start of the run, NaN if the row has none
 	Numbers []RowNumber
-	// Rest has the members that are not only numbers: texts, media, lists. Numbers
-	// in them are in Numbers as well.
+	// Rest holds the members that are not only numbers: texts, media, lists. Numbers within them
+	// are also in Numbers.
 	Rest []Member
 }
 
@@ -27,7 +27,7 @@ type RowNumber struct {
 	Value scalar.Value
 }
 
-// ParseRow reads a row of a history.
+// ParseRow parses a row of a history.
 func ParseRow(text string) (row Row, err error) {
 	row.Runtime = math.NaN()
 	members, err := Members(text)
@@ -71,14 +71,13 @@ func ParseRow(text string) (row Row, err error) {
 	return row, nil
 }
 
-// inexact reports whether a number changes when it is written again: true and false, and
-// whole numbers that a float can't hold.
+// inexact reports whether a number is not preserved as a float: true and false, and integers that a
+// float can't represent.
 func inexact(text string) bool {
 	return text == "true" || text == "false" || len(text) > 15 && strings.Trim(text, "-0123456789") == ""
 }
 
-// Time returns the time of a text with seconds since 1970, 0 when it is not
-// valid.
+// Time converts a text with seconds since 1970. It returns 0 if the text is not valid.
 func Time(text string) scalar.Time {
 	if x, ok := Number(text); ok && x >= 0 && x < 253402300800 {
 		return scalar.Time(math.Round(float64(x) * 1000))

@@ -12,17 +12,17 @@ import (
 	"tracker/store/scalar"
 )
 
-// The rules by which values of W&B become parameters and points, for the files that
-// its client writes and for what it sends to a server.
+// The functions below convert values of W&B to parameters and points, both for the files that its
+// client writes and for the data that it sends to a server.
 
 // maxDepth bounds the nesting of objects.
 const maxDepth = 32
 
-// Hidden reports whether a key is one of W&B's own.
+// Hidden reports whether a key is reserved by W&B.
 func Hidden(key string) bool { return strings.HasPrefix(key, "_") }
 
-// Number reads a JSON number, or one of the words that Python writes for what JSON has
-// no number for. True is 1 and false is 0.
+// Number parses a JSON number, or a word that Python writes for NaN or an infinity. True is 1 and
+// false is 0.
 func Number(text string) (scalar.Value, bool) {
 	switch text = strings.TrimSpace(text); text {
 	case "NaN":
@@ -43,10 +43,9 @@ func Number(text string) (scalar.Value, bool) {
 	return scalar.Value(x), err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// Leaves calls number for a value of a history or a summary when that is a number,
-// and other when it is something else. The names of nested values are joined with
-// slashes; an object of one of W&B's kinds is one value. path has the names before
-// they were joined.
+// Leaves calls number for each number in a value of a history or a summary, and other for each
+// other value. The names of nested values are joined with slashes; path holds the separate names. A
+// W&B object is one value.
 func Leaves(key, text string, number func(key string, path []string, x scalar.Value), other func(key, text string)) {
 	leaves([]string{key}, text, number, other)
 }
@@ -68,8 +67,7 @@ func leaves(path []string, text string, number func(string, []string, scalar.Val
 	other(strings.Join(path, "/"), text)
 }
 
-// TypeOf returns the kind of one of W&B's own objects, such as "image-file", and "" for
-// any other value.
+// TypeOf returns the type of a W&B object, such as "image-file", or "" for any other value.
 func TypeOf(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return ""
@@ -87,8 +85,8 @@ func TypeOf(text string) string {
 	return ""
 }
 
-// Parameters calls add for each value of a setting. The names of nested values are
-// joined with slashes.
+// Parameters calls add for each value in a setting. The names of nested values are joined with
+// slashes.
 func Parameters(key, text string, add func(key, value string)) {
 	var value any
 	if err := json.Unmarshal([]byte(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// Observation is a run of a sweep that has ended.
+// Observation is a finished run of a sweep.
 type Observation struct {
 	Point Point
-	Value float64 // of the metric, the best one; NaN when there is none
+	Value float64 // best value of the metric, NaN if there is none
 }
 
-// Next returns the settings of the next run. number is the number of runs chosen before; ok
-// is false when there are no more settings.
+// Next returns the settings of the next run. number is the number of runs chosen before. ok is
+// false if no settings are left.
 func (c Config) Next(r *rand.Rand, number int, seen []Observation) (p Point, settings map[string]any, ok bool) {
 	if number < 0 || number >= c.Size() {
 		return nil, nil, false
@@ -31,7 +31,7 @@ func (c Config) Next(r *rand.Rand, number int, seen []Observation) (p Point, set
 	return p, c.Settings(p), true
 }
 
-// cell returns one cell of the grid. The last dimension changes first.
+// cell returns the point of a cell of the grid and its settings. The last dimension changes first.
 func (c Config) cell(number int) (Point, map[string]any) {
 	p := Point{}
 	places := make([]int, len(c.Dimensions))
@@ -50,7 +50,7 @@ func (c Config) cell(number int) (Point, map[string]any) {
 	return p, exact.Settings(p)
 }
 
-// cell returns a value of a grid.
+// cell returns the value at an index of the grid.
 func (d Dimension) cell(i int) any {
 	if d.values != nil {
 		return d.values[i]

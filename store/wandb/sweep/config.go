@@ -1,8 +1,8 @@
-// Package sweep reads the configuration of a search for good settings, and chooses the
-// settings of its next run: all of a grid in turn, at random, or by the runs that have
-// ended. It also decides which runs are stopped early.
+// Package sweep parses the configuration of a hyperparameter search and chooses the settings of the
+// next run: by grid search, at random, or with a Bayesian method based on the finished runs. It
+// also decides which runs to stop early.
 //
-// The configuration is that of W&B's sweeps. The package knows nothing of runs or of a
+// The configuration has the format of W&B's sweeps. The package depends neither on runs nor on a
 // database.
 package sweep
 
@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// MaxConfig is the size limit of a configuration, in bytes, and that of its values
-	// when each alias of YAML is written out.
+	// MaxConfig is the size limit in bytes of a configuration, and of its values after YAML aliases
+	// are expanded.
 	MaxConfig     = 256 << 10
 	maxDimensions = 200
 	maxValues     = 10_000 // of one setting
-	maxDepth      = 20     // of settings in settings
-	// MaxTrials is the largest number of runs of one sweep.
+	maxDepth      = 20     // nesting of settings
+	// MaxTrials is the maximum number of runs of a sweep.
 	MaxTrials = 20_000
 )
 
-// Method is how settings are chosen.
+// Method is a search method.
 type Method string
 
 // The methods.
@@ -37,32 +37,32 @@ const (
 	Bayes  Method = "bayes"
 )
 
-// Metric is the metric by which the runs are judged. Name is "" for none.
+// Metric is the metric that is optimized. Name is "" if there is none.
 type Metric struct {
 	Name     string
 	Maximize bool
 }
 
-// Config is a configuration, read and checked.
+// Config is a validated configuration.
 type Config struct {
 	Method      Method
 	Name        string
 	Description string
-	Program     string // that agents start, "" for a function
+	Program     string // program that agents start, "" for a function
 	Metric      Metric
-	Dimensions  []Dimension // in the order of their names
-	RunCap      int         // the largest number of runs
+	Dimensions  []Dimension // sorted by name
+	RunCap      int         // maximum number of runs
 	Early       *Hyperband  // nil for none
 }
 
-// Error says what is wrong with a configuration, in a sentence.
+// Error describes a problem of a configuration in a sentence.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
 
 func wrong(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Parse reads a configuration in YAML, of which JSON is a part. The error is an *Error.
+// Parse parses a configuration in YAML or JSON. The error is an *Error.
 func Parse(text string) (Config, error) {
 	if len(text) > MaxConfig {
 		return Config{}, wrong("The configuration of a sweep has up to %d bytes; this one has %d.", MaxConfig, len(text))
@@ -118,8 +118,8 @@ func Parse(text string) (Config, error) {
 	return c, err
 }
 
-// addDimensions reads parameters, and those that are nested in them. left is the number of
-// bytes that their values may still have.
+// addDimensions adds the parameters and the parameters nested in them. left is the number of bytes
+// that are left for their values.
 func (c *Config) addDimensions(path []string, parameters map[string]any, left *int) error {
 	if len(path) > maxDepth {
 		return wrong("Parameters of a sweep are nested up to %d deep.", maxDepth)
@@ -150,8 +150,8 @@ func (c *Config) addDimensions(path []string, parameters map[string]any, left *i
 	return nil
 }
 
-// sizeOf returns the size of a value as JSON in bytes, roughly; for one that is larger than
-// most, a size above it.
+// sizeOf returns the approximate size of a value as JSON in bytes. If it exceeds most, sizeOf stops
+// early and returns a size above most.
 func sizeOf(v any, most int) int {
 	n := 1
 	switch v := v.(type) {
@@ -173,8 +173,8 @@ func sizeOf(v any, most int) int {
 	return n
 }
 
-// Point is a choice of settings: by the name of a dimension a number from 0 to 1, which
-// is the share of its distribution below the value.
+// Point is a choice of settings. It maps the name of a dimension to a quantile of its distribution,
+// from 0 to 1.
 type Point map[string]float64
 
 // Settings returns the values of a point, nested as in the configuration.
@@ -195,7 +195,7 @@ func (c Config) Settings(p Point) map[string]any {
 	return out
 }
 
-// Size returns the number of runs that a sweep has at most: that of its grid, or that of
+// Size returns the maximum number of runs of a sweep: the size of the grid, limited by RunCap, or
 // RunCap.
 func (c Config) Size() int {
 	n := c.RunCap
@@ -211,7 +211,7 @@ func (c Config) Size() int {
 	return n
 }
 
-// Bounded reports whether the sweep ends by itself.
+// Bounded reports whether the sweep ends by itself: it is a grid search or has a limit on its runs.
 func (c Config) Bounded() bool { return c.Method == Grid || c.RunCap < MaxTrials }
 
 func textOf(v any) string {
@@ -233,7 +233,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// clip returns a text as far as an error message quotes it.
+// clip returns a text, cut to the length that error messages quote.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:60]) + "…"

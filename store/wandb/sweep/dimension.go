@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Dimension is one setting of a sweep with its distribution.
+// Dimension is a setting of a sweep with its distribution.
 type Dimension struct {
-	Path         []string // its name, and before it those of the settings it is nested in
+	Path         []string // names of the settings that contain it, and its own
 	Distribution string
 	values       []any
-	weights      []float64 // of values, the sum is 1
+	weights      []float64 // of values; their sum is 1
 	low, high    float64   // also the mean and the standard deviation of a normal distribution
 	q            float64   // the step between values, 0 for none
 	whole        bool      // values are whole numbers
@@ -21,7 +21,7 @@ type Dimension struct {
 // Name returns the path with dots between its parts.
 func (d Dimension) Name() string { return strings.Join(d.Path, ".") }
 
-// String returns the values of a dimension as a person reads them.
+// String returns the values of a dimension in readable form.
 func (d Dimension) String() string {
 	switch d.base() {
 	case "constant":
@@ -50,7 +50,7 @@ func (d Dimension) String() string {
 	return text
 }
 
-// base returns the distribution without the prefix for steps.
+// base returns the name of the distribution without the prefix for steps.
 func (d Dimension) base() string {
 	if d.Distribution == "categorical_w_probabilities" {
 		return "categorical"
@@ -193,12 +193,10 @@ func isInt(v any) bool {
 	return false
 }
 
-// edge is the smallest distance of a share from 0 and 1, for distributions
-// without bounds.
+// edge is the minimum distance of a quantile from 0 and 1, for unbounded distributions.
 const edge = 1e-9
 
-// Value returns the value below which a share u of the distribution lies; u is from
-// 0 to 1.
+// Value returns the quantile u of the distribution; u is from 0 to 1.
 func (d Dimension) Value(u float64) any {
 	u = min(max(u, 0), 1)
 	if math.IsNaN(u) {
@@ -227,7 +225,7 @@ func (d Dimension) Value(u float64) any {
 	if d.q > 0 {
 		x = math.Round(x/d.q) * d.q
 		if d.Distribution == "q_uniform" || strings.HasSuffix(d.Distribution, "_values") {
-			// Rounding does not leave the bounds.
+			// Rounding must not exceed the bounds.
 			if x > d.high {
 				x -= d.q
 			}
@@ -248,7 +246,7 @@ func (d Dimension) normal(u float64) float64 {
 	return d.low + d.high*math.Sqrt2*math.Erfinv(2*between(u, edge, 1-edge)-1)
 }
 
-// index returns the index of the value at the share u of the distribution.
+// index returns the index of the value at the quantile u.
 func (d Dimension) index(u float64) int {
 	sum := 0.0
 	for i, w := range d.weights {
@@ -264,7 +262,7 @@ func (d Dimension) index(u float64) int {
 	return 0
 }
 
-// share returns a share of which index is i.
+// share returns a quantile at which index returns i.
 func (d Dimension) share(i int) float64 {
 	sum := 0.0
 	for _, w := range d.weights[:i] {
@@ -273,7 +271,7 @@ func (d Dimension) share(i int) float64 {
 	return sum + d.weights[i]/2
 }
 
-// count returns the number of values in a grid, 0 for infinitely many.
+// count returns the number of values in a grid, 0 if it is infinite.
 func (d Dimension) count() int {
 	switch {
 	case d.values != nil:

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Hyperband decides which runs are stopped early: at each of some numbers of values of
-// the metric, the brackets, a run goes on only if its best value so far is among the best
-// 1/Eta of those of all runs at that bracket. Runs are compared with those that came before
-// them, as in L. Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys
-// 2020, so that none waits for others.
+// Hyperband decides which runs to stop early. At certain numbers of metric values, the brackets, a
+// run continues only if its best value so far is among the best 1/Eta of all runs at that bracket.
+// A run is compared only with the runs that reached the bracket earlier, so no run waits for
+// others, as in L. Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020.
 type Hyperband struct {
 	Eta      float64
 	Brackets []int // numbers of values, ascending
@@ -54,8 +53,8 @@ func parseHyperband(in map[string]any, m Metric) (*Hyperband, error) {
 	return h, nil
 }
 
-// Stops reports whether a run is stopped that has the value mine at a bracket, where other
-// runs have had the values of others. NaN is the worst value.
+// Stops reports whether to stop a run with the value mine at a bracket. others holds the values of
+// other runs at that bracket. NaN is the worst value.
 func (h *Hyperband) Stops(m Metric, mine float64, others []float64) bool {
 	all := len(others) + 1
 	if float64(all) < h.Eta {

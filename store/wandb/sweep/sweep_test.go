@@ -23,7 +23,8 @@ func parse(t *testing.T, text string) sweep.Config {
 	return c
 }
 
-// A grid has each combination once, nested as the parameters are, and then ends.
+// TestGrid checks that a grid returns each combination once, nested like the parameters, and then
+// ends.
 func TestGrid(t *testing.T) {
 	c := parse(t, `{method: grid, parameters: {a: {values: [1, 2, x]}, n: {min: 3, max: 5}, b: {value: true},
 		opt: {parameters: {lr: {distribution: q_uniform, min: 0, max: 1, q: 0.25}}}}}`)
@@ -74,7 +75,8 @@ var distributions = map[string][2]float64{
 	"distribution: uniform, min: -1000000000000, max: 1000000000000": {-1e12, 1e12},
 }
 
-// Values are within the bounds, do not become smaller with the share, and have steps of q.
+// TestValues checks that values are within the bounds, do not decrease with the quantile, and are
+// multiples of q.
 func TestValues(t *testing.T) {
 	for text, bounds := range distributions {
 		c := parse(t, "{method: random, parameters: {x: {"+text+"}}}")
@@ -122,7 +124,7 @@ func asNumber(t *testing.T, v any) float64 {
 	return 0
 }
 
-// Values are as often as their distribution says.
+// TestShares checks that the frequencies of values match the distribution.
 func TestShares(t *testing.T) {
 	c := parse(t, `{method: random, parameters: {p: {values: [a, b, c], probabilities: [0.5, 0.5, 0]},
 		lr: {distribution: log_uniform_values, min: 0.0001, max: 1}, n: {distribution: normal, mu: 10, sigma: 2}}}`)
@@ -151,7 +153,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// With the method bayes, runs become better than at random.
+// TestBayes checks that the method bayes finds better settings than random search.
 func TestBayes(t *testing.T) {
 	const text = `metric: {name: loss, goal: GOAL}, parameters: {x: {min: -5.0, max: 5.0}, y: {distribution: log_uniform_values, min: 0.0001, max: 1},
 		k: {values: [a, b, c, d]}}}`
@@ -193,7 +195,8 @@ func TestBayes(t *testing.T) {
 	t.Logf("at random %g, minimized %g, maximized %g", atRandom, minimized, maximized)
 }
 
-// Observations that do not fit, or say nothing, do no harm.
+// TestBayesOddly checks that observations that do not match the configuration or have no value are
+// tolerated.
 func TestBayesOddly(t *testing.T) {
 	c := parse(t, `{method: bayes, metric: {name: m}, parameters: {x: {min: 0.0, max: 1.0}, y: {values: [1, 2], probabilities: [1, 0]}}}`)
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0} {
@@ -226,7 +229,8 @@ func TestBrackets(t *testing.T) {
 	}
 }
 
-// Of runs that come to a bracket in any order, the best third goes on at least.
+// TestStops checks that at least the best third of the runs continues, in whatever order they reach
+// a bracket.
 func TestStops(t *testing.T) {
 	h := sweep.Hyperband{Eta: 3}
 	for seed := range uint64(50) {
@@ -307,7 +311,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// An alias of YAML takes three bytes, and stands for as many as what it refers to.
+// TestAliasesAreCounted checks that a YAML alias, which takes three bytes, counts with the size of
+// its value.
 func TestAliasesAreCounted(t *testing.T) {
 	long := "a: &a " + strings.Repeat("x", 50_000) + "\nmethod: random\nparameters: "
 	for _, values := range []string{"{x: {value: *a}}", "{x: {values: [*a, *a]}}"} {
