@@ -1,6 +1,6 @@
 // Package archive reads and writes tracker's own archive format: a zip file with
 //
-//	manifest.json     what is in it, with sizes and hashes
+//	manifest.json     the list of its content, with sizes and hashes
 //	README.txt        for people
 //	report.html       for people
 //	tracker.db        a database with only the exported records
@@ -23,7 +23,7 @@ const (
 // Manifest lists what is in an archive.
 type Manifest struct {
 	Format int `json:"format"`
-	// Scope is what was exported: project, experiment or runs.
+	// Scope is the exported scope: project, experiment or runs.
 	Scope string `json:"scope"`
 	// Context lists the records, as kind/id, that are included only because others refer to them.
 	// An import creates them if they do not exist.

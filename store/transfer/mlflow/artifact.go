@@ -93,8 +93,8 @@ func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	return "", ""
 }
 
-// beside returns the folder in one of the places whose path ends like at, from the id or from a
-// folder above it.
+// beside returns the folder in one of the places that matches the last elements of the path at,
+// starting with part or an element above it.
 func (p *places) beside(at, part, hex string) string {
 	parts := strings.Split(at, "/")
 	last := slices.Index(parts, part)

@@ -116,7 +116,7 @@ func (m meta) run(path string, e *experiment) *run {
 	}
 	parent, err := readText(filepath.Join(path, "tags", "mlflow.parentRunId"), 100)
 	if err != nil {
-		parent = "" // it has none, or texts reports why it can't be read
+		parent = "" // it has no parent, or texts reports the error
 	}
 	return &run{id: m.runID(), experiment: e.name, name: m.RunName, status: status, start: m.Start, end: m.End, deleted: e.deleted || m.Stage == "deleted",
 		experimentDeleted: e.deleted, artifacts: m.Artifacts, user: m.User, source: m.SourceName, commit: m.Version, path: path, parent: parent}

@@ -31,7 +31,7 @@ func Kind() transfer.Kind {
 // source holds the folders of runs at a path.
 type source struct {
 	folders []string
-	others  []transfer.Loss // files named run.json that are not of Sacred
+	others  []transfer.Loss // files named run.json that are not imported
 }
 
 const (

@@ -13,9 +13,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// A copy of a run is a folder with files of the same names, each of which is equal to the file of
-// the run or a beginning of it. The longer run is imported. Files that share only their name and
-// first event belong to different runs: a run was copied and trained further.
+// A copy of a run is a folder with files of the same names. Each file is equal to the file of the
+// run or a beginning of it. The longer run is imported. Files that share only their name and first
+// event belong to different runs: a run was copied and trained further.
 
 // comparison holds the result of comparing the beginnings of two files.
 type comparison struct {

@@ -22,8 +22,7 @@ type state struct {
 	// Plugins maps tags that are not scalars to their plugins, since only the first event of a tag
 	// names its plugin.
 	Plugins map[string]string `json:"plugins,omitzero"`
-	// Begun lists the scalars with points from this file, for which former points are no longer
-	// dropped.
+	// Begun lists the scalars that have points from this file. They no longer drop former points.
 	Begun []string `json:"begun,omitzero"`
 	// Restart is the step of the last restart of the program, nil if there was none.
 	Restart *int64 `json:"restart,omitzero"`
