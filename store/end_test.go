@@ -9,18 +9,28 @@ import (
 	"tracker/store/scalar"
 )
 
-// An end date before the creation date of a run is moved to the creation date.
-func TestEndIsNotBeforeTheBeginning(t *testing.T) {
+// TestEnd checks that an end date that is given is kept, that any other one is not before the
+// creation date, and that a run that goes on has none.
+func TestEnd(t *testing.T) {
 	b := newBed(t)
-	created := must(b.Runs.Iteration(ctx, domain.System, b.iteration))(t).CreatedDate
+	run := func() runs.Iteration { return must(b.Runs.Iteration(ctx, domain.System, b.iteration))(t) }
+	set := func(p runs.IterationPatch) { wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, p)) }
+	created := run().CreatedDate
 	early := created - scalar.Time(time.Hour.Milliseconds())
-	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: new(domain.Failed), EndDate: &early}))
-	if it := must(b.Runs.Iteration(ctx, domain.System, b.iteration))(t); it.EndDate == nil || *it.EndDate != created || it.Status != domain.Failed {
-		t.Errorf("it has ended at %v as %s, and began at %v", it.EndDate, it.Status, created)
+	set(runs.IterationPatch{Status: new(domain.Failed), EndDate: &early})
+	set(runs.IterationPatch{Status: new(domain.Failed)}) // nothing new
+	if it := run(); it.EndDate == nil || *it.EndDate != early || it.Status != domain.Failed {
+		t.Errorf("it has ended at %v as %s, want %v", it.EndDate, it.Status, early)
 	}
-	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: new(domain.Running)}))
-	if it := must(b.Runs.Iteration(ctx, domain.System, b.iteration))(t); it.EndDate != nil {
+	set(runs.IterationPatch{Status: new(domain.Running)})
+	if it := run(); it.EndDate != nil {
 		t.Errorf("it goes on, and has ended at %v", it.EndDate)
+	}
+	later := created + scalar.Time(time.Hour.Milliseconds()) // the clock of its client is ahead
+	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET created_date = ? WHERE id = ?`, int64(later), b.iteration)
+	set(runs.IterationPatch{Status: new(domain.Killed)})
+	if it := run(); it.EndDate == nil || *it.EndDate != later {
+		t.Errorf("it has ended at %v, and began at %v", it.EndDate, later)
 	}
 }
 

@@ -213,14 +213,15 @@ func importSeries(tx *domain.Tx, it imported, b *transfer.Batch, out *transfer.O
 		if err := domain.OneOf("status", status, runs.IterationStatuses...); err != nil {
 			return err
 		}
-		ended := b.Run.Ended
-		if ended == nil {
-			ended = &latest
+		ended := latest
+		if b.Run.Ended != nil {
+			ended = *b.Run.Ended
 		}
-		if err := runs.SetEnd(tx, it.IterationRef, status, b.Run.Error, ended); err != nil {
+		err := runs.SetEnd(tx, it.IterationRef, runs.End{Status: status, Message: b.Run.Error, Date: &ended, Given: b.Run.Ended != nil})
+		if err != nil {
 			return err
 		}
-		latest = max(latest, *ended)
+		latest = max(latest, ended)
 	}
 	_, err := tx.Exec(`UPDATE iteration SET last_seen = max(last_seen, ?) WHERE num = ?`, min(latest, tx.Now), it.Num)
 	return err

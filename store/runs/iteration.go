@@ -283,7 +283,8 @@ func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPa
 	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
 		tx.Seen = append(tx.Seen, it.Num) // the run sets these fields, not a person
 	}
-	return SetEnd(tx, it.IterationRef, next.Status, next.ErrorMessage, next.EndDate)
+	given := p.EndDate != nil || next.Status == it.Status // the end that it had is kept, too
+	return SetEnd(tx, it.IterationRef, End{next.Status, next.ErrorMessage, next.EndDate, given})
 }
 
 // Heartbeat sets the time when a run was last seen to now. Needs update.

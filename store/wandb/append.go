@@ -94,5 +94,5 @@ func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) erro
 		end = w.Last // the run was recorded offline and is sent now
 	}
 	tx.Seen = append(tx.Seen, it.Num)
-	return runs.SetEnd(tx, it.IterationRef, status, message, &end)
+	return runs.SetEnd(tx, it.IterationRef, runs.End{Status: status, Message: message, Date: &end})
 }

@@ -343,5 +343,5 @@ func killRun(tx *domain.Tx, it domain.IterationState, message string) error {
 		return nil
 	}
 	tx.Seen = append(tx.Seen, it.Num)
-	return runs.SetEnd(tx, it.IterationRef, domain.Killed, message, &tx.Now)
+	return runs.SetEnd(tx, it.IterationRef, runs.End{Status: domain.Killed, Message: message, Date: &tx.Now})
 }
