@@ -13,6 +13,9 @@ import (
 
 // The files not excluded by .dockerignore are sufficient for the Dockerfile.
 func TestImageBuilds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the whole program")
+	}
 	const build = `go build -trimpath -ldflags "-s -w" -o /out/tracker .`
 	recipe := readText(t, "Dockerfile")
 	if !strings.Contains(recipe, "CGO_ENABLED=0") || !strings.Contains(recipe, build) {
