@@ -9,7 +9,7 @@
 What is logged goes into a queue; threads write it to a spool on disk and send it from there. No call raises or waits
 because of the server, unless the run is strict.
 
-tracker.init starts a run. tracker.log, config, summary, log_artifact, finish are those of the current run, tracker.run.
+tracker.init starts a run. tracker.log, config, summary, log_artifact, finish act on the current run, tracker.run.
 tracker.callback has callbacks for Keras, PyTorch Lightning, Hugging Face, XGBoost, LightGBM, Optuna and scikit-learn.
 tracker.Api reads back. tracker.show shows the dashboard in a notebook. On the command line: python -m tracker --help.
 """

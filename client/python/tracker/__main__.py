@@ -52,7 +52,7 @@ def sync(arguments: argparse.Namespace) -> int:
 
 
 def _spools(folder: str) -> List[str]:
-    """The spool files in folder, also those of which only refused requests are left."""
+    """The spool files in folder, also where only refused requests are left."""
     found = spool_files(folder)
     found += [path for path in (name[:-len(REJECTED)] for name in spool_files(folder, REJECTED)) if path not in found]
     return found

@@ -244,7 +244,7 @@ class Iteration(Record):
         return dict(found[0])
 
     def history(self, keys: Optional[Sequence[str]] = None, wide: bool = True) -> Union[History, Points]:
-        """All points of these metrics. Without keys: of all metrics except those of the machine.
+        """All points of these metrics. Without keys: of all metrics except the metrics of the machine.
 
         One row for each step, with a column for each metric; with wide=False one row for each point, with its time.
         """

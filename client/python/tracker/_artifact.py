@@ -30,7 +30,7 @@ BROKEN = frozenset((0, 504))
 """The status of a failure after which a smaller part may arrive: no answer, or a proxy that did not wait for one."""
 TUS = {"Tus-Resumable": "1.0.0"}
 
-# Python's own table: that of the system differs from one to the next, and takes a .pt for a page table.
+# Python's own table: the table of the system differs from one to the next, and takes a .pt for a page table.
 TYPES = mimetypes.MimeTypes()
 
 

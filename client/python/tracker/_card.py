@@ -27,7 +27,7 @@ class State(NamedTuple):
 
 
 def card(state: State, address: str) -> str:
-    """The card as HTML. address is that of the run's page."""
+    """The card as HTML. address is the address of the run's page."""
     values = {name: value for name, value in state.values.items() if not name.startswith("system/")}
     rows = "".join(f'<tr><td style="text-align:left;padding:1px 16px 1px 0">{escape(name)}</td>'
                    f'<td style="text-align:right;font-variant-numeric:tabular-nums">{value:.6g}</td></tr>'

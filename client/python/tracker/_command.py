@@ -58,7 +58,7 @@ def parameters(command: Sequence[str]) -> Dict[str, str]:
 
 
 def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: Any) -> int:
-    """Run command as a run and return its exit status. options are those of init.
+    """Run command as a run and return its exit status. options are the arguments of init.
 
     tensorboard: the folders below which new event files are followed. Without, these are the working folder and those that
     options of the command name, unless the command joins the run: then it logs by itself.

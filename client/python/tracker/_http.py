@@ -36,7 +36,7 @@ class Unreachable(TrackerError):
 
 
 class Refused(TrackerError):
-    """The server refused a request. status is that of HTTP; code, message and field are those of the API."""
+    """The server refused a request. status is the HTTP status; code, message and field come from the API."""
 
     def __init__(self, status: int, code: str, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -262,7 +262,7 @@ class Client:
         raise Refused(status, code, message, field)
 
     def _stranger(self, response: HTTPResponse) -> Unreachable:
-        """The error for an answer that is not the API's, but that of a proxy, the dashboard or another service."""
+        """The error for an answer that comes from a proxy, the dashboard or another service instead of the API."""
         to = response.headers.get("Location") if 300 <= response.status < 400 else None
         what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
         stranger = Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The "

@@ -64,7 +64,7 @@ class Recorder:
         self.writer: Optional[Writer] = None
         self.spool: Optional[Spool] = None
         self.sender: Optional[Sender] = None
-        self.former: List[str] = []  # spools to be sent before the end, such as those of children
+        self.former: List[str] = []  # spools to be sent before the end, such as the spools of children
         self._files = Files(folder, begin["id"])
         self._drawn = 0  # bytes that wait to be drawn
         self._threads: List[threading.Thread] = []

@@ -61,7 +61,7 @@ class Run(Artifacts, Names):
         """Log numbers, and images, figures, tables, histograms and texts, by name.
 
         data: values by name, names being text of 1 to 250 characters; nested mappings are flattened with a slash.
-        step: a whole number. Without it, those of one call share the next one.
+        step: a whole number. Without it, all values of one call share the next one.
         commit: False keeps the step for the next call.
 
         Returns at once, and raises nothing because of the server unless the run is strict. Then the numbers are kept whatever
@@ -211,7 +211,7 @@ class Run(Artifacts, Names):
 
         status: SUCCEEDED, FAILED or KILLED. error_message: why; of a long one, the last 20,000 characters are kept.
         timeout: seconds to wait at most; without it, finish waits until ten seconds have passed without progress. The rest
-        then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as that of init, for the end. A
+        then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as in init, for the end. A
         second Ctrl-C leaves at once.
         """
         if exit_code:

@@ -41,7 +41,7 @@ class Sender:
 
     def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False,
                  moved: Optional[Progress] = None) -> None:
-        """adopted: another process wrote this spool. worker: another process ends the run. moved: that of a sender which waits
+        """adopted: another process wrote this spool. worker: another process ends the run. moved: progress of a sender that waits
         for this one."""
         from ._name import Names
         from ._part import Progress

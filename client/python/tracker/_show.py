@@ -26,7 +26,7 @@ class View(NamedTuple):
 
 
 def dashboard(server: Optional[str] = None) -> str:
-    """The address of the dashboard: TRACKER_UI_URL, else that of the API with the next port."""
+    """The address of the dashboard: TRACKER_UI_URL, else the address of the API with the next port."""
     given = os.environ.get("TRACKER_UI_URL")
     if given:
         return given.rstrip("/")

@@ -121,7 +121,7 @@ class Follower:
         self._begun: Dict[str, Set[str]] = {}  # metrics that each file has begun, since its last restart
         self._restarts: Dict[str, int] = {}  # step of the last restart in each file
         self._latest: Dict[str, int] = {}  # largest step of each metric
-        self._upwards: Set[str] = set()  # folders of hyperparameters, whose metrics are those of the folder above
+        self._upwards: Set[str] = set()  # folders of hyperparameters, whose metrics belong to the folder above
         self._root: Optional[str] = None
         self._media = 0
         self._busy = threading.Lock()
@@ -273,7 +273,7 @@ class Follower:
         flat = tag.replace("/", "_") + "_"
         if last.startswith(flat):  # add_scalars of PyTorch, which has a folder for each line of a chart
             return f"{above}/{tag}/{last[len(flat):]}".lstrip("/")
-        if place.startswith(tag + "/"):  # that of tensorboardX
+        if place.startswith(tag + "/"):  # tensorboardX writes it so
             return place
         return f"{place}/{tag}"
 
@@ -293,7 +293,7 @@ class Follower:
 def find(folder: str, deep: bool) -> Iterator[str]:
     """The paths of the event files in folder, and with deep of those below it, as far as MOST_ENTRIES reach.
 
-    Links are followed. Hidden folders and those of installed packages are left out.
+    Links are followed. Hidden folders and folders of installed packages are left out.
     """
     left, seen, waiting = MOST_ENTRIES, set(), [folder]
     while waiting:
@@ -324,7 +324,7 @@ def find(folder: str, deep: bool) -> Iterator[str]:
 def _is_of_another(path: str) -> bool:
     """Return whether the process that writes an event file lives, and neither is this one nor descends from it.
 
-    The names of event files have the host and the process in them, but for those of tensorboardX.
+    The names of event files have the host and the process in them, except with tensorboardX.
     """
     named = _WRITER.search(os.path.basename(path))
     if named is None or named.group(1) != socket.gethostname():

@@ -80,7 +80,7 @@ def try_again(path: str) -> None:
 def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
     """The requests that heads describe, such as "2 files and 1 other request: a.bin (1 kB), b.bin (2 kB), points".
 
-    folder is that of the spool; were stands before the colon.
+    folder is the folder of the spool; were stands before the colon.
     """
     files = [head for head in heads if head.get("op") == "artifact"]
     names = [f"{head.get('name')} ({size_text(_size(folder, head))})" for head in files[:SHOWN]]
@@ -105,7 +105,7 @@ def sentence(folder: str, heads: List[Dict[str, Any]]) -> str:
 
 
 def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) -> None:
-    """Let the run's page name the requests that are missing, or nothing if there are none. path is that of the spool.
+    """Let the run's page name the requests that are missing, or nothing if there are none. path is the path of the spool.
 
     A server that does not take it is left alone. Raises Unreachable.
     """

@@ -33,7 +33,7 @@ MISSING = {
 
 
 def environment(ours: str, theirs: str) -> Optional[str]:
-    """The value of our variable, else that of W&B's, which is reported once."""
+    """The value of our variable, else the value of W&B's, which is reported once."""
     found = os.environ.get(ours) if ours else None
     if found:
         return found
