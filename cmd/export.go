@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tracker/export"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/export"
 	"tracker/store/projects"
 	"tracker/store/transfer"
 )
@@ -202,7 +202,7 @@ func (a *app) exportArchive(ctx context.Context, db *store.DB, q store.ArchiveQu
 	if err != nil {
 		return err
 	}
-	err = db.Export(ctx, domain.System, q, store.ArchiveOptions{Report: export.Report}, f)
+	err = db.Export(ctx, domain.System, q, store.ArchiveOptions{Report: true}, f)
 	if err == nil {
 		err = f.Sync()
 	}

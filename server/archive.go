@@ -1,13 +1,11 @@
 package server
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"os"
 	"strconv"
 
-	"tracker/export"
 	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/domain"
@@ -27,7 +25,7 @@ func (s *Server) exportProject(c *call) error {
 	if _, err := s.db.Projects.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
 		return err // before it waits for other archives
 	}
-	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]}, export.Report)
+	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]}, true)
 }
 
 // exportRecords answers with an archive of some records of a project.
@@ -44,12 +42,12 @@ func (s *Server) exportRecords(c *call) error {
 	if len(body.Records) == 0 {
 		return domain.Invalid("records", "records must name at least one record, like iteration/ID.")
 	}
-	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records}, nil)
+	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records}, false)
 }
 
 // exportArchive writes the archive to a file before it sends it, so that a failure
 // can still be answered with an error.
-func (s *Server) exportArchive(c *call, q store.ArchiveQuery, report func(context.Context, *store.Extract) ([]byte, error)) error {
+func (s *Server) exportArchive(c *call, q store.ArchiveQuery, report bool) error {
 	f, err := s.db.ScratchFile()
 	if err != nil {
 		return err

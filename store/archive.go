@@ -13,8 +13,11 @@ import (
 	"tracker/blob"
 	"tracker/store/artifact"
 	"tracker/store/domain"
+	"tracker/store/export"
 	"tracker/store/files"
+	"tracker/store/points"
 	"tracker/store/record"
+	"tracker/store/runs"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
@@ -39,8 +42,8 @@ type ArchiveQuery struct {
 type ArchiveOptions struct {
 	// Base is written as Manifest.Base.
 	Base map[string]string
-	// Report writes the HTML report; nil for none.
-	Report func(ctx context.Context, e *Extract) ([]byte, error)
+	// Report reports whether the archive has an HTML report.
+	Report bool
 	// Progress is called with the number of bytes that were written; nil is fine.
 	Progress func(n int64)
 }
@@ -66,6 +69,21 @@ func (e *Extract) Open(b archive.Blob) (io.ReadCloser, error) {
 	content, err := e.from.base.Artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
 	return content, files.AsError(err)
 }
+
+// Read calls fn with a view of all records of the extract.
+func (e *Extract) Read(ctx context.Context, fn func(*export.View) error) error {
+	return e.DB.View(ctx, domain.System, func(v *View) error {
+		return fn(&export.View{Projects: v.Projects, Runs: v.Runs, Files: v.Files, Models: v.Models})
+	})
+}
+
+// Curves returns the curves of runs of the extract.
+func (e *Extract) Curves(ctx context.Context, iterationIDs []string, q points.CurveQuery) ([]runs.Curve, error) {
+	return e.DB.Runs.Curves(ctx, domain.System, iterationIDs, q)
+}
+
+// Count returns the number of records of a kind of package record.
+func (e *Extract) Count(kind string) int64 { return e.Counts[kind] }
 
 // archiveReadme is the content of README.txt in an archive.
 const archiveReadme = `This is an archive of tracker, an experiment tracker.
@@ -101,8 +119,8 @@ func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o 
 	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
 		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
 		c.Manifest = archive.Manifest{Scope: e.Scope, Context: e.Context, Base: o.Base, Counts: e.Counts, NotCarried: notCarried}
-		if o.Report != nil {
-			if c.Report, err = o.Report(ctx, e); err != nil {
+		if o.Report {
+			if c.Report, err = export.Report(ctx, e); err != nil {
 				return err
 			}
 		}

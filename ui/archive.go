@@ -10,7 +10,6 @@ import (
 
 	"github.com/a-h/templ"
 
-	"tracker/export"
 	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/domain"
@@ -63,7 +62,7 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.U
 		f.Close()
 		os.Remove(f.Name())
 	}()
-	if err := s.DB.Export(r.Context(), domain.Actor{UserID: user.ID}, q, store.ArchiveOptions{Report: export.Report}, f); err != nil {
+	if err := s.DB.Export(r.Context(), domain.Actor{UserID: user.ID}, q, store.ArchiveOptions{Report: true}, f); err != nil {
 		return err
 	}
 	size, err := f.Seek(0, io.SeekCurrent)

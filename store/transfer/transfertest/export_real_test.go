@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tracker/export"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/export"
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/transfertest"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/export"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/export"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
 	"tracker/store/transfer/transfertest"

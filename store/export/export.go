@@ -1,6 +1,6 @@
-// Package export writes the records of a store.Extract in formats of other programs:
-// tables, an HTML page, and the folders of MLflow and TensorBoard. Information that a
-// format can't hold is counted and reported as a transfer.Loss.
+// Package export writes records in formats of other programs: tables, an HTML page, and the
+// folders of MLflow and TensorBoard. Information that a format can't hold is counted and
+// reported as a transfer.Loss.
 package export
 
 import (
@@ -12,14 +12,36 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/store/points"
 	"tracker/store/projects"
+	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
 )
+
+// Source is a database that holds only the records to export. Its methods need no permission.
+type Source interface {
+	// Read calls fn with a view of one snapshot.
+	Read(ctx context.Context, fn func(*View) error) error
+	// Curves returns the curves of runs.
+	Curves(ctx context.Context, iterationIDs []string, q points.CurveQuery) ([]runs.Curve, error)
+	// Open returns the content of an artifact. The reader returns an error at the end of the
+	// content if its hash is not b.Hash.
+	Open(b archive.Blob) (io.ReadCloser, error)
+	// Count returns the number of records of a kind of package record, such as iteration.
+	Count(kind string) int64
+}
+
+// View reads one snapshot of a Source.
+type View struct {
+	Projects *projects.View
+	Runs     *runs.View
+	Files    *files.View
+	Models   *registry.View
+}
 
 // Format is an output format.
 type Format struct {
@@ -27,8 +49,8 @@ type Format struct {
 	Title string
 	// Folder reports whether the output is a folder, and not one file.
 	Folder bool
-	// Write writes an extract to path, which must not exist.
-	Write func(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error
+	// Write writes the records of e to path, which must not exist.
+	Write func(ctx context.Context, e Source, path string, r *transfer.Result) error
 }
 
 // Formats returns all formats except tracker's own archive.
@@ -53,10 +75,10 @@ type run struct {
 // pageSize is the number of records to read at once.
 const pageSize = 200
 
-// eachRun calls fn with each run of an extract, by project and experiment, the oldest
+// eachRun calls fn with each run of e, by project and experiment, the oldest
 // first.
-func eachRun(ctx context.Context, e *store.Extract, fn func(*store.View, run) error) error {
-	return e.DB.View(ctx, domain.System, func(v *store.View) error {
+func eachRun(ctx context.Context, e Source, fn func(*View, run) error) error {
+	return e.Read(ctx, func(v *View) error {
 		return eachPage(func(p domain.Page) (domain.List[projects.Project], error) {
 			return v.Projects.Projects(projects.ProjectQuery{Page: p})
 		},
@@ -83,7 +105,7 @@ func eachRun(ctx context.Context, e *store.Extract, fn func(*store.View, run) er
 }
 
 // readRun returns a run of an experiment, without its project and experiment.
-func readRun(v *store.View, experimentID, id string) (r run, err error) {
+func readRun(v *View, experimentID, id string) (r run, err error) {
 	if r.IterationRecord, err = v.Runs.IterationRecord(id); err != nil {
 		return r, err
 	}
@@ -126,7 +148,7 @@ func create(path string, fn func(io.Writer) error) error {
 }
 
 // copyArtifact writes the bytes of an artifact to a file.
-func copyArtifact(e *store.Extract, a files.Artifact, path string) error {
+func copyArtifact(e Source, a files.Artifact, path string) error {
 	from, err := e.Open(archive.Blob{Hash: a.ContentHash, Size: a.SizeBytes})
 	if err != nil {
 		return fmt.Errorf("the artifact %q: %w", a.Name, err)

@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store"
-	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/points"
 	"tracker/store/runs"
@@ -72,7 +70,7 @@ type image struct {
 }
 
 // writeHTML writes one page, which contains its images and styles.
-func writeHTML(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
+func writeHTML(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	text, err := HTML(ctx, e, r)
 	if err != nil {
 		return err
@@ -83,16 +81,16 @@ func writeHTML(ctx context.Context, e *store.Extract, path string, r *transfer.R
 	})
 }
 
-// Report returns the page about an extract, without its losses.
-func Report(ctx context.Context, e *store.Extract) ([]byte, error) {
+// Report returns the page about the records of e, without its losses.
+func Report(ctx context.Context, e Source) ([]byte, error) {
 	return HTML(ctx, e, &transfer.Result{})
 }
 
-// HTML returns a page about an extract. The same records give the same page.
-func HTML(ctx context.Context, e *store.Extract, r *transfer.Result) ([]byte, error) {
+// HTML returns a page about the records of e. The same records give the same page.
+func HTML(ctx context.Context, e Source, r *transfer.Result) ([]byte, error) {
 	p := &page{}
 	media := 0
-	err := eachRun(ctx, e, func(_ *store.View, run run) error {
+	err := eachRun(ctx, e, func(_ *View, run run) error {
 		r.Found++
 		s := last(p.Sections)
 		if s == nil || len(s.runs) > 0 && s.runs[0].ExperimentID != run.ExperimentID {
@@ -133,14 +131,14 @@ func HTML(ctx context.Context, e *store.Extract, r *transfer.Result) ([]byte, er
 			r.Lose(s.Name, "%d runs are not on the page, which has at most %d of an experiment.", s.More, maxRuns)
 		}
 		s.table()
-		if err := s.charts(ctx, e.DB); err != nil {
+		if err := s.charts(ctx, e); err != nil {
 			return nil, err
 		}
 	}
 	if p.Title == "" {
 		p.Title = "tracker"
 	}
-	if n := e.Counts["model"]; n > 0 {
+	if n := e.Count("model"); n > 0 {
 		r.Lose(p.Title, "The models of the registry (%d) are not on the page.", n)
 	}
 	for _, l := range r.Losses {
@@ -162,7 +160,7 @@ func isImage(contentType string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, contentType)
 }
 
-func embed(e *store.Extract, run run, a files.Artifact) (image, error) {
+func embed(e Source, run run, a files.Artifact) (image, error) {
 	from, err := e.Open(archive.Blob{Hash: a.ContentHash, Size: a.SizeBytes})
 	if err != nil {
 		return image{}, fmt.Errorf("the artifact %q: %w", a.Name, err)
@@ -263,7 +261,7 @@ const (
 )
 
 // charts draws the curves of the first runs.
-func (s *section) charts(ctx context.Context, db *store.DB) error {
+func (s *section) charts(ctx context.Context, e Source) error {
 	metrics := map[string]bool{}
 	var ids []string
 	for _, run := range s.runs[:min(len(s.runs), maxCurves)] {
@@ -274,7 +272,7 @@ func (s *section) charts(ctx context.Context, db *store.DB) error {
 	}
 	keys := sortedKeys(metrics)
 	for _, key := range keys[:min(len(keys), maxCharts)] {
-		curves, err := db.Runs.Curves(ctx, domain.System, ids, points.CurveQuery{Keys: []string{key}, Points: curvePoints, X: points.ByStep, Scale: points.Linear})
+		curves, err := e.Curves(ctx, ids, points.CurveQuery{Keys: []string{key}, Points: curvePoints, X: points.ByStep, Scale: points.Linear})
 		if err != nil {
 			return err
 		}

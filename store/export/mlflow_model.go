@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/projects"
@@ -41,7 +40,7 @@ func (m *mlflowStore) outputs(at string, run run) error {
 var loggedModelStatuses = map[registry.LoggedModelStatus]int{registry.LoggedModelPending: 1, registry.LoggedModelReady: 2, registry.LoggedModelFailed: 3}
 
 // loggedModels writes the logged models of an experiment with their files.
-func (m *mlflowStore) loggedModels(v *store.View, experimentID, folder, experiment string) error {
+func (m *mlflowStore) loggedModels(v *View, experimentID, folder, experiment string) error {
 	found, err := v.Models.FindLoggedModels([]string{experimentID}, registry.LoggedModelQuery{Match: func(registry.LoggedModel) bool { return true }})
 	if err != nil {
 		return err
@@ -64,7 +63,7 @@ func (m *mlflowStore) loggedModels(v *store.View, experimentID, folder, experime
 	return nil
 }
 
-func (m *mlflowStore) loggedModel(v *store.View, l registry.DescribedModel, at, experiment string) error {
+func (m *mlflowStore) loggedModel(v *View, l registry.DescribedModel, at, experiment string) error {
 	m.artifacts[l.ID] = m.uri + "/" + experiment + "/models/" + l.ID + "/artifacts"
 	var run any
 	if l.IterationID != nil {
@@ -137,7 +136,7 @@ var mlflowStages = map[registry.Stage]string{registry.NoStage: "None", registry.
 
 // registry writes the registered models of a project. In MLflow, names are unique and
 // contain neither a slash nor a colon.
-func (m *mlflowStore) registry(v *store.View, project projects.Project) error {
+func (m *mlflowStore) registry(v *View, project projects.Project) error {
 	return eachPage(func(p domain.Page) (domain.List[registry.Model], error) {
 		return v.Models.Models(project.ID, registry.ModelQuery{Page: p})
 	},
@@ -150,7 +149,7 @@ func (m *mlflowStore) registry(v *store.View, project projects.Project) error {
 		})
 }
 
-func (m *mlflowStore) registered(v *store.View, project projects.Project, model registry.RegisteredModel) error {
+func (m *mlflowStore) registered(v *View, project projects.Project, model registry.RegisteredModel) error {
 	name := strings.NewReplacer("/", "_", ":", "_", `\`, "_").Replace(model.Name)
 	if strings.Trim(name, ".") == "" {
 		name = "_"

@@ -7,18 +7,17 @@ import (
 	"math"
 	"path/filepath"
 
-	"tracker/store"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
 )
 
 // writeTensorBoard writes an event file for each run, in a folder of its own.
-func writeTensorBoard(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
+func writeTensorBoard(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	folders := names{}
 	inside := map[string]names{}
 	experiments := map[string]string{}
-	err := eachRun(ctx, e, func(v *store.View, run run) error {
+	err := eachRun(ctx, e, func(v *View, run run) error {
 		folder, there := experiments[run.ExperimentID]
 		if !there {
 			folder = folders.unique(run.experiment.Name)

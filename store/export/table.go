@@ -7,19 +7,18 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"tracker/store"
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/transfer/parquet"
 )
 
-// table is a table of an extract. Each row names its run by id.
+// table is a table of the output. Each row names its run by id.
 type table struct {
 	name    string
 	columns []parquet.Field
 	// rows calls add with each row of a run.
-	rows func(v *store.View, run run, add func(...parquet.Value) error) error
+	rows func(v *View, run run, add func(...parquet.Value) error) error
 }
 
 func tables(r *transfer.Result) []table {
@@ -52,7 +51,7 @@ func timeCell(at scalar.Time) parquet.Value { return parquet.Value{Kind: parquet
 
 func intCell(n int64) parquet.Value { return parquet.Value{Kind: parquet.Int, Int: n} }
 
-func runRow(_ *store.View, run run, add func(...parquet.Value) error) error {
+func runRow(_ *View, run run, add func(...parquet.Value) error) error {
 	var parent, ended parquet.Value
 	if run.ParentIterationID != nil {
 		parent = textCell(*run.ParentIterationID)
@@ -69,7 +68,7 @@ func runRow(_ *store.View, run run, add func(...parquet.Value) error) error {
 		textCell(code.Hostname))
 }
 
-func parameterRows(_ *store.View, run run, add func(...parquet.Value) error) error {
+func parameterRows(_ *View, run run, add func(...parquet.Value) error) error {
 	for _, p := range run.Parameters {
 		if err := add(textCell(run.ID), textCell(p.Key), textCell(p.Value)); err != nil {
 			return err
@@ -78,7 +77,7 @@ func parameterRows(_ *store.View, run run, add func(...parquet.Value) error) err
 	return nil
 }
 
-func tagRows(_ *store.View, run run, add func(...parquet.Value) error) error {
+func tagRows(_ *View, run run, add func(...parquet.Value) error) error {
 	for _, tag := range run.Tags {
 		if err := add(textCell(run.ID), textCell(tag), parquet.Value{}, parquet.Value{}); err != nil {
 			return err
@@ -93,8 +92,8 @@ func tagRows(_ *store.View, run run, add func(...parquet.Value) error) error {
 }
 
 // pointRows counts the points in r.
-func pointRows(r *transfer.Result) func(*store.View, run, func(...parquet.Value) error) error {
-	return func(v *store.View, run run, add func(...parquet.Value) error) error {
+func pointRows(r *transfer.Result) func(*View, run, func(...parquet.Value) error) error {
+	return func(v *View, run run, add func(...parquet.Value) error) error {
 		id, metric, name := textCell(run.ID), "", parquet.Value{}
 		return v.Runs.EachMetric(run.ID, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
 			if r.Points++; key != metric || name.Kind == parquet.Null {
@@ -105,7 +104,7 @@ func pointRows(r *transfer.Result) func(*store.View, run, func(...parquet.Value)
 	}
 }
 
-func artifactRows(_ *store.View, run run, add func(...parquet.Value) error) error {
+func artifactRows(_ *View, run run, add func(...parquet.Value) error) error {
 	for _, a := range run.artifacts {
 		err := add(textCell(run.ID), textCell(a.ID), textCell(a.Name), textCell(a.ContentType), intCell(a.SizeBytes), textCell(a.ContentHash), timeCell(a.CreatedDate))
 		if err != nil {
@@ -122,7 +121,7 @@ type rowWriter interface {
 }
 
 // writeTables writes each table to a file whose extension is format.
-func writeTables(ctx context.Context, e *store.Extract, path, format string, r *transfer.Result,
+func writeTables(ctx context.Context, e Source, path, format string, r *transfer.Result,
 	begin func(io.Writer, ...parquet.Field) (rowWriter, error)) error {
 	for _, t := range tables(r) {
 		err := create(filepath.Join(path, t.name+"."+format), func(w io.Writer) error {
@@ -130,7 +129,7 @@ func writeTables(ctx context.Context, e *store.Extract, path, format string, r *
 			if err != nil {
 				return err
 			}
-			err = eachRun(ctx, e, func(v *store.View, run run) error { return t.rows(v, run, out.Write) })
+			err = eachRun(ctx, e, func(v *View, run run) error { return t.rows(v, run, out.Write) })
 			if err != nil {
 				return err
 			}
@@ -140,25 +139,25 @@ func writeTables(ctx context.Context, e *store.Extract, path, format string, r *
 			return err
 		}
 	}
-	r.Found = int(e.Counts["iteration"])
-	if n := e.Counts["resource"]; n > 0 {
+	r.Found = int(e.Count("iteration"))
+	if n := e.Count("resource"); n > 0 {
 		r.Lose("artifacts."+format, "The bytes of artifacts (%d) are not in tables; an archive has them.", n)
 	}
-	if n := e.Counts["model"]; n > 0 {
+	if n := e.Count("model"); n > 0 {
 		r.Lose(r.Path, "The models of the registry (%d) are not in tables; an archive has them.", n)
 	}
 	return nil
 }
 
 // writeParquet writes the tables as Parquet files.
-func writeParquet(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
+func writeParquet(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	return writeTables(ctx, e, path, "parquet", r, func(w io.Writer, columns ...parquet.Field) (rowWriter, error) {
 		return parquet.NewWriter(w, columns...)
 	})
 }
 
 // writeCSV writes the tables as CSV files.
-func writeCSV(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
+func writeCSV(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	return writeTables(ctx, e, path, "csv", r, func(w io.Writer, columns ...parquet.Field) (rowWriter, error) {
 		t := csvWriter{csv.NewWriter(w), make([]string, len(columns))}
 		for i, c := range columns {

@@ -18,7 +18,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/projects"
@@ -33,7 +32,7 @@ var mlflowStatuses = map[domain.IterationStatus]int{domain.Running: 1, domain.Su
 // mlflowStore is a file store of MLflow that is being written.
 type mlflowStore struct {
 	ctx  context.Context
-	e    *store.Extract
+	e    Source
 	r    *transfer.Result
 	path string // the folder to write
 	uri  string // URI of the final folder
@@ -45,7 +44,7 @@ type mlflowStore struct {
 // writeMLflow writes the file store of MLflow: a folder that `mlflow ui --backend-store-uri`
 // opens. The URIs of artifacts begin with the folder that r.Path names, since MLflow does not
 // support URIs relative to its store.
-func writeMLflow(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
+func writeMLflow(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	final := r.Path
 	if final == "" {
 		final = path
@@ -58,7 +57,7 @@ func writeMLflow(ctx context.Context, e *store.Extract, path string, r *transfer
 	if err := os.MkdirAll(m.path, 0o755); err != nil {
 		return err
 	}
-	return e.DB.View(ctx, domain.System, func(v *store.View) error {
+	return e.Read(ctx, func(v *View) error {
 		return eachPage(func(p domain.Page) (domain.List[projects.Project], error) {
 			return v.Projects.Projects(projects.ProjectQuery{Page: p})
 		},
@@ -75,7 +74,7 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-func (m *mlflowStore) project(v *store.View, project projects.Project) error {
+func (m *mlflowStore) project(v *View, project projects.Project) error {
 	err := eachPage(func(p domain.Page) (domain.List[projects.Experiment], error) {
 		return v.Projects.Experiments(project.ID, projects.ExperimentQuery{Page: p})
 	}, func(experiment projects.Experiment) error { return m.experiment(v, project, experiment.ID) })
@@ -86,7 +85,7 @@ func (m *mlflowStore) project(v *store.View, project projects.Project) error {
 }
 
 // experiment writes an experiment with its runs and logged models.
-func (m *mlflowStore) experiment(v *store.View, project projects.Project, id string) error {
+func (m *mlflowStore) experiment(v *View, project projects.Project, id string) error {
 	e, err := v.Projects.ExperimentRecord(id)
 	if err != nil {
 		return err
@@ -148,7 +147,7 @@ func mlflowExperimentID(id string) string {
 	return strconv.FormatUint(n>>1, 10)
 }
 
-func (m *mlflowStore) run(v *store.View, run run, folder, experiment string) error {
+func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 	id := strings.ReplaceAll(run.ID, "-", "")
 	at := filepath.Join(folder, id)
 	m.artifacts[id] = m.uri + "/" + experiment + "/" + id + "/artifacts"
@@ -286,7 +285,7 @@ func (m *mlflowStore) keys(at, kind, of string, all map[string]string) error {
 }
 
 // writeMLflowPoints writes a file for each metric.
-func writeMLflowPoints(v *store.View, run run, at string, r *transfer.Result) error {
+func writeMLflowPoints(v *View, run run, at string, r *transfer.Result) error {
 	taken := map[string]bool{}
 	for _, latest := range run.Latest {
 		name := mlflowKey(latest.Key)
