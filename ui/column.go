@@ -28,7 +28,7 @@ func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objec
 		return "", err
 	}
 	metrics := found.Data
-	slices.SortStableFunc(metrics, func(a, b search.Key) int { return cmp.Compare(interest(a.Key), interest(b.Key)) })
+	slices.SortStableFunc(metrics, func(a, b search.Key) int { return cmp.Compare(goal.InterestOf(a.Key), goal.InterestOf(b.Key)) })
 	var names []string
 	if o != nil {
 		names = append(names, o.Value())

@@ -13,69 +13,6 @@ import (
 	"tracker/store/search"
 )
 
-// The interest of a metric, the greatest first: results on held-out data, the same on other data,
-// other metrics, internals of the training, single values, metrics of the machine.
-const (
-	heldOut = iota
-	learned
-	logged
-	inner
-	single
-	machine
-)
-
-// Parts of names, and whole words of them, in lower case. A regular expression would take seconds
-// for the 100,000 names that a run may have.
-var (
-	goals = []string{"loss", "acc", "err", "auc", "f1", "score", "precision", "recall", "reward", "return", "perplexity",
-		"ppl", "bleu", "rouge", "iou", "mae", "mse", "nll", "bpc", "wer", "fid"}
-	validations   = []string{"val", "test", "eval", "dev"}
-	internals     = []string{"grad", "norm", "layer", "weight", "bias", "scale"}
-	internalWords = []string{"lr", "learning_rate", "epoch", "step", "time", "seconds", "throughput"}
-)
-
-// interest ranks a metric by its name.
-func interest(key string) int {
-	lower := strings.ToLower(key)
-	switch {
-	case strings.HasPrefix(key, "system/"):
-		return machine
-	case strings.HasPrefix(key, "summary/"), strings.HasPrefix(key, "best/"):
-		return single
-	case isInternal(lower):
-		return inner
-	case containsAny(groupOf(lower), validations), isGoal(lower) && containsAny(lower, validations):
-		return heldOut
-	case isGoal(lower):
-		return learned
-	}
-	return logged
-}
-
-// isGoal reports whether a lower-case name stands for a loss, a score or a similar metric.
-func isGoal(name string) bool {
-	return containsAny(name, goals) || goal.ContainsWord(name, "map", func(before, after byte) bool { return !isWordByte(before) && !isWordByte(after) })
-}
-
-// isInternal reports whether a lower-case name stands for an internal metric of a training.
-func isInternal(name string) bool {
-	if strings.HasPrefix(name, "amp/") || containsAny(name, internals) {
-		return true
-	}
-	return slices.ContainsFunc(internalWords, func(word string) bool {
-		return goal.ContainsWord(name, word, func(before, after byte) bool { return separates(before) && separates(after) })
-	})
-}
-
-func isWordByte(c byte) bool { return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' }
-
-// separates reports whether c separates two parts of a name. 0 stands for an end of the name.
-func separates(c byte) bool { return c == 0 || c == '/' || c == '_' || c == '.' }
-
-func containsAny(name string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
-}
-
 // groupOf returns the part of a metric's name before the slash, "" for none.
 func groupOf(key string) string {
 	if at := strings.IndexByte(key, '/'); at > 0 {
@@ -90,16 +27,17 @@ func groupOf(key string) string {
 // of the same interest.
 func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
 	type ranked struct {
-		one          T
-		key, group   string
-		rank, spread int
+		one        T
+		key, group string
+		rank       goal.Interest
+		spread     int
 	}
 	// Each name is ranked once, not in each comparison: there may be 100,000.
 	sorted := make([]ranked, len(all))
-	best, most := map[string]int{}, map[string]int{}
+	best, most := map[string]goal.Interest{}, map[string]int{}
 	for i, one := range all {
 		name := key(one)
-		r := ranked{one, name, groupOf(name), interest(name), spread[name]}
+		r := ranked{one, name, groupOf(name), goal.InterestOf(name), spread[name]}
 		if known, ok := best[r.group]; !ok || r.rank < known {
 			best[r.group] = r.rank
 		}

@@ -22,7 +22,7 @@ func TestByInterest(t *testing.T) {
 		{"b/x a/x plain", "a/x b/x plain"},
 		{"loss grad/norm eval_loss", "eval_loss loss grad/norm"},
 		{"/ a/ constructor", "a/ / constructor"},
-		{"mapped _map map-50 0map", "map-50 0map _map mapped"},
+		{"mapped _map map-50 0map", "0map _map map-50 mapped"},
 		{"LEARNING_RATE AMP/x VAL_LOSS Loss ttl", "VAL_LOSS Loss ttl LEARNING_RATE AMP/x"},
 		{"timestep steps gpu.time a.step_1 xlr", "steps timestep xlr a.step_1 gpu.time"},
 	} {

@@ -1,7 +1,8 @@
 // Package goal describes the metric by which the runs of an experiment are compared, and
 // whether smaller or larger values are better. If no user has chosen the metric, the
 // package guesses it from words such as loss and accuracy in the names of the metrics, and
-// prefers metrics of held-out data. It makes no guess if no name has such a word.
+// prefers metrics of held-out data. It makes no guess if no name has such a word. The same
+// words give the order in which charts and columns show metrics.
 //
 // The package uses only names; it does not read runs or the database.
 package goal
@@ -71,22 +72,22 @@ func (o Objective) Order() string {
 // Words in names of metrics, in lower case. A regular expression would take seconds for
 // the 100,000 names that a run may have.
 var (
-	smaller      = []string{"err", "error", "perplexity", "ppl", "nll", "bpc", "bpb", "wer", "cer", "fid", "regret", "cost"}
-	smallerEnds  = []string{"loss", "mae", "mse"} // also at the end of a longer word
-	larger       = []string{"acc", "accuracy", "auc", "auroc", "f1", "score", "precision", "recall", "reward", "return", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "r2", "psnr", "ssim", "elo"}
-	heldOut      = []string{"val", "valid", "validation", "test", "eval", "dev"}
-	neverLearned = []string{"grad", "layer", "scale", "weight"} // anywhere in a name
+	smaller       = []string{"err", "error", "perplexity", "ppl", "nll", "bpc", "bpb", "wer", "cer", "fid", "regret", "cost"}
+	smallerEnds   = []string{"loss", "mae", "mse"} // also at the end of a longer word
+	larger        = []string{"acc", "accuracy", "auc", "auroc", "f1", "score", "precision", "recall", "reward", "return", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "r2", "psnr", "ssim", "elo"}
+	heldOut       = []string{"val", "valid", "validation", "test", "eval", "evaluation", "dev"}
+	internals     = []string{"grad", "layer", "scale", "weight"} // anywhere in a name
+	internalWords = []string{"norm", "bias", "lr", "learning_rate", "epoch", "step", "time", "seconds", "throughput"}
 )
 
 // Of returns the goal that the name of a metric suggests, or "".
 func Of(metric string) Goal {
 	name := strings.ToLower(metric)
-	contains := func(part string) bool { return strings.Contains(name, part) }
 	switch {
-	case strings.HasPrefix(name, "system/"), strings.HasPrefix(name, "timing"), slices.ContainsFunc(neverLearned, contains):
+	case isMachine(name), isInternal(name):
 		return ""
 	case hasWord(name, smaller), slices.ContainsFunc(smallerEnds, func(end string) bool {
-		return ContainsWord(name, end, func(_, after byte) bool { return !isLetter(after) })
+		return containsWord(name, end, func(_, after byte) bool { return !isLetter(after) })
 	}):
 		return Minimize
 	case hasWord(name, larger):
@@ -95,19 +96,67 @@ func Of(metric string) Goal {
 	return ""
 }
 
+// Interest is the rank of a metric among the metrics of an experiment. The smallest is the most
+// interesting.
+type Interest int
+
+// The ranks.
+const (
+	HeldOut  Interest = iota // results on held-out data
+	Learned                  // results on other data
+	Logged                   // other metrics
+	Internal                 // internals of the training, such as gradients and learning rates
+	Single                   // single values in the folders summary and best
+	Machine                  // metrics of the machine
+)
+
+// InterestOf returns the rank that the name of a metric suggests.
+func InterestOf(metric string) Interest {
+	name := strings.ToLower(metric)
+	group, _, grouped := strings.Cut(name, "/")
+	aim := Of(metric)
+	switch {
+	case isMachine(name):
+		return Machine
+	case isSingle(name):
+		return Single
+	case aim != "" && hasWord(name, heldOut):
+		return HeldOut
+	case aim != "":
+		return Learned
+	case isInternal(name), hasWord(name, internalWords):
+		return Internal
+	case grouped && hasWord(group, heldOut):
+		return HeldOut
+	}
+	return Logged
+}
+
+func isMachine(name string) bool { return strings.HasPrefix(name, "system/") }
+
+func isSingle(name string) bool {
+	return strings.HasPrefix(name, "summary/") || strings.HasPrefix(name, "best/")
+}
+
+// isInternal reports whether a lower-case name stands for an internal value of the training.
+func isInternal(name string) bool {
+	return strings.HasPrefix(name, "timing") || strings.HasPrefix(name, "amp/") ||
+		slices.ContainsFunc(internals, func(part string) bool { return strings.Contains(name, part) })
+}
+
 // hasWord reports whether name, which is in lower case, contains one of words with no
 // letter directly before or after it.
 func hasWord(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
-		return ContainsWord(name, word, func(before, after byte) bool { return !isLetter(before) && !isLetter(after) })
+		return containsWord(name, word, func(before, after byte) bool { return !isLetter(before) && !isLetter(after) })
 	})
 }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// ContainsWord reports whether name contains word at a place where bound returns true for
+// containsWord reports whether name contains word at a place where bound returns true for
 // the bytes before and after it. The byte is 0 at the beginning and at the end of name.
-func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
+func containsWord(name, word string, bound func(before, after byte) bool) bool {
 	for from := 0; ; from++ {
 		at := strings.Index(name[from:], word)
 		if at < 0 {
@@ -149,7 +198,7 @@ func Guess(metrics []search.Key) *Objective {
 		if Of(k.Key) == Maximize {
 			rank += 2
 		}
-		if strings.HasPrefix(k.Key, "summary/") || strings.HasPrefix(k.Key, "best/") {
+		if isSingle(k.Key) {
 			rank++
 		}
 		return rank

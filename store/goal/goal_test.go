@@ -48,6 +48,23 @@ func TestGoalOf(t *testing.T) {
 	}
 }
 
+func TestInterestOf(t *testing.T) {
+	for want, names := range map[goal.Interest][]string{
+		goal.HeldOut:  {"val/loss", "VAL_LOSS", "eval_loss", "valid_1/AUC", "test/latency", "val/loss_epoch"},
+		goal.Learned:  {"loss", "train/acc", "train_loss_step", "mAP50", "_map", "interval_error", "latest/loss"},
+		goal.Logged:   {"", "/", "mapped", "steps", "timestep", "xlr", "constructor", "latest/x", "/val"},
+		goal.Internal: {"lr", "LEARNING_RATE", "AMP/x", "layer0/norm", "val/lr", "gpu.time", "a.step_1", "weight_norm", "Timing/x"},
+		goal.Single:   {"summary/loss", "best/val_loss"},
+		goal.Machine:  {"system/cpu", "system/loss"},
+	} {
+		for _, name := range names {
+			if got := goal.InterestOf(name); got != want {
+				t.Errorf("of %q: %v, want %v", name, got, want)
+			}
+		}
+	}
+}
+
 func BenchmarkGoalOf(b *testing.B) {
 	name := strings.Repeat("0", 200)
 	for b.Loop() {
