@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,7 @@ func TestGolden(t *testing.T) {
 	}
 
 	id := header("X-Request-Id", "request-1")
+	var frames []string
 	for name, a := range map[string]answer{
 		"login":         full.get("/lab/login?next=/%3Fq=iris"),
 		"login-wrong":   full.post("/lab/login", credentials("alice", "wrong", "/")),
@@ -139,19 +141,58 @@ func TestGolden(t *testing.T) {
 			got = madeUpName.ReplaceAllString(got, "<bdi>NAME</bdi>")
 			got = strings.ReplaceAll(got, a.Request.URL.Host, "HOST")
 			got = strings.ReplaceAll(got, "><", ">\n<") + "\n"
-			path := filepath.Join("testdata", name+".html")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
+			if at := mainPart.FindStringSubmatchIndex(got); at != nil {
+				layout := got[:at[2]] + "MAIN\n" + got[at[3]:]
+				if path := layouts[name]; path != "" {
+					wantGolden(t, path, layout)
 				}
+				frames = append(frames, name+": "+frameOf(layout))
+				got = got[at[2]:at[3]]
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("the page differs from %s; -update writes it anew:\n%s", path, got)
-			}
+			wantGolden(t, name+".html", got)
 		})
+	}
+	slices.Sort(frames)
+	wantGolden(t, "frames.txt", strings.Join(frames, "\n")+"\n")
+}
+
+// layouts holds the pages whose layout is compared as a whole. The layouts of other pages are
+// compared by their differing parts only, in frames.txt.
+var layouts = map[string]string{"experiment": "layout.html", "open": "layout-open.html"}
+
+var (
+	mainPart  = regexp.MustCompile(`(?s)<main [^>]*>\n(?:<div id="problem"[^>]*>\n</div>\n)?(.*)</main>`)
+	framePart = regexp.MustCompile(`(?s)<title>(.*?) · |/static/(?:js/)?([a-z]+)-HASH\.|rel="preload" as="fetch" href="([^"]*)"|` +
+		`(aria-current="[a-z]+")|class="(?:user[a-z -]*|all|more)"[^>]*>(?:\n<bdi>)?(.*?)(?:</bdi>\n)?</a>|` +
+		`<bdi>(.*?)</bdi>|data-testid="(problem|open|sign-out|find)"|class="(wide)"`)
+)
+
+// frameOf returns the parts in which the layouts of pages differ: the title, the files, the links
+// and the buttons.
+func frameOf(layout string) string {
+	var parts []string
+	for _, found := range framePart.FindAllStringSubmatch(layout, -1) {
+		if part := strings.Join(strings.Fields(strings.Join(found[1:], "")), " "); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// wantGolden compares a text with a file of testdata, or writes the file.
+func wantGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("it differs from %s; -update writes it anew:\n%s", path, got)
 	}
 }
