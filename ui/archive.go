@@ -13,6 +13,7 @@ import (
 	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/ui/plain"
 )
 
 // importView is the view of the page that imports archives.
@@ -136,7 +137,7 @@ func (s *site) receiveArchive(r *http.Request, user domain.User) (v importView, 
 		if part.FormName() != "archive" || part.FileName() == "" {
 			continue
 		}
-		v.Name = readable(part.FileName())
+		v.Name = plain.Readable(part.FileName())
 		body := &watched{r: part}
 		v.Result, err = s.DB.ReceiveArchive(r.Context(), domain.Actor{UserID: user.ID}, body, store.ArchiveImport{})
 		if body.failed {

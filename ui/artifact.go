@@ -18,6 +18,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/ui/plain"
 )
 
 // artifactRow is a line of a list of artifacts.
@@ -53,7 +54,7 @@ func typeOf(r files.Artifact) string {
 
 func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*link) (artifactRow, error) {
 	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: typeOf(r), Hash: r.ContentHash,
-		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
+		Size: plain.Size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
 	if kindOf(r) == imageKind && r.SizeBytes <= maxThumbnail {
 		row.Thumbnail = "/artifact/" + r.ID + "/data"
 	}
@@ -71,8 +72,6 @@ func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*li
 	row.Run = runs[id]
 	return row, nil
 }
-
-func size(n int64) string { return humanize.IBytes(uint64(n)) }
 
 // artifactsView is a list of the artifacts of an experiment or a run.
 type artifactsView struct {
@@ -142,7 +141,7 @@ func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView,
 
 // artifacts lists the artifacts of an experiment.
 func (s *site) artifacts(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	return s.showArtifacts(w, r, user, http.StatusOK, artifactsView{Only: readable(r.URL.Query().Get("iteration"))})
+	return s.showArtifacts(w, r, user, http.StatusOK, artifactsView{Only: plain.Readable(r.URL.Query().Get("iteration"))})
 }
 
 func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user domain.User, status int, v artifactsView) error {
@@ -350,7 +349,7 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User
 	if err != nil {
 		return err
 	}
-	typed := registerForm{ModelID: fields.Get("model_id"), Name: readable(fields.Get("name")), Description: text(fields, "description"),
+	typed := registerForm{ModelID: fields.Get("model_id"), Name: plain.Readable(fields.Get("name")), Description: text(fields, "description"),
 		IterationID: fields.Get("iteration_id")}
 	n := registry.NewModelVersion{IterationID: typed.IterationID, ArtifactID: &a.ID, Description: typed.Description}
 	if a.IterationID != nil {

@@ -14,6 +14,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/projects"
 	"tracker/store/runs"
+	"tracker/ui/plain"
 )
 
 // bulkAtOnce is the number of runs that are changed concurrently, so that the
@@ -39,7 +40,7 @@ type bulkView struct {
 
 // allChanges shows the form for the tags, the status and the deletion of all runs that pass a filter.
 func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	return s.showBulk(w, r, user, http.StatusOK, readable(r.URL.Query().Get("filter")), func(*bulkView) {})
+	return s.showBulk(w, r, user, http.StatusOK, plain.Readable(r.URL.Query().Get("filter")), func(*bulkView) {})
 }
 
 // passing reads the runs of an experiment that pass a filter.
@@ -83,7 +84,7 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.Use
 	if err != nil {
 		return err
 	}
-	filter, tag, status, do := readable(fields.Get("filter")), strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status"), fields.Get("do")
+	filter, tag, status, do := plain.Readable(fields.Get("filter")), strings.TrimSpace(plain.Readable(fields.Get("tag"))), fields.Get("status"), fields.Get("do")
 	var ids []string
 	err = s.view(r, user, func(db *store.View) (err error) {
 		_, ids, err = s.passing(db, idOf(r), filter)
@@ -100,7 +101,7 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.Use
 	}
 	if seen := fields.Get("n"); seen != strconv.Itoa(len(ids)) {
 		return again(http.StatusConflict, func(v *bulkView) {
-			v.Wrong = "Nothing was changed: " + v.Runs + " match now, and before it was " + clip(seen, 20) + ". Check them, then send this again."
+			v.Wrong = "Nothing was changed: " + v.Runs + " match now, and before it was " + plain.Line(seen, 20) + ". Check them, then send this again."
 		})
 	}
 	if sure := strings.NewReplacer(",", "", " ", "").Replace(fields.Get("sure")); do == "delete" && sure != strconv.Itoa(len(ids)) {

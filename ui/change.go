@@ -15,6 +15,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/ui/plain"
 )
 
 // maxAtOnce is the maximum number of runs that a form changes.
@@ -172,12 +173,12 @@ func (v *changeView) gone() string {
 	for _, r := range going {
 		points += r.Points
 	}
-	text := "This also deletes " + their + " parameters, metrics (" + counted(int(points), "point", "points") + "), tags, notes and environment"
+	text := "This also deletes " + their + " parameters, metrics (" + plain.Counted(int(points), "point", "points") + "), tags, notes and environment"
 	if their == "the" {
 		text += " of " + going[0].Name
 	}
 	if d := v.Deletion; d.Artifacts > 0 {
-		text += ", and " + counted(d.Artifacts, "artifact", "artifacts") + " (" + size(d.Bytes) + ")"
+		text += ", and " + plain.Counted(d.Artifacts, "artifact", "artifacts") + " (" + plain.Size(d.Bytes) + ")"
 	}
 	text += ". " + v.Undoing
 	switch d := v.Deletion; {
@@ -284,7 +285,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) 
 		return err
 	}
 	actor, ctx := domain.Actor{UserID: user.ID}, r.Context()
-	tag, status := strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status")
+	tag, status := strings.TrimSpace(plain.Readable(fields.Get("tag"))), fields.Get("status")
 	switch fields.Get("do") {
 	case "add":
 		_, err = s.DB.Runs.TagIterations(ctx, actor, v.ids(), tag, true)
@@ -332,4 +333,4 @@ func tagError(err error) error {
 	return err
 }
 
-func runsOf(n int) string { return counted(n, "run", "runs") }
+func runsOf(n int) string { return plain.Counted(n, "run", "runs") }

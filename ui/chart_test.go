@@ -13,7 +13,7 @@ import (
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
-	"tracker/ui"
+	"tracker/ui/plain"
 )
 
 // record logs a metric of a run: value(step) at each step.
@@ -103,7 +103,7 @@ func TestSmoothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				step := int(math.Round(raw * 2000))
-				if got, want := cells[2], smoothed[step]; got != ui.Number(scalar.Value(want)) {
+				if got, want := cells[2], smoothed[step]; got != plain.Number(scalar.Value(want)) {
 					t.Errorf("%d points%s: %s at step %d, want %v", points, view, got, step, want)
 				}
 			}
@@ -118,7 +118,7 @@ func TestSmoothing(t *testing.T) {
 		ramp[i] = float64(i) / 2000
 	}
 	b.pointAt(chart("val/acc")+" .u-over", 0.01, `(() => { const cells = document.querySelectorAll('`+chart("val/acc")+` .tip tbody td'); return cells[2].textContent + ' at ' + document.querySelector('`+chart("val/acc")+` .tip .where').textContent })()`,
-		ui.Number(scalar.Value(averages(ramp, 0.9)[63]))+" at step 63")
+		plain.Number(scalar.Value(averages(ramp, 0.9)[63]))+" at step 63")
 	b.quiet()
 }
 
@@ -171,7 +171,7 @@ func TestSmoothedGroups(t *testing.T) {
 		if err != nil || len(cells) != 5 {
 			t.Fatalf("%q: the tooltip has %q", view, cells)
 		}
-		if want := ui.Number(scalar.Value(averages(values, 0.9)[step])); cells[2] != want || cells[4] != "n=3" {
+		if want := plain.Number(scalar.Value(averages(values, 0.9)[step])); cells[2] != want || cells[4] != "n=3" {
 			t.Errorf("%q: %s of %s at step %d, want %s", view, cells[2], cells[4], step, want)
 		}
 	}

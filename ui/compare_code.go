@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 const (
@@ -34,7 +35,7 @@ func sharedDiffs(all []compared) (diffs []sharedDiff, more int) {
 		if !ok {
 			at = len(diffs)
 			places[text] = at
-			diffs = append(diffs, sharedDiff{Text: clipText(text, maxDiffSize)})
+			diffs = append(diffs, sharedDiff{Text: plain.Clip(text, maxDiffSize)})
 		}
 		diffs[at].Runs = append(diffs[at].Runs, c.run)
 	}

@@ -9,6 +9,7 @@ import (
 	"tracker/store/goal"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 func compareSections(all []compared, o *goal.Objective) []compareSection {
@@ -20,7 +21,7 @@ func compareSections(all []compared, o *goal.Objective) []compareSection {
 		{"Entry point", func(s runs.Snapshot) string { return s.Entrypoint }},
 		{"Host", func(s runs.Snapshot) string { return s.Hostname }},
 		{"Runtime", func(s runs.Snapshot) string { return s.Runtime }},
-		{"Commit", func(s runs.Snapshot) string { return strings.TrimSuffix(clipText(s.GitSHA, 12), "…") }},
+		{"Commit", func(s runs.Snapshot) string { return strings.TrimSuffix(plain.Clip(s.GitSHA, 12), "…") }},
 		{"Working tree", workingTree},
 	}
 	var env []compareRow
@@ -52,7 +53,7 @@ func compareSections(all []compared, o *goal.Objective) []compareSection {
 	values := func(key, metric string, goal goal.Goal, of func(compared) (scalar.Value, bool)) {
 		row := newCompareRow(all, key, func(c compared) string {
 			if v, ok := of(c); ok {
-				return number(v)
+				return plain.Number(v)
 			}
 			return ""
 		})

@@ -8,6 +8,7 @@ import (
 
 	"tracker/store/console"
 	"tracker/store/domain"
+	"tracker/ui/plain"
 	"tracker/ui/terminal"
 )
 
@@ -47,7 +48,7 @@ func (v consoleView) end() bool {
 
 // consoleQuery returns the console query in an address, and its line number.
 func consoleQuery(query url.Values) (console.Query, *int64) {
-	q := console.Query{Limit: consoleLines, Search: readable(query.Get("console"))}
+	q := console.Query{Limit: consoleLines, Search: plain.Readable(query.Get("console"))}
 	line, err := strconv.ParseInt(query.Get("line"), 10, 64)
 	if err != nil || line < 0 || q.Search != "" {
 		return q, nil
@@ -67,7 +68,7 @@ func linesOf(lines []console.Line) []consoleLine {
 // consoleData returns lines of a run's console: from a number on, or the last lines.
 func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
-	q := console.Query{Limit: domain.MaxLimit, Search: readable(query.Get("q"))}
+	q := console.Query{Limit: domain.MaxLimit, Search: plain.Readable(query.Get("q"))}
 	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil && from >= 0 {
 		q.From = &from
 	} else {

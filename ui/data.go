@@ -18,6 +18,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/ui/plain"
 )
 
 // data returns a handler for the scripts of the pages. It answers with JSON, and with errors in the
@@ -130,7 +131,7 @@ func (s *site) groupsData(r *http.Request, db *store.View) (any, error) {
 // sameData returns the parameters that are the same in all runs.
 func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
-	same, err := s.DB.Runs.SameParams(r.Context(), actor, idOf(r), readable(query.Get("filter")), query["key"])
+	same, err := s.DB.Runs.SameParams(r.Context(), actor, idOf(r), plain.Readable(query.Get("filter")), query["key"])
 	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/ui/plain"
 )
 
 // experimentView is the view of the page of an experiment.
@@ -85,7 +86,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 				return nil, err
 			}
 		}
-		v.Filter, v.Sort, v.Columns = q.Filter, readable(query.Get("sort")), q.Columns
+		v.Filter, v.Sort, v.Columns = q.Filter, plain.Readable(query.Get("sort")), q.Columns
 		if e.IterationCount == 0 {
 			v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 		}
@@ -169,7 +170,7 @@ func (s *site) first(db *store.View, experimentID string, o *goal.Objective, que
 		runs = s.runs(list)
 		first.Rows = found[run]{runs, none}
 	}
-	keys, err := metricKeys(db, experimentID, o, readable(query.Get("m")), query.Has("pattern"), domain.Page{Limit: firstKeys})
+	keys, err := metricKeys(db, experimentID, o, plain.Readable(query.Get("m")), query.Has("pattern"), domain.Page{Limit: firstKeys})
 	if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {
 		err = nil // the scripts repeat the search and show the error
 	} else {
@@ -254,12 +255,12 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user domain.U
 			keep.Set("limit", strconv.Itoa(q.Limit))
 		}
 		v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
-			Found: counted(list.Total, "experiment", "experiments"), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
+			Found: plain.Counted(list.Total, "experiment", "experiments"), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
 		for _, e := range list.Data {
 			v.Rows = append(v.Rows, experimentRow{
 				Path:        "/experiment/" + e.ID,
 				Name:        e.Name,
-				Description: clip(e.Description, 200),
+				Description: plain.Line(e.Description, 200),
 				Status:      experimentWords[e.Status],
 				Iterations:  humanize.Comma(int64(e.IterationCount)),
 				Created:     s.moment(e.CreatedDate),

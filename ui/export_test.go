@@ -1,9 +1,5 @@
 package ui
 
-import (
-	"tracker/store/scalar"
-)
-
 // Pages returns the paths of the route table that people open: the GET routes, without the routes
 // for scripts and programs.
 func Pages() []string {
@@ -48,10 +44,6 @@ var served = map[string]bool{
 	"/static/{file}":                   true,
 	"/client/python{rest:(?:/.*)?}":    true,
 }
-
-// Number and Duration format a value, and a number of seconds, as pages do.
-func Number(v scalar.Value) string         { return number(v) }
-func Duration(seconds scalar.Value) string { return duration(seconds) }
 
 // Static returns the path of the built file for a source.
 func Static(source string) string {

@@ -8,6 +8,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/runs"
+	"tracker/ui/plain"
 )
 
 const (
@@ -102,7 +103,7 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 // onlyValue returns the value of the only metric that was read with an iteration.
 func onlyValue(i runs.Iteration) string {
 	for _, value := range i.Metrics {
-		return number(value)
+		return plain.Number(value)
 	}
 	return ""
 }

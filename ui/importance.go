@@ -16,6 +16,7 @@ import (
 	"tracker/store/goal"
 	"tracker/store/importance"
 	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 // importanceView is the view of the page of parameter importance.
@@ -53,7 +54,7 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 	if known != nil {
 		o = *known
 	}
-	if named := readable(query.Get("metric")); named != "" && named != o.Metric {
+	if named := plain.Readable(query.Get("metric")); named != "" && named != o.Metric {
 		o = goal.Objective{Metric: named, Goal: goal.Of(named)}
 	}
 	switch aim := goal.Goal(query.Get("goal")); aim {
@@ -68,7 +69,7 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 // importance shows the influence of the parameters of an experiment on a metric.
 func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	query := r.URL.Query()
-	v := importanceView{ExperimentID: idOf(r), Filter: readable(query.Get("filter"))}
+	v := importanceView{ExperimentID: idOf(r), Filter: plain.Readable(query.Get("filter"))}
 	var f frame
 	found, err := s.DB.Importance(r.Context(), domain.Actor{UserID: user.ID}, func(db *store.View) (q store.ImportanceQuery, err error) {
 		e, p, err := s.experimentOf(db, v.ExperimentID)
@@ -160,7 +161,7 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func direction(e importance.Estimate, aim goal.Goal) string {
 	at := e.At
 	if f, err := strconv.ParseFloat(at, 64); err == nil && e.Shape != importance.Between {
-		at = number(scalar.Value(f))
+		at = plain.Number(scalar.Value(f))
 	}
 	low, high := "lowest", "highest"
 	switch aim {
@@ -188,7 +189,7 @@ func direction(e importance.Estimate, aim goal.Goal) string {
 		var parts []string
 		for _, p := range [][2]string{{e.At, low}, {e.Top, high}} {
 			if p[0] != "" {
-				parts = append(parts, clip(p[0], 40)+" "+p[1])
+				parts = append(parts, plain.Line(p[0], 40)+" "+p[1])
 			}
 		}
 		slices.SortFunc(parts, func(a, b string) int { return cmp.Compare(goodFirst(a), goodFirst(b)) })

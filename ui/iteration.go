@@ -19,6 +19,7 @@ import (
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/wandb/format"
+	"tracker/ui/plain"
 )
 
 // iterationChildren is the maximum number of children that a page lists.
@@ -255,11 +256,11 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 }
 
 func newMetricRow(key string, m points.Summary) metricRow {
-	r := metricRow{Key: key, Last: number(m.Last), LastStep: step(&m.LastStep), Count: humanize.Comma(m.Count),
+	r := metricRow{Key: key, Last: plain.Number(m.Last), LastStep: step(&m.LastStep), Count: humanize.Comma(m.Count),
 		MinStep: step(m.MinStep), MaxStep: step(m.MaxStep)}
 	for dst, v := range map[*string]*scalar.Value{&r.Min: m.Min, &r.Max: m.Max, &r.Mean: m.Mean} {
 		if v != nil {
-			*dst = number(*v)
+			*dst = plain.Number(*v)
 		}
 	}
 	return r
@@ -278,7 +279,7 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain
 	if err != nil {
 		return err
 	}
-	typed := editForm{basis: basisOf(fields), Part: "edit", Name: readable(fields.Get("name")), Notes: text(fields, "notes"),
+	typed := editForm{basis: basisOf(fields), Part: "edit", Name: plain.Readable(fields.Get("name")), Notes: text(fields, "notes"),
 		Status: string(domain.Succeeded)}
 	err = s.DB.Runs.UpdateIteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), runs.IterationPatch{
 		Name: changed(fields, "name", typed.Name), Notes: changed(fields, "notes", typed.Notes), Before: typed.Before})
@@ -287,7 +288,7 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain
 
 // text reads a text area, in which browsers end lines with CR and LF.
 func text(fields url.Values, name string) string {
-	return strings.ReplaceAll(readable(fields.Get(name)), "\r\n", "\n")
+	return strings.ReplaceAll(plain.Readable(fields.Get(name)), "\r\n", "\n")
 }
 
 // endIteration ends the iteration with a status, or reopens it with RUNNING.
@@ -337,7 +338,7 @@ func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user domain.
 	if fields.Has("remove") {
 		err = s.DB.Runs.DeleteTag(ctx, actor, runs.IterationTag, idOf(r), fields.Get("remove"))
 	} else {
-		typed.Tag = strings.TrimSpace(readable(fields.Get("tag")))
+		typed.Tag = strings.TrimSpace(plain.Readable(fields.Get("tag")))
 		_, err = s.DB.Runs.CreateTag(ctx, actor, runs.IterationTag, idOf(r), typed.Tag)
 	}
 	return s.answerForm(w, r, user, tagError(err), typed)

@@ -12,6 +12,7 @@ import (
 	"tracker/server/web"
 	"tracker/server/web/auth"
 	"tracker/store/domain"
+	"tracker/ui/plain"
 )
 
 // loginView is the view of the sign-in form.
@@ -43,7 +44,7 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			for _, value := range fields[name] {
 				if !secretFields[name] {
-					v.Kept = append(v.Kept, keptField{name, readable(value)})
+					v.Kept = append(v.Kept, keptField{name, plain.Readable(value)})
 				}
 			}
 		}
@@ -63,7 +64,7 @@ func keptFields(fields url.Values) (kept []keptField) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if bare, ok := strings.CutPrefix(name, keptPrefix); ok {
 			for _, value := range fields[name] {
-				kept = append(kept, keptField{bare, readable(value)})
+				kept = append(kept, keptField{bare, plain.Readable(value)})
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		web.RetryAfter(w, e)
-		v := loginView{Username: readable(username), Next: next, Message: e.Message, Kept: keptFields(fields)}
+		v := loginView{Username: plain.Readable(username), Next: next, Message: e.Message, Kept: keptFields(fields)}
 		return s.render(w, r, status, loginPage(s.frame("Sign in", domain.User{}), v))
 	}
 	web.InfoOf(r).User = grant.User.Username

@@ -11,6 +11,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/projects"
 	"tracker/store/users"
+	"tracker/ui/plain"
 )
 
 // membersView is the view of the page of a project's members and their permissions.
@@ -96,7 +97,7 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.
 		return err
 	}
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
-	typed := memberForm{ID: fields.Get("permission"), Username: readable(fields.Get("username")),
+	typed := memberForm{ID: fields.Get("permission"), Username: plain.Readable(fields.Get("username")),
 		Rights: users.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
 			Update: checked(fields, "update"), Delete: checked(fields, "delete")}}
 	switch fields.Get("do") {

@@ -16,6 +16,7 @@ import (
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/ui/markdown"
+	"tracker/ui/plain"
 )
 
 // The stages of a version as pages show them, in the order of their buttons.
@@ -82,7 +83,7 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user domain.Us
 			return nil, err
 		}
 		for _, m := range list.Data {
-			row := modelRow{Path: "/model/" + m.ID, Name: m.Name, Description: clip(m.Description, 200),
+			row := modelRow{Path: "/model/" + m.ID, Name: m.Name, Description: plain.Line(m.Description, 200),
 				Versions: humanize.Comma(int64(states[m.ID].Versions)), Created: s.moment(m.CreatedDate)}
 			if n := states[m.ID].Production; n != nil {
 				row.Production = strconv.FormatInt(*n, 10)

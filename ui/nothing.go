@@ -10,6 +10,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/search"
+	"tracker/ui/plain"
 )
 
 // nothing holds the reason why a table is empty.
@@ -34,7 +35,7 @@ func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, e
 	}
 	words := map[search.KeyKind]string{search.MetricKey: "metric", search.ParamKey: "parameter"}
 	for _, u := range unknown {
-		hint := fmt.Sprintf("No run here has a %s named %s.", words[u.Kind], clip(u.Key, 60))
+		hint := fmt.Sprintf("No run here has a %s named %s.", words[u.Kind], plain.Line(u.Key, 60))
 		var near []string
 		for _, k := range u.Near {
 			near = append(near, k.Column())

@@ -13,6 +13,7 @@ import (
 
 	"tracker/store/scalar"
 	"tracker/ui"
+	"tracker/ui/plain"
 )
 
 var writtenNumbers = []struct {
@@ -61,7 +62,7 @@ func TestNumbers(t *testing.T) {
 	}
 	var values, numbers, times, spans []string
 	add := func(v float64) {
-		values, numbers = append(values, jsNumber(v)), append(numbers, ui.Number(scalar.Value(v)))
+		values, numbers = append(values, jsNumber(v)), append(numbers, plain.Number(scalar.Value(v)))
 	}
 	for _, w := range writtenNumbers {
 		if add(w.v); numbers[len(numbers)-1] != w.want {
@@ -76,7 +77,7 @@ func TestNumbers(t *testing.T) {
 	}
 	same("number", values, numbers)
 	for _, w := range writtenTimes {
-		got := ui.Duration(scalar.Value(w.seconds))
+		got := plain.Duration(scalar.Value(w.seconds))
 		if got != w.want {
 			t.Errorf("%v seconds are written %q, want %q", w.seconds, got, w.want)
 		}
@@ -84,7 +85,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for range 2000 {
 		ms := float64(rng.IntN(1<<rng.IntN(40)+1)) / 1000
-		times, spans = append(times, jsNumber(ms)), append(spans, ui.Duration(scalar.Value(ms)))
+		times, spans = append(times, jsNumber(ms)), append(spans, plain.Duration(scalar.Value(ms)))
 	}
 	same("duration", times, spans)
 	b.quiet()

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -356,22 +355,3 @@ func (s *site) moment(t scalar.Time) moment {
 		Machine: t.Time().Format(time.RFC3339),
 	}
 }
-
-// clip returns the first line of s, of at most n characters.
-func clip(s string, n int) string {
-	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	line = strings.TrimSpace(line)
-	var count int
-	for i := range line {
-		if count++; count > n {
-			return line[:i] + "…"
-		}
-	}
-	if rest != "" {
-		return line + " …"
-	}
-	return line
-}
-
-// readable returns s with invalid UTF-8 replaced, for text from a request that is shown again.
-func readable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

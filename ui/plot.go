@@ -8,6 +8,7 @@ import (
 	"tracker/store/goal"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 // The positions of a drawn chart, in units of its view box.
@@ -78,7 +79,7 @@ func (a axis) ticks() []plotTick {
 		values = logTicks(a.low, a.high)
 	}
 	for _, v := range values {
-		all = append(all, plotTick{number(scalar.Value(v)), place1(a.at(v))})
+		all = append(all, plotTick{plain.Number(scalar.Value(v)), place1(a.at(v))})
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/ui/markdown"
+	"tracker/ui/plain"
 )
 
 // Parts of an artifact that a preview reads, in bytes.
@@ -74,7 +75,7 @@ func (s *site) preview(ctx context.Context, actor domain.Actor, r files.Artifact
 		if body, err = io.ReadAll(data); err != nil {
 			return v, err
 		}
-		v.Prose, err = prose(ctx, readable(string(body)))
+		v.Prose, err = prose(ctx, plain.Readable(string(body)))
 	case v.Kind == htmlKind:
 		err = v.fillText(data, r.SizeBytes)
 		v.Kind, v.Source = htmlKind, "/artifact/"+r.ID+"/frame"
@@ -129,7 +130,7 @@ var (
 
 // printed returns a text as a terminal finally shows it.
 func printed(text []byte) string {
-	s := strings.ReplaceAll(readable(string(text)), "\r\n", "\n")
+	s := strings.ReplaceAll(plain.Readable(string(text)), "\r\n", "\n")
 	return overtyped.ReplaceAllString(escapes.ReplaceAllString(s, ""), "$1")
 }
 
@@ -197,7 +198,7 @@ func (s *site) fillImages(ctx context.Context, actor domain.Actor, r files.Artif
 func (s *site) imageStep(r files.Artifact) imageStep {
 	found := digits.FindAllString(r.Name, -1)
 	i := imageStep{ID: r.ID, Name: r.Name,
-		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Hash: r.ContentHash, Created: s.moment(r.CreatedDate)}
+		Size: plain.Size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Hash: r.ContentHash, Created: s.moment(r.CreatedDate)}
 	for _, text := range found {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 // treeNodes is the maximum number of values that a tree shows.
@@ -51,13 +52,13 @@ func (v *preview) fillJSON(data io.Reader) error {
 		if _, end := d.ReadToken(); end != io.EOF {
 			err = end
 			if err == nil {
-				v.Kind, v.Head, v.Note = textKind, readable(string(body)), "It has more than one value of JSON, so it is shown as text."
+				v.Kind, v.Head, v.Note = textKind, plain.Readable(string(body)), "It has more than one value of JSON, so it is shown as text."
 				return nil
 			}
 		}
 	}
 	if err != nil {
-		v.Kind, v.Head = textKind, readable(string(body))
+		v.Kind, v.Head = textKind, plain.Readable(string(body))
 		v.Note = "It is not JSON from byte " + humanize.Comma(d.InputOffset()+1) + " on, so it is shown as text."
 		return nil
 	}
@@ -75,7 +76,7 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) 
 	kind := d.PeekKind()
 	if kind != '{' && kind != '[' || depth == treeDepth {
 		value, err := d.ReadValue()
-		n.Text, n.Class = clip(readable(string(value)), nodeLetters), map[json.Kind]string{'"': "string", '0': "number"}[kind]
+		n.Text, n.Class = plain.Line(plain.Readable(string(value)), nodeLetters), map[json.Kind]string{'"': "string", '0': "number"}[kind]
 		return n, err
 	}
 	if _, err := d.ReadToken(); err != nil {
@@ -89,7 +90,7 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) 
 			if err != nil {
 				return n, err
 			}
-			below = readable(token.String())
+			below = plain.Readable(token.String())
 		}
 		if *left == 0 {
 			n.Hidden++
@@ -154,7 +155,7 @@ func readHistogram(body []byte) *histogram {
 		most, total = max(most, c), total+c
 	}
 	across := high - low
-	h := &histogram{Low: plain(low), High: plain(high), Most: plain(most), Total: plain(total)}
+	h := &histogram{Low: plain.Number(scalar.Value(low)), High: plain.Number(scalar.Value(high)), Most: plain.Number(scalar.Value(most)), Total: plain.Number(scalar.Value(total))}
 	if in.NotFinite > 0 {
 		h.NotFinite = humanize.Comma(in.NotFinite)
 	}
@@ -171,11 +172,9 @@ func readHistogram(body []byte) *histogram {
 			height = histogramHeight * c / most
 		}
 		h.Bars = append(h.Bars, bar{X: units(x), Width: units(max(end-x-0.5, 0.5)), Y: units(histogramHeight - height), Height: units(height),
-			Title: plain(c) + " from " + plain(in.Edges[i]) + " to " + plain(in.Edges[i+1])})
+			Title: plain.Number(scalar.Value(c)) + " from " + plain.Number(scalar.Value(in.Edges[i])) + " to " + plain.Number(scalar.Value(in.Edges[i+1]))})
 	}
 	return h
 }
-
-func plain(v float64) string { return number(scalar.Value(v)) }
 
 func units(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

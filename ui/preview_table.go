@@ -11,6 +11,7 @@ import (
 
 	"tracker/store/files"
 	"tracker/store/json"
+	"tracker/ui/plain"
 )
 
 // Limits of the preview of a table.
@@ -72,7 +73,7 @@ func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Art
 	}
 	v.Note = humanize.Comma(int64(len(v.Rows))) + " of " + humanize.Comma(int64(max(rows, 0))) + " rows"
 	if r.SizeBytes > tableBytes {
-		v.Note = "The first " + humanize.Comma(int64(len(v.Rows))) + " rows of " + size(r.SizeBytes)
+		v.Note = "The first " + humanize.Comma(int64(len(v.Rows))) + " rows of " + plain.Size(r.SizeBytes)
 	}
 	if wide {
 		v.Note += ", the first " + humanize.Comma(tableColumns) + " columns"
@@ -147,7 +148,7 @@ func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
 func (v *preview) addRow(record []string) {
 	row := make([]string, len(record))
 	for i, cell := range record {
-		row[i] = clip(readable(cell), cellLetters)
+		row[i] = plain.Line(plain.Readable(cell), cellLetters)
 	}
 	if v.Columns == nil {
 		v.Columns = row

@@ -12,6 +12,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/projects"
+	"tracker/ui/plain"
 )
 
 // projectsView is the view of the page of all projects.
@@ -69,7 +70,7 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 			v.Rows = append(v.Rows, projectRow{
 				Path:        "/project/" + p.ID,
 				Name:        p.Name,
-				Description: clip(p.Description, 200),
+				Description: plain.Line(p.Description, 200),
 				Experiments: humanize.Comma(int64(p.ExperimentCount)),
 				Iterations:  humanize.Comma(int64(p.IterationCount)),
 				Created:     s.moment(p.CreatedDate),
@@ -93,7 +94,7 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 
 // nameQuery returns the text of ?q=, cut to MaxName characters, because no name is longer.
 func nameQuery(query url.Values) string {
-	q := []rune(readable(query.Get("q")))
+	q := []rune(plain.Readable(query.Get("q")))
 	return string(q[:min(len(q), domain.MaxName)])
 }
 

@@ -16,6 +16,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/ui/plain"
 )
 
 const (
@@ -73,7 +74,7 @@ func (s *site) projectRuns(w http.ResponseWriter, r *http.Request, user domain.U
 		}
 		query := r.URL.Query()
 		q := searchOf(query)
-		v := projectRunsView{ID: p.ID, Name: p.Name, Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
+		v := projectRunsView{ID: p.ID, Name: p.Name, Filter: q.Filter, Sort: plain.Readable(query.Get("sort")), Columns: q.Columns}
 		if q.Columns == "" {
 			if q.Columns, err = s.projectDefault(db, experiments.Data); err != nil {
 				return nil, err
@@ -153,11 +154,11 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q runs.Iterat
 // cellsOf returns the cells of a run.
 func cellsOf(i runs.Iteration, columns []runs.Column) (cells []projectCell) {
 	for _, c := range columns {
-		cell := projectCell{Text: clip(i.Params[c.Name], 60)}
+		cell := projectCell{Text: plain.Line(i.Params[c.Name], 60)}
 		if c.Kind == search.MetricKey {
 			cell = projectCell{Number: true}
 			if value, ok := i.Metrics[c.Name]; ok {
-				cell.Text = number(value)
+				cell.Text = plain.Number(value)
 			}
 		}
 		cells = append(cells, cell)

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"tracker/ui/markdown"
+	"tracker/ui/plain"
 )
 
 // proseLetters is the number of letters that are shown of a shortened text.
@@ -30,18 +31,8 @@ func prose(ctx context.Context, text string) (templ.Component, error) {
 // for the page. Only the beginning of a text beyond it is shown.
 func proseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
 	if len(text) > *left {
-		return plainProse(clipText(text, proseLetters), "Only the beginning is shown, because the texts of this page are too long."), nil
+		return plainProse(plain.Clip(text, proseLetters), "Only the beginning is shown, because the texts of this page are too long."), nil
 	}
 	*left -= len(text)
 	return prose(ctx, text)
-}
-
-// clipText returns at most n letters of s. It marks a cut by an ellipsis.
-func clipText(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tracker/store/domain"
+	"tracker/ui/plain"
 )
 
 // recordForm holds the input of the form for the name and description of a record.
@@ -18,8 +19,8 @@ type recordForm struct {
 }
 
 func typedRecord(fields url.Values) recordForm {
-	return recordForm{basis: basisOf(fields), Name: readable(fields.Get("name")), Description: text(fields, "description"), Status: fields.Get("status"),
-		Objective: strings.TrimSpace(readable(fields.Get("objective")))}
+	return recordForm{basis: basisOf(fields), Name: plain.Readable(fields.Get("name")), Description: text(fields, "description"), Status: fields.Get("status"),
+		Objective: strings.TrimSpace(plain.Readable(fields.Get("objective")))}
 }
 
 // renewRecord updates the form to the stored values of its record.

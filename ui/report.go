@@ -14,6 +14,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/projects"
+	"tracker/ui/plain"
 )
 
 // reportsView is the view of the page of a project's reports.
@@ -88,7 +89,7 @@ func (s *site) showReports(w http.ResponseWriter, r *http.Request, user domain.U
 }
 
 func typedReport(fields url.Values) reportForm {
-	return reportForm{basis: basisOf(fields), Name: readable(fields.Get("name")), Text: text(fields, "text")}
+	return reportForm{basis: basisOf(fields), Name: plain.Readable(fields.Get("name")), Text: text(fields, "text")}
 }
 
 func (s *site) createReport(w http.ResponseWriter, r *http.Request, user domain.User) error {

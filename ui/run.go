@@ -13,6 +13,7 @@ import (
 	"tracker/store/goal"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 // palette is the number of curve colours, which style.css defines.
@@ -125,8 +126,8 @@ func bestFirst(o goal.Objective) string { return o.Order() + ", -created" }
 
 // searchOf returns the search for runs in a query. By default the newest come first.
 func searchOf(query url.Values) runs.IterationQuery {
-	q := runs.IterationQuery{Page: pageOf(query), Filter: readable(query.Get("filter")),
-		Sort: readable(query.Get("sort")), Columns: readable(query.Get("columns"))}
+	q := runs.IterationQuery{Page: pageOf(query), Filter: plain.Readable(query.Get("filter")),
+		Sort: plain.Readable(query.Get("sort")), Columns: plain.Readable(query.Get("columns"))}
 	if strings.TrimSpace(q.Sort) == "" {
 		q.Sort = "-created"
 	}
@@ -139,7 +140,7 @@ func searchOf(query url.Values) runs.IterationQuery {
 // groupsOf returns the search for groups in a query.
 func groupsOf(query url.Values) runs.GroupQuery {
 	q := searchOf(query)
-	return runs.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
+	return runs.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: plain.Readable(query.Get("sort")), Columns: q.Columns}
 }
 
 // best returns the best run that passes a filter, nil if none has a value.
@@ -162,7 +163,7 @@ func (s *site) bestData(r *http.Request, db *store.View) (any, error) {
 	}
 	o, err := db.Projects.Objective(e)
 	if err == nil && o != nil {
-		answer.Best, err = s.best(db, e.ID, *o, readable(r.URL.Query().Get("filter")))
+		answer.Best, err = s.best(db, e.ID, *o, plain.Readable(r.URL.Query().Get("filter")))
 	}
 	return answer, err
 }

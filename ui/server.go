@@ -11,6 +11,7 @@ import (
 	"tracker/store/backup"
 	"tracker/store/domain"
 	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 // serverView is the view of the page about the server.
@@ -46,7 +47,7 @@ func (s *site) server(w http.ResponseWriter, r *http.Request, user domain.User) 
 		if err != nil {
 			return nil, err
 		}
-		v := serverView{Path: storage.Path, Size: size(storage.Bytes), Log: size(storage.WAL)}
+		v := serverView{Path: storage.Path, Size: plain.Size(storage.Bytes), Log: plain.Size(storage.WAL)}
 		if s.Backups != nil {
 			v.Backup = s.newBackupView(s.Backups())
 		}
@@ -61,12 +62,12 @@ func (s *site) server(w http.ResponseWriter, r *http.Request, user domain.User) 
 
 func (s *site) newBackupView(st backup.Status) *backupView {
 	at := func(t time.Time) moment { return s.moment(scalar.Time(t.UnixMilli())) }
-	v := &backupView{Dir: st.Dir, Interval: duration(scalar.Value(st.Interval.Seconds())), Keep: humanize.Comma(int64(st.Keep)), Running: st.Running, Next: at(st.Next)}
+	v := &backupView{Dir: st.Dir, Interval: plain.Duration(scalar.Value(st.Interval.Seconds())), Keep: humanize.Comma(int64(st.Keep)), Running: st.Running, Next: at(st.Next)}
 	if st.Err != nil {
 		v.Wrong, v.WrongAt = st.Err.Error(), at(st.ErrTime)
 	}
 	for _, f := range st.Files {
-		v.Files = append(v.Files, backupRow{f.Name, at(f.Time), size(f.Size)})
+		v.Files = append(v.Files, backupRow{f.Name, at(f.Time), plain.Size(f.Size)})
 	}
 	return v
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/a-h/templ"
-	"github.com/dustin/go-humanize"
 
 	"tracker/server/web"
 	"tracker/store"
@@ -14,6 +13,7 @@ import (
 	"tracker/store/goal"
 	"tracker/store/projects"
 	"tracker/store/registry"
+	"tracker/ui/plain"
 )
 
 // settingsView is the view of the page that changes or deletes a project or an experiment.
@@ -60,8 +60,8 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 		for _, m := range states {
 			versions += m.Versions
 		}
-		v.Gone = []string{counted(p.ExperimentCount, "experiment", "experiments"), counted(p.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes",
-			"all artifacts", counted(models.Total, "model", "models") + " with " + counted(versions, "version", "versions")}
+		v.Gone = []string{plain.Counted(p.ExperimentCount, "experiment", "experiments"), plain.Counted(p.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes",
+			"all artifacts", plain.Counted(models.Total, "model", "models") + " with " + plain.Counted(versions, "version", "versions")}
 		f, err := s.inside(db, "Settings of "+p.Name, user, place{projectID: p.ID})
 		if err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 		if err != nil {
 			return nil, err
 		}
-		v.Gone = []string{counted(e.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes", counted(artifacts.Total, "artifact", "artifacts")}
+		v.Gone = []string{plain.Counted(e.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes", plain.Counted(artifacts.Total, "artifact", "artifacts")}
 		f, err := s.inside(db, "Settings of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
 		if err != nil {
 			return nil, err
@@ -236,12 +236,4 @@ func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user dom
 		s.redirect(w, r, "/experiment/"+made.ID)
 	}
 	return err
-}
-
-// counted returns a number with its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return humanize.Comma(int64(n)) + " " + many
 }

@@ -12,6 +12,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/wandb"
+	"tracker/ui/plain"
 )
 
 // sweepsView is the view of the page of an experiment's sweeps.
@@ -132,7 +133,7 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) e
 		}
 		params := map[string]string{}
 		if best != nil {
-			v.Best = &sweepBest{"/iteration/" + best.ID, best.Name, best.Metric, number(best.Value)}
+			v.Best = &sweepBest{"/iteration/" + best.ID, best.Name, best.Metric, plain.Number(best.Value)}
 			of, err := db.Runs.IterationRecord(best.ID)
 			if err != nil {
 				return nil, err

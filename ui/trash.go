@@ -14,6 +14,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/trash"
+	"tracker/ui/plain"
 )
 
 // trashView is the view of the page of the trash.
@@ -60,7 +61,7 @@ func (s *site) showTrash(w http.ResponseWriter, r *http.Request, user domain.Use
 		if err != nil {
 			return nil, err
 		}
-		v.Found = counted(list.Total, "record", "records")
+		v.Found = plain.Counted(list.Total, "record", "records")
 		v.Pager = newPager(keep, q.Page, len(list.Data), list.Total)
 		for _, t := range list.Data {
 			v.Rows = append(v.Rows, s.trashRow(t))
@@ -91,11 +92,11 @@ func (s *site) trashRow(t trash.Trashed) trashRow {
 		{t.Versions, "version", "versions"}, {t.Artifacts, "artifact", "artifacts"},
 	} {
 		if n.n > 0 && t.Kind != domain.TrashedArtifact {
-			takes = append(takes, counted(n.n, n.one, n.many))
+			takes = append(takes, plain.Counted(n.n, n.one, n.many))
 		}
 	}
 	if t.SizeBytes > 0 {
-		takes = append(takes, size(t.SizeBytes))
+		takes = append(takes, plain.Size(t.SizeBytes))
 	}
 	row.Takes = strings.Join(takes, ", ")
 	return row
@@ -230,7 +231,7 @@ func (s *site) undoing() string {
 	case 0:
 		return "This can't be undone."
 	default:
-		return "It goes to the trash, from which it can be restored for " + counted(days, "day", "days") + "."
+		return "It goes to the trash, from which it can be restored for " + plain.Counted(days, "day", "days") + "."
 	}
 }
 
@@ -239,7 +240,7 @@ func (s *site) undoingAll() string {
 	if s.trashDays() == 0 {
 		return s.undoing()
 	}
-	return "They go to the trash, from which they can be restored for " + counted(s.trashDays(), "day", "days") + "."
+	return "They go to the trash, from which they can be restored for " + plain.Counted(s.trashDays(), "day", "days") + "."
 }
 
 // maxUndo is the maximum number of records that can be restored together after they were deleted

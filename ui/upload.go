@@ -11,6 +11,7 @@ import (
 	"tracker/server/web"
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/ui/plain"
 )
 
 const (
@@ -93,7 +94,7 @@ func (s *site) receive(r *http.Request, user domain.User) (made []string, iterat
 			if err != nil {
 				return made, iteration, errBrokenUpload
 			}
-			iteration = readable(string(value))
+			iteration = plain.Readable(string(value))
 			continue
 		}
 		if part.FileName() == "" {

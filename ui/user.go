@@ -11,6 +11,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/users"
+	"tracker/ui/plain"
 )
 
 // accountView is the view of the page of an account: the user's own or, for an admin, any account.
@@ -205,7 +206,7 @@ func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User)
 		return nil
 	}
 	v := accountView{User: user, Own: true, Form: "key"}
-	name := readable(fields.Get("name"))
+	name := plain.Readable(fields.Get("name"))
 	v.Key, err = s.DB.Users.CreateAPIKey(ctx, actor, user.ID, name)
 	if err == nil {
 		return s.showAccount(w, r, user, http.StatusOK, v)
@@ -219,9 +220,9 @@ func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User)
 
 func typedUser(fields url.Values) users.NewUser {
 	return users.NewUser{
-		Username:  readable(fields.Get("username")),
-		FirstName: readable(fields.Get("first_name")),
-		LastName:  readable(fields.Get("last_name")),
+		Username:  plain.Readable(fields.Get("username")),
+		FirstName: plain.Readable(fields.Get("first_name")),
+		LastName:  plain.Readable(fields.Get("last_name")),
 		IsAdmin:   fields.Get("is_admin") != "",
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
+	"tracker/ui/plain"
 )
 
 const (
@@ -49,7 +50,7 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 		if p.Title != "" {
 			title += ": " + p.Title
 		}
-		one := tablePlot{Title: clip(readable(title), cellLetters)}
+		one := tablePlot{Title: plain.Line(plain.Readable(title), cellLetters)}
 		table, why, err := s.plotTable(ctx, actor, id, p)
 		if err != nil {
 			return v, err
@@ -120,12 +121,12 @@ func numberOf(v any) float64 {
 
 func nameOf(v any) string {
 	if x, ok := v.(float64); ok {
-		return number(scalar.Value(x))
+		return plain.Number(scalar.Value(x))
 	}
 	if v == nil {
 		return ""
 	}
-	return clip(readable(fmt.Sprint(v)), 40)
+	return plain.Line(plain.Readable(fmt.Sprint(v)), 40)
 }
 
 // drawTable draws a chart from a table. It returns nil for an unknown kind.
@@ -151,7 +152,7 @@ func drawTable(p format.Plot, t format.Table) *plot {
 
 // about returns a description of the axes of a chart.
 func about(p format.Plot, x, y string) string {
-	return readable(cmp.Or(p.YTitle, p.Fields[y], y) + " over " + cmp.Or(p.XTitle, p.Fields[x], x))
+	return plain.Readable(cmp.Or(p.YTitle, p.Fields[y], y) + " over " + cmp.Or(p.XTitle, p.Fields[x], x))
 }
 
 type dot struct{ x, y float64 }
@@ -272,10 +273,10 @@ func drawBars(p format.Plot, t format.Table) *plot {
 	if len(values) == 0 {
 		return out
 	}
-	out.bars(values, func(i int) string { return names[i] + ": " + number(scalar.Value(values[i])) })
+	out.bars(values, func(i int) string { return names[i] + ": " + plain.Number(scalar.Value(values[i])) })
 	every := (len(values) + maxPlotNames/2 - 1) / (maxPlotNames / 2)
 	for i := 0; i < len(values); i += every {
-		out.X = append(out.X, plotTick{clip(names[i], 10), barPlace(i, len(values))})
+		out.X = append(out.X, plotTick{plain.Line(names[i], 10), barPlace(i, len(values))})
 	}
 	return out
 }
@@ -291,7 +292,7 @@ func drawHistogram(p format.Plot, t format.Table) *plot {
 			values = append(values, v)
 		}
 	}
-	out := &plot{About: "count over " + readable(cmp.Or(p.XTitle, p.Fields["value"]))}
+	out := &plot{About: "count over " + plain.Readable(cmp.Or(p.XTitle, p.Fields["value"]))}
 	if len(values) == 0 {
 		return out
 	}
@@ -304,9 +305,9 @@ func drawHistogram(p format.Plot, t format.Table) *plot {
 		counts[min(plotBins-1, max(0, int((v/2-low/2)/(high/2-low/2)*plotBins)))]++
 	}
 	edge := func(i int) string {
-		return number(scalar.Value(low + (high/plotBins-low/plotBins)*float64(i)))
+		return plain.Number(scalar.Value(low + (high/plotBins-low/plotBins)*float64(i)))
 	}
-	out.bars(counts, func(i int) string { return edge(i) + " to " + edge(i+1) + ": " + number(scalar.Value(counts[i])) })
+	out.bars(counts, func(i int) string { return edge(i) + " to " + edge(i+1) + ": " + plain.Number(scalar.Value(counts[i])) })
 	for _, i := range []int{0, 5, 10, 15, 20} {
 		out.X = append(out.X, plotTick{edge(i), place1(plotLeft + float64(i)/plotBins*(plotWidth-plotLeft-plotRight))})
 	}
@@ -341,8 +342,8 @@ func drawMatrix(p format.Plot, t format.Table) *plot {
 	wide, tall := (plotWidth-plotLeft-plotRight)/max(n, 1), (plotHeight-plotFoot-plotTop)/max(n, 1)
 	for i, a := range names {
 		middle := plotTop + (float64(i)+0.5)*tall
-		out.Y = append(out.Y, plotTick{clip(a, 8), place1(middle)})
-		out.X = append(out.X, plotTick{clip(a, 10), barPlace(i, len(names))})
+		out.Y = append(out.Y, plotTick{plain.Line(a, 8), place1(middle)})
+		out.X = append(out.X, plotTick{plain.Line(a, 10), barPlace(i, len(names))})
 		for j, b := range names {
 			c := counts[[2]string{a, b}]
 			share := 0
@@ -350,10 +351,10 @@ func drawMatrix(p format.Plot, t format.Table) *plot {
 				share = int(math.Round(9 * min(1, max(0, c/sums[a]))))
 			}
 			left, top := plotLeft+float64(j)*wide, plotTop+float64(i)*tall
-			out.Lines = append(out.Lines, plotLine{Class: "cell share" + strconv.Itoa(share), Name: a + ", predicted " + b + ": " + number(scalar.Value(c)),
+			out.Lines = append(out.Lines, plotLine{Class: "cell share" + strconv.Itoa(share), Name: a + ", predicted " + b + ": " + plain.Number(scalar.Value(c)),
 				Path: "M" + place1(left) + " " + place1(top) + "h" + place1(wide-1) + "v" + place1(tall-1) + "h" + place1(1-wide) + "z"})
 			if n <= maxPlotNames/2 {
-				out.Texts = append(out.Texts, plotText{place1(left + wide/2), place1(middle), number(scalar.Value(c))})
+				out.Texts = append(out.Texts, plotText{place1(left + wide/2), place1(middle), plain.Number(scalar.Value(c))})
 			}
 		}
 	}

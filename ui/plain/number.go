@@ -1,4 +1,5 @@
-package ui
+// Package plain formats values as text for pages.
+package plain
 
 import (
 	"math"
@@ -8,10 +9,10 @@ import (
 	"tracker/store/scalar"
 )
 
-// This file formats numbers as format.js does in the browser.
+// Numbers are formatted as static/format.js does in the browser.
 
-// number formats a value with five significant digits. Integers below ten million are written in full.
-func number(v scalar.Value) string {
+// Number formats a value with five significant digits. Integers below ten million are written in full.
+func Number(v scalar.Value) string {
 	f := float64(v)
 	size := math.Abs(f)
 	switch {
@@ -44,8 +45,8 @@ func rounded(f float64, digits int) string {
 	return strconv.FormatFloat(f, 'e', digits-1, 64)
 }
 
-// duration formats seconds in the two largest units. Fewer than ten seconds have two significant digits.
-func duration(seconds scalar.Value) string {
+// Duration formats seconds in the two largest units. Fewer than ten seconds have two significant digits.
+func Duration(seconds scalar.Value) string {
 	size := math.Abs(float64(seconds))
 	if size < 10 {
 		return significant(float64(seconds), 2) + "s"
