@@ -9,6 +9,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/search"
+	"tracker/ui/chart"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objec
 	var names []string
 	if o != nil {
 		names = append(names, o.Value())
-		putFirst(metrics, o, func(k search.Key) string { return k.Key })
+		chart.PutFirst(metrics, o, func(k search.Key) string { return k.Key })
 	}
 	for _, key := range params[:min(defaultColumns, len(params))] {
 		names = append(names, search.Key{Kind: search.ParamKey, Key: key}.Column())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tracker/store/scalar"
+	"tracker/ui/chart"
 	"tracker/ui/plain"
 )
 
@@ -127,7 +128,7 @@ type extremes struct {
 // extremesOf returns the extremes of the most interesting metrics, up to maxExtremes values.
 func extremesOf(all []compared) map[string]extremes {
 	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
-	byInterest(names, func(name string) string { return name }, nil)
+	chart.Sort(names, func(name string) string { return name }, nil)
 	names = names[:min(len(names), maxExtremes/(2*len(all)))]
 	found := map[string]extremes{}
 	for _, name := range names {

@@ -9,6 +9,7 @@ import (
 	"tracker/store/goal"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/ui/chart"
 	"tracker/ui/plain"
 )
 
@@ -48,8 +49,8 @@ func compareSections(all []compared, o *goal.Objective) []compareSection {
 	for _, c := range all {
 		summaries = append(summaries, c.summary)
 	}
-	byInterest(names, func(name string) string { return name }, spreads(summaries))
-	putFirst(names, o, func(name string) string { return name })
+	chart.Sort(names, func(name string) string { return name }, chart.Spreads(summaries))
+	chart.PutFirst(names, o, func(name string) string { return name })
 	values := func(key, metric string, goal goal.Goal, of func(compared) (scalar.Value, bool)) {
 		row := newCompareRow(all, key, func(c compared) string {
 			if v, ok := of(c); ok {

@@ -9,38 +9,12 @@ import (
 
 	"tracker/store"
 	"tracker/store/domain"
-	"tracker/store/goal"
 	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/runs"
-	"tracker/store/scalar"
 	"tracker/store/search"
+	"tracker/ui/chart"
 )
-
-// curve is a metric of a run, or the mean of a group, for a chart. X is the
-// step, the Unix time in milliseconds, the milliseconds since the start of the
-// run, or the value of another metric. For a group, Low and High are one
-// standard deviation below and above the mean.
-type curve struct {
-	ID  string `json:"id"` // id of the run, or index of the group in the request
-	Key string `json:"key"`
-	// Better is "larger" or "smaller" if the name of the metric implies which values are better.
-	Better string          `json:"better,omitempty"`
-	Count  int             `json:"count"` // points in the range
-	Total  int             `json:"total"` // and in all of the curve; of a group, of its longest one
-	X      []scalar.Value  `json:"x"`
-	Y      []scalar.Value  `json:"y"`
-	Low    []*scalar.Value `json:"low,omitempty"`
-	High   []*scalar.Value `json:"high,omitempty"`
-	Step   []scalar.Step   `json:"step,omitempty"` // where X is another metric
-	// Behind holds the number of points that each place stands for. It is omitted if all are 1.
-	Behind []int `json:"behind,omitempty"`
-	N      []int `json:"n,omitempty"`   // for a group: number of runs that count at each place
-	Runs   int   `json:"runs,omitzero"` // for a group: number of its runs
-}
-
-// better maps a goal to the value of curve.Better.
-var better = map[goal.Goal]string{goal.Minimize: "smaller", goal.Maximize: "larger"}
 
 // The axes of a chart. The store supports steps and times.
 const (
@@ -93,7 +67,7 @@ type groupCurves struct {
 }
 
 type curveAnswer struct {
-	Curves []curve `json:"curves"`
+	Curves []chart.Curve `json:"curves"`
 }
 
 // The scripts have the same numbers, in workbench.js and panel.js.
@@ -183,10 +157,10 @@ func (s *site) curvesData(r *http.Request, actor domain.Actor) (any, error) {
 	case q.X == points.SinceStart:
 		return s.relativeCurves(r, actor, b.Iterations, q.CurveQuery)
 	}
-	answer := curveAnswer{[]curve{}}
+	answer := curveAnswer{[]chart.Curve{}}
 	all, err := s.DB.Runs.Curves(r.Context(), actor, b.Iterations, q.CurveQuery)
 	for _, c := range all {
-		answer.Curves = append(answer.Curves, drawn(c, q.X, 0))
+		answer.Curves = append(answer.Curves, chart.CurveOf(c, q.X, 0))
 	}
 	return answer, err
 }
@@ -209,7 +183,7 @@ func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (
 		}
 		keys[p] = append(keys[p], t.Key)
 	}
-	answer := curveAnswer{[]curve{}}
+	answer := curveAnswer{[]chart.Curve{}}
 	for _, p := range places {
 		all, err := s.DB.Runs.Curves(r.Context(), actor, []string{p.id}, points.CurveQuery{
 			Keys: keys[p], Points: b.Points, X: points.ByStep, Scale: b.Scale, From: new(p.after + 1)})
@@ -217,7 +191,7 @@ func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (
 			return nil, err
 		}
 		for _, c := range all {
-			answer.Curves = append(answer.Curves, drawn(c, points.ByStep, 0))
+			answer.Curves = append(answer.Curves, chart.CurveOf(c, points.ByStep, 0))
 		}
 	}
 	return answer, nil
@@ -225,7 +199,7 @@ func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (
 
 // relativeCurves reads a range of relative times, which is a different range of absolute times for each run.
 func (s *site) relativeCurves(r *http.Request, actor domain.Actor, ids []string, q points.CurveQuery) (any, error) {
-	answer := curveAnswer{[]curve{}}
+	answer := curveAnswer{[]chart.Curve{}}
 	from, to := q.From, q.To
 	q.X = points.ByTime
 	var runs []runs.Iteration
@@ -246,7 +220,7 @@ func (s *site) relativeCurves(r *http.Request, actor domain.Actor, ids []string,
 			return nil, err
 		}
 		for _, c := range all {
-			answer.Curves = append(answer.Curves, drawn(c, q.X, start))
+			answer.Curves = append(answer.Curves, chart.CurveOf(c, q.X, start))
 		}
 	}
 	return answer, nil
@@ -259,24 +233,11 @@ func later(at *int64, start int64) *int64 {
 	return new(*at + start)
 }
 
-func drawn(c runs.Curve, axis points.Axis, start int64) curve {
-	d := curve{ID: c.IterationID, Key: c.Key, Better: better[goal.Of(c.Key)], Count: c.Count, Total: c.Total, X: make([]scalar.Value, c.Shown), Y: c.Value,
-		Low: c.Min, High: c.Max, Behind: c.Behind}
-	for i := range d.X {
-		if axis == points.ByTime {
-			d.X[i] = scalar.Value(int64(c.RecordedAt[i]) - start)
-		} else {
-			d.X[i] = scalar.Value(c.Step[i])
-		}
-	}
-	return d
-}
-
 func (s *site) pairedCurves(r *http.Request, actor domain.Actor, ids []string, q points.PairQuery) (any, error) {
-	answer := curveAnswer{[]curve{}}
+	answer := curveAnswer{[]chart.Curve{}}
 	all, err := s.DB.Runs.PairedCurves(r.Context(), actor, ids, q)
 	for _, p := range all {
-		answer.Curves = append(answer.Curves, curve{ID: p.IterationID, Key: p.Key, Better: better[goal.Of(p.Key)], Count: p.Count, Total: p.Total, X: p.X, Y: p.Value, Step: p.Step})
+		answer.Curves = append(answer.Curves, chart.CurveOfPairs(p))
 	}
 	return answer, err
 }
@@ -315,23 +276,11 @@ func (s *site) groupCurves(r *http.Request, actor domain.Actor, g groupCurves, q
 	if err != nil {
 		return nil, err
 	}
-	answer := curveAnswer{[]curve{}}
+	answer := curveAnswer{[]chart.Curve{}}
 	for i, curves := range all {
 		for _, c := range curves {
-			answer.Curves = append(answer.Curves, meanCurve(i, c))
+			answer.Curves = append(answer.Curves, chart.CurveOfMeans(i, c))
 		}
 	}
 	return answer, nil
-}
-
-func meanCurve(group int, c points.MeanCurve) curve {
-	d := curve{ID: strconv.Itoa(group), Key: c.Key, Better: better[goal.Of(c.Key)], Count: c.Count, Total: c.Total, X: c.X, Y: c.Mean, N: c.N, Runs: c.Iterations}
-	for i, sd := range c.SD {
-		var low, high *scalar.Value
-		if sd != nil {
-			low, high = new(c.Mean[i]-*sd), new(c.Mean[i]+*sd)
-		}
-		d.Low, d.High = append(d.Low, low), append(d.High, high)
-	}
-	return d
 }

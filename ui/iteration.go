@@ -19,6 +19,7 @@ import (
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/wandb/format"
+	"tracker/ui/chart"
 	"tracker/ui/plain"
 )
 
@@ -210,8 +211,8 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 		return err
 	}
 	own := func(name string) string { return name }
-	byInterest(names, own, spreads([]runs.Summary{summary}))
-	putFirst(names, o, own)
+	chart.Sort(names, own, chart.Spreads([]runs.Summary{summary}))
+	chart.PutFirst(names, o, own)
 	v.AllMetrics = len(names)
 	v.System = slices.ContainsFunc(names, func(key string) bool { return strings.HasPrefix(key, "system/") })
 	for _, key := range names[:min(len(names), maxRows)] {

@@ -12,6 +12,7 @@ import (
 	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
+	"tracker/ui/chart"
 )
 
 // historyHistograms returns the histograms in the histories of W&B runs. They are not artifacts.
@@ -26,19 +27,19 @@ func historyHistograms(db *store.View, runs []string) (all []medium, more bool, 
 }
 
 // historyCounts returns the histograms in the history of a run under a name, at some steps.
-func (s *site) historyCounts(r *http.Request, actor domain.Actor, q mediaRequest, at []int64) (map[int64]*binCounts, error) {
+func (s *site) historyCounts(r *http.Request, actor domain.Actor, q mediaRequest, at []int64) (map[int64]*chart.Histogram, error) {
 	steps := make([]scalar.Step, 0, len(at))
 	for _, step := range at {
 		steps = append(steps, scalar.Step(step))
 	}
-	counts := map[int64]*binCounts{}
+	counts := map[int64]*chart.Histogram{}
 	err := s.DB.View(r.Context(), actor, func(db *store.View) error {
 		_, err := db.Wandb.EachValue(q.Iterations, steps, []string{"histogram"}, func(_ string, step scalar.Step, m format.Member) error {
 			if m.Key != q.Key {
 				return nil
 			}
 			if h, ok := format.ParseHistogram(m.Value); ok {
-				if c := (&binCounts{Edges: h.Edges, Counts: h.Counts}); c.valid() {
+				if c := (&chart.Histogram{Edges: h.Edges, Counts: h.Counts}); c.Valid() {
 					counts[int64(step)] = c
 				}
 			}

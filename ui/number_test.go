@@ -12,7 +12,6 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"tracker/store/scalar"
-	"tracker/ui"
 	"tracker/ui/plain"
 )
 

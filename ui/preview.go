@@ -15,6 +15,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/ui/chart"
 	"tracker/ui/markdown"
 	"tracker/ui/plain"
 )
@@ -40,7 +41,7 @@ type preview struct {
 	Rows      [][]string
 	Tree      *node
 	Prose     templ.Component
-	Histogram *histogram
+	Histogram *chart.Bars
 	Images    []imageStep
 	At        int // index of this image
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store/json"
-	"tracker/store/scalar"
+	"tracker/ui/chart"
 	"tracker/ui/plain"
 )
 
@@ -39,7 +39,8 @@ func (v *preview) fillJSON(data io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if v.Histogram = readHistogram(body); v.Histogram != nil {
+	if h := chart.ParseHistogram(body); h != nil {
+		v.Histogram = h.Bars()
 		return nil
 	}
 	if v.readTable(body) {
@@ -112,69 +113,3 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) 
 	_, err := d.ReadToken()
 	return n, err
 }
-
-// histogram is a histogram that the Python client has logged.
-type histogram struct {
-	Bars      []bar
-	Low, High string
-	Most      string // number of values in the largest bin
-	Total     string
-	NotFinite string // "" for none
-}
-
-// about returns a description of the number of values, the largest bin, and the number of values
-// that are not finite.
-func (h *histogram) about() string {
-	text := h.Total + " values, up to " + h.Most + " in a bin"
-	if h.NotFinite != "" {
-		text += ", and " + h.NotFinite + " that are not finite"
-	}
-	return text
-}
-
-// bar is a bin in the units of the drawing. The drawing is histogramWidth by histogramHeight units large.
-type bar struct {
-	X, Y, Width, Height string
-	Title               string
-}
-
-const (
-	histogramWidth  = 640.0
-	histogramHeight = 160.0
-	histogramBins   = 4096 // maximum number of bins of a drawn histogram
-)
-
-// readHistogram parses a histogram. It returns nil if body is not one.
-func readHistogram(body []byte) *histogram {
-	in := readCounts(body)
-	if in == nil {
-		return nil
-	}
-	low, high, most, total := in.Edges[0], in.Edges[len(in.Edges)-1], 0.0, 0.0
-	for _, c := range in.Counts {
-		most, total = max(most, c), total+c
-	}
-	across := high - low
-	h := &histogram{Low: plain.Number(scalar.Value(low)), High: plain.Number(scalar.Value(high)), Most: plain.Number(scalar.Value(most)), Total: plain.Number(scalar.Value(total))}
-	if in.NotFinite > 0 {
-		h.NotFinite = humanize.Comma(in.NotFinite)
-	}
-	at := func(edge float64, i int) float64 {
-		if across == 0 { // all values are equal: draw bins of width 0 side by side
-			return histogramWidth * float64(i) / float64(len(in.Counts))
-		}
-		return histogramWidth * (edge - low) / across
-	}
-	for i, c := range in.Counts {
-		x, end := at(in.Edges[i], i), at(in.Edges[i+1], i+1)
-		height := 0.0
-		if most > 0 {
-			height = histogramHeight * c / most
-		}
-		h.Bars = append(h.Bars, bar{X: units(x), Width: units(max(end-x-0.5, 0.5)), Y: units(histogramHeight - height), Height: units(height),
-			Title: plain.Number(scalar.Value(c)) + " from " + plain.Number(scalar.Value(in.Edges[i])) + " to " + plain.Number(scalar.Value(in.Edges[i+1]))})
-	}
-	return h
-}
-
-func units(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

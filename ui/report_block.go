@@ -16,6 +16,7 @@ import (
 	"tracker/store/points"
 	"tracker/store/projects"
 	"tracker/store/runs"
+	"tracker/ui/chart"
 )
 
 // The limits of a report.
@@ -82,7 +83,7 @@ type reportPart struct {
 	Prose   templ.Component
 	Caption string
 	Wrong   string // reason why it can't be shown
-	Plots   []*plot
+	Plots   []*chart.Plot
 	Runs    []run // runs of the plots
 	Heads   []string
 	Rows    []projectRun
@@ -221,7 +222,7 @@ func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []
 	if len(keys) == 0 {
 		return errNoMetric
 	}
-	scales, scale := plotScales{}, points.Linear
+	scales, scale := chart.Scales{}, points.Linear
 	for _, axis := range []struct {
 		name string
 		log  *bool
@@ -245,13 +246,13 @@ func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []
 		return domain.Invalid("outliers", "The outliers are auto or show, like outliers: show.")
 	}
 	var ids []string
-	iterations := map[string]run{}
+	named := map[string]chart.Run{}
 	for _, i := range list {
 		ids, part.Runs = append(ids, i.ID), append(part.Runs, s.run(i))
 	}
 	distinctColors(part.Runs)
 	for _, r := range part.Runs {
-		iterations[r.ID] = r
+		named[r.ID] = chart.Run{Name: r.Name, Class: colorClass(r)}
 	}
 	curves, err := s.DB.Runs.Curves(ctx, actor, ids, points.CurveQuery{Keys: keys, Points: plotPoints, X: points.ByStep, Scale: scale})
 	if err != nil {
@@ -264,7 +265,7 @@ func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []
 				of = append(of, c)
 			}
 		}
-		if p := newPlot(key, of, iterations, scales); p != nil {
+		if p := chart.New(key, of, named, scales); p != nil {
 			part.Plots = append(part.Plots, p)
 		}
 	}

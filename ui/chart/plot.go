@@ -1,4 +1,7 @@
-package ui
+// Package chart computes charts: which metrics come first, the range of an axis, and drawings
+// that need no script. It computes the curves and histograms that scripts draw, too. It reads no
+// database and knows no requests.
+package chart
 
 import (
 	"math"
@@ -7,45 +10,46 @@ import (
 
 	"tracker/store/goal"
 	"tracker/store/runs"
-	"tracker/store/scalar"
-	"tracker/ui/plain"
 )
 
 // The positions of a drawn chart, in units of its view box.
 const (
-	plotWidth, plotHeight                  = 640.0, 240.0
-	plotLeft, plotRight, plotTop, plotFoot = 56.0, 12.0, 10.0, 24.0
+	width, height          = 640.0, 240.0
+	left, right, top, foot = 56.0, 12.0, 10.0, 24.0
 )
 
-// plot is a chart that is drawn on the server, for pages that are printed or saved.
-type plot struct {
+// Plot is a chart that is drawn on the server, for pages that are printed or saved.
+type Plot struct {
 	Title string
 	About string // description of the axes, "" if the title is enough
-	Texts []plotText
-	X, Y  []plotTick
-	Lines []plotLine
+	Texts []Text
+	X, Y  []Tick
+	Lines []Line
 	// Beyond is a note about runs whose curves leave the axes, "" if there are none.
 	Beyond string
 }
 
-// plotTick is a grid line, at a position in the view box.
-type plotTick struct {
+// Tick is a grid line, at a position in the view box.
+type Tick struct {
 	Label string
 	At    string
 }
 
-// plotText is a text at a position in the view box.
-type plotText struct{ X, Y, Text string }
+// Text is a text at a position in the view box.
+type Text struct{ X, Y, Text string }
 
-// plotLine is a curve, a set of dots or a bar.
-type plotLine struct {
+// Line is a curve, a set of dots or a bar.
+type Line struct {
 	Class string // CSS classes for kind and colour
 	Name  string
 	Path  string // SVG path
 }
 
-// plotScales describes the axes of a plot: whether they are logarithmic, and whether Y has room for outliers.
-type plotScales struct{ LogX, LogY, Outliers bool }
+// Run is the name of a run and the CSS class of its colour.
+type Run struct{ Name, Class string }
+
+// Scales describes the axes of a plot: whether they are logarithmic, and whether Y has room for outliers.
+type Scales struct{ LogX, LogY, Outliers bool }
 
 // axis maps values to positions. A logarithmic axis has no position for values that are not positive.
 type axis struct {
@@ -72,21 +76,21 @@ func (a axis) at(v float64) float64 {
 	return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from)
 }
 
-func (a axis) ticks() []plotTick {
-	var all []plotTick
+func (a axis) ticks() []Tick {
+	var all []Tick
 	values := ticks(a.low, a.high)
 	if a.log {
 		values = logTicks(a.low, a.high)
 	}
 	for _, v := range values {
-		all = append(all, plotTick{plain.Number(scalar.Value(v)), place1(a.at(v))})
+		all = append(all, Tick{number(v), place1(a.at(v))})
 	}
 	return all
 }
 
-// newPlot draws curves over their steps. Values that are not finite, or not positive on a
+// New draws curves of runs, which are named by their ids, over their steps. Values that are not finite, or not positive on a
 // logarithmic scale, are gaps. It returns nil if there is nothing to draw.
-func newPlot(title string, curves []runs.Curve, runs map[string]run, scales plotScales) *plot {
+func New(title string, curves []runs.Curve, named map[string]Run, scales Scales) *Plot {
 	first, last := math.Inf(1), math.Inf(-1)
 	drawn := func(step, v float64) bool {
 		return finite(v) && (!scales.LogY || v > 0) && (!scales.LogX || step > 0)
@@ -112,9 +116,9 @@ func newPlot(title string, curves []runs.Curve, runs map[string]run, scales plot
 	if !scales.LogY && !scales.Outliers {
 		shown = usualRange(spans, goal.Of(title))
 	}
-	x := newAxis(scales.LogX, first, last, plotLeft, plotWidth-plotRight, 2)
-	y := newAxis(scales.LogY, within(shown.low), within(shown.high), plotHeight-plotFoot, plotTop, 1)
-	p := &plot{Title: title, X: x.ticks(), Y: y.ticks(), Beyond: beyond(spans, shown)}
+	x := newAxis(scales.LogX, first, last, left, width-right, 2)
+	y := newAxis(scales.LogY, within(shown.low), within(shown.high), height-foot, top, 1)
+	p := &Plot{Title: title, X: x.ticks(), Y: y.ticks(), Beyond: beyond(spans, shown)}
 	for _, c := range curves {
 		var path strings.Builder
 		pen := "M"
@@ -127,8 +131,8 @@ func newPlot(title string, curves []runs.Curve, runs map[string]run, scales plot
 			path.WriteString(pen + place1(x.at(step)) + " " + place1(outside(y.at(within(float64(v))))))
 			pen = "L"
 		}
-		r := runs[c.IterationID]
-		p.Lines = append(p.Lines, plotLine{Class: "line " + colorClass(r), Name: r.Name, Path: path.String()})
+		r := named[c.IterationID]
+		p.Lines = append(p.Lines, Line{Class: "line " + r.Class, Name: r.Name, Path: path.String()})
 	}
 	return p
 }
@@ -151,7 +155,7 @@ func beyond(spans []ends, shown ends) string {
 }
 
 // outside limits a position outside of a chart, which need not be exact.
-func outside(at float64) float64 { return min(max(at, -100*plotHeight), 100*plotHeight) }
+func outside(at float64) float64 { return min(max(at, -100*height), 100*height) }
 
 // axes holds the axes of a chart. Their bounds follow from the points.
 type axes struct {
@@ -172,12 +176,12 @@ func (a *axes) add(x, y float64) {
 }
 
 // fit sets the axes and their grid lines. It reports whether there is a point.
-func (a *axes) fit(p *plot) bool {
+func (a *axes) fit(p *Plot) bool {
 	if !a.any {
 		return false
 	}
-	a.x = newAxis(false, within(a.first), within(a.last), plotLeft, plotWidth-plotRight, 2)
-	a.y = newAxis(false, within(a.low), within(a.high), plotHeight-plotFoot, plotTop, 1)
+	a.x = newAxis(false, within(a.first), within(a.last), left, width-right, 2)
+	a.y = newAxis(false, within(a.low), within(a.high), height-foot, top, 1)
 	p.X, p.Y = a.x.ticks(), a.y.ticks()
 	return true
 }

@@ -1,4 +1,4 @@
-package ui
+package chart
 
 import (
 	"cmp"
@@ -6,11 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
-	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/runs"
-	"tracker/store/search"
 )
 
 // groupOf returns the part of a metric's name before the slash, "" for none.
@@ -21,11 +18,11 @@ func groupOf(key string) string {
 	return ""
 }
 
-// byInterest sorts names of metrics in the order of charts. Groups stay together and are placed by
+// Sort sorts names of metrics in the order of charts. Groups stay together and are placed by
 // their most interesting metric. Within a group the most interesting metrics come first; among
 // equals, metrics in which runs differ most, by spread. Metrics without a group come after groups
 // of the same interest.
-func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
+func Sort[T any](all []T, key func(T) string, spread map[string]int) {
 	type ranked struct {
 		one        T
 		key, group string
@@ -59,11 +56,11 @@ func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
 	}
 }
 
-// spreads returns the differences between runs in each metric: the standard deviation of the runs'
+// Spreads returns the differences between runs in each metric: the standard deviation of the runs'
 // means as a share of the range of all values, from 0 to 5 in tenths. For a metric that only one
 // run has, it is 1 if the metric changes. It is coarse, so that the order of charts does not change
 // with every point.
-func spreads(runs []runs.Summary) map[string]int {
+func Spreads(runs []runs.Summary) map[string]int {
 	type moments struct{ n, sum, squares, low, high float64 }
 	all := map[string]moments{}
 	for _, run := range runs {
@@ -97,33 +94,9 @@ func spreads(runs []runs.Summary) map[string]int {
 	return found
 }
 
-// The data that spreads are estimated from.
-const (
-	spreadRuns   = 20   // first runs of an experiment
-	spreadValues = 2000 // approximate number of metric summaries
-)
-
-// spreadsOf returns the spreads of the metrics of an experiment, nil if there are too many metrics.
-func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int, error) {
-	limit := min(spreadRuns, spreadValues/max(1, metrics))
-	if limit < 2 {
-		return nil, nil
-	}
-	runs, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Sort: "created", Page: domain.Page{Limit: limit}})
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, run := range runs.Data {
-		ids = append(ids, run.ID)
-	}
-	summaries, err := db.Runs.Summaries(ids)
-	return spreads(summaries), err
-}
-
-// putFirst moves the group of the objective's metric, and that metric within it, to the beginning,
+// PutFirst moves the group of the objective's metric, and that metric within it, to the beginning,
 // before groups of greater interest.
-func putFirst[T any](all []T, o *goal.Objective, key func(T) string) {
+func PutFirst[T any](all []T, o *goal.Objective, key func(T) string) {
 	if o == nil {
 		return
 	}
@@ -139,31 +112,4 @@ func putFirst[T any](all []T, o *goal.Objective, key func(T) string) {
 		}
 		return cmp.Compare(rank(key(x)), rank(key(y)))
 	})
-}
-
-// metricKeys returns a page of the metrics of an experiment whose names contain part. The first
-// ones in alphabetical order, up to store.MaxLimit, are sorted by interest and spread, after the
-// metric of the objective if there is one.
-func metricKeys(db *store.View, experimentID string, o *goal.Objective, part string, pattern bool, page domain.Page) (domain.List[search.Key], error) {
-	kind := search.MetricKey
-	q := runs.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}
-	if page.Offset+page.Limit > domain.MaxLimit {
-		return db.Runs.Keys(experimentID, q)
-	}
-	q.Page = domain.Page{Limit: domain.MaxLimit}
-	list, err := db.Runs.Keys(experimentID, q)
-	if err != nil {
-		return list, err
-	}
-	name := func(k search.Key) string { return k.Key }
-	spread, err := spreadsOf(db, experimentID, list.Total)
-	if err != nil {
-		return list, err
-	}
-	byInterest(list.Data, name, spread)
-	putFirst(list.Data, o, name)
-	from := min(page.Offset, len(list.Data))
-	list.Data = list.Data[from:min(from+page.Limit, len(list.Data))]
-	list.Limit, list.Offset = page.Limit, page.Offset
-	return list, nil
 }

@@ -1,4 +1,4 @@
-package ui
+package chart
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func TestByInterest(t *testing.T) {
 		{"timestep steps gpu.time a.step_1 xlr", "steps timestep xlr a.step_1 gpu.time"},
 	} {
 		got := strings.Fields(c.given)
-		byInterest(got, func(name string) string { return name }, nil)
+		Sort(got, func(name string) string { return name }, nil)
 		if want := strings.Fields(c.want); !slices.Equal(got, want) {
 			t.Errorf("%s are sorted %v, not %v", c.given, got, want)
 		}
@@ -41,7 +41,7 @@ func BenchmarkByInterest(b *testing.B) {
 		names[i] = fmt.Sprintf("%0200d", i)
 	}
 	for b.Loop() {
-		byInterest(names, func(name string) string { return name }, nil)
+		Sort(names, func(name string) string { return name }, nil)
 	}
 }
 
@@ -61,12 +61,12 @@ func TestSpread(t *testing.T) {
 		}})
 	}
 	iterations[0].Metrics["once"], iterations[0].Metrics["alone"] = of(1, 1, 1), of(1, 1, 2)
-	got := spreads(iterations)
+	got := Spreads(iterations)
 	if want := (map[string]int{"near": 1, "far": 4, "huge": 0, "alone": 1}); !maps.Equal(got, want) {
 		t.Errorf("the spreads are %v, want %v", got, want)
 	}
 	names := strings.Fields("constant near far layer0/norm val/loss train/loss train/acc")
-	byInterest(names, func(name string) string { return name }, map[string]int{"near": 1, "far": 4, "layer0/norm": 5, "train/loss": 2})
+	Sort(names, func(name string) string { return name }, map[string]int{"near": 1, "far": 4, "layer0/norm": 5, "train/loss": 2})
 	if want := strings.Fields("val/loss train/loss train/acc far near constant layer0/norm"); !slices.Equal(names, want) {
 		t.Errorf("sorted %v, not %v", names, want)
 	}

@@ -1,0 +1,61 @@
+package ui
+
+import (
+	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/runs"
+	"tracker/store/search"
+	"tracker/ui/chart"
+)
+
+// The data that spreads are estimated from.
+const (
+	spreadRuns   = 20   // first runs of an experiment
+	spreadValues = 2000 // approximate number of metric summaries
+)
+
+// spreadsOf returns the spreads of the metrics of an experiment, nil if there are too many metrics.
+func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int, error) {
+	limit := min(spreadRuns, spreadValues/max(1, metrics))
+	if limit < 2 {
+		return nil, nil
+	}
+	runs, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Sort: "created", Page: domain.Page{Limit: limit}})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, run := range runs.Data {
+		ids = append(ids, run.ID)
+	}
+	summaries, err := db.Runs.Summaries(ids)
+	return chart.Spreads(summaries), err
+}
+
+// metricKeys returns a page of the metrics of an experiment whose names contain part. The first
+// ones in alphabetical order, up to store.MaxLimit, are sorted by interest and spread, after the
+// metric of the objective if there is one.
+func metricKeys(db *store.View, experimentID string, o *goal.Objective, part string, pattern bool, page domain.Page) (domain.List[search.Key], error) {
+	kind := search.MetricKey
+	q := runs.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}
+	if page.Offset+page.Limit > domain.MaxLimit {
+		return db.Runs.Keys(experimentID, q)
+	}
+	q.Page = domain.Page{Limit: domain.MaxLimit}
+	list, err := db.Runs.Keys(experimentID, q)
+	if err != nil {
+		return list, err
+	}
+	name := func(k search.Key) string { return k.Key }
+	spread, err := spreadsOf(db, experimentID, list.Total)
+	if err != nil {
+		return list, err
+	}
+	chart.Sort(list.Data, name, spread)
+	chart.PutFirst(list.Data, o, name)
+	from := min(page.Offset, len(list.Data))
+	list.Data = list.Data[from:min(from+page.Limit, len(list.Data))]
+	list.Limit, list.Offset = page.Limit, page.Offset
+	return list, nil
+}
