@@ -15,10 +15,12 @@ import (
 	"tracker/store/artifact"
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/store/json"
 	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/ui/plain"
+	"tracker/ui/preview"
 )
 
 // artifactRow is a line of a list of artifacts.
@@ -44,18 +46,10 @@ func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
 // Part returns the id of the element with the details of the artifact.
 func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
-// typeOf returns the type that pages show.
-func typeOf(r files.Artifact) string {
-	if media := mediaOf(r); media != "" || r.ContentType == pageTable {
-		return cmp.Or(media, files.DefaultContentType)
-	}
-	return r.ContentType
-}
-
 func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*link) (artifactRow, error) {
-	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: typeOf(r), Hash: r.ContentHash,
+	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: preview.TypeOf(r), Hash: r.ContentHash,
 		Size: plain.Size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
-	if kindOf(r) == imageKind && r.SizeBytes <= maxThumbnail {
+	if preview.KindOf(r) == preview.Image && r.SizeBytes <= maxThumbnail {
 		row.Thumbnail = "/artifact/" + r.ID + "/data"
 	}
 	if r.IterationID == nil {
@@ -185,7 +179,8 @@ type artifactView struct {
 	Listed       bool // whether it is shown within a list
 	ExperimentID string
 	Backend      artifact.Backend
-	Preview      preview
+	Preview      preview.Preview
+	Images       string // JSON of the images of a series
 	Versions     []registry.MadeVersion
 	Rights       domain.Permission
 	Models       []link // models of the project, with their ids
@@ -274,12 +269,40 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 		return err
 	}
 	// The bytes may come from an object store, so no snapshot is held while they are read.
-	if v.Preview, err = s.preview(r.Context(), domain.Actor{UserID: user.ID}, a); err != nil {
+	if v.Preview, err = preview.Read(r.Context(), s.DB, domain.Actor{UserID: user.ID}, a); err != nil {
 		// The rest of the page, and deleting the artifact, still work.
 		web.InfoOf(r).Err = err
-		v.Preview = preview{Kind: textKind, Note: "It can't be shown. " + web.AsError(err).Message}
+		v.Preview = preview.Preview{Kind: preview.Text, Note: "It can't be shown. " + web.AsError(err).Message}
+	}
+	if v.Images, err = s.imageSteps(v.Preview.Images); err != nil {
+		return err
 	}
 	return s.render(w, r, status, artifactPage(f, v))
+}
+
+// imageStep is an image of a series, with the columns of a list, for the script that moves through
+// the series.
+type imageStep struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Step    string `json:"step"`
+	Size    string `json:"size"`
+	Bytes   string `json:"bytes"`
+	Hash    string `json:"hash"`
+	Created moment `json:"created"`
+}
+
+// imageSteps returns the images of a series as JSON, "" for none.
+func (s *site) imageSteps(images []preview.LoggedImage) (string, error) {
+	var steps []imageStep
+	for _, i := range images {
+		steps = append(steps, imageStep{i.ID, i.Name, i.Step, plain.Size(i.SizeBytes), humanize.Comma(i.SizeBytes) + " bytes", i.ContentHash, s.moment(i.CreatedDate)})
+	}
+	if steps == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(steps)
+	return string(text), err
 }
 
 // fillRegister reads the choices of the form that creates a model version.
@@ -308,7 +331,7 @@ func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.
 		return err
 	}
 	defer data.Close()
-	contentType, inline := servedAs(a)
+	contentType, inline := preview.ServedAs(a)
 	w.Header().Set("Content-Type", contentType)
 	if !inline || r.URL.Query().Has("download") {
 		w.Header().Set("Content-Disposition", web.Attachment(a.Name))

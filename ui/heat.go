@@ -9,14 +9,15 @@ import (
 	"slices"
 
 	"tracker/server/web"
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/scalar"
 	"tracker/ui/chart"
+	"tracker/ui/preview"
 )
 
-const (
-	heatSteps = 100 // maximum number of steps of a histogram over steps
-)
+// heatSteps is the maximum number of steps of a histogram over steps.
+const heatSteps = 100
 
 // heat is a histogram over steps: the counts of values in bins of equal width between low and high, at each step.
 type heat struct {
@@ -37,10 +38,10 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 	if len(q.Iterations) != 1 {
 		return nil, domain.Invalid("iterations", "Ask for the histograms of one run at a time.")
 	}
-	byStep := map[int64]medium{}
+	byStep := map[int64]preview.Medium{}
 	steps := []int64{}
-	for _, m := range found.all {
-		if m.key != q.Key || m.kind != histogramKind || m.Bytes > jsonBytes {
+	for _, m := range found.All {
+		if m.Key != q.Key || m.Kind != preview.Histogram || m.Bytes > preview.MaxJSON {
 			continue
 		}
 		step := int64(0)
@@ -54,7 +55,11 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 	}
 	slices.Sort(steps)
 	chosen := spread(steps, heatSteps)
-	fromHistory, err := s.historyCounts(r, actor, q, chosen)
+	var fromHistory map[int64]*chart.Histogram
+	err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
+		fromHistory, err = preview.LoggedHistograms(db, q, chosen)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func (s *site) countsOf(ctx context.Context, actor domain.Actor, id string) (*ch
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(data, jsonBytes+1))
+	body, err := io.ReadAll(io.LimitReader(data, preview.MaxJSON+1))
 	if err := errors.Join(err, data.Close()); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"tracker/store/wandb/format"
 	"tracker/ui/chart"
 	"tracker/ui/plain"
+	"tracker/ui/preview"
 )
 
 // iterationChildren is the maximum number of children that a page lists.
@@ -169,7 +170,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 	if v.Plots, err = s.tablePlots(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), plots); err != nil {
 		return err
 	}
-	if v.NotesHTML, err = prose(r.Context(), v.Notes); err != nil {
+	if v.NotesHTML, err = preview.ProseOf(r.Context(), v.Notes); err != nil {
 		return err
 	}
 	return s.render(w, r, status, iterationPage(f, v))

@@ -17,6 +17,7 @@ import (
 	"tracker/store/runs"
 	"tracker/ui/markdown"
 	"tracker/ui/plain"
+	"tracker/ui/preview"
 )
 
 // The stages of a version as pages show them, in the order of their buttons.
@@ -254,7 +255,7 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user domain.Use
 	}
 	left := markdown.MaxBytes
 	for i := range v.Rows {
-		if v.Rows[i].Prose, err = proseWithin(r.Context(), v.Rows[i].Description, &left); err != nil {
+		if v.Rows[i].Prose, err = preview.ProseWithin(r.Context(), v.Rows[i].Description, &left); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/ui/chart"
+	"tracker/ui/preview"
 )
 
 // The limits of a report.
@@ -100,7 +101,7 @@ func (s *site) reportParts(ctx context.Context, actor domain.Actor, projectID, t
 		part := reportPart{Caption: b.fields["caption"]}
 		switch {
 		case b.kind == "":
-			part.Prose, err = proseWithin(ctx, b.text, &room)
+			part.Prose, err = preview.ProseWithin(ctx, b.text, &room)
 		case blocks >= left:
 			part.Wrong = "A report shows up to " + strconv.Itoa(maxBlocks) + " charts, tables and pictures."
 		case b.kind == "image":
@@ -283,8 +284,7 @@ func (s *site) pictureOf(ctx context.Context, actor domain.Actor, b block, part 
 		return err
 	}
 	part.Name = a.Name
-	media := mediaOf(a)
-	if shown[media] != imageKind {
+	if !preview.IsPicture(a) {
 		return domain.Invalid("artifact", "The artifact %q is not a picture.", a.Name)
 	}
 	part.Image = s.BasePath + "/artifact/" + a.ID + "/data"
@@ -308,6 +308,6 @@ func (s *site) pictureOf(ctx context.Context, actor domain.Actor, b block, part 
 	if _, err := io.Copy(&data, io.LimitReader(content, maxPicture)); err != nil {
 		return err
 	}
-	part.Image = "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data.Bytes())
+	part.Image = "data:" + preview.MediaType(a) + ";base64," + base64.StdEncoding.EncodeToString(data.Bytes())
 	return nil
 }

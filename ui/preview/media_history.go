@@ -1,9 +1,8 @@
-package ui
+package preview
 
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 
 	"tracker/store"
@@ -16,36 +15,33 @@ import (
 )
 
 // historyHistograms returns the histograms in the histories of W&B runs. They are not artifacts.
-func historyHistograms(db *store.View, runs []string) (all []medium, more bool, err error) {
+func historyHistograms(db *store.View, runs []string) (all []Medium, more bool, err error) {
 	more, err = db.Wandb.EachValue(runs, nil, []string{"histogram"}, func(run string, step scalar.Step, m format.Member) error {
 		if _, ok := format.ParseHistogram(m.Value); ok {
-			all = append(all, medium{Run: run, Step: new(int64(step)), key: m.Key, kind: histogramKind})
+			all = append(all, Medium{Run: run, Step: new(int64(step)), Key: m.Key, Kind: Histogram})
 		}
 		return nil
 	})
 	return all, more, err
 }
 
-// historyCounts returns the histograms in the history of a run under a name, at some steps.
-func (s *site) historyCounts(r *http.Request, actor domain.Actor, q mediaRequest, at []int64) (map[int64]*chart.Histogram, error) {
+// LoggedHistograms returns the histograms in the history of W&B runs under a name, at some steps.
+func LoggedHistograms(db *store.View, q MediaQuery, at []int64) (map[int64]*chart.Histogram, error) {
 	steps := make([]scalar.Step, 0, len(at))
 	for _, step := range at {
 		steps = append(steps, scalar.Step(step))
 	}
 	counts := map[int64]*chart.Histogram{}
-	err := s.DB.View(r.Context(), actor, func(db *store.View) error {
-		_, err := db.Wandb.EachValue(q.Iterations, steps, []string{"histogram"}, func(_ string, step scalar.Step, m format.Member) error {
-			if m.Key != q.Key {
-				return nil
-			}
-			if h, ok := format.ParseHistogram(m.Value); ok {
-				if c := (&chart.Histogram{Edges: h.Edges, Counts: h.Counts}); c.Valid() {
-					counts[int64(step)] = c
-				}
-			}
+	_, err := db.Wandb.EachValue(q.Iterations, steps, []string{"histogram"}, func(_ string, step scalar.Step, m format.Member) error {
+		if m.Key != q.Key {
 			return nil
-		})
-		return err
+		}
+		if h, ok := format.ParseHistogram(m.Value); ok {
+			if c := (&chart.Histogram{Edges: h.Edges, Counts: h.Counts}); c.Valid() {
+				counts[int64(step)] = c
+			}
+		}
+		return nil
 	})
 	return counts, err
 }
@@ -59,7 +55,7 @@ const (
 var errMarks = domain.Invalid("iterations", "The marks of the images have more than %d MiB; choose fewer runs.", domain.MaxAnswerBytes>>20)
 
 // addMarks adds to images their boxes and masks from the histories of W&B runs.
-func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaRequest, artifacts []files.Artifact) error {
+func (f *Media) addMarks(ctx context.Context, db *store.View, q MediaQuery, artifacts []files.Artifact) error {
 	type file struct{ run, name string }
 	ids := map[file]string{}
 	for _, a := range artifacts {
@@ -78,7 +74,7 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 		run, name string
 		mask      bool
 	}
-	index := map[named]int{}                                        // index in f.labels
+	index := map[named]int{}                                        // index in f.Labels
 	classes := map[named]func(key, name string) map[string]string{} // by run and kind
 	labelsOf := func(key string, of named) (int, error) {
 		if i, ok := index[of]; ok {
@@ -95,8 +91,8 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 			}
 			classes[in] = format.ClassLabels(w.Config, of.mask)
 		}
-		index[of] = len(f.labels)
-		f.labels = append(f.labels, classes[in](key, of.name))
+		index[of] = len(f.Labels)
+		f.Labels = append(f.Labels, classes[in](key, of.name))
 		return index[of], nil
 	}
 	marks := map[file][]marked{}
@@ -129,8 +125,8 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 		}
 		return nil
 	})
-	for i := range f.all {
-		m := &f.all[i]
+	for i := range f.All {
+		m := &f.All[i]
 		if m.Marks = marks[file{m.Run, m.Name}]; m.Marks != nil {
 			slices.SortFunc(m.Marks, marked.compare)
 		}

@@ -1,4 +1,7 @@
-package ui
+// Package preview shows content that users have logged: files, images, tables, JSON, HTML pages
+// and Markdown. The content is not trusted, so reading and rendering it is bounded, and texts are
+// escaped. The package knows no requests and no sessions.
+package preview
 
 import (
 	"bytes"
@@ -13,6 +16,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/ui/chart"
@@ -25,13 +29,13 @@ const (
 	headBytes    = 128 << 10 // beginning of a long text
 	tailBytes    = 64 << 10
 	tableBytes   = 4 << 20         // part of a table in which rows are counted
-	jsonBytes    = 1 << 20         // JSON that is shown as a tree
+	MaxJSON      = 1 << 20         // JSON that is shown as a tree
 	imageNumbers = domain.MaxLimit // images of a slider
 )
 
-// preview is the part of an artifact that is shown without downloading it.
-type preview struct {
-	Kind      kind
+// Preview is the part of an artifact that is shown without downloading it.
+type Preview struct {
+	Kind      Kind
 	Source    string // path of the bytes
 	Note      string // note about omitted data, "" for none
 	Head      string
@@ -42,46 +46,46 @@ type preview struct {
 	Tree      *node
 	Prose     templ.Component
 	Histogram *chart.Bars
-	Images    []imageStep
+	Images    []LoggedImage
 	At        int // index of this image
 }
 
-// preview reads the part of an artifact that its page shows.
-func (s *site) preview(ctx context.Context, actor domain.Actor, r files.Artifact) (preview, error) {
-	v := preview{Kind: kindOf(r), Source: "/artifact/" + r.ID + "/data"}
+// Read reads the part of an artifact that its page shows.
+func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) (Preview, error) {
+	v := Preview{Kind: KindOf(r), Source: "/artifact/" + r.ID + "/data"}
 	switch v.Kind {
-	case fileKind, audioKind, videoKind:
+	case File, Audio, Video:
 		return v, nil
-	case imageKind:
-		err := s.fillImages(ctx, actor, r, &v)
+	case Image:
+		err := v.fillImages(ctx, db, actor, r)
 		return v, err
 	}
-	_, data, err := s.DB.Files.OpenArtifact(ctx, actor, r.ID)
+	_, data, err := db.Files.OpenArtifact(ctx, actor, r.ID)
 	if err != nil {
 		return v, err
 	}
 	defer data.Close()
 	switch {
 	case r.SizeBytes == 0:
-		v.Kind, v.Note = textKind, "It is empty."
+		v.Kind, v.Note = Text, "It is empty."
 		return v, nil
-	case v.Kind == tableKind:
+	case v.Kind == Table:
 		err = v.fillTable(ctx, data, r)
-	case v.Kind == jsonKind && r.SizeBytes <= jsonBytes:
-		if err = v.fillJSON(data); err == nil && v.Kind == tableKind {
-			err = s.fillIncrements(ctx, actor, r, &v)
+	case v.Kind == JSON && r.SizeBytes <= MaxJSON:
+		if err = v.fillJSON(data); err == nil && v.Kind == Table {
+			err = v.fillIncrements(ctx, db, actor, r)
 		}
-	case v.Kind == markdownKind && r.SizeBytes <= markdown.MaxBytes:
+	case v.Kind == Markdown && r.SizeBytes <= markdown.MaxBytes:
 		var body []byte
 		if body, err = io.ReadAll(data); err != nil {
 			return v, err
 		}
-		v.Prose, err = prose(ctx, plain.Readable(string(body)))
-	case v.Kind == htmlKind:
+		v.Prose, err = ProseOf(ctx, plain.Readable(string(body)))
+	case v.Kind == HTML:
 		err = v.fillText(data, r.SizeBytes)
-		v.Kind, v.Source = htmlKind, "/artifact/"+r.ID+"/frame"
+		v.Kind, v.Source = HTML, "/artifact/"+r.ID+"/frame"
 	default:
-		if v.Kind != textKind {
+		if v.Kind != Text {
 			v.Note = "It is too large to be shown as more than text."
 		}
 		err = v.fillText(data, r.SizeBytes)
@@ -90,8 +94,8 @@ func (s *site) preview(ctx context.Context, actor domain.Actor, r files.Artifact
 }
 
 // fillText reads the beginning and the end of a text. The middle of a long text is not read.
-func (v *preview) fillText(data io.ReadSeeker, size int64) error {
-	v.Kind = textKind
+func (v *Preview) fillText(data io.ReadSeeker, size int64) error {
+	v.Kind = Text
 	if size <= headBytes+tailBytes {
 		body, err := io.ReadAll(data)
 		v.Head = printed(body)
@@ -135,18 +139,12 @@ func printed(text []byte) string {
 	return overtyped.ReplaceAllString(escapes.ReplaceAllString(s, ""), "$1")
 }
 
-// imageStep is an image of a series.
-type imageStep struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Step string `json:"step"`
-	// The other columns of a list.
-	Size    string `json:"size"`
-	Bytes   string `json:"bytes"`
-	Hash    string `json:"hash"`
-	Created moment `json:"created"`
+// LoggedImage is an image of a series.
+type LoggedImage struct {
+	files.Artifact
+	Step string
 
-	numbers []int64
+	numbers []int64 // in the name
 }
 
 var digits = regexp.MustCompile(`[0-9]+`)
@@ -154,27 +152,27 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // fillImages finds the images of the same run whose names differ from this one's in one number
 // only. If there are several such numbers, it varies the number that gives the most images. For the
 // images of a list, NAME_STEP_PLACE, the slider thus moves through the steps of one place.
-func (s *site) fillImages(ctx context.Context, actor domain.Actor, r files.Artifact, v *preview) error {
+func (v *Preview) fillImages(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) error {
 	shape := digits.ReplaceAllString(r.Name, "#")
 	if shape == r.Name {
 		return nil
 	}
 	part, _, _ := strings.Cut(shape, "#")
 	q := files.ArtifactQuery{Page: domain.Page{Limit: imageNumbers}, Name: part, IterationID: r.IterationID}
-	list, err := s.DB.Files.Artifacts(ctx, actor, r.ExperimentID, q)
+	list, err := db.Files.Artifacts(ctx, actor, r.ExperimentID, q)
 	if err != nil {
 		return err
 	}
 	for _, o := range list.Data {
 		sameRun := (o.IterationID == nil) == (r.IterationID == nil)
-		if sameRun && kindOf(o) == imageKind && digits.ReplaceAllString(o.Name, "#") == shape {
-			v.Images = append(v.Images, s.imageStep(o))
+		if sameRun && KindOf(o) == Image && digits.ReplaceAllString(o.Name, "#") == shape {
+			v.Images = append(v.Images, imageOf(o))
 		}
 	}
-	own := s.imageStep(r).numbers
-	best := []imageStep{}
+	own := imageOf(r).numbers
+	best := []LoggedImage{}
 	for at := range own {
-		var series []imageStep
+		var series []LoggedImage
 		for _, i := range v.Images {
 			if slices.Equal(i.numbers[:at], own[:at]) && slices.Equal(i.numbers[at+1:], own[at+1:]) {
 				series = append(series, i)
@@ -188,18 +186,17 @@ func (s *site) fillImages(ctx context.Context, actor domain.Actor, r files.Artif
 		}
 	}
 	v.Images = best
-	slices.SortStableFunc(v.Images, func(a, b imageStep) int { return slices.Compare(a.numbers, b.numbers) })
-	v.At = slices.IndexFunc(v.Images, func(i imageStep) bool { return i.ID == r.ID })
+	slices.SortStableFunc(v.Images, func(a, b LoggedImage) int { return slices.Compare(a.numbers, b.numbers) })
+	v.At = slices.IndexFunc(v.Images, func(i LoggedImage) bool { return i.ID == r.ID })
 	if v.At < 0 || len(v.Images) < 2 {
 		v.Images, v.At = nil, 0
 	}
 	return nil
 }
 
-func (s *site) imageStep(r files.Artifact) imageStep {
+func imageOf(r files.Artifact) LoggedImage {
 	found := digits.FindAllString(r.Name, -1)
-	i := imageStep{ID: r.ID, Name: r.Name,
-		Size: plain.Size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Hash: r.ContentHash, Created: s.moment(r.CreatedDate)}
+	i := LoggedImage{Artifact: r}
 	for _, text := range found {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {

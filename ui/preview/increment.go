@@ -1,4 +1,4 @@
-package ui
+package preview
 
 import (
 	"cmp"
@@ -28,18 +28,18 @@ type increment struct {
 }
 
 // fillIncrements adds to an increment of a table the rows of the previous increments.
-func (s *site) fillIncrements(ctx context.Context, actor domain.Actor, r files.Artifact, v *preview) error {
+func (v *Preview) fillIncrements(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) error {
 	if r.IterationID == nil || !strings.HasPrefix(r.Name, "media/table/") {
 		return nil
 	}
-	all, err := s.increments(ctx, actor, *r.IterationID, r.Name)
+	all, err := increments(ctx, db, actor, *r.IterationID, r.Name)
 	if err != nil || len(all) < 2 {
 		return err
 	}
 	var joined tableFile
 	missing, left := 0, int64(tableBytes)
 	for i, part := range all {
-		body, err := s.readFile(ctx, actor, *r.IterationID, part.name, left)
+		body, err := readFile(ctx, db, actor, *r.IterationID, part.name, left)
 		if err != nil && domain.AsError(err).Code != domain.CodeNotFound {
 			return err
 		}
@@ -66,9 +66,9 @@ func (s *site) fillIncrements(ctx context.Context, actor domain.Actor, r files.A
 
 // increments returns the increments of a table in order, up to the given artifact of a run; none if
 // the artifact is not an increment.
-func (s *site) increments(ctx context.Context, actor domain.Actor, run, name string) (all []increment, err error) {
-	err = s.DB.View(ctx, actor, func(db *store.View) error {
-		_, err := db.Wandb.EachValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ scalar.Step, m format.Member) error {
+func increments(ctx context.Context, db *store.DB, actor domain.Actor, run, name string) (all []increment, err error) {
+	err = db.View(ctx, actor, func(v *store.View) error {
+		_, err := v.Wandb.EachValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ scalar.Step, m format.Member) error {
 			var of struct {
 				Path   string `json:"path"`
 				Number int64  `json:"increment_num"`
@@ -91,8 +91,8 @@ func (s *site) increments(ctx context.Context, actor domain.Actor, run, name str
 }
 
 // readFile returns the first most bytes of a file of a run. If the file is longer, it returns one byte more.
-func (s *site) readFile(ctx context.Context, actor domain.Actor, run, name string, most int64) ([]byte, error) {
-	_, data, err := s.DB.Files.OpenFile(ctx, actor, files.Tree{IterationID: run}, name)
+func readFile(ctx context.Context, db *store.DB, actor domain.Actor, run, name string, most int64) ([]byte, error) {
+	_, data, err := db.Files.OpenFile(ctx, actor, files.Tree{IterationID: run}, name)
 	if err != nil {
 		return nil, err
 	}

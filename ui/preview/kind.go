@@ -1,6 +1,7 @@
-package ui
+package preview
 
 import (
+	"cmp"
 	"mime"
 	"path"
 	"strings"
@@ -8,19 +9,19 @@ import (
 	"tracker/store/files"
 )
 
-// kind is the way in which an artifact is shown.
-type kind string
+// Kind is the way in which an artifact is shown.
+type Kind string
 
 const (
-	imageKind    kind = "image"
-	textKind     kind = "text"
-	tableKind    kind = "table"
-	jsonKind     kind = "json"
-	markdownKind kind = "markdown"
-	htmlKind     kind = "html"
-	audioKind    kind = "audio"
-	videoKind    kind = "video"
-	fileKind     kind = "file" // it can be downloaded
+	Image    Kind = "image"
+	Text     Kind = "text"
+	Table    Kind = "table"
+	JSON     Kind = "json"
+	Markdown Kind = "markdown"
+	HTML     Kind = "html"
+	Audio    Kind = "audio"
+	Video    Kind = "video"
+	File     Kind = "file" // it can be downloaded
 )
 
 // typeByEnd holds the types of artifacts without a type, by the end of their
@@ -41,15 +42,15 @@ var typeByEnd = map[string]string{
 
 // shown holds the types that are served under their own name, since none of them can run a script,
 // and the types that a page shows as text or in a frame.
-var shown = map[string]kind{
-	"image/png": imageKind, "image/jpeg": imageKind, "image/gif": imageKind, "image/webp": imageKind, "image/avif": imageKind,
-	"image/bmp":  imageKind,
-	"audio/mpeg": audioKind, "audio/wav": audioKind, "audio/x-wav": audioKind, "audio/ogg": audioKind, "audio/flac": audioKind,
-	"audio/mp4": audioKind, "audio/aac": audioKind, "audio/webm": audioKind,
-	"video/mp4": videoKind, "video/webm": videoKind, "video/ogg": videoKind,
-	"text/csv": tableKind, "text/tab-separated-values": tableKind, "application/json": jsonKind,
-	"text/markdown": markdownKind, "text/x-markdown": markdownKind,
-	"text/html": htmlKind,
+var shown = map[string]Kind{
+	"image/png": Image, "image/jpeg": Image, "image/gif": Image, "image/webp": Image, "image/avif": Image,
+	"image/bmp":  Image,
+	"audio/mpeg": Audio, "audio/wav": Audio, "audio/x-wav": Audio, "audio/ogg": Audio, "audio/flac": Audio,
+	"audio/mp4": Audio, "audio/aac": Audio, "audio/webm": Audio,
+	"video/mp4": Video, "video/webm": Video, "video/ogg": Video,
+	"text/csv": Table, "text/tab-separated-values": Table, "application/json": JSON,
+	"text/markdown": Markdown, "text/x-markdown": Markdown,
+	"text/html": HTML,
 }
 
 const (
@@ -61,8 +62,8 @@ const (
 // mostly files of PyTorch.
 const pageTable = "application/vnd.snesdev-page-table"
 
-// mediaOf returns the type of an artifact without its parameters.
-func mediaOf(r files.Artifact) string {
+// MediaType returns the type of an artifact without its parameters.
+func MediaType(r files.Artifact) string {
 	media, _, err := mime.ParseMediaType(r.ContentType)
 	if err != nil || media == files.DefaultContentType || media == pageTable {
 		media = typeByEnd[strings.ToLower(path.Ext(r.Name))]
@@ -70,35 +71,46 @@ func mediaOf(r files.Artifact) string {
 	return media
 }
 
-// kindOf returns the kind of an artifact, from its type or, if the type is unspecific, from its name.
-func kindOf(r files.Artifact) kind {
-	media := mediaOf(r)
+// TypeOf returns the type of an artifact that pages show.
+func TypeOf(r files.Artifact) string {
+	if media := MediaType(r); media != "" || r.ContentType == pageTable {
+		return cmp.Or(media, files.DefaultContentType)
+	}
+	return r.ContentType
+}
+
+// KindOf returns the kind of an artifact, from its type or, if the type is unspecific, from its name.
+func KindOf(r files.Artifact) Kind {
+	media := MediaType(r)
 	if k, ok := shown[media]; ok {
 		return k
 	}
 	switch {
 	case media == svgType: // in an <img>, where it can't run anything
-		return imageKind
+		return Image
 	case strings.HasSuffix(media, "+json"):
-		return jsonKind
+		return JSON
 	case strings.HasPrefix(media, "text/"), media == "application/xml", media == "application/javascript",
 		media == "application/yaml", media == "application/x-yaml", media == "application/toml", media == "application/sql",
 		media == "application/x-sh", media == "application/x-ndjson", media == "application/jsonl":
-		return textKind
+		return Text
 	}
-	return fileKind
+	return File
 }
 
-// servedAs returns the type under which the bytes of an artifact are served, and whether a browser
+// IsPicture reports whether a is a raster image.
+func IsPicture(a files.Artifact) bool { return shown[MediaType(a)] == Image }
+
+// ServedAs returns the type under which the bytes of an artifact are served, and whether a browser
 // may show them instead of saving them.
-func servedAs(r files.Artifact) (contentType string, inline bool) {
-	media := mediaOf(r)
-	switch k := kindOf(r); {
+func ServedAs(r files.Artifact) (contentType string, inline bool) {
+	media := MediaType(r)
+	switch k := KindOf(r); {
 	case media == svgType:
 		return svgType, false
-	case k == imageKind, k == audioKind, k == videoKind:
+	case k == Image, k == Audio, k == Video:
 		return media, true
-	case k == tableKind, k == jsonKind, k == markdownKind, media == "text/plain":
+	case k == Table, k == JSON, k == Markdown, media == "text/plain":
 		return plainType, true
 	}
 	return files.DefaultContentType, false

@@ -1,4 +1,4 @@
-package ui
+package preview
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ const maxTableAllocation = 64 << 20
 
 // fillBounded makes the preview of a table and fails the test when it exceeds
 // a bound.
-func fillBounded(t testing.TB, name string, content []byte) preview {
+func fillBounded(t testing.TB, name string, content []byte) Preview {
 	t.Helper()
-	var v preview
+	var v Preview
 	data := &countingReader{ReadSeeker: bytes.NewReader(content), then: func() {}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -83,7 +83,7 @@ func TestTableLimits(t *testing.T) {
 func TestTableEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	content := &countingReader{ReadSeeker: bytes.NewReader(bytes.Repeat([]byte("a,b\n"), 1<<20)), then: cancel}
-	var v preview
+	var v Preview
 	err := v.fillTable(ctx, content, files.Artifact{Name: "table.csv", SizeBytes: 4 << 20})
 	if !errors.Is(err, context.Canceled) || content.read > 128<<10 {
 		t.Errorf("%v after %d bytes", err, content.read)

@@ -1,4 +1,4 @@
-package ui
+package preview
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 // proseLetters is the number of letters that are shown of a shortened text.
 const proseLetters = 2000
 
-// prose returns text rendered as Markdown. A text that exceeds a limit is shown
+// ProseOf returns text rendered as Markdown. A text that exceeds a limit is shown
 // as plain text, with the reason.
-func prose(ctx context.Context, text string) (templ.Component, error) {
+func ProseOf(ctx context.Context, text string) (templ.Component, error) {
 	html, err := markdown.Render(ctx, text)
 	var limit *markdown.LimitError
 	switch {
@@ -27,12 +27,12 @@ func prose(ctx context.Context, text string) (templ.Component, error) {
 	return templ.Raw(html), nil
 }
 
-// proseWithin is prose for one of several texts on a page. left is the number of bytes that remain
+// ProseWithin is ProseOf for one of several texts on a page. left is the number of bytes that remain
 // for the page. Only the beginning of a text beyond it is shown.
-func proseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
+func ProseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
 	if len(text) > *left {
 		return plainProse(plain.Clip(text, proseLetters), "Only the beginning is shown, because the texts of this page are too long."), nil
 	}
 	*left -= len(text)
-	return prose(ctx, text)
+	return ProseOf(ctx, text)
 }

@@ -1,4 +1,4 @@
-package ui
+package preview
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ type node struct {
 
 // fillJSON reads JSON as a tree or, if it is one, as a histogram. Invalid JSON is shown as text,
 // with the position of the error.
-func (v *preview) fillJSON(data io.Reader) error {
+func (v *Preview) fillJSON(data io.Reader) error {
 	body, err := io.ReadAll(data)
 	if err != nil {
 		return err
@@ -53,13 +53,13 @@ func (v *preview) fillJSON(data io.Reader) error {
 		if _, end := d.ReadToken(); end != io.EOF {
 			err = end
 			if err == nil {
-				v.Kind, v.Head, v.Note = textKind, plain.Readable(string(body)), "It has more than one value of JSON, so it is shown as text."
+				v.Kind, v.Head, v.Note = Text, plain.Readable(string(body)), "It has more than one value of JSON, so it is shown as text."
 				return nil
 			}
 		}
 	}
 	if err != nil {
-		v.Kind, v.Head = textKind, plain.Readable(string(body))
+		v.Kind, v.Head = Text, plain.Readable(string(body))
 		v.Note = "It is not JSON from byte " + humanize.Comma(d.InputOffset()+1) + " on, so it is shown as text."
 		return nil
 	}

@@ -1,4 +1,4 @@
-package ui
+package preview
 
 import (
 	"bufio"
@@ -42,11 +42,11 @@ func (r *recordReader) Read(p []byte) (int, error) {
 }
 
 // fillTable reads the first rows of CSV or TSV and counts the rest.
-func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Artifact) error {
+func (v *Preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Artifact) error {
 	limited := &recordReader{Reader: io.LimitReader(data, tableBytes)}
 	in := csv.NewReader(bufio.NewReaderSize(limited, 64<<10))
 	in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = -1, true, true
-	if mediaOf(r) == "text/tab-separated-values" {
+	if MediaType(r) == "text/tab-separated-values" {
 		in.Comma = '\t'
 	}
 	rows, wide := -1, false
@@ -97,14 +97,14 @@ func parseTable(body []byte) (t tableFile, ok bool) {
 }
 
 // readTable shows a table that W&B's client has written, and reports whether body is one.
-func (v *preview) readTable(body []byte) bool {
+func (v *Preview) readTable(body []byte) bool {
 	t, ok := parseTable(body)
 	return ok && v.showTable(t)
 }
 
 // showTable shows the first rows of a table, and reports whether it can be shown.
-func (v *preview) showTable(in tableFile) bool {
-	v.Kind, v.Columns, v.Rows = tableKind, nil, nil
+func (v *Preview) showTable(in tableFile) bool {
+	v.Kind, v.Columns, v.Rows = Table, nil, nil
 	for i, row := range append([][]json.Value{in.Columns}, in.Data[:min(len(in.Data), tableRows)]...) {
 		record := make([]string, min(len(row), tableColumns))
 		for at := range record {
@@ -132,7 +132,7 @@ func plainJSON(value json.Value) string {
 
 // endTable ends a table before a row that is too long. If that is row 0, the column names, the
 // artifact is shown as text.
-func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
+func (v *Preview) endTable(data io.ReadSeeker, row int, size int64) error {
 	if row > 0 {
 		v.Note = "The first " + humanize.Comma(int64(len(v.Rows))) + " rows; row " + humanize.Comma(int64(row)) + " is longer than " + humanize.IBytes(recordBytes)
 		return nil
@@ -145,7 +145,7 @@ func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
 }
 
 // addRow adds a record to the table. The first record holds the column names.
-func (v *preview) addRow(record []string) {
+func (v *Preview) addRow(record []string) {
 	row := make([]string, len(record))
 	for i, cell := range record {
 		row[i] = plain.Line(plain.Readable(cell), cellLetters)
