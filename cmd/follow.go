@@ -50,7 +50,7 @@ again is safe, as with ` + "`tracker import`" + `.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
-			im := transfer.New(db.Importer(domain.System), o)
+			im := transfer.New(db.Imports.Sink(domain.System), o)
 			f, err := tensorboard.NewFollower(im, args[0])
 			if err != nil {
 				return err
@@ -122,7 +122,7 @@ func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		im := transfer.New(db.Importer(domain.System), transfer.Options{})
+		im := transfer.New(db.Imports.Sink(domain.System), transfer.Options{})
 		f, err := tensorboard.NewFollower(im, dir)
 		if err != nil {
 			log.Warn("the folder of event files can't be read; it is looked for again", "folder", dir, "error", err)

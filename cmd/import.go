@@ -193,7 +193,7 @@ func (i *importing) here(ctx context.Context) (err error) {
 		}
 		var sink transfer.Sink = transfer.Nowhere{}
 		if db != nil {
-			sink = db.Importer(domain.System)
+			sink = db.Imports.Sink(domain.System)
 		}
 		return i.source(ctx, s, sink)
 	})

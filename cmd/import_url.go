@@ -52,7 +52,7 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 	}
 	whole := *i
 	whole.options.DryRun = false // the database is a temporary one
-	read, err := whole.source(ctx, s, db.Importer(domain.System))
+	read, err := whole.source(ctx, s, db.Imports.Sink(domain.System))
 	r = &transfer.Result{Kind: read.Kind, Path: read.Path, Found: read.Found, Dropped: read.Dropped, Losses: []transfer.Loss{}}
 	for _, l := range read.Losses {
 		r.Lose(l.Path, "%s", l.Reason)

@@ -142,7 +142,7 @@ func fillAll(t testing.TB, b *bed, user string) (project string) {
 	project = fill(t, b, user)
 	name := "full " + uuid.NewString()
 	wantOK(t, b.Projects.UpdateProject(ctx, domain.System, project, projects.ProjectPatch{Name: &name}))
-	must(b.Importer(domain.System).Write(ctx, []*transfer.Batch{{
+	must(b.Imports.Sink(domain.System).Write(ctx, []*transfer.Batch{{
 		Run:   transfer.Run{ID: uuid.New(), Project: name, Experiment: "imported", Created: b.clock.Time(), Status: transfer.Running},
 		Files: []transfer.File{{ID: uuid.New(), Path: "events", Fingerprint: "f"}},
 	}}))(t)

@@ -2,8 +2,8 @@
 // permissions. Records are stored in one SQLite file.
 //
 // DB and View have a field for each package of records, such as Runs and Projects. These packages
-// use package domain for transactions and rights. Imports and archives, which concern all
-// records, are in this package.
+// use package domain for transactions and rights. Archives, which concern all records, are in this
+// package.
 //
 // Methods that users can call take the acting user first. They check permission, existence and
 // state in the transaction that does the work. Their errors are *domain.Error, or are converted
@@ -23,6 +23,7 @@ import (
 	"tracker/store/artifact"
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/store/imports"
 	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/runs"
@@ -43,6 +44,7 @@ type DB struct {
 	Users    *users.DB
 	Projects *projects.DB
 	Trash    *trash.DB
+	Imports  *imports.DB
 
 	base *domain.DB
 
@@ -77,6 +79,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		archiveWait: archiveWait,
 	}
 	db.Trash = trash.New(base, db.Files)
+	db.Imports = imports.New(base, db.Runs, db.Files, db.Models)
 	participants := base.Participants()
 	if o.Exclusive {
 		participants = append(participants, &writeCount{db: db}, &base.Orders)

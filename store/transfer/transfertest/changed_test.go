@@ -64,7 +64,7 @@ func TestSourceChanges(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "run", test.file)
 			write(t, path, test.before)
 			db, file := transfertest.Open(t)
-			sink := &changing{db.Importer(domain.System), func() {
+			sink := &changing{db.Imports.Sink(domain.System), func() {
 				if test.after == nil {
 					if err := os.Remove(path); err != nil {
 						t.Error(err)

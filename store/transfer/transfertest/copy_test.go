@@ -147,7 +147,7 @@ func TestTensorBoardCopyOfEarlierVersion(t *testing.T) {
 	db, path := transfertest.Open(t)
 	stale := filepath.Join(dir, "backup", "r", eventName)
 	write(t, stale, all[:len(all)/2])
-	if _, err := transfertest.Run(t, earlier{db.Importer(domain.System)}, tensorboard.Kind(), dir, transfer.Options{}); err != nil {
+	if _, err := transfertest.Run(t, earlier{db.Imports.Sink(domain.System)}, tensorboard.Kind(), dir, transfer.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	id := strings.Split(transfertest.Dump(t, path, "run"), "|")[4]
@@ -191,7 +191,7 @@ func TestTensorBoardEarlierFileLater(t *testing.T) {
 func TestFollowCopies(t *testing.T) {
 	logs := t.TempDir()
 	db, path := transfertest.Open(t)
-	f := follower(t, db.Importer(domain.System), logs)
+	f := follower(t, db.Imports.Sink(domain.System), logs)
 	all := events(t, t0, 0, 100, 1)
 	a, b, c := filepath.Join(logs, "a", eventName), filepath.Join(logs, "b", eventName), filepath.Join(logs, "c", eventName)
 	step := func(want string, wantPoll bool) {
@@ -218,7 +218,7 @@ func TestFollowCopies(t *testing.T) {
 	step("b 110 218, b 120 -119, c 101 300", true)
 	step("b 110 218, b 120 -119, c 101 300", false)
 	// The same after a restart.
-	f = follower(t, db.Importer(domain.System), logs)
+	f = follower(t, db.Imports.Sink(domain.System), logs)
 	step("b 110 218, b 120 -119, c 101 300", true)
 	checked(t, db)
 }

@@ -36,7 +36,7 @@ func follower(t *testing.T, sink transfer.Sink, dir string) *tensorboard.Followe
 func TestFollow(t *testing.T) {
 	logs := t.TempDir()
 	db, path := transfertest.Open(t)
-	f := follower(t, db.Importer(domain.System), logs)
+	f := follower(t, db.Imports.Sink(domain.System), logs)
 	poll(t, f, false)
 	if err := os.MkdirAll(filepath.Join(logs, "a", "deep"), 0o755); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestFollow(t *testing.T) {
 	}
 	poll(t, f, false)
 	write(t, filepath.Join(logs, "b", "events.out.tfevents.1"), events(t, t0+5, 0, 5, 1))
-	f = follower(t, db.Importer(domain.System), logs)
+	f = follower(t, db.Imports.Sink(domain.System), logs)
 	poll(t, f, true)
 	write(t, filepath.Join(logs, "b", "events.out.tfevents.1"), events(t, t0+5, 0, 7, 1))
 	poll(t, f, true)
@@ -88,7 +88,7 @@ func TestFollowAfterError(t *testing.T) {
 	write(t, filepath.Join(logs, "events.out.tfevents.1"), events(t, t0, 0, 50, 1))
 	for _, after := range []bool{false, true} {
 		db, path := transfertest.Open(t)
-		sink := &failing{Sink: db.Importer(domain.System), stop: transfertest.Stop(db.Importer(domain.System), 1, after)}
+		sink := &failing{Sink: db.Imports.Sink(domain.System), stop: transfertest.Stop(db.Imports.Sink(domain.System), 1, after)}
 		f := follower(t, sink, logs)
 		if _, err := f.Poll(t.Context()); !errors.Is(err, transfertest.ErrStopped) {
 			t.Errorf("%v", err)

@@ -294,7 +294,7 @@ func TestMLflowDeletedStopped(t *testing.T) {
 	nth := 1
 	for stopped := true; stopped; nth++ {
 		db, path := transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
-		_, err := transfertest.Run(t, transfertest.Stop(db.Importer(domain.System), nth, true), mlflow.Kind(), dir, transfer.Options{Deleted: true})
+		_, err := transfertest.Run(t, transfertest.Stop(db.Imports.Sink(domain.System), nth, true), mlflow.Kind(), dir, transfer.Options{Deleted: true})
 		stopped = err != nil
 		r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true})
 		if r.Lost != 0 || strings.Count(transfertest.Dump(t, path, "artifact"), "\n") != 2 {

@@ -155,7 +155,7 @@ func stopAnywhere(t *testing.T, kind transfer.Kind, source, want string, least i
 		stopped := false
 		for _, after := range []bool{false, true} {
 			db, path := transfertest.Open(t)
-			_, err := transfertest.Run(t, transfertest.Stop(db.Importer(domain.System), nth, after), kind, source, transfer.Options{})
+			_, err := transfertest.Run(t, transfertest.Stop(db.Imports.Sink(domain.System), nth, after), kind, source, transfer.Options{})
 			if err != nil && !errors.Is(err, transfertest.ErrStopped) {
 				t.Fatal(err)
 			}
@@ -250,7 +250,7 @@ func TestMLflowHugeValue(t *testing.T) {
 	mlflowDB(t, filepath.Join(dir, "mlflow.db"), `INSERT INTO runs VALUES ('`+id+`', 'r', '', '', 'FINISHED', 1, 2, 'active', '', 1)`,
 		`INSERT INTO params VALUES ('huge', zeroblob(100000000), '`+id+`')`)
 	db, _ := transfertest.Open(t)
-	_, err := transfertest.Run(t, db.Importer(domain.System), mlflow.Kind(), dir, transfer.Options{})
+	_, err := transfertest.Run(t, db.Imports.Sink(domain.System), mlflow.Kind(), dir, transfer.Options{})
 	if err == nil || !strings.Contains(err.Error(), "mlflow.db") || !strings.Contains(err.Error(), "too big") {
 		t.Errorf("%v", err)
 	}

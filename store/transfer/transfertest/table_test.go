@@ -109,7 +109,7 @@ func TestNoSuchColumn(t *testing.T) {
 		write(t, filepath.Join(dir, "b", name), []byte(text))
 		db, file := transfertest.Open(t)
 		for _, o := range []transfer.Options{{Step: "iter"}, {Time: "iter"}} {
-			_, err := transfertest.Run(t, db.Importer(domain.System), table.Kind(), dir, o)
+			_, err := transfertest.Run(t, db.Imports.Sink(domain.System), table.Kind(), dir, o)
 			if err == nil || !strings.Contains(err.Error(), `no column "iter"`) || !strings.Contains(err.Error(), "columns are step, loss") {
 				t.Errorf("%s: %v", name, err)
 			}

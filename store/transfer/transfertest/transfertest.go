@@ -44,7 +44,7 @@ func OpenWith(t testing.TB, o store.Options) (*store.DB, string) {
 // error.
 func Import(t testing.TB, db *store.DB, kind transfer.Kind, path string, o transfer.Options) *transfer.Result {
 	t.Helper()
-	r, err := Run(t, db.Importer(domain.System), kind, path, o)
+	r, err := Run(t, db.Imports.Sink(domain.System), kind, path, o)
 	if err != nil {
 		t.Fatal(err)
 	}

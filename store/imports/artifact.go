@@ -1,4 +1,4 @@
-package store
+package imports
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 // does not restore one from the trash.
 func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, err error) {
 	id := a.ID.String()
-	former, err := im.db.Files.Artifact(ctx, im.actor, id)
+	former, err := im.files.Artifact(ctx, im.actor, id)
 	exists := err == nil
 	if err != nil && domain.AsError(err).Code != domain.CodeNotFound {
 		return false, err
 	}
 	if !exists {
-		_, err := im.db.Files.Artifact(domain.WithTrash(ctx), im.actor, id)
+		_, err := im.files.Artifact(domain.WithTrash(ctx), im.actor, id)
 		if err == nil {
 			return false, nil // it was deleted here
 		}
@@ -34,13 +34,13 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 	to := files.NewArtifact{ID: id, Name: a.Name, ContentType: a.ContentType, CreatedDate: &a.Modified}
 	var experimentID string
 	if a.LoggedModel != "" {
-		m, err := im.db.Models.LoggedModel(ctx, im.actor, a.LoggedModel)
+		m, err := im.models.LoggedModel(ctx, im.actor, a.LoggedModel)
 		if err != nil {
 			return false, err
 		}
 		experimentID, to.Name = m.ExperimentID, registry.LoggedModelFolder(m.ID)+a.Name
 	} else {
-		it, err := im.db.Runs.Iteration(ctx, im.actor, a.RunID.String())
+		it, err := im.runs.Iteration(ctx, im.actor, a.RunID.String())
 		if err != nil {
 			return false, err
 		}
@@ -51,7 +51,7 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 		return false, &transfer.ReadError{Err: err}
 	}
 	defer content.Close()
-	got, err := im.db.Files.Receive(ctx, sourceReader{content}, "")
+	got, err := im.files.Receive(ctx, sourceReader{content}, "")
 	if err != nil {
 		return false, err
 	}
@@ -60,9 +60,9 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 		return false, nil
 	}
 	if exists {
-		return true, im.db.Files.UpdateArtifact(ctx, im.actor, id, files.ArtifactPatch{}, got)
+		return true, im.files.UpdateArtifact(ctx, im.actor, id, files.ArtifactPatch{}, got)
 	}
-	_, err = im.db.Files.CreateArtifact(ctx, im.actor, experimentID, to, got)
+	_, err = im.files.CreateArtifact(ctx, im.actor, experimentID, to, got)
 	return err == nil, err
 }
 

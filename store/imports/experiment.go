@@ -1,4 +1,4 @@
-package store
+package imports
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func trashNow(tx *domain.Tx, kind domain.TrashKind, id string) error {
 
 // Trash moves a run that the source has deleted to the trash, once.
 func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, err error) {
-	err = im.db.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
+	err = im.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(im.actor, runID.String(), domain.RightCreate)
 		if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
 			return nil // it is in the trash already, or was left out
@@ -64,10 +64,10 @@ func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (chang
 	if err := domain.FirstError(domain.CheckName("name", e.Name), domain.CheckText("description", e.Description), checkImported(properties)); err != nil {
 		return nil, err
 	}
-	if e.Deleted && im.db.base.Options.TrashAge <= 0 {
+	if e.Deleted && im.base.Options.TrashAge <= 0 {
 		return []string{"The experiment is deleted in its source, and there is no trash here that could take it; it is left out."}, nil
 	}
-	err = im.db.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
+	err = im.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
 		changes = nil
 		id, err := describeExperiment(tx, e, properties, &changes)
 		if err == nil && id != "" && e.Deleted {
@@ -116,7 +116,7 @@ func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domai
 	case "", description:
 	default:
 		if description != "" {
-			*changes = append(*changes, fmt.Sprintf("The description of the experiment %q is not imported: it has another one here.", truncate(e.Name)))
+			*changes = append(*changes, fmt.Sprintf("The description of the experiment %.80q is not imported: it has another one here.", e.Name))
 			break
 		}
 		if _, err := tx.Exec(`UPDATE experiment SET description = ?, updated_date = ? WHERE id = ?`, e.Description, tx.Now, id); err != nil {
@@ -124,7 +124,7 @@ func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domai
 		}
 	}
 	return id, addProperties(tx, "experiment_id", id, properties, func(key string) {
-		*changes = append(*changes, fmt.Sprintf("The tag %q of the experiment %q is not imported: it has another value here.", truncate(key), truncate(e.Name)))
+		*changes = append(*changes, fmt.Sprintf("The tag %.80q of the experiment %.80q is not imported: it has another value here.", key, e.Name))
 	})
 }
 

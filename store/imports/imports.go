@@ -1,4 +1,9 @@
-package store
+// Package imports writes what the readers of other tools' files pass on: runs with their points and
+// artifacts, experiments and models. It is the sink of package transfer.
+//
+// A batch and the positions up to which its source files were read are written in one transaction.
+// Records that were deleted here are not imported again.
+package imports
 
 import (
 	"context"
@@ -9,25 +14,40 @@ import (
 	"github.com/google/uuid"
 
 	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
 )
 
-// Importer returns the sink for imports by actor. Needs create in the projects. Projects and
+// DB has the methods that run their own transactions.
+type DB struct {
+	base   *domain.DB
+	runs   *runs.DB
+	files  *files.DB
+	models *registry.DB
+}
+
+// New returns the imports into a database.
+func New(base *domain.DB, runs *runs.DB, files *files.DB, models *registry.DB) *DB {
+	return &DB{base, runs, files, models}
+}
+
+// Sink returns the sink for imports by actor. Needs create in the projects. Projects and
 // experiments that do not exist are created.
-func (db *DB) Importer(actor domain.Actor) transfer.Sink { return importer{db, actor} }
+func (db *DB) Sink(actor domain.Actor) transfer.Sink { return importer{db, actor} }
 
 type importer struct {
-	db    *DB
+	*DB
 	actor domain.Actor
 }
 
 // Files returns the states of source files by id. A run in the trash counts as deleted.
 func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]transfer.File, error) {
-	return domain.Read(ctx, im.db.base, func(tx *domain.Tx) (map[uuid.UUID]transfer.File, error) {
+	return domain.Read(ctx, im.base, func(tx *domain.Tx) (map[uuid.UUID]transfer.File, error) {
 		list, err := json.Marshal(ids)
 		if err != nil {
 			return nil, err
@@ -60,7 +80,7 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 // Write writes the batches in one transaction. If a batch is invalid, it is not written and its
 // outcome holds the reason.
 func (im importer) Write(ctx context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
-	return domain.Write(ctx, im.db.base, im.actor, func(tx *domain.Tx) ([]transfer.Outcome, error) {
+	return domain.Write(ctx, im.base, im.actor, func(tx *domain.Tx) ([]transfer.Outcome, error) {
 		outcomes := make([]transfer.Outcome, len(batches))
 		for i, b := range batches {
 			var err error

@@ -1,4 +1,4 @@
-package store
+package imports
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredMod
 	if err := domain.FirstError(domain.CheckName("name", m.Name), domain.CheckText("description", m.Description), checkImported(properties)); err != nil {
 		return out, err
 	}
-	err = domain.Change(ctx, im.db.base, im.actor, func(tx *domain.Tx) error {
+	err = domain.Change(ctx, im.base, im.actor, func(tx *domain.Tx) error {
 		out = transfer.ModelOutcome{} // a transaction that was rolled back may have set it
 		to := importingModel{tx: tx, from: &m, out: &out}
 		if err := to.find(); err != nil {
@@ -164,10 +164,10 @@ func (m *importingModel) describe(properties []domain.Property) error {
 		return err
 	}
 	if m.from.Description != "" && description != m.from.Description {
-		m.say("The description of the registered model %q is not imported: the model exists here with another one.", truncate(m.from.Name))
+		m.say("The description of the registered model %.80q is not imported: the model exists here with another one.", m.from.Name)
 	}
 	return addProperties(m.tx, "model_id", m.id, properties, func(key string) {
-		m.say("The tag %q of the registered model %q is not imported: the model exists here with another value of it.", truncate(key), truncate(m.from.Name))
+		m.say("The tag %.80q of the registered model %.80q is not imported: the model exists here with another value of it.", key, m.from.Name)
 	})
 }
 
@@ -198,7 +198,7 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	if number != v.Number {
 		properties = append(properties, domain.Property{Key: "imported.from", Value: transfer.FitText(m.from.Origin)},
 			domain.Property{Key: "imported.version", Value: strconv.FormatInt(v.Number, 10)})
-		m.say("Version %d of the registered model %q has the number %d here, since another version has %d.", v.Number, truncate(m.from.Name), number, v.Number)
+		m.say("Version %d of the registered model %.80q has the number %d here, since another version has %d.", v.Number, m.from.Name, number, v.Number)
 	}
 	iteration, err := importedIteration(m.tx, m.projectID, v.RunID)
 	if err != nil {
@@ -269,7 +269,7 @@ func (m *importingModel) versionID(v transfer.ModelVersion) (id string, deleted 
 			continue
 		}
 		if trashed {
-			m.say("Version %d of the registered model %q was imported before and then deleted here; it is not imported again.", v.Number, truncate(m.from.Name))
+			m.say("Version %d of the registered model %.80q was imported before and then deleted here; it is not imported again.", v.Number, m.from.Name)
 		}
 		return id, trashed, nil
 	}
@@ -291,8 +291,8 @@ func (m *importingModel) freeNumber(number int64) (int64, error) {
 func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVersion) error {
 	for i, alias := range v.Aliases {
 		if err := registry.CheckAliases([]string{alias}); err != nil || i >= registry.MaxAliases {
-			m.say("The alias %q of version %d of the registered model %q is not allowed here, or is one too many; it is left out.",
-				truncate(alias), v.Number, truncate(m.from.Name))
+			m.say("The alias %.80q of version %d of the registered model %.80q is not allowed here, or is one too many; it is left out.",
+				alias, v.Number, m.from.Name)
 			continue
 		}
 		var holder string
@@ -303,8 +303,8 @@ func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVer
 			return err
 		}
 		if err == nil && !slices.Contains(m.own, holder) {
-			m.say("The alias %q of version %d of the registered model %q stays with version %d, which has it here.",
-				truncate(alias), v.Number, truncate(m.from.Name), number)
+			m.say("The alias %.80q of version %d of the registered model %.80q stays with version %d, which has it here.",
+				alias, v.Number, m.from.Name, number)
 			continue
 		}
 		if err := registry.SetAlias(m.tx, made, alias); err != nil {

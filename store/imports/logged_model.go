@@ -1,4 +1,4 @@
-package store
+package imports
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
 	hex, isModel := strings.CutPrefix(m.ID, "m-")
 	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
-		return false, domain.Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
+		return false, domain.Invalid("id", "%.80q is not the id of a logged model.", m.ID)
 	}
 	properties := importedProperties(m.Properties)
 	if err := domain.FirstError(domain.CheckName("name", m.Name), domain.CheckShort("model_type", m.Type), checkImported(properties)); err != nil {
 		return false, err
 	}
-	return domain.Write(ctx, im.db.base, im.actor, func(tx *domain.Tx) (bool, error) {
+	return domain.Write(ctx, im.base, im.actor, func(tx *domain.Tx) (bool, error) {
 		var trashed bool
 		var num int64
 		err := tx.Row(`SELECT num, experiment.deleted_date IS NOT NULL OR project.deleted_date IS NOT NULL FROM logged_model
