@@ -8,6 +8,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/goal"
+	"tracker/store/runs"
 	"tracker/store/scalar"
 )
 
@@ -24,9 +25,15 @@ func (b *bed) run(t testing.TB, params map[string]string, metrics map[string]flo
 	return id
 }
 
-func (b *bed) importance(q store.ImportanceQuery) (store.Importance, error) {
+func (b *bed) importance(q runs.ImportanceQuery) (runs.Importance, error) {
 	q.ExperimentID = b.experiment
-	return b.Importance(ctx, domain.System, func(*store.View) (store.ImportanceQuery, error) { return q, nil })
+	return b.Runs.Importance(ctx, func() (in runs.ImportanceInput, err error) {
+		err = b.View(ctx, domain.System, func(v *store.View) error {
+			in, err = v.Runs.ImportanceInput(q)
+			return err
+		})
+		return in, err
+	})
 }
 
 func TestImportance(t *testing.T) {
@@ -38,12 +45,12 @@ func TestImportance(t *testing.T) {
 	for range 3 {
 		b.run(t, map[string]string{"lr": "1"}, map[string]float64{"loss": math.NaN()})
 	}
-	got := must(b.importance(store.ImportanceQuery{Target: "metric.loss.min", Goal: goal.Minimize}))(t)
+	got := must(b.importance(runs.ImportanceQuery{Target: "metric.loss.min", Goal: goal.Minimize}))(t)
 	// The iteration of the fixture has no metric.
 	if got.Total != 64 || got.Missing != 1 || got.NaN != 3 || got.Runs != 63 {
 		t.Errorf("total %d, missing %d, NaN %d, runs %d", got.Total, got.Missing, got.NaN, got.Runs)
 	}
-	names := func(i store.Importance) (names []string) {
+	names := func(i runs.Importance) (names []string) {
 		for _, c := range i.Columns {
 			names = append(names, c.Name)
 		}
@@ -53,25 +60,25 @@ func TestImportance(t *testing.T) {
 	if fmt.Sprint(names(got)) != "[lr seed same]" || !got.Columns[0].Known() || got.Columns[1].Known() {
 		t.Errorf("%+v", got.Columns)
 	}
-	got = must(b.importance(store.ImportanceQuery{Target: "metric.loss", Filter: "param.same = 'x'"}))(t)
+	got = must(b.importance(runs.ImportanceQuery{Target: "metric.loss", Filter: "param.same = 'x'"}))(t)
 	if got.Total != 60 || got.Runs != 60 || fmt.Sprint(names(got)) != "[lr seed]" {
 		t.Errorf("with a filter: %+v", got)
 	}
-	if got = must(b.importance(store.ImportanceQuery{Target: "metric.loss"}))(t); got.Runs != 60 || got.NaN != 3 {
+	if got = must(b.importance(runs.ImportanceQuery{Target: "metric.loss"}))(t); got.Runs != 60 || got.NaN != 3 {
 		t.Errorf("without a goal: runs %d, NaN %d", got.Runs, got.NaN)
 	}
-	if got = must(b.importance(store.ImportanceQuery{Target: "metric.unknown"}))(t); got.Missing != 64 || len(got.Columns) > 0 {
+	if got = must(b.importance(runs.ImportanceQuery{Target: "metric.unknown"}))(t); got.Missing != 64 || len(got.Columns) > 0 {
 		t.Errorf("of a metric that is not there: %+v", got)
 	}
-	if got = must(b.importance(store.ImportanceQuery{}))(t); got.Total != 0 {
+	if got = must(b.importance(runs.ImportanceQuery{}))(t); got.Total != 0 {
 		t.Errorf("without a target: %+v", got)
 	}
 	// Runs in the trash are ignored.
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
-	if got = must(b.importance(store.ImportanceQuery{Target: "metric.loss"}))(t); got.Total != 63 || got.Missing != 0 {
+	if got = must(b.importance(runs.ImportanceQuery{Target: "metric.loss"}))(t); got.Total != 63 || got.Missing != 0 {
 		t.Errorf("after a deletion: %+v", got)
 	}
-	for _, q := range []store.ImportanceQuery{{Target: "param.lr"}, {Target: "metric.a, metric.b"}, {Target: "metric."},
+	for _, q := range []runs.ImportanceQuery{{Target: "param.lr"}, {Target: "metric.a, metric.b"}, {Target: "metric."},
 		{Target: "metric.loss", Filter: "("}, {Target: "metric.loss", Goal: "best"}} {
 		_, err := b.importance(q)
 		wantCode(t, err, domain.CodeInvalidPayload)
@@ -88,6 +95,6 @@ func BenchmarkImportanceOfRuns(bench *testing.B) {
 		b.run(bench, params, map[string]float64{"loss": float64(i * 7919 % 997)})
 	}
 	for bench.Loop() {
-		must(b.importance(store.ImportanceQuery{Target: "metric.loss.min"}))(bench)
+		must(b.importance(runs.ImportanceQuery{Target: "metric.loss.min"}))(bench)
 	}
 }

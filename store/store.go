@@ -48,7 +48,6 @@ type DB struct {
 
 	base *domain.DB
 
-	estimating  chan struct{} // holds one element while an importance is estimated
 	exporting   chan struct{} // holds one element for each archive that is made
 	importing   chan struct{} // holds one element while an archive is read
 	archiveWait time.Duration // tests change it
@@ -73,7 +72,6 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Users:       users.New(base),
 		Projects:    projects.New(base),
 		base:        base,
-		estimating:  make(chan struct{}, 1),
 		exporting:   make(chan struct{}, maxExports),
 		importing:   make(chan struct{}, 1),
 		archiveWait: archiveWait,

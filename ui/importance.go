@@ -15,6 +15,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/importance"
+	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/ui/plain"
 )
@@ -71,18 +72,18 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 	query := r.URL.Query()
 	v := importanceView{ExperimentID: idOf(r), Filter: plain.Readable(query.Get("filter"))}
 	var f frame
-	found, err := s.DB.Importance(r.Context(), domain.Actor{UserID: user.ID}, func(db *store.View) (q store.ImportanceQuery, err error) {
+	read := func(db *store.View) (in runs.ImportanceInput, err error) {
 		e, p, err := s.experimentOf(db, v.ExperimentID)
 		if err != nil {
-			return q, err
+			return in, err
 		}
 		known, err := db.Projects.Objective(e)
 		if err != nil {
-			return q, err
+			return in, err
 		}
 		keys, err := metricKeys(db, e.ID, known, "", false, domain.Page{Limit: domain.MaxLimit})
 		if err != nil {
-			return q, err
+			return in, err
 		}
 		for _, k := range keys.Data {
 			v.Metrics = append(v.Metrics, k.Key)
@@ -92,14 +93,21 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 			v.Objective.Metric = v.Metrics[0]
 		}
 		if f, err = s.inside(db, "Importance", user, place{projectID: e.ProjectID, experimentID: e.ID}); err != nil {
-			return q, err
+			return in, err
 		}
 		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Importance"}}
-		q = store.ImportanceQuery{ExperimentID: e.ID, Filter: v.Filter, Goal: v.Objective.Goal}
+		q := runs.ImportanceQuery{ExperimentID: e.ID, Filter: v.Filter, Goal: v.Objective.Goal}
 		if v.Objective.Metric != "" {
 			q.Target = v.Objective.Value()
 		}
-		return q, nil
+		return db.Runs.ImportanceInput(q)
+	}
+	found, err := s.DB.Runs.Importance(r.Context(), func() (in runs.ImportanceInput, err error) {
+		err = s.DB.View(r.Context(), domain.Actor{UserID: user.ID}, func(db *store.View) error {
+			in, err = read(db)
+			return err
+		})
+		return in, err
 	})
 	if err != nil {
 		return err
@@ -108,7 +116,7 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.render(w, r, http.StatusOK, importancePage(f, v))
 }
 
-func (v *importanceView) fill(found store.Importance) {
+func (v *importanceView) fill(found runs.Importance) {
 	best := slices.ContainsFunc(found.Columns, importance.Estimate.Known)
 	switch of := runsOf(found.Runs); {
 	case v.Objective.Metric == "":
@@ -123,8 +131,8 @@ func (v *importanceView) fill(found store.Importance) {
 		v.Summary = fmt.Sprintf("Based on %s. The parameters explain %.0f%% of the variation in held-out runs.",
 			of, 100*max(0, found.Fit))
 	}
-	if looked := found.Runs + found.Missing; found.Total > looked && looked >= store.MaxImportanceRuns {
-		v.Notes = append(v.Notes, fmt.Sprintf("Only the newest %s of %s runs count.", humanize.Comma(store.MaxImportanceRuns), humanize.Comma(int64(found.Total))))
+	if looked := found.Runs + found.Missing; found.Total > looked && looked >= runs.MaxImportanceRuns {
+		v.Notes = append(v.Notes, fmt.Sprintf("Only the newest %s of %s runs count.", humanize.Comma(runs.MaxImportanceRuns), humanize.Comma(int64(found.Total))))
 	}
 	if found.Missing > 0 {
 		v.Notes = append(v.Notes, fmt.Sprintf("%s without the metric %s not count.", capital(runsOf(found.Missing)), does(found.Missing)))

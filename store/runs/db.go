@@ -16,10 +16,13 @@ import (
 )
 
 // DB has the methods that run their own transactions.
-type DB struct{ base *domain.DB }
+type DB struct {
+	base       *domain.DB
+	estimating chan struct{} // holds one element while an importance is estimated
+}
 
 // New returns the runs of a database.
-func New(base *domain.DB) *DB { return &DB{base} }
+func New(base *domain.DB) *DB { return &DB{base, make(chan struct{}, 1)} }
 
 // View has the methods that read one snapshot, for the actor of its transaction.
 type View struct{ tx *domain.Tx }

@@ -1,4 +1,4 @@
-package store
+package runs
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"tracker/store/goal"
 	"tracker/store/importance"
 	"tracker/store/json"
-	"tracker/store/runs"
 	"tracker/store/search"
 )
 
@@ -41,46 +40,54 @@ type Importance struct {
 	NaN int
 }
 
-// Importance estimates how much each parameter matters for a metric, among the newest iterations
-// that pass a filter, at most MaxImportanceRuns. query is called with the snapshot that the runs
-// are read from. If the query that it returns has no target, the result is empty. The estimate is
-// computed after the snapshot is closed. It returns INVALID_PAYLOAD if a part of the query can't
-// be parsed. Needs read.
-func (db *DB) Importance(ctx context.Context, actor domain.Actor, query func(*View) (ImportanceQuery, error)) (out Importance, err error) {
-	select { // one at a time, since each uses all cores
+// ImportanceInput holds the values from which an importance is estimated.
+type ImportanceInput struct {
+	counts  Importance // without a result
+	values  []float64
+	columns []importance.Column
+}
+
+// Importance estimates how much each parameter matters for a metric. One estimate runs at a time,
+// since each uses all cores. read returns the input, from View.ImportanceInput. It is called when
+// no other estimate runs, so that waiting callers hold no input.
+func (db *DB) Importance(ctx context.Context, read func() (ImportanceInput, error)) (out Importance, err error) {
+	select {
 	case db.estimating <- struct{}{}:
 		defer func() { <-db.estimating }()
 	case <-ctx.Done():
 		return out, ctx.Err()
 	}
-	var values []float64
-	var columns []importance.Column
-	err = db.View(ctx, actor, func(v *View) error {
-		q, err := query(v)
-		if err != nil || q.Target == "" {
-			return err
-		}
-		s, target, err := parseImportance(q)
-		if err != nil {
-			return err
-		}
-		if _, err := v.tx.AllowExperiment(actor, q.ExperimentID, domain.RightRead); err != nil {
-			return err
-		}
-		columns, err = runs.Limited(v.tx, s, func(in *search.Snapshot) ([]importance.Column, error) {
-			var nums []int64
-			if nums, values, err = out.results(in, s, target, q); err != nil {
-				return nil, err
-			}
-			return varyingParams(v.tx, nums)
-		})
-		return err
-	})
+	in, err := read()
 	if err != nil {
 		return out, err
 	}
-	out.Result, err = importance.Of(ctx, values, columns)
+	out = in.counts
+	out.Result, err = importance.Of(ctx, in.values, in.columns)
 	return out, err
+}
+
+// ImportanceInput returns the values of the newest iterations that pass a filter, at most
+// MaxImportanceRuns. Without a target the input is empty. It returns INVALID_PAYLOAD if a part of the
+// query can't be parsed. Needs read.
+func (v *View) ImportanceInput(q ImportanceQuery) (in ImportanceInput, err error) {
+	if q.Target == "" {
+		return in, nil
+	}
+	s, target, err := parseImportance(q)
+	if err != nil {
+		return in, err
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, q.ExperimentID, domain.RightRead); err != nil {
+		return in, err
+	}
+	in.columns, err = Limited(v.tx, s, func(from *search.Snapshot) ([]importance.Column, error) {
+		var nums []int64
+		if nums, in.values, err = in.counts.results(from, s, target, q); err != nil {
+			return nil, err
+		}
+		return importanceColumns(v.tx, nums)
+	})
+	return in, err
 }
 
 func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err error) {
@@ -100,7 +107,7 @@ func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err 
 	if len(keys) != 1 || keys[0].Field != filter.Metric {
 		return s, target, domain.Invalid("target", "Name one metric as the target, such as metric.loss.min.")
 	}
-	s.Metrics, s.Where = runs.MetricsOf(p.Keys()), domain.NotTrashed("iteration")
+	s.Metrics, s.Where = MetricsOf(p.Keys()), domain.NotTrashed("iteration")
 	return s, keys[0].Ref, nil
 }
 
@@ -126,9 +133,9 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 	return nums, values, err
 }
 
-// varyingParams returns the parameters that differ between iterations, most common first, at most
+// importanceColumns returns the parameters that differ between iterations, most common first, at most
 // importance.MaxColumns. Values are cut.
-func varyingParams(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
+func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
@@ -153,7 +160,7 @@ func varyingParams(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = runs.EachText(tx, `SELECT iteration_num, key, substr(value, 1, `+importanceCharacters+`) FROM parameter
+	err = EachText(tx, `SELECT iteration_num, key, substr(value, 1, `+importanceCharacters+`) FROM parameter
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
 		func(num int64, key, value string) {
 			known := texts[place[key]]
