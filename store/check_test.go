@@ -16,6 +16,7 @@ import (
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
+	"tracker/store/storetest"
 )
 
 // newSeries returns a bed with a series of a few points. One of them was moved.
@@ -31,7 +32,7 @@ func newSeries(t testing.TB) *bed {
 	for range 2 {
 		must(b.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: b.iteration}))(t)
 	}
-	fillLoggedModel(t, b, b.experiment, b.iteration)
+	storetest.FillLoggedModel(t, b.Bed, b.experiment, b.iteration)
 	wantClean(t, b.DB)
 	return b
 }
@@ -111,15 +112,6 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 			}
 		})
 	}
-}
-
-func hasProblem(all []store.Problem, text string, repairable, repaired bool) bool {
-	for _, p := range all {
-		if strings.Contains(p.Text, text) && p.Repairable == repairable && p.Repaired == repaired {
-			return true
-		}
-	}
-	return false
 }
 
 // A repair restores the state before the damage.

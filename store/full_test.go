@@ -75,11 +75,11 @@ func TestFullDisk(t *testing.T) {
 // enough and must succeed.
 func TestFullDiskForOneOfMany(t *testing.T) {
 	var c commits
-	b := newBedWith(t, store.Options{OnCommit: c.add})
+	b := newBedWith(t, store.Options{OnCommit: c.Add})
 	b.log(t, "loss", 0, 0)
 	leaveRoom(t, b.DB, 4)
 	release := hold(t, b.DB)
-	c.take()
+	c.Take()
 	var big, small []func() error
 	for i := range 30 {
 		if i%10 == 5 {
@@ -101,7 +101,7 @@ func TestFullDiskForOneOfMany(t *testing.T) {
 		wantOK(t, wait())
 	}
 	together, alone := 0, 0
-	for _, s := range c.take() {
+	for _, s := range c.Take() {
 		switch {
 		case s.Err == nil:
 		case s.Jobs > 1:

@@ -31,11 +31,6 @@ func newRegistry(t testing.TB) *registryBed {
 	return &registryBed{b, raw(t, b.Path()), newModel(t, b, b.project, "fraud")}
 }
 
-func newModel(t testing.TB, b *bed, project, name string) string {
-	t.Helper()
-	return must(b.Models.CreateModel(ctx, domain.System, project, registry.NewModel{Name: name}))(t).ID
-}
-
 // version adds a version to a model.
 func (r *registryBed) version(t testing.TB, model, iteration string, resource *string) string {
 	t.Helper()

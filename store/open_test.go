@@ -1,9 +1,7 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,19 +10,6 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 )
-
-// copyFiles copies a database and its companion files, as a killed process leaves them.
-func copyFiles(t testing.TB, from, to string) {
-	t.Helper()
-	for _, suffix := range []string{"", "-wal"} {
-		data, err := os.ReadFile(from + suffix)
-		if suffix != "" && errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		wantOK(t, err)
-		wantOK(t, os.WriteFile(to+suffix, data, 0o600))
-	}
-}
 
 // wantPrivate checks that others can't read a file.
 func wantPrivate(t testing.TB, path string) {

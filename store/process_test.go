@@ -14,6 +14,7 @@ import (
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/storetest"
 )
 
 // childPath names the environment variable with the path of the database for the second process.
@@ -116,7 +117,7 @@ func TestTwoHandlesWrite(t *testing.T) {
 	var acknowledged answers
 	var wg sync.WaitGroup
 	for w := range 8 {
-		db := &bed{DB: []*store.DB{b.DB, other}[w%2]}
+		db := &bed{Bed: &storetest.Bed{DB: []*store.DB{b.DB, other}[w%2]}}
 		wg.Go(func() {
 			for i := range 30 {
 				ids, err := writeSome(db, b.iteration, w/2)

@@ -15,15 +15,14 @@ import (
 
 	"tracker/store"
 	"tracker/store/domain"
-	"tracker/store/files"
 	"tracker/store/points"
 	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/store/storetest"
 	"tracker/store/transfer"
 	"tracker/store/users"
 	"tracker/store/wandb"
-	"tracker/store/wandb/format"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -72,18 +71,6 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-func tables(t testing.TB, db *sql.DB) (all []string) {
-	t.Helper()
-	rows := must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`))(t)
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		wantOK(t, rows.Scan(&name))
-		all = append(all, name)
-	}
-	return all
-}
-
 func TestEveryTableIsStrict(t *testing.T) {
 	file := raw(t, open(t, store.Options{}).Path())
 	for _, table := range tables(t, file) {
@@ -91,49 +78,6 @@ func TestEveryTableIsStrict(t *testing.T) {
 			t.Errorf("table %s is not STRICT", table)
 		}
 	}
-}
-
-// fill adds a record of every kind to a project and returns its id.
-func fill(t testing.TB, b *bed, user string) (project string) {
-	t.Helper()
-	project = must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "full"}))(t).ID
-	must(b.Users.CreateUserPermission(ctx, domain.System, user, project, users.PermissionPatch{}))(t)
-	must(b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, project, "p"))(t)
-	must(b.Projects.CreateReport(ctx, domain.System, project, projects.NewReport{Name: "r"}))(t)
-	for range 2 {
-		experiment := must(b.Projects.CreateExperiment(ctx, domain.System, project, projects.NewExperiment{Name: "e"}))(t).ID
-		must(b.Runs.CreateTag(ctx, domain.System, runs.ExperimentTag, experiment, "e"))(t)
-		must(b.Projects.CreateSavedView(ctx, domain.System, experiment, projects.NewSavedView{Name: "v", Query: "sort=name"}))(t)
-		must(b.Files.CreateUpload(ctx, domain.System, experiment, files.NewUpload{NewArtifact: files.NewArtifact{Name: "large.bin"}, Size: 1}))(t)
-		var parent *string
-		for range 3 {
-			id := must(b.Runs.CreateIteration(ctx, domain.System, experiment, runs.NewIteration{ParentIterationID: parent}))(t).ID
-			parent = &id
-			must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, id, "i"))(t)
-			must(b.Runs.CreateParameter(ctx, domain.System, id, "lr", "0.1"))(t)
-			must(b.Runs.CreateSnapshot(ctx, domain.System, id, runs.NewSnapshot{GitSHA: "abc"}))(t)
-			must(b.Runs.WriteConsole(ctx, domain.System, id, nil, []string{"epoch 1"}))(t)
-			b.keep(t, experiment, files.NewArtifact{Name: "model.bin", IterationID: id}, "weights of "+id)
-			batch := must(b.Runs.CreateMetricBatch(ctx, domain.System, id, []points.Sample{{Key: "loss"}, {Key: "acc"}, {Key: "loss"}}))(t)
-			for _, moved := range batch.IDs[:2] {
-				wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, moved, points.Patch{Key: new("moved")}))
-			}
-		}
-		model := newModel(t, b, project, "of "+experiment)
-		version := must(b.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: *parent}))(t).ID
-		wantOK(t, b.Models.AddAlias(ctx, domain.System, version, "champion"))
-		fillLoggedModel(t, b, experiment, *parent)
-		fillWandb(t, b, experiment, *parent)
-	}
-	long := make([]points.Sample, 2000)
-	for i := range long {
-		long[i].Key = "long"
-	}
-	e := must(b.Projects.CreateExperiment(ctx, domain.System, project, projects.NewExperiment{Name: "long"}))(t).ID
-	id := must(b.Runs.CreateIteration(ctx, domain.System, e, runs.NewIteration{}))(t).ID
-	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, id, long))
-	wantOK(t, b.CopyForSearch("loss"))
-	return project
 }
 
 // fillAll is fill with an imported experiment.
@@ -147,7 +91,7 @@ func fillAll(t testing.TB, b *bed, user string) (project string) {
 		Files: []transfer.File{{ID: uuid.New(), Path: "events", Fingerprint: "f"}},
 	}}))(t)
 	fillSweep(t, b, project)
-	wantOK(t, b.CopyForSearch("loss"))
+	wantOK(t, storetest.CopyForSearch(b.DB, "loss"))
 	return project
 }
 
@@ -161,42 +105,6 @@ func fillSweep(t testing.TB, b *bed, project string) {
 	if given := must(b.Wandb.Heartbeat(ctx, domain.System, agent, "first", nil))(t); len(given) != 1 {
 		t.Fatalf("the agent is given %v", given)
 	}
-}
-
-func fillLoggedModel(t testing.TB, b *bed, experiment, iteration string) {
-	t.Helper()
-	id := must(b.Models.CreateLoggedModel(ctx, domain.System, experiment, registry.NewLoggedModel{
-		Name: "m", IterationID: iteration, Properties: []domain.Property{{Key: "k", Value: "v"}}}))(t).ID
-	wantOK(t, b.Runs.LogIteration(ctx, domain.System, iteration, runs.IterationLog{
-		Models:       []registry.LoggedModelUse{{Role: registry.OutputModel, ModelID: id}},
-		ModelMetrics: []registry.LoggedModelMetric{{ModelID: id, Key: "acc", Value: 1}},
-		Datasets:     []runs.DatasetUse{{Name: "iris", Digest: "d", SourceType: "local", Source: "{}"}},
-	}))
-	b.keep(t, experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "MLmodel"}, "flavors of "+id)
-}
-
-// fillWandb adds W&B's records to a run, and an artifact that it uses.
-func fillWandb(t testing.TB, b *bed, experiment, iteration string) {
-	t.Helper()
-	must(b.Wandb.SaveRun(ctx, domain.System, wandb.Change{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
-	must(b.Wandb.Append(ctx, domain.System, iteration, wandb.Stream{
-		HistoryLines: 1, Rows: []format.Row{{Rest: []format.Member{{Key: "note", Value: `"text"`}}}}}))(t)
-	made := must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
-		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}}))(t)
-	b.keep(t, experiment, files.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)
-	must(b.Wandb.CommitArtifact(ctx, domain.System, made.ID, []wandb.Entry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
-	must(b.Wandb.UseArtifact(ctx, domain.System, made.ID, iteration))(t)
-}
-
-func countRows(t testing.TB, file *sql.DB) map[string]int {
-	t.Helper()
-	counts := map[string]int{}
-	for _, table := range tables(t, file) {
-		counts[table] = ask[int](t, file, `SELECT count(*) FROM `+table)
-	}
-	// Files stay recorded without their run, so that they are not imported again.
-	counts["source"] = ask[int](t, file, `SELECT count(iteration_num) FROM source`)
-	return counts
 }
 
 // Deleting a record deletes everything in it, and nothing else.

@@ -76,14 +76,14 @@ func (b *bed) named(t testing.TB, name string, loss float64) string {
 // writer.
 func TestSearchQueuesNoWrite(t *testing.T) {
 	var c commits
-	b := newBedWith(t, store.Options{Exclusive: true, OnCommit: c.add})
+	b := newBedWith(t, store.Options{Exclusive: true, OnCommit: c.Add})
 	a := b.named(t, "a", 1)
 	b.named(t, "b", 2)
 	b.named(t, "c", 9)
 	b.clock.Add(time.Hour)
 	must(b.Runs.CreateMetric(ctx, domain.System, a, points.Sample{Key: "loss", Value: 3}))(t)
 	release := hold(t, b.DB)
-	c.take()
+	c.Take()
 	where := fmt.Sprintf(`metric.loss < 4 and metric.loss.count >= 1 and (name = "b" or last_seen >= "%s")`, b.clock.Time())
 	for name, search := range b.searches(domain.System, where) {
 		if got := must(search())(t); !slices.Equal(got, []string{"a", "b"}) {
@@ -101,7 +101,7 @@ func TestSearchQueuesNoWrite(t *testing.T) {
 	if n := b.QueueLength(); n != 0 {
 		t.Errorf("%d writes wait", n)
 	}
-	if all := c.take(); len(all) > 0 {
+	if all := c.Take(); len(all) > 0 {
 		t.Errorf("there were the commits %+v", all)
 	}
 	release()

@@ -152,6 +152,9 @@ func schema() sqlite.Schema {
 // closes it. Further calls do nothing.
 func (db *DB) Close() error { return db.base.Kernel.Close() }
 
+// Base returns what the packages of records share. It is for tests.
+func (db *DB) Base() *domain.DB { return db.base }
+
 // Path returns the absolute path of the database file.
 func (db *DB) Path() string { return db.base.Kernel.Path() }
 

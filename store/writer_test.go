@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"testing"
 
 	"tracker/store"
@@ -17,80 +16,12 @@ import (
 	"tracker/store/sqlite"
 )
 
-// commits collects the statistics of transactions that the writer reports.
-type commits struct {
-	mu  sync.Mutex
-	all []sqlite.CommitStats
-}
-
-func (c *commits) add(s sqlite.CommitStats) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all = append(c.all, s)
-}
-
-// take returns the statistics since the last call.
-func (c *commits) take() []sqlite.CommitStats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := c.all
-	c.all = nil
-	return all
-}
-
-// hold keeps the writer busy until release is called, so that other writes wait in the queue.
-func hold(t testing.TB, db *store.DB) (release func()) {
-	t.Helper()
-	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	var once sync.Once
-	go func() {
-		done <- db.Job(ctx, func() error {
-			once.Do(func() { close(began) })
-			<-end
-			return nil
-		})
-	}()
-	<-began
-	release = sync.OnceFunc(func() {
-		close(end)
-		if err := <-done; err != nil {
-			t.Errorf("holding the writer: %v", err)
-		}
-	})
-	t.Cleanup(release)
-	return release
-}
-
-// queue starts write and returns when it waits for the writer, which is held, or has returned.
-// wait returns its error.
-func queue(db *store.DB, write func() error) (wait func() error) {
-	done := make(chan struct{})
-	before := db.QueueLength()
-	var err error
-	go func() {
-		defer close(done)
-		err = write()
-	}()
-	for db.QueueLength() == before {
-		select {
-		case <-done:
-			return func() error { return err }
-		default:
-			runtime.Gosched()
-		}
-	}
-	return func() error {
-		<-done
-		return err
-	}
-}
-
 func TestQueuedWritesShareCommits(t *testing.T) {
 	const n = 2*sqlite.MaxJobs - 100
 	var c commits
-	b := newBedWith(t, store.Options{OnCommit: c.add})
+	b := newBedWith(t, store.Options{OnCommit: c.Add})
 	release := hold(t, b.DB)
-	c.take()
+	c.Take()
 	var waits []func() error
 	for i := range n {
 		waits = append(waits, queue(b.DB, func() error {
@@ -102,7 +33,7 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 	for _, wait := range waits {
 		wantOK(t, wait())
 	}
-	all := c.take()
+	all := c.Take()
 	jobs := 0
 	for _, s := range all {
 		jobs += s.Jobs
@@ -170,11 +101,11 @@ func TestFailingJobTakesNoOtherDown(t *testing.T) {
 
 func TestTransactionThatFailsIsRepeatedJobByJob(t *testing.T) {
 	var c commits
-	b := newBedWith(t, store.Options{OnCommit: c.add})
+	b := newBedWith(t, store.Options{OnCommit: c.Add})
 	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER gone BEFORE INSERT ON tag WHEN NEW.value = 'bad'
 		BEGIN SELECT RAISE(ROLLBACK, 'all gone'); END`)
 	release := hold(t, b.DB)
-	c.take()
+	c.Take()
 	var waits []func() error
 	for i := range 20 {
 		value := fmt.Sprint("good ", i)
@@ -198,7 +129,7 @@ func TestTransactionThatFailsIsRepeatedJobByJob(t *testing.T) {
 		}
 	}
 	failed := 0
-	for _, s := range c.take() {
+	for _, s := range c.Take() {
 		if s.Err != nil {
 			failed++
 		}

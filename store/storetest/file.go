@@ -1,0 +1,60 @@
+package storetest
+
+import (
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// CopyFiles copies a database and its companion files, as a killed process leaves them.
+func CopyFiles(t testing.TB, from, to string) {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(from + suffix)
+		if suffix != "" && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		WantOK(t, err)
+		WantOK(t, os.WriteFile(to+suffix, data, 0o600))
+	}
+}
+
+// HasProblem reports whether a problem with a part of its text is listed.
+func HasProblem(all []store.Problem, text string, repairable, repaired bool) bool {
+	for _, p := range all {
+		if strings.Contains(p.Text, text) && p.Repairable == repairable && p.Repaired == repaired {
+			return true
+		}
+	}
+	return false
+}
+
+// Tables returns the names of the tables of a file.
+func Tables(t testing.TB, db *sql.DB) (all []string) {
+	t.Helper()
+	rows := Must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`))(t)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		WantOK(t, rows.Scan(&name))
+		all = append(all, name)
+	}
+	return all
+}
+
+// CountRows returns the number of rows of each table.
+func CountRows(t testing.TB, file *sql.DB) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, table := range Tables(t, file) {
+		counts[table] = Ask[int](t, file, `SELECT count(*) FROM `+table)
+	}
+	// Files stay recorded without their run, so that they are not imported again.
+	counts["source"] = Ask[int](t, file, `SELECT count(iteration_num) FROM source`)
+	return counts
+}

@@ -1,0 +1,208 @@
+// Package storetest opens databases with a few records and a clock that the test sets, for the tests
+// of package store and of the packages below it.
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+)
+
+var ctx = context.Background()
+
+// Clock is a clock that the test sets.
+type Clock struct{ ms atomic.Int64 }
+
+// NewClock returns a clock that stands at 09:30 UTC of 21 November 2026.
+func NewClock() *Clock {
+	c := &Clock{}
+	c.ms.Store(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC).UnixMilli())
+	return c
+}
+
+// Now, Add and Time read and move the clock.
+func (c *Clock) Now() time.Time      { return time.UnixMilli(c.ms.Load()) }
+func (c *Clock) Add(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+func (c *Clock) Time() scalar.Time   { return scalar.Time(c.ms.Load()) }
+
+// Bed is an open database with a project, an experiment and an iteration.
+type Bed struct {
+	*store.DB
+	Clock      *Clock
+	Project    string // the ids of the records
+	Experiment string
+	Iteration  string
+}
+
+// New opens a database with the lock of a server, in a folder of the test.
+func New(t testing.TB) *Bed {
+	t.Helper()
+	return NewWith(t, store.Options{Exclusive: true})
+}
+
+// NewPlain is New without the lock, like a command: points are written to table metric at
+// once, with the statistics of their series.
+func NewPlain(t testing.TB) *Bed {
+	t.Helper()
+	return NewWith(t, store.Options{})
+}
+
+// NewWith is New with options. Zero options get values that suit a test.
+func NewWith(t testing.TB, o store.Options) *Bed {
+	t.Helper()
+	b := &Bed{Clock: NewClock()}
+	if o.Now == nil {
+		o.Now = b.Clock.Now
+	}
+	b.DB = Open(t, o)
+	b.Project = Must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "project"}))(t).ID
+	b.Experiment = Must(b.Projects.CreateExperiment(ctx, domain.System, b.Project, projects.NewExperiment{Name: "experiment"}))(t).ID
+	b.Iteration = b.NewIteration(t)
+	return b
+}
+
+// NewIteration creates an iteration and returns its id.
+func (b *Bed) NewIteration(t testing.TB) string {
+	t.Helper()
+	return Must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{}))(t).ID
+}
+
+// Log writes a point and returns its id.
+func (b *Bed) Log(t testing.TB, key string, step int64, value float64) string {
+	t.Helper()
+	return Must(b.Runs.CreateMetric(ctx, domain.System, b.Iteration, Point(key, step, value)))(t).ID
+}
+
+// Point returns a point of a metric.
+func Point(key string, step int64, value float64) points.Sample {
+	return points.Sample{Key: key, Step: new(scalar.Step(step)), Value: scalar.Value(value)}
+}
+
+// PointsOf returns all points of an iteration in the order of its listing.
+func PointsOf(t testing.TB, db *store.DB, iteration string, key *string) []runs.Metric {
+	t.Helper()
+	var all []runs.Metric
+	for {
+		l := Must(db.Runs.Metrics(ctx, domain.System, iteration, runs.MetricQuery{
+			Page: domain.Page{Limit: domain.MaxLimit, Offset: len(all)}, Key: key}))(t)
+		all = append(all, l.Data...)
+		if len(l.Data) == 0 || len(all) >= l.Total {
+			if len(all) != l.Total {
+				t.Errorf("the listing has %d points and says %d", len(all), l.Total)
+			}
+			return all
+		}
+	}
+}
+
+// Open opens a database, a new one if o has no path, and closes it at the end of the test.
+func Open(t testing.TB, o store.Options) *store.DB {
+	t.Helper()
+	if o.Path == "" {
+		o.Path = filepath.Join(t.TempDir(), "tracker.db")
+	}
+	if o.BcryptCost == 0 {
+		o.BcryptCost = 4
+	}
+	db, err := store.Open(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("closing the database: %v", err)
+		}
+	})
+	return db
+}
+
+// Raw opens a file like another program, without foreign keys.
+func Raw(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db := Must(sql.Open("sqlite", sqlite.DSN(path)))(t)
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`PRAGMA foreign_keys = 0`); err != nil {
+		db.Close()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// Exec runs a statement.
+func Exec(t testing.TB, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Ask returns the single value of a query.
+func Ask[T any](t testing.TB, db *sql.DB, query string, args ...any) (v T) {
+	t.Helper()
+	if err := db.QueryRow(query, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+// Must returns v, or ends the test if err is not nil: Must(f())(t).
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// WantOK ends the test if err is not nil.
+func WantOK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WantCode ends the test if the code of err is another one.
+func WantCode(t testing.TB, err error, code domain.Code) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want %s", code)
+	}
+	if e := domain.AsError(err); e.Code != code {
+		t.Fatalf("%s (%v), want %s", e.Code, err, code)
+	}
+}
+
+// WantClean checks that Check finds no problems.
+func WantClean(t testing.TB, db *store.DB) {
+	t.Helper()
+	for _, p := range Must(db.Check(ctx, false))(t) {
+		t.Errorf("check: %s", p.Text)
+	}
+}
+
+// CodeOf returns the code of an error, "" for none.
+func CodeOf(err error) domain.Code {
+	if err == nil {
+		return ""
+	}
+	return domain.AsError(err).Code
+}
+
+// SameFloat compares two numbers. NaN equals NaN, and both zeros are equal.
+func SameFloat(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
