@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"io"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,8 +12,13 @@ import (
 
 // TestExportDoesNotWaitForEver exports while the maximum number of archives is being made.
 func TestExportDoesNotWaitForEver(t *testing.T) {
-	db, ctx := openForTest(t), context.Background()
-	e, err := db.Projects.Experiment(ctx, domain.System, newExperiment(t, db))
+	ctx := context.Background()
+	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	p, err := db.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +31,7 @@ func TestExportDoesNotWaitForEver(t *testing.T) {
 		done = append(done, free)
 	}
 	db.archiveWait = time.Millisecond
-	q := ArchiveQuery{ProjectID: e.ProjectID}
+	q := ArchiveQuery{ProjectID: p.ID}
 	if refused := domain.AsError(db.Export(ctx, domain.System, q, ArchiveOptions{}, io.Discard)); refused == nil || refused.Code != domain.CodeUnavailable || refused.RetryAfter == 0 {
 		t.Errorf("%+v", refused)
 	}

@@ -1,4 +1,4 @@
-package store_test
+package search_test
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/search"
+	"tracker/store/storetest"
 	"tracker/store/users"
 )
 
@@ -29,11 +30,11 @@ type groupRun struct {
 // infinite.
 func groupRuns(t *testing.T, b *bed, n int) []groupRun {
 	t.Helper()
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	rng := rand.New(rand.NewPCG(5, 5))
 	var all []groupRun
 	for i := range n {
-		r := groupRun{id: b.newIteration(t), lr: []string{"0.1", "0.10", "adam", "20", ""}[rng.IntN(5)], old: i%2 == 0}
+		r := groupRun{id: b.NewIteration(t), lr: []string{"0.1", "0.10", "adam", "20", ""}[rng.IntN(5)], old: i%2 == 0}
 		if r.lr != "" {
 			must(b.Runs.CreateParameter(ctx, domain.System, r.id, "lr", scalar.Text(r.lr)))(t)
 		}
@@ -153,7 +154,7 @@ func TestGroups(t *testing.T) {
 			}
 		}
 		q := runs.GroupQuery{Page: domain.Page{Limit: 100}, By: c.by, Filter: c.filter, Columns: "metric.loss, metric.loss.min"}
-		l := must(b.Groups(ctx, domain.System, b.experiment, q))(t)
+		l := must(storetest.Groups(ctx, b.DB, domain.System, b.Experiment, q))(t)
 		if l.Total != len(want) {
 			t.Errorf("%s: %d groups in all, want %d", c.by, l.Total, len(want))
 		}
@@ -162,7 +163,7 @@ func TestGroups(t *testing.T) {
 			if g.Rank != i {
 				t.Errorf("%s: group %d has rank %d", c.by, i, g.Rank)
 			}
-			members := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.Page{Limit: 1000},
+			members := must(b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.Page{Limit: 1000},
 				Filter: c.filter, Sort: "-created", Group: &runs.Grouped{By: c.by, Values: g.Values}}))(t)
 			var got, ids []string
 			for _, i := range members.Data {
@@ -180,10 +181,10 @@ func TestGroups(t *testing.T) {
 		// Pages of two groups have the same groups.
 		var paged []search.Group
 		for q.Limit = 2; q.Offset < l.Total; q.Offset += 2 {
-			paged = append(paged, must(b.Groups(ctx, domain.System, b.experiment, q))(t).Data...)
+			paged = append(paged, must(storetest.Groups(ctx, b.DB, domain.System, b.Experiment, q))(t).Data...)
 		}
 		checkGroups(t, paged, want)
-		if behind := must(b.Groups(ctx, domain.System, b.experiment, q))(t); behind.Total != l.Total || len(behind.Data) != 0 {
+		if behind := must(storetest.Groups(ctx, b.DB, domain.System, b.Experiment, q))(t); behind.Total != l.Total || len(behind.Data) != 0 {
 			t.Errorf("behind the end there are %+v", behind)
 		}
 	}
@@ -192,7 +193,7 @@ func TestGroups(t *testing.T) {
 // groupsInOrder returns the keys of the groups.
 func (b *bed) groupsInOrder(t *testing.T, by, sort string) string {
 	t.Helper()
-	l := must(b.Groups(ctx, domain.System, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: by, Sort: sort}))(t)
+	l := must(storetest.Groups(ctx, b.DB, domain.System, b.Experiment, runs.GroupQuery{Page: domain.FirstPage, By: by, Sort: sort}))(t)
 	var all []string
 	for _, g := range l.Data {
 		all = append(all, keyOf(g))
@@ -202,17 +203,17 @@ func (b *bed) groupsInOrder(t *testing.T, by, sort string) string {
 
 func TestGroupOrder(t *testing.T) {
 	b := newBed(t)
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	for _, r := range []struct {
 		lr   string
 		loss float64
 	}{{"10", 1}, {"9", 2}, {"adam", 3}, {"9", 6}, {"", 5}} {
-		id := b.newIteration(t)
+		id := b.NewIteration(t)
 		if r.lr != "" {
 			must(b.Runs.CreateParameter(ctx, domain.System, id, "lr", scalar.Text(r.lr)))(t)
 		}
 		must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: scalar.Value(r.loss)}))(t)
-		b.clock.Add(1e9)
+		b.Clock.Add(1e9)
 	}
 	for sort, want := range map[string]string{
 		"":             "9,10,adam,none",
@@ -231,15 +232,15 @@ func TestGroupOrder(t *testing.T) {
 	}
 	for _, q := range []runs.GroupQuery{{By: ""}, {By: "metric.loss"}, {By: "param.a, param.a"}, {By: "tag, tag"},
 		{By: "param.a, param.b, param.c, param.d"}, {By: "tag", Filter: "x ="}, {By: "tag", Sort: "x"}, {By: "tag", Columns: "x"}} {
-		_, err := b.Groups(ctx, domain.System, b.experiment, q)
+		_, err := storetest.Groups(ctx, b.DB, domain.System, b.Experiment, q)
 		wantCode(t, err, domain.CodeInvalidPayload)
 	}
-	_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Group: &runs.Grouped{By: "tag"}})
+	_, err := b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Group: &runs.Grouped{By: "tag"}})
 	wantCode(t, err, domain.CodeInvalidPayload)
 	nobody := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "nobody", Password: "12345678"}))(t)
-	_, err = b.Groups(ctx, domain.Actor{UserID: nobody.ID}, b.experiment, runs.GroupQuery{By: "tag"})
+	_, err = storetest.Groups(ctx, b.DB, domain.Actor{UserID: nobody.ID}, b.Experiment, runs.GroupQuery{By: "tag"})
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
-	_, err = b.Runs.SameParams(ctx, domain.Actor{UserID: nobody.ID}, b.experiment, "", nil)
+	_, err = b.Runs.SameParams(ctx, domain.Actor{UserID: nobody.ID}, b.Experiment, "", nil)
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
 }
 
@@ -249,10 +250,10 @@ func TestGroupsOfManyMetrics(t *testing.T) {
 	var columns []string
 	for i := range 70 {
 		key := fmt.Sprintf("m%02d", i)
-		must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: key, Value: scalar.Value(i)}))(t)
+		must(b.Runs.CreateMetric(ctx, domain.System, b.Iteration, points.Sample{Key: key, Value: scalar.Value(i)}))(t)
 		columns = append(columns, "metric."+key)
 	}
-	l := must(b.Groups(ctx, domain.System, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: "tag",
+	l := must(storetest.Groups(ctx, b.DB, domain.System, b.Experiment, runs.GroupQuery{Page: domain.FirstPage, By: "tag",
 		Filter: "metric.m01 >= 0", Sort: "-metric.m02", Columns: strings.Join(columns, ",")}))(t)
 	if len(l.Data) != 1 || len(l.Data[0].Metrics) != 70 || *l.Data[0].Metrics["m69"].Mean != 69 {
 		t.Errorf("the groups are %+v", l)
@@ -264,11 +265,11 @@ func TestFoldedIterations(t *testing.T) {
 	b := newBed(t)
 	child := func(name, parent string) string {
 		t.Helper()
-		return must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name, ParentIterationID: &parent}))(t).ID
+		return must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: &name, ParentIterationID: &parent}))(t).ID
 	}
-	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Name: new("root")}))
-	one := child("one", b.iteration)
-	child("two", b.iteration)
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.Iteration, runs.IterationPatch{Name: new("root")}))
+	one := child("one", b.Iteration)
+	child("two", b.Iteration)
 	child("one-a", one)
 	child("one-b", one)
 	for _, c := range []struct {
@@ -277,7 +278,7 @@ func TestFoldedIterations(t *testing.T) {
 		want   string
 	}{
 		{"", nil, "root:2"},
-		{"", &b.iteration, "one:2 two:0"},
+		{"", &b.Iteration, "one:2 two:0"},
 		{"", &one, "one-a:0 one-b:0"},
 		{"name contains 'one'", nil, "one:2"},
 		{"name contains '-'", nil, "one-a:0 one-b:0"},
@@ -285,7 +286,7 @@ func TestFoldedIterations(t *testing.T) {
 		{"name = 'root' or name contains '-'", nil, "one-a:0 one-b:0 root:0"},
 	} {
 		q := runs.IterationQuery{Page: domain.FirstPage, Filter: c.filter, Sort: "name", Fold: true, Parent: c.parent}
-		l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, q))(t)
+		l := must(b.Runs.Iterations(ctx, domain.System, b.Experiment, q))(t)
 		var got []string
 		for _, i := range l.Data {
 			got = append(got, fmt.Sprintf("%s:%d", i.Name, i.Children))
@@ -294,23 +295,23 @@ func TestFoldedIterations(t *testing.T) {
 			t.Errorf("%q: %s of %d, want %s", c.filter, text, l.Total, c.want)
 		}
 	}
-	_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Fold: true, Parent: new("none")})
+	_, err := b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Fold: true, Parent: new("none")})
 	wantCode(t, err, domain.CodeNotFound)
 }
 
 func TestSameParams(t *testing.T) {
 	b := newBed(t)
-	other := b.newIteration(t)
-	for _, p := range [][3]string{{b.iteration, "same", "1"}, {other, "same", "1"}, {b.iteration, "digits", "0.1"},
-		{other, "digits", "0.10"}, {b.iteration, "lacking", "1"}} {
+	other := b.NewIteration(t)
+	for _, p := range [][3]string{{b.Iteration, "same", "1"}, {other, "same", "1"}, {b.Iteration, "digits", "0.1"},
+		{other, "digits", "0.10"}, {b.Iteration, "lacking", "1"}} {
 		must(b.Runs.CreateParameter(ctx, domain.System, p[0], p[1], scalar.Text(p[2])))(t)
 	}
 	keys := []string{"lacking", "none", "digits", "same"}
 	for filter, want := range map[string][]string{"": {"none", "same"}, "param.lacking = 1": keys, "name = 'x'": keys} {
-		if got := must(b.Runs.SameParams(ctx, domain.System, b.experiment, filter, keys))(t); !slices.Equal(got, want) {
+		if got := must(b.Runs.SameParams(ctx, domain.System, b.Experiment, filter, keys))(t); !slices.Equal(got, want) {
 			t.Errorf("%q: the same are %v, want %v", filter, got, want)
 		}
 	}
-	_, err := b.Runs.SameParams(ctx, domain.System, b.experiment, "oops =", keys)
+	_, err := b.Runs.SameParams(ctx, domain.System, b.Experiment, "oops =", keys)
 	wantCode(t, err, domain.CodeInvalidPayload)
 }

@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -7,17 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/search"
 	"tracker/store/sqlite"
+	"tracker/store/storetest"
 )
 
 // copiesOf returns the number of copies of each copied metric.
-func copiesOf(t testing.TB, db *DB) map[string]int {
+func copiesOf(t testing.TB, db *store.DB) map[string]int {
 	t.Helper()
-	all, err := domain.Read(context.Background(), db.base, func(tx *domain.Tx) (map[string]int, error) {
+	all, err := domain.Read(context.Background(), db.Base(), func(tx *domain.Tx) (map[string]int, error) {
 		var rows []struct {
 			Key string `db:"key"`
 			N   int    `db:"n"`
@@ -36,16 +38,16 @@ func copiesOf(t testing.TB, db *DB) map[string]int {
 	return all
 }
 
-func wantCopies(t testing.TB, db *DB, want map[string]int) {
+func wantCopies(t testing.TB, db *store.DB, want map[string]int) {
 	t.Helper()
 	if got := copiesOf(t, db); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("copies are %v, want %v", got, want)
 	}
 }
 
-func execute(t testing.TB, db *DB, sql string, args ...any) {
+func execute(t testing.TB, db *store.DB, sql string, args ...any) {
 	t.Helper()
-	if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
+	if err := domain.Change(context.Background(), db.Base(), domain.System, func(tx *domain.Tx) error {
 		_, err := tx.Exec(sql, args...)
 		return err
 	}); err != nil {
@@ -53,20 +55,34 @@ func execute(t testing.TB, db *DB, sql string, args ...any) {
 	}
 }
 
-func wantSound(t testing.TB, db *DB) {
+// wantSound checks that Check finds nothing wrong with the copies and the counts of names.
+func wantSound(t testing.TB, db *store.DB) {
 	t.Helper()
-	for _, find := range []func(*domain.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
-		problems, err := domain.Read(context.Background(), db.base, find)
-		if err != nil || len(problems) > 0 {
-			t.Errorf("found %v (%v)", problems, err)
+	if found := problemsOf(t, db, false); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// problemsOf returns the problems that Check finds, without series that have no points, which is
+// how fill makes them.
+func problemsOf(t testing.TB, db *store.DB, repair bool) (found []string) {
+	t.Helper()
+	problems, err := db.Check(context.Background(), repair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if !strings.HasPrefix(p.Text, "The statistics of metric") {
+			found = append(found, p.Text)
 		}
 	}
+	return found
 }
 
 // TestSearchAsksForCopies waits for the commit that a search causes.
 func TestSearchAsksForCopies(t *testing.T) {
 	commits := make(chan sqlite.CommitStats, 1000)
-	db, err := Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
+	db, err := store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
 		OnCommit: func(s sqlite.CommitStats) { commits <- s }})
 	if err != nil {
 		t.Fatal(err)
@@ -95,24 +111,24 @@ func TestCopiesAreOfWhatRests(t *testing.T) {
 	f.must(err)
 	f.must(f.db.Runs.Heartbeat(context.Background(), domain.System, l.Data[0].ID))
 	f.must(f.db.Runs.UpdateIteration(context.Background(), domain.System, l.Data[1].ID, runs.IterationPatch{Status: new(domain.Failed)}))
-	f.must(f.db.base.Copies.Copy(metric))
+	f.must(f.db.Base().Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
 	// A single missing copy causes no write, regardless of the time without changes.
 	f.clock.Add(2 * search.RestTime.Milliseconds())
-	f.must(f.db.base.Copies.Copy(metric))
+	f.must(f.db.Base().Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
 	// A metric that no iteration has is not copied.
-	f.must(f.db.base.Copies.Copy(search.Metric{ExperimentID: e, Key: "no such"}))
-	f.must(f.db.base.Copies.Copy(search.Metric{ExperimentID: "no such", Key: "train/metric_0000"}))
+	f.must(f.db.Base().Copies.Copy(search.Metric{ExperimentID: e, Key: "no such"}))
+	f.must(f.db.Base().Copies.Copy(search.Metric{ExperimentID: "no such", Key: "train/metric_0000"}))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 }
 
 func TestCopiesGoWithTheirOriginals(t *testing.T) {
 	db := openForTest(t)
 	e := fill(t, db, search.MinCopies, 0, 1)
-	if err := db.base.Copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0000"}); err != nil {
+	if err := db.Base().Copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0000"}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := db.Runs.Iterations(context.Background(), domain.System, e, runs.IterationQuery{Page: domain.FirstPage})
@@ -174,9 +190,9 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 }
 
 // copyOne copies the metric of one run.
-func copyOne(t testing.TB, db *DB, id string) {
+func copyOne(t testing.TB, db *store.DB, id string) {
 	t.Helper()
-	if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
+	if err := domain.Change(context.Background(), db.Base(), domain.System, func(tx *domain.Tx) error {
 		var num int64
 		if err := tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
 			return err
@@ -192,7 +208,7 @@ func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 	e := fill(t, db, 1, 0, 1)
 	found := namesOf(t, db, e, runs.IterationQuery{})
 	for i := range search.MaxSearchKeys + 2 {
-		if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
+		if err := domain.Change(context.Background(), db.Base(), domain.System, func(tx *domain.Tx) error {
 			return search.CopyStats(tx.Tx, fmt.Sprint("k", i), []int64{1})
 		}); err != nil {
 			t.Fatal(err)
@@ -212,8 +228,11 @@ func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 
 func TestCheckFindsWrongCopies(t *testing.T) {
 	db := openForTest(t)
-	e := fill(t, db, search.MinCopies, 2, 2)
-	if err := db.base.Copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0001"}); err != nil {
+	e := newExperiment(t, db)
+	for range 5 {
+		runWith(t, db, e, "run", map[string]string{"param_00": "0", "param_01": "1"}, map[string][]float64{"loss": {1}, "acc": {2}})
+	}
+	if err := storetest.CopyForSearch(db, "loss"); err != nil {
 		t.Fatal(err)
 	}
 	wantSound(t, db)
@@ -237,37 +256,15 @@ func TestCheckFindsWrongCopies(t *testing.T) {
 	}
 }
 
-// repairs checks that Check finds exactly this problem, and that the repair removes it. (The
-// points of the series in these tests do not exist, which is also a problem.)
-func repairs(t *testing.T, db *DB, want string) {
+// repairs checks that Check finds exactly this problem, and that the repair removes it.
+func repairs(t *testing.T, db *store.DB, want string) {
 	t.Helper()
-	find := func(repair bool) (found []string) {
-		problems, err := db.Check(context.Background(), repair)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range problems {
-			if !strings.HasPrefix(p.Text, "The statistics of metric") {
-				found = append(found, p.Text)
-			}
-		}
-		return found
-	}
-	if got := find(false); len(got) != 1 || !strings.HasPrefix(got[0], want) {
-		t.Errorf("found %q, want %s", got, want)
-	}
-	for _, find := range []func(*domain.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
-		problems, err := domain.Read(context.Background(), db.base, find)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range problems {
-			if err := domain.Change(context.Background(), db.base, domain.System, p.repair); err != nil {
-				t.Fatal(err)
-			}
+	for _, repair := range []bool{false, true} {
+		if got := problemsOf(t, db, repair); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("found %q, want %s", got, want)
 		}
 	}
-	if got := find(false); len(got) != 0 {
+	if got := problemsOf(t, db, false); len(got) != 0 {
 		t.Errorf("after the repair there is %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package store_test
+package search_test
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/storetest"
 	"tracker/store/users"
 )
 
@@ -30,18 +31,18 @@ func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]st
 	}
 	return map[string]func() ([]string, error){
 		"listing": func() ([]string, error) {
-			l, err := b.Runs.Iterations(ctx, actor, b.experiment, q)
+			l, err := b.Runs.Iterations(ctx, actor, b.Experiment, q)
 			return names(l.Data), err
 		},
 		"walk": func() (found []string, err error) {
-			err = b.Runs.WalkIterations(ctx, actor, b.experiment, q, func(all []runs.Iteration) error {
+			err = b.Runs.WalkIterations(ctx, actor, b.Experiment, q, func(all []runs.Iteration) error {
 				found = append(found, names(all)...)
 				return nil
 			})
 			return found, err
 		},
 		"ids": func() ([]string, error) {
-			ids, err := b.IterationIDs(ctx, actor, b.experiment, q)
+			ids, err := storetest.IterationIDs(ctx, b.DB, actor, b.Experiment, q)
 			var found []string
 			for _, id := range ids {
 				i, err := b.Runs.Iteration(ctx, actor, id)
@@ -53,7 +54,7 @@ func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]st
 			return found, err
 		},
 		"groups": func() (found []string, err error) {
-			l, err := b.Groups(ctx, actor, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: "param.name", Filter: where,
+			l, err := storetest.Groups(ctx, b.DB, actor, b.Experiment, runs.GroupQuery{Page: domain.FirstPage, By: "param.name", Filter: where,
 				Sort: "-metric.loss", Columns: "metric.loss"})
 			for _, g := range l.Data {
 				found = append(found, *g.Values[0])
@@ -66,7 +67,7 @@ func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]st
 // named creates a run with a name, which is also a parameter, and a value of loss.
 func (b *bed) named(t testing.TB, name string, loss float64) string {
 	t.Helper()
-	id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name}))(t).ID
+	id := must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: &name}))(t).ID
 	must(b.Runs.CreateParameter(ctx, domain.System, id, "name", scalar.Text(name)))(t)
 	must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: scalar.Value(loss)}))(t)
 	return id
@@ -80,22 +81,22 @@ func TestSearchQueuesNoWrite(t *testing.T) {
 	a := b.named(t, "a", 1)
 	b.named(t, "b", 2)
 	b.named(t, "c", 9)
-	b.clock.Add(time.Hour)
+	b.Clock.Add(time.Hour)
 	must(b.Runs.CreateMetric(ctx, domain.System, a, points.Sample{Key: "loss", Value: 3}))(t)
 	release := hold(t, b.DB)
 	c.Take()
-	where := fmt.Sprintf(`metric.loss < 4 and metric.loss.count >= 1 and (name = "b" or last_seen >= "%s")`, b.clock.Time())
+	where := fmt.Sprintf(`metric.loss < 4 and metric.loss.count >= 1 and (name = "b" or last_seen >= "%s")`, b.Clock.Time())
 	for name, search := range b.searches(domain.System, where) {
 		if got := must(search())(t); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("%s finds %q", name, got)
 		}
 	}
-	l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage,
+	l := must(b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage,
 		Filter: "name = 'a'", Columns: "metric.loss, metric.loss.mean, metric.loss.count"}))(t)
 	if got := fmt.Sprint(l.Data[0].Metrics); got != fmt.Sprint(map[string]scalar.Value{"loss": 3, "loss.mean": 2, "loss.count": 2}) {
 		t.Errorf("the columns are %s", got)
 	}
-	if same := must(b.Runs.SameParams(ctx, domain.System, b.experiment, "metric.loss = 3", []string{"name"}))(t); len(same) != 1 {
+	if same := must(b.Runs.SameParams(ctx, domain.System, b.Experiment, "metric.loss = 3", []string{"name"}))(t); len(same) != 1 {
 		t.Errorf("the one run with this loss has a parameter of several values: %q", same)
 	}
 	if n := b.QueueLength(); n != 0 {
@@ -119,7 +120,7 @@ func TestSearchChecksThePermissionFirst(t *testing.T) {
 			t.Errorf("%s: %q (%v)", name, found, err)
 		}
 	}
-	_, err := b.Runs.SameParams(ctx, domain.Actor{UserID: user.ID}, b.experiment, "metric.loss > 0", []string{"name"})
+	_, err := b.Runs.SameParams(ctx, domain.Actor{UserID: user.ID}, b.Experiment, "metric.loss > 0", []string{"name"})
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
 	if n := b.QueueLength(); n != 0 {
 		t.Errorf("%d writes wait", n)
@@ -133,10 +134,10 @@ func TestSearchInASnapshot(t *testing.T) {
 		"a point": func(t *testing.T, b *bed, id string) {
 			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 50}))(t)
 		},
-		"a compaction": func(t *testing.T, b *bed, _ string) { wantOK(t, b.Compact()) },
+		"a compaction": func(t *testing.T, b *bed, _ string) { wantOK(t, storetest.Compact(b.DB)) },
 		"a point and a compaction": func(t *testing.T, b *bed, id string) {
 			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 50}))(t)
-			wantOK(t, b.Compact())
+			wantOK(t, storetest.Compact(b.DB))
 			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 60}))(t)
 		},
 		"another time": func(t *testing.T, b *bed, id string) {
@@ -146,29 +147,29 @@ func TestSearchInASnapshot(t *testing.T) {
 		},
 		"a deletion": func(t *testing.T, b *bed, id string) {
 			wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, id))
-			wantOK(t, b.Compact())
+			wantOK(t, storetest.Compact(b.DB))
 		},
 	} {
 		for _, exclusive := range []bool{true, false} {
 			b := newBed(t)
 			id := b.named(t, "a", 1)
-			wantOK(t, b.Compact())
+			wantOK(t, storetest.Compact(b.DB))
 			b.named(t, "b", 2)
-			b.clock.Add(time.Minute)
+			b.Clock.Add(time.Minute)
 			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 3}))(t)
 			reader := b.DB
 			if !exclusive { // like a command beside the server
-				reader = open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
+				reader = open(t, store.Options{Path: b.Path(), Now: b.Clock.Now})
 			}
 			q := runs.IterationQuery{Page: domain.FirstPage, Filter: "metric.loss.count < 3 and metric.loss < 10", Sort: "metric.loss",
 				Columns: "metric.loss, metric.loss.mean, metric.loss.min"}
 			if exclusive { // the head only, which other processes can't read
-				q.Filter += fmt.Sprintf(` and (name = "b" or last_seen >= "%s")`, b.clock.Time())
+				q.Filter += fmt.Sprintf(` and (name = "b" or last_seen >= "%s")`, b.Clock.Time())
 			}
 			wantOK(t, reader.View(ctx, domain.System, func(v *store.View) error {
 				seen := func() string {
 					var all []string
-					for _, i := range must(v.Runs.Iterations(b.experiment, q))(t).Data {
+					for _, i := range must(v.Runs.Iterations(b.Experiment, q))(t).Data {
 						all = append(all, fmt.Sprint(i.Name, i.Metrics))
 					}
 					return fmt.Sprint(all)
@@ -199,15 +200,15 @@ func TestLateValuesAreExact(t *testing.T) {
 		}
 	}
 	for i, v := range values {
-		b.log(t, fmt.Sprint("k", i), 0, 7) // the row of the new series has this point
-		b.log(t, fmt.Sprint("k", i), 1, v)
+		b.Log(t, fmt.Sprint("k", i), 0, 7) // the row of the new series has this point
+		b.Log(t, fmt.Sprint("k", i), 1, v)
 	}
 	for part := range slices.Chunk(values, filter.MaxKeys) {
 		var terms []string
 		for _, v := range part {
 			terms = append(terms, fmt.Sprintf("metric.k%d = %s", slices.Index(values, v), literal(v)))
 		}
-		l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: strings.Join(terms, " and ")}))(t)
+		l := must(b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: strings.Join(terms, " and ")}))(t)
 		if l.Total != 1 {
 			t.Errorf("%q does not find the run", terms)
 		}
@@ -224,23 +225,23 @@ func literal(v float64) string {
 // The largest search fits into one statement, even if all of its metrics are in memory only.
 func TestLargestSearchOfLateMetrics(t *testing.T) {
 	b := newBed(t)
-	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.iteration, "tag"))(t)
+	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.Iteration, "tag"))(t)
 	var terms, columns []string
 	for i := range filter.MaxKeys + 3 {
 		key := fmt.Sprint("k", i)
-		b.log(t, key, 0, 7) // the row of the new series has this point
-		b.log(t, key, 1, 1)
+		b.Log(t, key, 0, 7) // the row of the new series has this point
+		b.Log(t, key, 1, 1)
 		if i < filter.MaxKeys {
 			terms = append(terms, "metric."+key+" = 1")
 		}
 		columns = append(columns, "metric."+key)
 	}
 	where := strings.Join(terms, " and ") + ` and (name != "" or last_seen > "2000-01-01")`
-	l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: where, Sort: "last_seen"}))(t)
+	l := must(b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: where, Sort: "last_seen"}))(t)
 	if l.Total != 1 {
 		t.Errorf("%d runs", l.Total)
 	}
-	g := must(b.Groups(ctx, domain.System, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: "tag", Filter: where,
+	g := must(storetest.Groups(ctx, b.DB, domain.System, b.Experiment, runs.GroupQuery{Page: domain.FirstPage, By: "tag", Filter: where,
 		Columns: strings.Join(columns, ", ")}))(t)
 	if g.Total != 1 || len(g.Data[0].Metrics) != len(columns) {
 		t.Errorf("the groups are %+v", g)

@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/points"
@@ -17,7 +18,7 @@ import (
 // thousand runs.
 func TestLateIsJoinedByAnIndex(t *testing.T) {
 	ctx := context.Background()
-	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})
+	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestLateIsJoinedByAnIndex(t *testing.T) {
 	if _, err := db.Runs.CreateMetric(ctx, domain.System, found.Data[0].ID, points.Sample{Key: "loss"}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (plan []string, err error) {
+	plan, err := domain.Read(ctx, db.Base(), func(tx *domain.Tx) (plan []string, err error) {
 		q := search.Query{Sort: []filter.SortKey{{Ref: filter.Ref{Key: filter.Key{Field: filter.Metric, Name: "loss"}, Stat: "last"}}},
 			Metrics: []string{"loss"}, Where: domain.NotTrashed("iteration")}
 		statement, err := runs.SearchSnapshot(tx).Statement([]string{e}, q)

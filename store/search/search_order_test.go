@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -7,16 +7,19 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/storetest"
 	"tracker/store/users"
 )
 
 // names returns the names of the runs on a page of a search, and the number of all matching runs.
-func names(t *testing.T, db *DB, actor domain.Actor, experiment string, q runs.IterationQuery) (names []string, total int) {
+func names(t *testing.T, db *store.DB, actor domain.Actor, experiment string, q runs.IterationQuery) (names []string, total int) {
 	t.Helper()
 	l, err := db.Runs.Iterations(context.Background(), actor, experiment, q)
 	if err != nil {
@@ -32,7 +35,7 @@ func names(t *testing.T, db *DB, actor domain.Actor, experiment string, q runs.I
 func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "t.db")
-	db, err := Open(ctx, Options{Path: path, BcryptCost: 4, Exclusive: true})
+	db, err := store.Open(ctx, store.Options{Path: path, BcryptCost: 4, Exclusive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +65,14 @@ func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 		}
 	}
 	check(all)
-	if db.base.Orders.Len() == 0 {
+	if db.Base().Orders.Len() == 0 {
 		t.Error("nothing is remembered")
 	}
 	check(all)
 	runWith(t, db, e, "best", nil, map[string][]float64{"loss": {1000}})
 	check(slices.Concat([]string{"best"}, all))
 
-	other, err := Open(ctx, Options{Path: path, BcryptCost: 4})
+	other, err := store.Open(ctx, store.Options{Path: path, BcryptCost: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +85,7 @@ func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 // to the experiment, or if the effect of a write is unknown.
 func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 	ctx := context.Background()
-	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true, TrashAge: time.Hour})
+	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true, TrashAge: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +119,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := db.Compact(); err != nil {
+	if err := storetest.Compact(db); err != nil {
 		t.Fatal(err)
 	}
 	tag := []domain.Property{{Key: "k", Value: "v"}}
@@ -142,7 +145,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 			_, err := db.Runs.CreateMetric(ctx, domain.System, a, points.Sample{Key: "loss", Value: 5, Step: new(scalar.Step)})
 			return err
 		}, false, "[a b]"},
-		{"compaction", db.Compact, true, "[a b]"},
+		{"compaction", func() error { return storetest.Compact(db) }, true, "[a b]"},
 		{"a tag", log(a, runs.IterationLog{Properties: tag}), false, "[a b]"},
 		{"a new run", func() error { return log(id(e, "x"), loss(2))() }, false, "[a x b]"},
 		{"a deletion", func() error { return db.Runs.DeleteIteration(ctx, domain.System, a) }, false, "[x b]"},
@@ -165,7 +168,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 		if err := w.write(); err != nil {
 			t.Fatalf("%s: %v", w.name, err)
 		}
-		if holds := db.base.Orders.Len() > 0; holds != w.holds {
+		if holds := db.Base().Orders.Len() > 0; holds != w.holds {
 			t.Errorf("after %s the order holds: %t", w.name, holds)
 		}
 		if got := search(); got != w.after {
@@ -177,7 +180,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 // A remembered order is not shown to users without the right to read.
 func TestRememberedOrderNeedsRead(t *testing.T) {
 	ctx := context.Background()
-	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})
+	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})
 	if err != nil {
 		t.Fatal(err)
 	}

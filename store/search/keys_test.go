@@ -1,21 +1,21 @@
-package store
+package search_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/store/storetest"
 )
 
-func keysOf(t testing.TB, db *DB, experimentID string, q runs.KeyQuery) string {
+func keysOf(t testing.TB, db *store.DB, experimentID string, q runs.KeyQuery) string {
 	t.Helper()
 	if q.Page == (domain.Page{}) {
 		q.Page = domain.Page{Limit: domain.MaxLimit}
@@ -163,55 +163,12 @@ func TestKeysAreCountedThroughEveryChange(t *testing.T) {
 	wantSound(t, db)
 }
 
-// TestKeysOfAnOlderFileAreCounted opens a file from before names were counted.
-func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "t.db")
-	all, err := schema().Scripts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, script := range []string{
-		all[0],
-		fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = 1`, schema().ID),
-		`INSERT INTO project (id, name, created_date) VALUES ('p', 'p', 1)`,
-		`INSERT INTO experiment (id, project_id, name, status, created_date) VALUES ('e', 'p', 'e', 'IN_PROGRESS', 1), ('f', 'p', 'f', 'IN_PROGRESS', 1)`,
-		`INSERT INTO iteration (num, id, experiment_id, name, status, created_date, last_seen)
-			VALUES (1, 'a', 'e', 'a', 'RUNNING', 1, 1), (2, 'b', 'e', 'b', 'RUNNING', 1, 1), (3, 'c', 'f', 'c', 'RUNNING', 1, 1)`,
-		`INSERT INTO parameter (iteration_num, key, id, value) VALUES (1, 'lr', '1', '0.1'), (2, 'lr', '2', '0.2'), (3, 'lr', '3', '1')`,
-		`INSERT INTO series (iteration_num, key, count, finite, last, last_step, last_at, min, min_step, max, max_step, sum)
-			VALUES (1, 'loss', 1, 1, 5, 0, 1, 5, 0, 5, 0, 5), (3, 'loss', 1, 0, NULL, 0, 1, NULL, NULL, NULL, NULL, 0)`,
-	} {
-		if _, err := old.Exec(script); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := Open(context.Background(), Options{Path: path, BcryptCost: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if got, want := keysOf(t, db, "e", runs.KeyQuery{}), "metric.loss:1 param.lr:2"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got, want := namesOf(t, db, "f", runs.IterationQuery{Filter: "metric.loss = NaN and param.lr = 1.0"}), "c"; got != want {
-		t.Errorf("finds %q, want %q", got, want)
-	}
-	wantSound(t, db)
-}
-
 func TestVaryingParams(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
 	varying := func(newest int) string {
 		t.Helper()
-		keys, err := db.VaryingParams(context.Background(), domain.System, e, newest)
+		keys, err := storetest.VaryingParams(context.Background(), db, domain.System, e, newest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +189,7 @@ func TestVaryingParams(t *testing.T) {
 	if got := varying(2); got != "few lr" {
 		t.Errorf("of the newest two: %s", got)
 	}
-	if _, err := db.VaryingParams(context.Background(), domain.Actor{UserID: "nobody"}, e, 9); err == nil {
+	if _, err := storetest.VaryingParams(context.Background(), db, domain.Actor{UserID: "nobody"}, e, 9); err == nil {
 		t.Error("a stranger may read them")
 	}
 }

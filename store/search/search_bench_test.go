@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/projects"
 	"tracker/store/runs"
@@ -16,9 +17,9 @@ import (
 )
 
 // openForTest opens an empty database and closes it at the end of the test.
-func openForTest(t testing.TB) *DB {
+func openForTest(t testing.TB) *store.DB {
 	t.Helper()
-	db, err := Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4})
+	db, err := store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func openForTest(t testing.TB) *DB {
 }
 
 // newExperiment creates a project with an experiment and returns the id of the experiment.
-func newExperiment(t testing.TB, db *DB) string {
+func newExperiment(t testing.TB, db *store.DB) string {
 	t.Helper()
 	p, err := db.Projects.CreateProject(context.Background(), domain.System, domain.NewProject{Name: "p"})
 	if err != nil {
@@ -46,7 +47,7 @@ func newExperiment(t testing.TB, db *DB) string {
 
 // fill creates iterations that ran long ago, with parameters param_00 … and metrics
 // train/metric_0000 …
-func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
+func fill(t testing.TB, db *store.DB, iterations, params, metrics int) string {
 	t.Helper()
 	experimentID := newExperiment(t, db)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -84,7 +85,7 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 		return nil
 	}
 	for done := 0; done < iterations; done += 100 {
-		err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
+		err := domain.Change(context.Background(), db.Base(), domain.System, func(tx *domain.Tx) error {
 			for range min(100, iterations-done) {
 				if err := one(tx); err != nil {
 					return err
@@ -131,7 +132,7 @@ func BenchmarkSearch(b *testing.B) {
 				{"plain", "", "", nil},
 			} {
 				for _, key := range c.copies {
-					if err := db.base.Copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
+					if err := db.Base().Copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -164,9 +165,9 @@ func reportMedian(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 }
 
-func dropCopies(t testing.TB, db *DB) {
+func dropCopies(t testing.TB, db *store.DB) {
 	t.Helper()
-	if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
+	if err := domain.Change(context.Background(), db.Base(), domain.System, func(tx *domain.Tx) error {
 		_, err := tx.Exec(`DELETE FROM search_value`)
 		return err
 	}); err != nil {

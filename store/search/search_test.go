@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/json"
@@ -19,7 +20,7 @@ import (
 )
 
 // runWith creates a run with these parameters and the points of metrics, at steps 0, 1, …
-func runWith(t testing.TB, db *DB, experimentID, name string, params map[string]string, metrics map[string][]float64) string {
+func runWith(t testing.TB, db *store.DB, experimentID, name string, params map[string]string, metrics map[string][]float64) string {
 	t.Helper()
 	c, err := db.Runs.CreateIteration(context.Background(), domain.System, experimentID, runs.NewIteration{Name: &name})
 	if err != nil {
@@ -41,7 +42,7 @@ func runWith(t testing.TB, db *DB, experimentID, name string, params map[string]
 }
 
 // namesOf returns the names of the runs that a search finds, separated by spaces.
-func namesOf(t testing.TB, db *DB, experimentID string, q runs.IterationQuery) string {
+func namesOf(t testing.TB, db *store.DB, experimentID string, q runs.IterationQuery) string {
 	t.Helper()
 	if q.Page == (domain.Page{}) {
 		q.Page = domain.FirstPage

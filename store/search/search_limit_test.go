@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/store/storetest"
 	"tracker/store/users"
 )
 
@@ -18,7 +20,7 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	e := newExperiment(t, db)
 	runWith(t, db, e, "a", map[string]string{"x": "1"}, map[string][]float64{"loss": {1}})
-	db.base.SearchLimit = time.Nanosecond
+	db.Base().SearchLimit = time.Nanosecond
 	tag := "tag"
 	for name, c := range map[string]struct {
 		field  string
@@ -37,11 +39,11 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 			return err
 		}},
 		"groups": {"group", func(ctx context.Context) error {
-			_, err := db.Groups(ctx, domain.System, e, runs.GroupQuery{By: tag})
+			_, err := storetest.Groups(ctx, db, domain.System, e, runs.GroupQuery{By: tag})
 			return err
 		}},
 		"ids": {"filter", func(ctx context.Context) error {
-			_, err := db.IterationIDs(ctx, domain.System, e, runs.IterationQuery{Filter: "name = 'a'"})
+			_, err := storetest.IterationIDs(ctx, db, domain.System, e, runs.IterationQuery{Filter: "name = 'a'"})
 			return err
 		}},
 		"walk": {"filter", func(ctx context.Context) error {
@@ -62,11 +64,11 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 			t.Errorf("%s, given up by the caller: %+v", name, err)
 		}
 	}
-	db.base.SearchLimit = domain.SearchLimit
+	db.Base().SearchLimit = domain.SearchLimit
 	if got := namesOf(t, db, e, runs.IterationQuery{}); got != "a" {
 		t.Errorf("the list of all is %q", got)
 	}
-	for range 2 * db.MaxReaders() { // all connections are still usable
+	for range 2 * db.Base().Kernel.MaxReaders() { // all connections are still usable
 		if got := namesOf(t, db, e, runs.IterationQuery{Filter: "param.x = 1"}); got != "a" {
 			t.Errorf("the search finds %q", got)
 		}
@@ -74,7 +76,7 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 }
 
 // largeValues creates runs whose parameter x is a text of 1 MiB of é.
-func largeValues(t *testing.T, runs int) (*DB, string) {
+func largeValues(t *testing.T, runs int) (*store.DB, string) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
 	for range runs {
@@ -86,7 +88,7 @@ func largeValues(t *testing.T, runs int) (*DB, string) {
 // TestSearchIsStopped cancels a search during its query, which reads 1 MiB 1,600 times.
 func TestSearchIsStopped(t *testing.T) {
 	db, e := largeValues(t, 8)
-	db.base.SearchLimit = 100 * time.Millisecond
+	db.Base().SearchLimit = 100 * time.Millisecond
 	_, err := db.Runs.Iterations(context.Background(), domain.System, e,
 		runs.IterationQuery{Filter: repeat("param.x contains 'éx'", " or ", filter.MaxComparisons)})
 	if refused := domain.AsError(err); refused == nil || refused.Code != domain.CodeInvalidPayload || refused.Field != "filter" {
@@ -98,7 +100,7 @@ func TestSearchIsStopped(t *testing.T) {
 // would take minutes.
 func TestContainsIsLinear(t *testing.T) {
 	db, e := largeValues(t, 8)
-	db.base.SearchLimit = time.Minute
+	db.Base().SearchLimit = time.Minute
 	for _, c := range []struct{ part, want string }{
 		{strings.Repeat("é", filter.MaxContains/2-1) + "x", ""},
 		{strings.Repeat("É", filter.MaxContains/2), "a a a a a a a a"},
@@ -117,9 +119,9 @@ func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	}
 	held, release := make(chan struct{}), make(chan struct{})
 	results := make(chan error)
-	for range db.MaxReaders() {
+	for range db.Base().Kernel.MaxReaders() {
 		go func() {
-			results <- db.Read(ctx, func() error {
+			results <- db.Base().Ask(ctx, func(*domain.Tx) error {
 				held <- struct{}{}
 				<-release
 				return nil
@@ -143,7 +145,7 @@ func TestSignInDoesNotWaitForSearches(t *testing.T) {
 		t.Errorf("authentication without sign-in: %v", err)
 	}
 	close(release)
-	for range db.MaxReaders() {
+	for range db.Base().Kernel.MaxReaders() {
 		if err := <-results; err != nil {
 			t.Error(err)
 		}
@@ -181,27 +183,27 @@ func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
 			return filter.Like(value, "%é_x%", true)
 		}}
 	}
-	searches := map[string]func(v *View) error{
-		"models": func(v *View) error {
+	searches := map[string]func(v *store.View) error{
+		"models": func(v *store.View) error {
 			_, err := v.Models.FindModels(found.ProjectID, matches, func(registry.ModelHead) bool { return true })
 			return err
 		},
-		"versions": func(v *View) error {
+		"versions": func(v *store.View) error {
 			_, err := v.Models.FindVersions(found.ProjectID, nil, matches, func(registry.VersionHead) bool { return true })
 			return err
 		},
-		"logged models": func(v *View) error {
+		"logged models": func(v *store.View) error {
 			_, err := v.Models.FindLoggedModels([]string{e}, registry.LoggedModelQuery{Properties: matches, Match: func(registry.LoggedModel) bool { return true }})
 			return err
 		},
 	}
 	for name, search := range searches {
-		db.base.SearchLimit, compared = 20*time.Millisecond, 0
+		db.Base().SearchLimit, compared = 20*time.Millisecond, 0
 		refused := domain.AsError(db.View(ctx, domain.System, search))
 		if refused == nil || refused.Code != domain.CodeInvalidPayload || refused.Field != "filter" || compared == 3*len(matches) {
 			t.Errorf("%s: %+v after %d comparisons", name, refused, compared)
 		}
-		db.base.SearchLimit, compared = time.Hour, 0
+		db.Base().SearchLimit, compared = time.Hour, 0
 		if err := db.View(ctx, domain.System, search); err != nil || compared != 3*len(matches) {
 			t.Errorf("%s without a limit: %v after %d comparisons", name, err, compared)
 		}
@@ -227,13 +229,13 @@ func TestPagesOfLargeColumnsEnd(t *testing.T) {
 			t.Errorf("%d pages are looked at", n)
 		}
 	}
-	db.base.SearchLimit = 0
-	for field, read := range map[string]func(v *View) error{
-		"offset": func(v *View) error {
+	db.Base().SearchLimit = 0
+	for field, read := range map[string]func(v *store.View) error{
+		"offset": func(v *store.View) error {
 			_, err := db.Runs.Parameters(ctx, domain.System, id, domain.FirstPage)
 			return err
 		},
-		"id": func(v *View) error { _, err := v.Runs.Summaries([]string{id}); return err },
+		"id": func(v *store.View) error { _, err := v.Runs.Summaries([]string{id}); return err },
 	} {
 		err := db.View(ctx, domain.System, read)
 		if refused := domain.AsError(err); refused == nil || refused.Code != domain.CodeInvalidPayload || refused.Field != field || !strings.Contains(refused.Message, "was stopped") {

@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/storetest"
 )
 
 // repeatedSearch is a search that is repeated.
@@ -61,7 +62,7 @@ func (f *searchFixture) change() {
 	case n < 18:
 		f.copySome()
 	case n < 19:
-		f.must(f.db.Compact())
+		f.must(storetest.Compact(f.db))
 	default:
 		f.must(f.db.Runs.LogIteration(ctx, domain.System, run.id, runs.IterationLog{Properties: []domain.Property{{Key: "k", Value: fmt.Sprint(n)}}}))
 	}
@@ -100,7 +101,7 @@ func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 					t.Fatalf("%s, %d from %d: %d, want %d of %s", s.text, limit, offset, l.Total, total, f.modelPositions(want))
 				}
 			}
-			if n := f.db.base.Orders.Mended(); n < 30 {
+			if n := f.db.Base().Orders.Mended(); n < 30 {
 				t.Errorf("%d orders were mended", n)
 			}
 		})
@@ -131,7 +132,7 @@ func TestPagesAreSortedWhileRunsChange(t *testing.T) {
 	giveUp := time.Now().Add(2 * time.Minute)
 	for w := range 3 {
 		writers.Go(func() {
-			for step := 1; (step < 60 || f.db.base.Orders.Mended() < 30 && time.Now().Before(giveUp)) && !t.Failed(); step++ {
+			for step := 1; (step < 60 || f.db.Base().Orders.Mended() < 30 && time.Now().Before(giveUp)) && !t.Failed(); step++ {
 				if err := log((w+3*step)%len(ids), step); err != nil {
 					t.Error(err)
 				}
@@ -156,7 +157,7 @@ func TestPagesAreSortedWhileRunsChange(t *testing.T) {
 	writers.Wait()
 	done.Store(true)
 	readers.Wait()
-	if n := f.db.base.Orders.Mended(); n < 30 {
+	if n := f.db.Base().Orders.Mended(); n < 30 {
 		t.Errorf("%d orders were mended", n)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/runs"
 	"tracker/store/sqlite"
@@ -38,9 +39,9 @@ func FuzzSearch(f *testing.F) {
 }
 
 // pageReads returns the number of pages that the connection for the next read has read.
-func pageReads(t *testing.T, db *DB) (n int64) {
+func pageReads(t *testing.T, db *store.DB) (n int64) {
 	t.Helper()
-	if err := db.base.Kernel.Read(context.Background(), func(tx *sqlite.Tx) (err error) {
+	if err := db.Base().Kernel.Read(context.Background(), func(tx *sqlite.Tx) (err error) {
 		n, err = tx.PageReads()
 		return err
 	}); err != nil {

@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/runs"
+	"tracker/store/storetest"
 )
 
 func TestWalkReadsAllInOrder(t *testing.T) {
@@ -38,7 +39,7 @@ func TestWalkReadsAllInOrder(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%+v: %v, %v, want %v", q, err, got, want)
 		}
-		ids, err := db.IterationIDs(context.Background(), domain.System, e, q)
+		ids, err := storetest.IterationIDs(context.Background(), db, domain.System, e, q)
 		if err != nil || len(ids) != len(want) {
 			t.Errorf("%+v: %d ids, %v, want %d", q, len(ids), err, len(want))
 		}
@@ -86,7 +87,7 @@ func TestUnknownNames(t *testing.T) {
 		{"param.LR = 1", "param LR: param lr, metric LR"},
 		{"param.batch_size = 1 or metric.zzz = 1", "metric zzz: param batch_size: param batch size"},
 	} {
-		all, err := db.UnknownNames(context.Background(), domain.System, e, c.filter)
+		all, err := storetest.UnknownNames(context.Background(), db, domain.System, e, c.filter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestUnknownNames(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.filter, got, c.want)
 		}
 	}
-	if _, err := db.UnknownNames(context.Background(), domain.System, e, "lr = "); domain.AsError(err).Field != "filter" {
+	if _, err := storetest.UnknownNames(context.Background(), db, domain.System, e, "lr = "); domain.AsError(err).Field != "filter" {
 		t.Error(err)
 	}
 }

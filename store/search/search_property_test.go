@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -10,18 +10,20 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/search"
+	"tracker/store/storetest"
 )
 
 // searchFixture is an experiment whose runs are also in a model.
 type searchFixture struct {
 	t            *testing.T
-	db           *DB
+	db           *store.DB
 	rng          *rand.Rand
 	clock        *atomic.Int64 // in milliseconds
 	experimentID string
@@ -32,7 +34,7 @@ func newSearchFixture(t *testing.T, seed uint64) *searchFixture {
 	f := &searchFixture{t: t, rng: rand.New(rand.NewPCG(seed, 7)), clock: new(atomic.Int64)}
 	f.clock.Store(1_790_000_000_000)
 	var err error
-	f.db, err = Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
+	f.db, err = store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
 		Exclusive: seed%2 == 1, // points and times are in memory at first
 		Now:       func() time.Time { return time.UnixMilli(f.clock.Load()) }})
 	f.must(err)
@@ -113,7 +115,7 @@ func (f *searchFixture) refresh(run *modelRun) {
 // copySome copies a random metric of random runs for searches.
 func (f *searchFixture) copySome() {
 	f.t.Helper()
-	f.must(domain.Change(context.Background(), f.db.base, domain.System, func(tx *domain.Tx) error {
+	f.must(domain.Change(context.Background(), f.db.Base(), domain.System, func(tx *domain.Tx) error {
 		var nums []int64
 		for _, run := range f.runs {
 			var num int64
@@ -202,7 +204,7 @@ func TestSearchAgreesWithTheModel(t *testing.T) {
 						f.refresh(run)
 					}
 				case 3:
-					f.must(f.db.Compact())
+					f.must(storetest.Compact(f.db))
 				case 2:
 					if i := f.rng.IntN(len(f.runs)); len(f.runs) > 15 && f.rng.IntN(10) == 0 {
 						f.must(f.db.Runs.DeleteIteration(context.Background(), domain.System, f.runs[i].id))

@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"fmt"

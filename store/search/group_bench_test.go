@@ -1,4 +1,4 @@
-package store
+package search_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/store/storetest"
 )
 
 // BenchmarkGroups reads 50 groups of 10,000 iterations with the spread of three metrics. It
@@ -17,7 +18,7 @@ func BenchmarkGroups(b *testing.B) {
 	experimentID := fill(b, db, 10_000, 20, 100)
 	const columns = "metric.train/metric_0010, metric.train/metric_0011.min, metric.train/metric_0012.max"
 	for _, key := range []string{"train/metric_0010", "train/metric_0011", "train/metric_0012"} {
-		if err := db.base.Copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
+		if err := db.Base().Copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -32,7 +33,7 @@ func BenchmarkGroups(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				l, err := db.Groups(context.Background(), domain.System, experimentID, q)
+				l, err := storetest.Groups(context.Background(), db, domain.System, experimentID, q)
 				if err != nil || len(l.Data) == 0 {
 					b.Fatal(len(l.Data), err)
 				}
