@@ -1,4 +1,4 @@
-package store_test
+package wandb_test
 
 import (
 	"context"
@@ -20,6 +20,8 @@ import (
 
 // sameMD5 is the MD5, in base64, that manyFiles uses for all files.
 const sameMD5 = "XrY7u+Ae7tCTyyK7j1rNww=="
+
+const trashAge = 30 * 24 * time.Hour
 
 // interrupt cancels a context at one of the next commits.
 type interrupt struct {
@@ -48,7 +50,7 @@ func (i *interrupt) after(t *testing.T, n int64) context.Context {
 func (b *bed) beginVersion(t testing.TB, digest string) wandb.Artifact {
 	t.Helper()
 	return must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
-		IterationID: b.iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
+		IterationID: b.Iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
 }
 
 // manyFiles commits a version with one file and another version with n files that have the same
@@ -56,7 +58,7 @@ func (b *bed) beginVersion(t testing.TB, digest string) wandb.Artifact {
 func (b *bed) manyFiles(t testing.TB, n int) (first, second wandb.Artifact) {
 	t.Helper()
 	first = b.beginVersion(t, "first")
-	b.keep(t, b.experiment, files.NewArtifact{Name: first.File("a"), IterationID: b.iteration}, "bytes")
+	b.Keep(t, b.Experiment, files.NewArtifact{Name: first.File("a"), IterationID: b.Iteration}, "bytes")
 	must(b.Wandb.CommitArtifact(ctx, domain.System, first.ID, []wandb.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
 	var entries []wandb.Entry
 	for i := range n {
@@ -80,7 +82,7 @@ func TestDeleteOfManyFiles(t *testing.T) {
 		var stop interrupt
 		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: age, OnCommit: stop.onCommit})
 		_, second := b.manyFiles(t, list)
-		b.keep(t, b.experiment, files.NewArtifact{Name: second.Folder() + "0", IterationID: b.iteration}, "beside")
+		b.Keep(t, b.Experiment, files.NewArtifact{Name: second.Folder() + "0", IterationID: b.Iteration}, "beside")
 
 		if _, err := b.Wandb.DeleteArtifact(stop.after(t, 1), domain.System, second.ID, false); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a deletion that is broken off: %v", err)
@@ -107,10 +109,10 @@ func TestDeleteOfManyFiles(t *testing.T) {
 
 // A file of a version is not deleted with it if a model version refers to the file.
 func TestDeleteOfFileThatIsAModel(t *testing.T) {
-	b := newTrashBed(t)
+	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
 	first, _ := b.manyFiles(t, 3)
-	id := must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.Page{Limit: 1}}))(t).Data[0].ID
-	must(b.Models.CreateModelVersion(ctx, domain.System, newModel(t, b, b.project, "net"), registry.NewModelVersion{IterationID: b.iteration, ArtifactID: &id}))(t)
+	id := must(b.Files.Artifacts(ctx, domain.System, b.Experiment, files.ArtifactQuery{Page: domain.Page{Limit: 1}}))(t).Data[0].ID
+	must(b.Models.CreateModelVersion(ctx, domain.System, newModel(t, b.Bed, b.Project, "net"), registry.NewModelVersion{IterationID: b.Iteration, ArtifactID: &id}))(t)
 	_, err := b.Wandb.DeleteArtifact(ctx, domain.System, first.ID, true)
 	wantCode(t, err, domain.CodeConflict)
 	if a := must(b.Wandb.Artifact(ctx, domain.System, first.ID))(t); a.State != "COMMITTED" || b.filesIn(t, first.Folder()+"/") != 1 {
@@ -125,9 +127,9 @@ func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 	var stop interrupt
 	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: stop.onCommit})
 	_, second := b.manyFiles(t, 1200)
-	folder, tree := second.Folder(), files.Tree{IterationID: b.iteration}
+	folder, tree := second.Folder(), files.Tree{IterationID: b.Iteration}
 	for _, name := range []string{folder, folder + "-", folder + "0", folder + "/zz/z", "z"} {
-		b.keep(t, b.experiment, files.NewArtifact{Name: name, IterationID: b.iteration}, "more")
+		b.Keep(t, b.Experiment, files.NewArtifact{Name: name, IterationID: b.Iteration}, "more")
 	}
 	wantCode(t, b.Files.DeleteFiles(ctx, domain.System, tree, folder+"/none"), domain.CodeNotFound)
 	if err := b.Files.DeleteFiles(stop.after(t, 1), domain.System, tree, folder); !errors.Is(err, context.Canceled) {
@@ -159,7 +161,7 @@ func TestPurgeOfManyFiles(t *testing.T) {
 		var stop interrupt
 		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: stop.onCommit})
 		b.manyFiles(t, 1200)
-		id := map[domain.TrashKind]string{domain.TrashedIteration: b.iteration, domain.TrashedExperiment: b.experiment, domain.TrashedProject: b.project}[kind]
+		id := map[domain.TrashKind]string{domain.TrashedIteration: b.Iteration, domain.TrashedExperiment: b.Experiment, domain.TrashedProject: b.Project}[kind]
 		remove := map[domain.TrashKind]func(context.Context, domain.Actor, string) error{
 			domain.TrashedIteration: b.Runs.DeleteIteration, domain.TrashedExperiment: b.Projects.DeleteExperiment, domain.TrashedProject: b.Projects.DeleteProject}[kind]
 		wantOK(t, remove(ctx, domain.System, id))
@@ -171,8 +173,8 @@ func TestPurgeOfManyFiles(t *testing.T) {
 		if n := left("resource"); n == 0 || n > 1200 {
 			t.Errorf("%s: %d artifacts are left", kind, n)
 		}
-		if ids := trashed(t, b.DB); len(ids) > 0 {
-			t.Errorf("%s: in the trash are %v", kind, ids)
+		if l := must(b.Trash.List(ctx, domain.System, trash.Query{Page: domain.FirstPage}))(t); l.Total > 0 {
+			t.Errorf("%s: in the trash is %+v", kind, l.Data)
 		}
 		wantCode(t, b.Trash.Restore(ctx, domain.System, id), domain.CodeNotFound)
 		wantClean(t, b.DB)
@@ -193,13 +195,13 @@ func TestPurgeOfManyFiles(t *testing.T) {
 // Files that were not sent are found in any remaining version, after any number of deleted
 // versions.
 func TestCommitAfterManyDeletions(t *testing.T) {
-	b := newTrashBed(t)
+	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
 	b.manyFiles(t, 1)
 	for i := range 120 {
 		a := b.beginVersion(t, fmt.Sprint(i))
 		must(b.Wandb.CommitArtifact(ctx, domain.System, a.ID, []wandb.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
 	}
-	for _, a := range must(b.Wandb.Artifacts(ctx, domain.System, wandb.ArtifactQuery{ProjectID: b.project}))(t)[1:] {
+	for _, a := range must(b.Wandb.Artifacts(ctx, domain.System, wandb.ArtifactQuery{ProjectID: b.Project}))(t)[1:] {
 		must(b.Wandb.DeleteArtifact(ctx, domain.System, a.ID, true))(t)
 	}
 	a := b.beginVersion(t, "last")

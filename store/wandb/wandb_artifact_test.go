@@ -1,4 +1,4 @@
-package store_test
+package wandb_test
 
 import (
 	"fmt"
@@ -22,10 +22,10 @@ func TestCommitOfManyFiles(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true, OnCommit: func(sqlite.CommitStats) { commits.Add(1) }})
 	begin := func(digest string) wandb.Artifact {
 		return must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
-			IterationID: b.iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
+			IterationID: b.Iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
 	}
 	first := begin("first")
-	b.keep(t, b.experiment, files.NewArtifact{Name: first.File("a"), IterationID: b.iteration}, "bytes")
+	b.Keep(t, b.Experiment, files.NewArtifact{Name: first.File("a"), IterationID: b.Iteration}, "bytes")
 	must(b.Wandb.CommitArtifact(ctx, domain.System, first.ID, []wandb.Entry{{Name: "a", MD5: md5, Size: 5}}))(t)
 
 	var entries []wandb.Entry
@@ -49,7 +49,7 @@ func TestCommitOfManyFiles(t *testing.T) {
 	if n := commits.Load() - before; n < 4 {
 		t.Errorf("%d files are committed in %d transactions", list, n)
 	}
-	found := must(b.Files.Files(ctx, domain.System, files.Tree{IterationID: b.iteration}, a.Folder()))(t)
+	found := must(b.Files.Files(ctx, domain.System, files.Tree{IterationID: b.Iteration}, a.Folder()))(t)
 	if len(found) != list {
 		t.Errorf("there are %d files, want %d", len(found), list)
 	}
@@ -63,9 +63,9 @@ func TestArtifactWithTheIDOfAnother(t *testing.T) {
 		return must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
 			IterationID: iteration, Collection: "data", Type: "dataset", Digest: digest, ClientID: clientID}))(t)
 	}
-	own := create(b.iteration, "own", "made up")
+	own := create(b.Iteration, "own", "made up")
 	for _, id := range []string{own.ID, "made up"} {
-		create(b.newIteration(t), "other", id)
+		create(b.NewIteration(t), "other", id)
 		if found := must(b.Wandb.Artifact(ctx, domain.System, id))(t); found.ID != own.ID {
 			t.Errorf("%s leads to the version with the digest %s", id, found.Digest)
 		}
