@@ -3,6 +3,7 @@ package store_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"tracker/store"
 	"tracker/store/domain"
@@ -11,7 +12,7 @@ import (
 )
 
 func TestReports(t *testing.T) {
-	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
+	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: 30 * 24 * time.Hour})
 	user := func(name string, p users.PermissionPatch) domain.Actor {
 		t.Helper()
 		id := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: name, Password: "12345678"}))(t).ID

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tracker/store"
 	"tracker/store/domain"
@@ -37,7 +38,7 @@ func TestTrashMigrationKeepsModels(t *testing.T) {
 		INSERT INTO model_version (id, model_id, version, iteration_num, stage, description, created_date, updated_date)
 			VALUES ('v', 'm', 2, 7, 'PRODUCTION', 'good', 1, 2)`)
 	wantOK(t, old.Close())
-	db := open(t, store.Options{Path: path, TrashAge: trashAge})
+	db := open(t, store.Options{Path: path, TrashAge: 30 * 24 * time.Hour})
 	if m := must(db.Models.Model(ctx, domain.System, "m"))(t); m != (registry.Model{ID: "m", ProjectID: "p", Name: "net", CreatedDate: 1, UpdatedDate: 2}) {
 		t.Errorf("the model is %+v", m)
 	}

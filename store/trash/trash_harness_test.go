@@ -1,4 +1,4 @@
-package store_test
+package trash_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/store/storetest"
 	"tracker/store/trash"
 	"tracker/store/users"
 )
@@ -42,7 +43,7 @@ func shown(t testing.TB, db *store.DB) (lines []string) {
 			for _, k := range must(db.Runs.Keys(ctx, domain.System, e.ID, runs.KeyQuery{Page: all}))(t).Data {
 				add("key %+v", k)
 			}
-			for _, g := range must(db.Groups(ctx, domain.System, e.ID, runs.GroupQuery{Page: all, By: "param.lr", Columns: "metric.loss"}))(t).Data {
+			for _, g := range must(storetest.Groups(ctx, db, domain.System, e.ID, runs.GroupQuery{Page: all, By: "param.lr", Columns: "metric.loss"}))(t).Data {
 				add("group %d of %s, %+v", g.Iterations, e.ID, g.Metrics)
 			}
 			found := must(db.Runs.Iterations(ctx, domain.System, e.ID, runs.IterationQuery{Page: all, Filter: "created > '2000-01-01'"}))(t)
@@ -120,22 +121,22 @@ func newFilled(t testing.TB) filled {
 	f.ids[domain.TrashedProject] = fill(t, b, user)
 	e := must(b.Projects.CreateExperiment(ctx, domain.System, f.full, projects.NewExperiment{Name: "alone"}))(t).ID
 	f.ids[domain.TrashedExperiment] = e
-	f.ids[domain.TrashedIteration] = must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{}))(t).ID
+	f.ids[domain.TrashedIteration] = must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{}))(t).ID
 	for _, i := range []string{must(b.Runs.CreateIteration(ctx, domain.System, e, runs.NewIteration{}))(t).ID, f.ids[domain.TrashedIteration]} {
 		must(b.Runs.CreateParameter(ctx, domain.System, i, "lr", "0.1"))(t)
 		must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, i, "tag"))(t)
 		must(b.Runs.CreateMetric(ctx, domain.System, i, point("loss", 1, 2)))(t)
 	}
-	must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ParentIterationID: new(f.ids[domain.TrashedIteration])}))(t)
-	b.keep(t, e, files.NewArtifact{Name: "data"}, "12345")
-	b.keep(t, b.experiment, files.NewArtifact{Name: "weights", IterationID: f.ids[domain.TrashedIteration]}, "123456789")
-	f.ids[domain.TrashedArtifact] = b.keep(t, b.experiment, files.NewArtifact{Name: "image"}, "123")
-	m := newModel(t, b, b.project, "net")
+	must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{ParentIterationID: new(f.ids[domain.TrashedIteration])}))(t)
+	b.Keep(t, e, files.NewArtifact{Name: "data"}, "12345")
+	b.Keep(t, b.Experiment, files.NewArtifact{Name: "weights", IterationID: f.ids[domain.TrashedIteration]}, "123456789")
+	f.ids[domain.TrashedArtifact] = b.Keep(t, b.Experiment, files.NewArtifact{Name: "image"}, "123")
+	m := newModel(t, b, b.Project, "net")
 	f.ids[domain.TrashedModel] = m
-	must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.iteration}))(t)
-	f.ids[domain.TrashedReport] = must(b.Projects.CreateReport(ctx, domain.System, b.project, projects.NewReport{Name: "findings", Text: "# Why"}))(t).ID
-	other := newModel(t, b, b.project, "other")
-	f.ids[domain.TrashedVersion] = must(b.Models.CreateModelVersion(ctx, domain.System, other, registry.NewModelVersion{IterationID: b.iteration}))(t).ID
+	must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.Iteration}))(t)
+	f.ids[domain.TrashedReport] = must(b.Projects.CreateReport(ctx, domain.System, b.Project, projects.NewReport{Name: "findings", Text: "# Why"}))(t).ID
+	other := newModel(t, b, b.Project, "other")
+	f.ids[domain.TrashedVersion] = must(b.Models.CreateModelVersion(ctx, domain.System, other, registry.NewModelVersion{IterationID: b.Iteration}))(t).ID
 	return f
 }
 

@@ -1,4 +1,4 @@
-package store_test
+package trash_test
 
 import (
 	"math/rand/v2"
@@ -43,17 +43,17 @@ func TestTrashProperty(t *testing.T) {
 			p := add(domain.TrashedProject, nil, must(f.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "p"}))(t).ID)
 			for range 2 {
 				e := add(domain.TrashedExperiment, p, must(f.Projects.CreateExperiment(ctx, domain.System, p.id, projects.NewExperiment{Name: "e"}))(t).ID)
-				add(domain.TrashedArtifact, e, f.keep(t, e.id, files.NewArtifact{Name: "r"}, "bytes"))
+				add(domain.TrashedArtifact, e, f.Keep(t, e.id, files.NewArtifact{Name: "r"}, "bytes"))
 				for range 2 {
 					i := add(domain.TrashedIteration, e, must(f.Runs.CreateIteration(ctx, domain.System, e.id, runs.NewIteration{}))(t).ID)
 					must(f.Runs.CreateParameter(ctx, domain.System, i.id, "lr", "0.1"))(t)
 					must(f.Runs.CreateMetric(ctx, domain.System, i.id, point("loss", 1, 2)))(t)
-					add(domain.TrashedArtifact, i, f.keep(t, e.id, files.NewArtifact{Name: "r", IterationID: i.id}, "bytes"))
+					add(domain.TrashedArtifact, i, f.Keep(t, e.id, files.NewArtifact{Name: "r", IterationID: i.id}, "bytes"))
 				}
 			}
 			add(domain.TrashedModel, p, newModel(t, f.bed, p.id, "m"))
 		}
-		f.clock.Add(time.Hour)
+		f.Clock.Add(time.Hour)
 		for range 60 {
 			n := all[random.IntN(len(all))]
 			switch random.IntN(5) {

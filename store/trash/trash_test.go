@@ -1,4 +1,4 @@
-package store_test
+package trash_test
 
 import (
 	"slices"
@@ -45,7 +45,7 @@ func TestTrash(t *testing.T) {
 			t.Fatalf("%s: the trash has %+v", kind, l)
 		}
 		got := l.Data[0]
-		if got.DeletedDate != f.clock.Time() || got.PurgeDate.Time().Sub(got.DeletedDate.Time()) != trashAge || got.DeletedBy != nil || got.HeldBy != "" {
+		if got.DeletedDate != f.Clock.Time() || got.PurgeDate.Time().Sub(got.DeletedDate.Time()) != trashAge || got.DeletedBy != nil || got.HeldBy != "" {
 			t.Errorf("%s: %+v", kind, got)
 		}
 		want.ID, want.Kind, want.ProjectID = id, kind, got.ProjectID
@@ -75,8 +75,8 @@ func TestTrash(t *testing.T) {
 // deleted.
 func TestPointsWithoutTrash(t *testing.T) {
 	b := newTrashBed(t)
-	b.log(t, "loss", 1, 2)
-	other := b.newIteration(t)
+	b.Log(t, "loss", 1, 2)
+	other := b.NewIteration(t)
 	many := make([]points.Sample, 100) // these points are written to table metric at once, the others to recent
 	for i := range many {
 		many[i].Key = "acc"
@@ -95,10 +95,10 @@ func TestPointsWithoutTrash(t *testing.T) {
 		remove func(string) error
 		left   int
 	}{
-		{b.iteration, func(id string) error { return b.Runs.DeleteIteration(ctx, domain.System, id) }, 100},
+		{b.Iteration, func(id string) error { return b.Runs.DeleteIteration(ctx, domain.System, id) }, 100},
 		{other, func(id string) error { return b.Runs.DeleteIteration(ctx, domain.System, id) }, 1},
-		{b.experiment, func(id string) error { return b.Projects.DeleteExperiment(ctx, domain.System, id) }, 0},
-		{b.project, func(id string) error { return b.Projects.DeleteProject(ctx, domain.System, id) }, 0},
+		{b.Experiment, func(id string) error { return b.Projects.DeleteExperiment(ctx, domain.System, id) }, 0},
+		{b.Project, func(id string) error { return b.Projects.DeleteProject(ctx, domain.System, id) }, 0},
 	} {
 		wantOK(t, c.remove(c.id))
 		wantPoints(c.left)
@@ -111,20 +111,20 @@ func TestPointsWithoutTrash(t *testing.T) {
 // purged before it.
 func TestTrashOfVersions(t *testing.T) {
 	b := newTrashBed(t)
-	m := newModel(t, b, b.project, "net")
-	artifact := b.keep(t, b.experiment, files.NewArtifact{Name: "weights"}, "123")
-	version := must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.iteration, ArtifactID: &artifact}))(t).ID
-	wantCode(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration), domain.CodeConflict)
+	m := newModel(t, b, b.Project, "net")
+	artifact := b.Keep(t, b.Experiment, files.NewArtifact{Name: "weights"}, "123")
+	version := must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.Iteration, ArtifactID: &artifact}))(t).ID
+	wantCode(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration), domain.CodeConflict)
 	wantCode(t, b.Files.DeleteArtifact(ctx, domain.System, artifact), domain.CodeConflict)
 
 	wantOK(t, b.Models.DeleteModelVersion(ctx, domain.System, version))
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	wantOK(t, b.Files.DeleteArtifact(ctx, domain.System, artifact))
-	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, b.experiment))
-	for _, id := range []string{b.iteration, artifact, b.experiment} {
+	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, b.Experiment))
+	for _, id := range []string{b.Iteration, artifact, b.Experiment} {
 		wantCode(t, b.Trash.Purge(ctx, domain.System, id), domain.CodeConflict)
 	}
-	for _, next := range []string{b.experiment, b.iteration, artifact} {
+	for _, next := range []string{b.Experiment, b.Iteration, artifact} {
 		wantCode(t, b.Trash.Restore(ctx, domain.System, version), domain.CodeConflict)
 		wantOK(t, b.Trash.Restore(ctx, domain.System, next))
 	}
@@ -132,21 +132,21 @@ func TestTrashOfVersions(t *testing.T) {
 
 	// The same for the model, whose version was not deleted alone.
 	wantOK(t, b.Models.DeleteModel(ctx, domain.System, m))
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	wantCode(t, b.Trash.Restore(ctx, domain.System, m), domain.CodeConflict)
-	wantCode(t, b.Trash.Purge(ctx, domain.System, b.iteration), domain.CodeConflict)
+	wantCode(t, b.Trash.Purge(ctx, domain.System, b.Iteration), domain.CodeConflict)
 	wantOK(t, b.Trash.Purge(ctx, domain.System, m))
-	wantOK(t, b.Trash.Purge(ctx, domain.System, b.iteration))
+	wantOK(t, b.Trash.Purge(ctx, domain.System, b.Iteration))
 	wantClean(t, b.DB)
 }
 
 // A restored version is not in production if another version is in production by then.
 func TestTrashOfProduction(t *testing.T) {
 	b := newTrashBed(t)
-	m := newModel(t, b, b.project, "net")
+	m := newModel(t, b, b.Project, "net")
 	var ids []string
 	for range 2 {
-		ids = append(ids, must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.iteration}))(t).ID)
+		ids = append(ids, must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.Iteration}))(t).ID)
 	}
 	must(b.Models.SetStage(ctx, domain.System, ids[0], registry.Production))(t)
 	wantOK(t, b.Models.DeleteModelVersion(ctx, domain.System, ids[0]))
@@ -171,12 +171,12 @@ func TestTrashPermissions(t *testing.T) {
 	b := newTrashBed(t)
 	user := func(name string, p users.PermissionPatch) domain.Actor {
 		id := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: name, Password: "long enough"}))(t).ID
-		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.project, p))(t)
+		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.Project, p))(t)
 		return domain.Actor{UserID: id}
 	}
 	may := user("may", users.PermissionPatch{Delete: new(true)})
 	reads := user("reads", users.PermissionPatch{Create: new(true), Update: new(true)})
-	wantOK(t, b.Runs.DeleteIteration(ctx, may, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, may, b.Iteration))
 	l := must(b.Trash.List(ctx, may, trash.Query{Page: domain.FirstPage}))(t)
 	if len(l.Data) != 1 || l.Data[0].DeletedBy == nil || *l.Data[0].DeletedBy != "may" {
 		t.Errorf("the trash has %+v", l.Data)
@@ -184,47 +184,47 @@ func TestTrashPermissions(t *testing.T) {
 	if l := must(b.Trash.List(ctx, reads, trash.Query{Page: domain.FirstPage}))(t); l.Total != 0 || len(l.Data) != 0 {
 		t.Errorf("somebody who may not delete sees %+v", l.Data)
 	}
-	wantCode(t, b.Trash.Restore(ctx, reads, b.iteration), domain.CodeProjectPermissionRequired)
-	wantCode(t, b.Trash.Purge(ctx, reads, b.iteration), domain.CodeProjectPermissionRequired)
+	wantCode(t, b.Trash.Restore(ctx, reads, b.Iteration), domain.CodeProjectPermissionRequired)
+	wantCode(t, b.Trash.Purge(ctx, reads, b.Iteration), domain.CodeProjectPermissionRequired)
 	wantCode(t, b.Trash.Empty(ctx, may, 0, nil), domain.CodeAdminRequired)
-	wantOK(t, b.Trash.Restore(ctx, may, b.iteration))
-	wantOK(t, b.Projects.DeleteProject(ctx, may, b.project))
+	wantOK(t, b.Trash.Restore(ctx, may, b.Iteration))
+	wantOK(t, b.Projects.DeleteProject(ctx, may, b.Project))
 	if l := must(b.Users.UserPermissions(ctx, domain.System, may.UserID, domain.FirstPage))(t); l.Total != 0 {
 		t.Errorf("a project in the trash is among the permissions: %+v", l.Data)
 	}
-	wantOK(t, b.Trash.Purge(ctx, may, b.project))
+	wantOK(t, b.Trash.Purge(ctx, may, b.Project))
 }
 
 // Reads with a TrashFilter find records in the trash; writes do not.
 func TestReadTrash(t *testing.T) {
 	b := newTrashBed(t)
-	other := b.newIteration(t)
-	b.log(t, "loss", 1, 2)
-	artifact := b.keep(t, b.experiment, files.NewArtifact{Name: "weights", IterationID: b.iteration}, "123")
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	other := b.NewIteration(t)
+	b.Log(t, "loss", 1, 2)
+	artifact := b.Keep(t, b.Experiment, files.NewArtifact{Name: "weights", IterationID: b.Iteration}, "123")
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	also := domain.WithTrash(ctx)
-	_, err := b.Runs.Iteration(ctx, domain.System, b.iteration)
+	_, err := b.Runs.Iteration(ctx, domain.System, b.Iteration)
 	wantCode(t, err, domain.CodeNotFound)
-	if i := must(b.Runs.Iteration(also, domain.System, b.iteration))(t); !i.Deleted {
+	if i := must(b.Runs.Iteration(also, domain.System, b.Iteration))(t); !i.Deleted {
 		t.Error("it is not deleted")
 	}
 	if i := must(b.Runs.Iteration(also, domain.System, other))(t); i.Deleted {
 		t.Error("the other one is deleted")
 	}
-	if s := must(b.Runs.Summary(also, domain.System, b.iteration))(t); len(s.Metrics) != 1 {
+	if s := must(b.Runs.Summary(also, domain.System, b.Iteration))(t); len(s.Metrics) != 1 {
 		t.Errorf("it has %d metrics", len(s.Metrics))
 	}
-	if l := must(b.Files.Artifacts(also, domain.System, b.experiment, files.ArtifactQuery{Page: domain.FirstPage, IterationID: &b.iteration}))(t); l.Total != 1 {
+	if l := must(b.Files.Artifacts(also, domain.System, b.Experiment, files.ArtifactQuery{Page: domain.FirstPage, IterationID: &b.Iteration}))(t); l.Total != 1 {
 		t.Errorf("it has %d artifacts", l.Total)
 	}
 	must(b.Files.Artifact(also, domain.System, artifact))(t)
-	if points, _, err := b.Runs.MetricHistory(also, domain.System, b.iteration, "loss", domain.FirstPage); err != nil || len(points) != 1 {
+	if points, _, err := b.Runs.MetricHistory(also, domain.System, b.Iteration, "loss", domain.FirstPage); err != nil || len(points) != 1 {
 		t.Errorf("its history has %v, %v", points, err)
 	}
 	for what, err := range map[string]error{
-		"update":    b.Runs.UpdateIteration(also, domain.System, b.iteration, runs.IterationPatch{Name: new("x")}),
-		"heartbeat": b.Runs.Heartbeat(also, domain.System, b.iteration),
-		"points":    b.Runs.CreateMetrics(also, domain.System, b.iteration, []points.Sample{{Key: "loss"}}),
+		"update":    b.Runs.UpdateIteration(also, domain.System, b.Iteration, runs.IterationPatch{Name: new("x")}),
+		"heartbeat": b.Runs.Heartbeat(also, domain.System, b.Iteration),
+		"points":    b.Runs.CreateMetrics(also, domain.System, b.Iteration, []points.Sample{{Key: "loss"}}),
 		"artifact":  b.Files.UpdateArtifact(also, domain.System, artifact, files.ArtifactPatch{Name: new("x")}, nil),
 	} {
 		if codeOf(err) != domain.CodeNotFound {
@@ -234,7 +234,7 @@ func TestReadTrash(t *testing.T) {
 	ids := func(f domain.TrashFilter) (all []string) {
 		for _, sort := range []string{"", "name"} { // with and without a search
 			all = nil
-			l := must(b.Runs.Iterations(also, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Sort: sort, Trash: f}))(t)
+			l := must(b.Runs.Iterations(also, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Sort: sort, Trash: f}))(t)
 			for _, i := range l.Data {
 				all = append(all, i.ID)
 				if i.Deleted == (f == domain.NotTrash) || !i.Deleted && f == domain.OnlyTrash {
@@ -248,14 +248,14 @@ func TestReadTrash(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	if got := ids(domain.OnlyTrash); !slices.Equal(got, []string{b.iteration}) {
+	if got := ids(domain.OnlyTrash); !slices.Equal(got, []string{b.Iteration}) {
 		t.Errorf("in the trash are %v", got)
 	}
-	if l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Trash: domain.AlsoTrash}))(t); l.Total != 2 {
+	if l := must(b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Trash: domain.AlsoTrash}))(t); l.Total != 2 {
 		t.Errorf("with the trash there are %d", l.Total)
 	}
 
-	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, b.experiment))
+	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, b.Experiment))
 	if got := ids(domain.OnlyTrash); len(got) != 2 {
 		t.Errorf("in an experiment in the trash are %v", got)
 	}
@@ -263,12 +263,12 @@ func TestReadTrash(t *testing.T) {
 		t.Errorf("not in the trash are %v", got)
 	}
 	for f, want := range map[domain.TrashFilter]int{domain.NotTrash: 0, domain.OnlyTrash: 1, domain.AlsoTrash: 1} {
-		l := must(b.Projects.Experiments(ctx, domain.System, b.project, projects.ExperimentQuery{Page: domain.FirstPage, Trash: f}))(t)
+		l := must(b.Projects.Experiments(ctx, domain.System, b.Project, projects.ExperimentQuery{Page: domain.FirstPage, Trash: f}))(t)
 		if l.Total != want || want == 1 && !l.Data[0].Deleted {
 			t.Errorf("%q: %+v", f, l)
 		}
 	}
-	if e := must(b.Projects.Experiment(also, domain.System, b.experiment))(t); !e.Deleted {
+	if e := must(b.Projects.Experiment(also, domain.System, b.Experiment))(t); !e.Deleted {
 		t.Error("the experiment is not deleted")
 	}
 }
@@ -276,26 +276,26 @@ func TestReadTrash(t *testing.T) {
 // The id of an iteration in the trash can't be used for a new one.
 func TestCreateIterationOfTrash(t *testing.T) {
 	b := newTrashBed(t)
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
-	_, err := b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ID: &b.iteration})
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
+	_, err := b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{ID: &b.Iteration})
 	wantCode(t, err, domain.CodeConflict)
-	_, err = b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ParentIterationID: &b.iteration})
+	_, err = b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{ParentIterationID: &b.Iteration})
 	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
 // The disk use distinguishes artifacts in the trash from others.
 func TestTrashUsage(t *testing.T) {
 	b := newTrashBed(t)
-	shared := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "same")
-	b.keep(t, b.experiment, files.NewArtifact{Name: "b"}, "same")
-	b.keep(t, b.experiment, files.NewArtifact{Name: "c", IterationID: b.iteration}, "123456")
+	shared := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "same")
+	b.Keep(t, b.Experiment, files.NewArtifact{Name: "b"}, "same")
+	b.Keep(t, b.Experiment, files.NewArtifact{Name: "c", IterationID: b.Iteration}, "123456")
 	wantOK(t, b.Files.DeleteArtifact(ctx, domain.System, shared))
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	u := must(b.Files.ArtifactUsage(ctx))(t)
 	if u.Artifacts != 1 || u.Bytes != 4 || u.StoredBytes != 10 || len(u.Shared) != 0 || u.Trash != (files.TrashUsage{Artifacts: 2, Bytes: 10, FreedBytes: 6}) {
 		t.Errorf("%+v", u)
 	}
-	wantOK(t, b.Projects.DeleteProject(ctx, domain.System, b.project))
+	wantOK(t, b.Projects.DeleteProject(ctx, domain.System, b.Project))
 	if u := must(b.Files.ArtifactUsage(ctx))(t); u.Artifacts != 0 || len(u.Projects) != 0 || u.Trash != (files.TrashUsage{Artifacts: 3, Bytes: 14, FreedBytes: 10}) {
 		t.Errorf("%+v", u)
 	}

@@ -1,4 +1,4 @@
-package store_test
+package trash_test
 
 import (
 	"context"
@@ -38,10 +38,10 @@ func TestPurge(t *testing.T) {
 // Expired records are purged at the start of a server and by hand. Other records stay.
 func TestExpiry(t *testing.T) {
 	b := newTrashBed(t)
-	old, young := b.newIteration(t), b.newIteration(t)
-	version := must(b.Models.CreateModelVersion(ctx, domain.System, newModel(t, b, b.project, "net"), registry.NewModelVersion{IterationID: b.iteration}))(t).ID
+	old, young := b.NewIteration(t), b.NewIteration(t)
+	version := must(b.Models.CreateModelVersion(ctx, domain.System, newModel(t, b, b.Project, "net"), registry.NewModelVersion{IterationID: b.Iteration}))(t).ID
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, old))
-	b.clock.Add(time.Hour)
+	b.Clock.Add(time.Hour)
 	wantOK(t, b.Models.DeleteModelVersion(ctx, domain.System, version))
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, young))
 	var purged, kept []string
@@ -63,15 +63,15 @@ func TestExpiry(t *testing.T) {
 		t.Errorf("purged %v, kept %v", purged, kept)
 	}
 	// A run is not purged before a version in the trash that refers to it.
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
-	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET deleted_date = deleted_date - 7200000 WHERE id = ?`, b.iteration)
-	if empty(b.DB, time.Hour); purged != nil || !slices.Equal(kept, []string{b.iteration}) {
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
+	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET deleted_date = deleted_date - 7200000 WHERE id = ?`, b.Iteration)
+	if empty(b.DB, time.Hour); purged != nil || !slices.Equal(kept, []string{b.Iteration}) {
 		t.Errorf("purged %v, kept %v", purged, kept)
 	}
-	b.clock.Add(trashAge)
+	b.Clock.Add(trashAge)
 	path := b.Path()
 	wantOK(t, b.Close())
-	db := open(t, store.Options{Path: path, Exclusive: true, TrashAge: trashAge, Now: b.clock.Now})
+	db := open(t, store.Options{Path: path, Exclusive: true, TrashAge: trashAge, Now: b.Clock.Now})
 	for deadline := time.Now().Add(5 * time.Minute); len(trashed(t, db)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("in the trash are %v", trashed(t, db))
@@ -92,12 +92,12 @@ func TestPurgeInParts(t *testing.T) {
 			}
 		}})
 		for range 320 {
-			b.newIteration(t)
+			b.NewIteration(t)
 		}
-		id := b.experiment
+		id := b.Experiment
 		if kind == domain.TrashedProject {
-			id = b.project
-			must(b.Models.CreateModelVersion(t.Context(), domain.System, newModel(t, b, b.project, "net"), registry.NewModelVersion{IterationID: b.iteration}))(t)
+			id = b.Project
+			must(b.Models.CreateModelVersion(t.Context(), domain.System, newModel(t, b, b.Project, "net"), registry.NewModelVersion{IterationID: b.Iteration}))(t)
 			wantOK(t, b.Projects.DeleteProject(t.Context(), domain.System, id))
 		} else {
 			wantOK(t, b.Projects.DeleteExperiment(t.Context(), domain.System, id))
