@@ -72,7 +72,7 @@ func TestBuildRefuses(t *testing.T) {
 		added map[string]string // text at the end of files
 		want  string
 	}{
-		"an import circle": {map[string]string{"dom.js": "import './ask.js';", "ask.js": "import './dom.js';"}, "an import circle: ask.js → "},
+		"an import circle": {map[string]string{"dom.js": "import './request.js';", "request.js": "import './dom.js';"}, "an import circle: dom.js → "},
 		"a wrong name":     {map[string]string{"dom.js": "import { nothing } from './base.js';\nnothing();"}, "No matching export"},
 		"bad syntax":       {map[string]string{"page.css": "@import './none.css';"}, "Could not resolve"},
 	} {

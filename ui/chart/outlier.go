@@ -16,7 +16,7 @@ type ends struct{ low, high float64 }
 // usualRange returns a range in which most curves of a metric are readable. An end of a curve that
 // is more than ten times as far from 0 as three quarters of the curves is left out, if the rest
 // would otherwise be drawn in less than a tenth of the height. At the end with the better values
-// nothing is left out. usual in ui/static/scale.js does the same.
+// nothing is left out. usualRange in ui/static/curvemath.js does the same.
 func usualRange(curves []ends, better goal.Goal) ends {
 	all := ends{math.Inf(1), math.Inf(-1)}
 	var reach []float64

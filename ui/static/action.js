@@ -1,10 +1,10 @@
 // The actions on the runs that are selected.
-import { ask } from './ask.js';
-import { el } from './dom.js';
 import { base } from './base.js';
-import { palette } from './color.js';
+import { paletteSize } from './color.js';
+import { compareURL } from './compareurl.js';
+import { el } from './dom.js';
 import { count } from './format.js';
-import { comparison } from './short.js';
+import { fetchData } from './request.js';
 
 const mostCompared = 200;
 const tooMany = `Up to ${mostCompared} runs can be compared at once`;
@@ -21,7 +21,7 @@ export class Actions {
     const button = (label, fn, disabled, title) => el('button', { type: 'button', class: 'plain', 'data-testid': `do-${label.toLowerCase()}`, disabled, title, click: fn }, label);
     const clear = button('Clear', () => this.table.pickAll(false));
     if (picked.all) {
-      this.bar.replaceChildren(...this.many(button), clear);
+      this.bar.replaceChildren(...this.filterButtons(button), clear);
       return;
     }
     const runs = [...picked.runs.values()];
@@ -40,7 +40,7 @@ export class Actions {
       return location.assign(url);
     };
     const page = (path) => () => {
-      const url = path === 'compare' ? comparison(this.table.experiment, ids) : new URL(path, base);
+      const url = path === 'compare' ? compareURL(this.table.experiment, ids) : new URL(path, base);
       if (path !== 'compare') {
         for (const id of ids) url.searchParams.append('i', id);
         url.searchParams.set('table', state.params); // the page leads back to it
@@ -52,9 +52,9 @@ export class Actions {
       button('Compare', compare, runs.length < 2 || runs.length > mostCompared, runs.length > mostCompared && tooMany),
       button('Draw', drawn('show', 'hide')),
       button('Hide', drawn('hide', 'show')),
-      button('Colour', () => this.color(ids)),
+      button('Colour', () => this.showColors(ids)),
       runs.length === 1 && button(baseline ? 'Clear baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
-      (this.rights.create || this.rights.delete) && button('Tag', () => this.tag(ids)),
+      (this.rights.create || this.rights.delete) && button('Tag', () => this.showTagForm(ids)),
       this.rights.update && button('Status', page('change')),
       this.rights.delete && button('Delete', page('delete')),
       clear].filter(Boolean));
@@ -62,7 +62,7 @@ export class Actions {
 
   // many shows the buttons for runs that are selected by the filter alone: a
   // page shows how many there are by then, and has the actions.
-  many(button) {
+  filterButtons(button) {
     const { picked, experiment } = this.table;
     const page = (part) => () => {
       const url = new URL(`experiment/${experiment}/change`, base);
@@ -80,12 +80,12 @@ export class Actions {
 
   // color shows the colours of curves in the bar, to set the colour of all selected
   // runs.
-  color(ids) {
+  showColors(ids) {
     const give = (color) => {
       const others = this.state.list('colors').filter((word) => !ids.includes(word.slice(0, word.lastIndexOf('.'))));
       this.state.set({ colors: color == null ? others : [...others, ...ids.map((id) => `${id}.${color}`)] });
     };
-    const all = Array.from({ length: palette }, (_, n) => el('button', { type: 'button', class: `swatch c${n}`, 'aria-pressed': 'true', 'aria-label': `Colour ${n + 1}`, click: () => give(n) }));
+    const all = Array.from({ length: paletteSize }, (_, n) => el('button', { type: 'button', class: `swatch c${n}`, 'aria-pressed': 'true', 'aria-label': `Colour ${n + 1}`, click: () => give(n) }));
     this.bar.replaceChildren(el('span', { class: 'count' }, `${count(ids.length)} selected`), el('span', { class: 'palette' }, ...all),
       el('button', { type: 'button', class: 'plain', click: () => give(null) }, 'Automatic'), el('button', { type: 'button', class: 'plain', click: () => this.show() }, 'Done'));
     all[0].focus();
@@ -93,13 +93,13 @@ export class Actions {
 
   // tag shows a form for one tag in the bar, which is added to all selected runs,
   // or removed.
-  tag(ids) {
+  showTagForm(ids) {
     const known = [...new Set([...this.table.picked.runs.values()].flatMap((r) => r.tags))].sort();
     const field = el('input', { name: 'tag', maxlength: 250, placeholder: 'Tag', 'aria-label': `Tag for ${count(ids.length)} runs`, list: 'tags-known', autocomplete: 'off', 'data-testid': 'tag' });
     const said = el('span', { class: 'count', role: 'status', 'data-testid': 'tagged' });
     const act = async (attach) => {
       try {
-        const { changed } = await ask('tags', { body: { iterations: ids, value: field.value, attach } });
+        const { changed } = await fetchData('tags', { body: { iterations: ids, value: field.value, attach } });
         said.textContent = attach ? `Added to ${count(changed)} ${changed === 1 ? 'run' : 'runs'}` : `Removed from ${count(changed)} ${changed === 1 ? 'run' : 'runs'}`;
         field.value = '';
         this.table.load(true);

@@ -1,13 +1,13 @@
 // Artifacts: uploading, going through the images of a run, copying a hash.
-import { copy } from './copy.js';
-import './record.js';
 import { base } from './base.js';
+import { copyText } from './clipboard.js';
+import './record.js';
 
 // The script that sends files is loaded when somebody is about to choose or drop some.
 for (const form of document.querySelectorAll('[data-uploads]')) {
   let loading;
   const begin = async ({ type }) => {
-    loading ||= import('./upload.js').then(({ uploads }) => uploads(form));
+    loading ||= import('./upload.js').then(({ enableUploads }) => enableUploads(form));
     const take = await loading;
     if (type === 'change') take();
   };
@@ -17,7 +17,7 @@ for (const form of document.querySelectorAll('[data-uploads]')) {
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');
   if (!button) return;
-  await copy(button.dataset.copy);
+  await copyText(button.dataset.copy);
   button.textContent = 'Copied';
   setTimeout(() => { button.textContent = 'Copy'; }, 2000);
 });
@@ -36,8 +36,8 @@ document.addEventListener('click', async (event) => {
   const image = event.target.closest('.picture .open')?.firstElementChild;
   if (!image || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const { enlarge } = await import('./enlarge.js');
-  enlarge(image);
+  const { openImageDialog } = await import('./imagedialog.js');
+  openImageDialog(image);
 });
 
 // A slider shows one of the images of a run; its value is the index of the

@@ -1,23 +1,23 @@
 // One chart: a metric of some runs. uPlot keeps axes, cursor and selection; the
 // curves are painted here, for each run has steps of its own.
+import { visibleRange, needsOwnTicks, extremeTicks, nearestIndex, hasValueAt, padRange, smooth } from './curvemath.js';
 import { el } from './dom.js';
-import { count, double, duration, number } from './format.js';
-import { colors, strokes, themed } from './paint.js';
-import { extent, extreme, marked, nearest, reaches, roomy, smooth } from './scale.js';
+import { count, toNumber, duration, number } from './format.js';
+import { themeColors, paintCurves, themedCharts } from './paint.js';
 
-const most = 14; // runs named in a tooltip
+const mostInTip = 14; // runs named in a tooltip
 const manyCurves = 8; // bands of more curves than these are fainter
-const slanted = 24; // pixels from which on a drag is along an axis too
+const diagonalDrag = 24; // pixels from which on a drag is along an axis too
 const minute = 60_000;
 const hour = 60 * minute;
-const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
+const timeSteps = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
-const largest = Number.MAX_VALUE / 4; // the span of larger values would not be finite
+const mostValue = Number.MAX_VALUE / 4; // the span of larger values would not be finite
 
 // wide is the space for the labels of an axis at the side: the same beside most
 // charts, so that they stand in line.
-const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
+const axisWidth = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
 // Chart draws into a box. view is how it draws: {x, against, logx, logy, smooth, outliers, from, to, low, high,
 // highlight}; with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
@@ -30,7 +30,7 @@ export class Chart {
     this.curves = [];
     this.view = null;
     this.tip = el('div', { class: 'tip', role: 'status', hidden: true });
-    themed.add(this);
+    themedCharts.add(this);
     this.resize = new ResizeObserver(() => {
       if (this.plot && this.box.clientWidth > 0 && this.box.clientWidth !== this.plot.width) {
         this.plot.setSize({ width: this.box.clientWidth, height: this.height });
@@ -38,13 +38,13 @@ export class Chart {
     });
     this.resize.observe(box);
     box.tabIndex = 0;
-    box.addEventListener('keydown', (event) => this.press(event));
+    box.addEventListener('keydown', (event) => this.handleKey(event));
     box.addEventListener('pointerleave', () => this.leave());
     box.addEventListener('blur', () => this.leave());
   }
 
   remove() {
-    themed.delete(this);
+    themedCharts.delete(this);
     this.resize.disconnect();
     this.plot?.destroy();
     this.plot = null;
@@ -56,14 +56,14 @@ export class Chart {
     this.layer = null;
     this.view = view;
     this.curves = curves.map((c) => {
-      const drawn = { ...c, y: c.y.map(double) };
+      const drawn = { ...c, y: c.y.map(toNumber) };
       return { ...drawn, line: smooth(drawn, view.smooth) };
     });
-    this.range();
-    const axes = [view.x, view.against, view.logx, view.logy, extreme(this.x, view.logx), extreme(this.y, view.logy)].join(' ');
+    this.setRanges();
+    const axes = [view.x, view.against, view.logx, view.logy, needsOwnTicks(this.x, view.logx), needsOwnTicks(this.y, view.logy)].join(' ');
     const same = this.plot && this.axes === axes;
     this.axes = axes;
-    if (same) this.plot.setData(this.data());
+    if (same) this.plot.setData(this.axisData());
     else this.rebuild();
     const runs = new Set(curves.map((c) => c.id)).size;
     const label = `${this.key} of ${runs} ${runs === 1 ? 'run' : 'runs'}`;
@@ -71,7 +71,7 @@ export class Chart {
     this.box.setAttribute('aria-label', label);
   }
 
-  range() {
+  setRanges() {
     const { x: axis, from, to, logx, logy, outliers } = this.view;
     let first = Infinity;
     let last = -Infinity;
@@ -90,8 +90,8 @@ export class Chart {
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
-    const found = extent(this.curves, this.x[0], this.x[1], { outliers, positive: logy });
-    this.y = roomy(found?.range.map((v) => Math.max(-largest, Math.min(largest, v))) || (logy ? [1, 10] : [0, 1]), logy);
+    const found = visibleRange(this.curves, this.x[0], this.x[1], { outliers, positive: logy });
+    this.y = padRange(found?.range.map((v) => Math.max(-mostValue, Math.min(mostValue, v))) || (logy ? [1, 10] : [0, 1]), logy);
     const { low, high } = this.view;
     const chosen = low != null && (!logy || high > 0);
     this.beyond = chosen ? 0 : found?.beyond ?? 0;
@@ -107,12 +107,12 @@ export class Chart {
     }
   }
 
-  data() {
+  axisData() {
     return [this.x, this.y];
   }
 
   // light highlights one curve and dims the others; '' for none.
-  light(id) {
+  highlightCurve(id) {
     if (!this.view || this.view.highlight === id) return;
     this.view.highlight = id;
     this.plot?.redraw(false, false);
@@ -122,19 +122,19 @@ export class Chart {
     if (!this.view) return;
     this.layer = null;
     this.plot?.destroy();
-    const { text, line } = colors();
+    const { text, line } = themeColors();
     const { x, logx, logy } = this.view;
     const axis = (log, ends, more) => {
-      const filter = log ? decades : (_, splits) => splits;
+      const filter = log ? powersOfTen : (_, splits) => splits;
       return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
         ticks: { stroke: line, width: 1, size: 4, filter }, ...more,
-        ...(extreme(ends, log) && { incrs: (_, i, min, max) => [Math.max(5, max - min)], splits: (_, i, min, max) => marked(min, max, log), filter: (_, splits) => splits }) };
+        ...(needsOwnTicks(ends, log) && { incrs: (_, i, min, max) => [Math.max(5, max - min)], splits: (_, i, min, max) => extremeTicks(min, max, log), filter: (_, splits) => splits }) };
     };
     const horizontal = axis(logx, this.x, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
     if (x === 'time') delete horizontal.values;
     if (x === 'relative') {
       horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));
-      horizontal.incrs = lengths;
+      horizontal.incrs = timeSteps;
     } else if (x === 'step') {
       horizontal.values = (_, splits) => splits.map((v) => (Number.isInteger(v) ? number(v) : ''));
     }
@@ -149,15 +149,15 @@ export class Chart {
         y: { distr: logy ? 3 : 1, range: () => this.y },
       },
       series: [{}, { paths: () => null, points: { show: false } }],
-      axes: [horizontal, axis(logy, this.y, { size: wide, space: 28, values: (_, splits) => splits.map(number) })],
-      cursor: { y: false, points: { show: false }, drag: { x: true, y: true, uni: slanted, setScale: false },
+      axes: [horizontal, axis(logy, this.y, { size: axisWidth, space: 28, values: (_, splits) => splits.map(number) })],
+      cursor: { y: false, points: { show: false }, drag: { x: true, y: true, uni: diagonalDrag, setScale: false },
         bind: { dblclick: () => () => this.on.zoom({ x: null, y: null }) } },
       hooks: {
         draw: [() => this.paint()],
         setCursor: [(u) => this.hover(u)],
         setSelect: [(u) => this.select(u)],
       },
-    }, this.data(), this.box);
+    }, this.axisData(), this.box);
     this.box.append(this.tip);
     const canvas = this.box.querySelector('canvas');
     canvas.setAttribute('role', 'img');
@@ -171,7 +171,7 @@ export class Chart {
     const { clientWidth, clientHeight } = u.over;
     if (width < 4 || height < 4) return;
     const ends = {};
-    if (width < clientWidth - 1) ends.x = this.whole(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
+    if (width < clientWidth - 1) ends.x = this.roundRange(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
     if (height < clientHeight - 1) ends.y = [top + height, top].map((at) => Number(u.posToVal(at, 'y').toPrecision(5)));
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
     if (ends.x || ends.y) this.on.zoom(ends);
@@ -179,12 +179,12 @@ export class Chart {
 
   // whole rounds a range to whole steps or milliseconds, or to the digits that a
   // metric's axis shows.
-  whole(from, to) {
+  roundRange(from, to) {
     return this.view.x !== 'metric' ? [Math.floor(from), Math.ceil(to)] : [from, to].map((at) => Number(at.toPrecision(6)));
   }
 
   // resized draws the chart at another height.
-  resized(height) {
+  setHeight(height) {
     if (this.height === height) return;
     this.height = height;
     this.plot?.setSize({ width: this.box.clientWidth || 320, height });
@@ -199,14 +199,14 @@ export class Chart {
     const { width, height } = ctx.canvas;
     if (!this.layer || this.layer.width !== width || this.layer.height !== height) {
       this.layer = el('canvas', { width, height });
-      strokes(this.layer.getContext('2d'), u, this.curves, this.view, this.curves.length > manyCurves);
+      paintCurves(this.layer.getContext('2d'), u, this.curves, this.view, this.curves.length > manyCurves);
     }
     const lit = this.curves.filter((c) => c.id === this.view.highlight);
     ctx.save();
     ctx.globalAlpha = this.view.highlight ? 0.2 : 1;
     ctx.drawImage(this.layer, 0, 0);
     ctx.restore();
-    strokes(ctx, u, lit, this.view, this.curves.length > manyCurves);
+    paintCurves(ctx, u, lit, this.view, this.curves.length > manyCurves);
   }
 
   hover(u) {
@@ -217,11 +217,11 @@ export class Chart {
     }
     const x = u.posToVal(left, 'x');
     this.on.hover(x, this);
-    this.describe(x, left, top);
+    this.showTip(x, left, top);
   }
 
   // follow shows the cursor of another chart.
-  follow(x) {
+  showCursor(x) {
     const u = this.plot;
     if (!u) return;
     const left = x == null ? -10 : u.valToPos(x, 'x');
@@ -234,11 +234,11 @@ export class Chart {
     this.on.hover(null, this);
   }
 
-  describe(x, left, top) {
+  showTip(x, left, top) {
     const found = [];
     for (const c of this.curves) {
-      if (!reaches(c.x, x, this.view.x !== 'metric')) continue;
-      const i = nearest(c.x, x, this.view.x !== 'metric');
+      if (!hasValueAt(c.x, x, this.view.x !== 'metric')) continue;
+      const i = nearestIndex(c.x, x, this.view.x !== 'metric');
       found.push({ c, i, at: c.x[i], raw: c.y[i], value: c.line[i] });
     }
     const rank = (v) => (Number.isNaN(v) ? -Infinity : v);
@@ -246,16 +246,16 @@ export class Chart {
     const u = this.plot;
     const under = u.posToVal(top, 'y');
     const closest = found.reduce((best, f) => (!best || Math.abs(f.value - under) < Math.abs(best.value - under) ? f : best), null);
-    const start = Math.max(0, Math.min(found.indexOf(closest) - (most >> 1), found.length - most));
+    const start = Math.max(0, Math.min(found.indexOf(closest) - (mostInTip >> 1), found.length - mostInTip));
     const smoothed = this.view.smooth > 0;
-    const places = new Set(found.map((f) => this.where(f)));
+    const places = new Set(found.map((f) => this.pointLabel(f)));
     const [same] = places.size === 1 ? places : [];
-    const rows = found.slice(start, start + most).map((f) => el('tr', { class: f === closest && 'closest' },
+    const rows = found.slice(start, start + mostInTip).map((f) => el('tr', { class: f === closest && 'closest' },
       el('td', {}, el('i', { class: `dot c${f.c.color}` })), el('td', { class: 'who' }, f.c.name),
       smoothed && el('td', { class: 'number' }, number(f.value)),
-      el('td', { class: 'number' }, number(f.raw), f.c.n && deviation(f)),
+      el('td', { class: 'number' }, number(f.raw), f.c.n && deviationText(f)),
       f.c.n && el('td', { class: 'number where' }, `n=${count(f.c.n[f.i])}`),
-      !same && el('td', { class: 'number where' }, this.where(f))));
+      !same && el('td', { class: 'number where' }, this.pointLabel(f))));
     const rest = found.length - rows.length;
     const head = smoothed && el('thead', {}, el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number' }, name))));
     this.tip.replaceChildren(same ? el('p', { class: 'where' }, same) : '', el('table', {}, head, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
@@ -270,20 +270,20 @@ export class Chart {
     this.tip.style.top = `${Math.max(8, Math.min(y0, innerHeight - height - 8))}px`;
   }
 
-  where({ c, i, at }) {
-    if (this.view.x === 'step') return `step ${this.place(at)}`;
-    return c.step ? `${this.place(at)} at step ${count(c.step[i])}` : this.place(at);
+  pointLabel({ c, i, at }) {
+    if (this.view.x === 'step') return `step ${this.formatX(at)}`;
+    return c.step ? `${this.formatX(at)} at step ${count(c.step[i])}` : this.formatX(at);
   }
 
   // place writes a place on the axis.
-  place(at) {
+  formatX(at) {
     if (this.view.x === 'metric') return number(at);
     if (this.view.x === 'relative') return duration(at / 1000);
     return this.view.x === 'time' ? new Date(at).toLocaleString() : count(at);
   }
 
   // press moves the cursor and zooms by keyboard.
-  press(event) {
+  handleKey(event) {
     const u = this.plot;
     if (!u || event.target !== this.box) return;
     const wide = u.over.clientWidth;
@@ -293,7 +293,7 @@ export class Chart {
       u.setCursor({ left: Math.max(0, Math.min(wide, left + moves[event.key])), top: u.over.clientHeight / 2 });
     } else if (event.key === '+' || event.key === '-') {
       const reach = event.key === '+' ? wide / 4 : wide;
-      this.on.zoom({ x: this.whole(u.posToVal(left - reach, 'x'), u.posToVal(left + reach, 'x')) });
+      this.on.zoom({ x: this.roundRange(u.posToVal(left - reach, 'x'), u.posToVal(left + reach, 'x')) });
     } else if (event.key === '0') {
       this.on.zoom({ x: null, y: null });
     } else {
@@ -304,11 +304,11 @@ export class Chart {
 }
 
 // deviation returns the text for the deviation of a mean.
-const deviation = ({ c, i }) => (c.high[i] == null ? '' : ` ± ${number(Number(((double(c.high[i]) - double(c.low[i])) / 2).toPrecision(2)))}`);
+const deviationText = ({ c, i }) => (c.high[i] == null ? '' : ` ± ${number(Number(((toNumber(c.high[i]) - toNumber(c.low[i])) / 2).toPrecision(2)))}`);
 
 // decades keeps only the lines of a logarithmic axis that are powers of ten, if
 // there are any.
-function decades(u, splits) {
+function powersOfTen(u, splits) {
   const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
   return splits.filter(whole).length > 1 ? splits.map((v) => (whole(v) ? v : null)) : splits;
 }

@@ -1,12 +1,12 @@
 // The dialog with the options of one chart.
 import { el, isolated } from './dom.js';
-import { pick } from './pick.js';
+import { openNameDialog } from './namedialog.js';
 
 // chartDialog opens it. options() returns the options of the chart, set(changes) changes them; find(q) returns
 // metrics that can be drawn there too, {names, total}, and pairs() those that differ from the chart's only by
 // train, val and the like; shown() returns the present range of its Y axis; png and csv save the chart, and report adds it
 // to a report.
-export function chartDialog(key, { options, set, find, pairs, shown, png, csv, report }) {
+export function openChartDialog(key, { options, set, find, pairs, shown, png, csv, report }) {
   const select = (name, label, values) => {
     const field = el('select', { name, 'aria-label': label, change: () => set({ [name]: field.value || null }) }, ...values.map(([value, text]) => el('option', { value }, text)));
     return field;
@@ -25,7 +25,7 @@ export function chartDialog(key, { options, set, find, pairs, shown, png, csv, r
   } });
   const wrong = el('p', { class: 'message', role: 'alert' });
   const metrics = el('ul', { class: 'chosen', 'aria-label': 'Metrics of this chart' });
-  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'add-metric', click: () => pick('Add a metric to this chart', find, ({ name }) => join(name)) }, 'Add a metric');
+  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'add-metric', click: () => openNameDialog('Add a metric to this chart', find, ({ name }) => join(name)) }, 'Add a metric');
   const offered = el('span', { class: 'chips' });
 
   function range() {

@@ -2,12 +2,12 @@
 // name=value parts, separated by tabs.
 
 // The scales of the axes of a chart.
-export const scales = ['linear', 'log'];
+export const axisScales = ['linear', 'log'];
 
 // read returns the options by metric: {x, y} are scales, low and high the range of the Y axis,
 // smooth a weight, size 'large', and others the metrics that the chart draws too. Missing
 // options are those of all charts.
-export function read(text) {
+export function parseChartOptions(text) {
   const all = new Map();
   for (const line of text.split('\n')) {
     const [key, ...parts] = line.split('\t');
@@ -15,7 +15,7 @@ export function read(text) {
     for (const part of parts) {
       const at = part.indexOf('=');
       const [name, value] = [part.slice(0, at), part.slice(at + 1)];
-      if ((name === 'x' || name === 'y') && scales.includes(value)) o[name] = value;
+      if ((name === 'x' || name === 'y') && axisScales.includes(value)) o[name] = value;
       else if (name === 'smooth' && value >= 0 && value < 1) o.smooth = Number(value);
       else if (name === 'size' && value === 'large') o.size = value;
       else if (name === 'with' && value !== key) o.others.push(value);
@@ -32,7 +32,7 @@ function range(text) {
 }
 
 // write returns the text that read reads.
-export function write(all) {
+export function formatChartOptions(all) {
   const lines = [];
   for (const [key, o] of all) {
     const parts = [o.x && `x=${o.x}`, o.y && `y=${o.y}`, o.low != null && `range=${o.low}~${o.high}`, o.smooth != null && `smooth=${o.smooth}`,
@@ -44,8 +44,8 @@ export function write(all) {
 
 // changed returns the text after some options of a chart were changed; null resets an option
 // to that of all charts.
-export function changed(text, key, changes) {
-  const all = read(text);
+export function changeChartOptions(text, key, changes) {
+  const all = parseChartOptions(text);
   all.set(key, { others: [], ...all.get(key), ...changes });
-  return write(all) || null;
+  return formatChartOptions(all) || null;
 }

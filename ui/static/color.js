@@ -1,21 +1,21 @@
 // Colours of curves. Every run has a colour of its own, the same on all pages; of
 // runs that are drawn together, some get another one if theirs is taken.
 
-export const palette = 12;
+export const paletteSize = 12;
 
 // chosen reads the colours that were set for runs, by id, from words like id.3.
-export const chosen = (words) => new Map(words.map((word) => [word.slice(0, word.lastIndexOf('.')), Number(word.slice(word.lastIndexOf('.') + 1))])
-  .filter(([, color]) => Number.isInteger(color) && color >= 0 && color < palette));
+export const parseColors = (words) => new Map(words.map((word) => [word.slice(0, word.lastIndexOf('.')), Number(word.slice(word.lastIndexOf('.') + 1))])
+  .filter(([, color]) => Number.isInteger(color) && color >= 0 && color < paletteSize));
 
 // distinct returns the colours of runs by id. No colour is used twice before all are
 // in use, except those in fixed. A run keeps its colour in before.
-export function distinct(runs, before = new Map(), fixed = new Map()) {
-  const used = Array(palette).fill(0);
+export function assignColors(runs, before = new Map(), fixed = new Map()) {
+  const used = Array(paletteSize).fill(0);
   const colors = new Map();
   const take = (run, wish) => {
     const least = Math.min(...used);
     let color = wish;
-    while (used[color] > least) color = (color + 1) % palette;
+    while (used[color] > least) color = (color + 1) % paletteSize;
     used[color] += 1;
     colors.set(run.id, color);
   };

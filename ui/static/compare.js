@@ -1,19 +1,20 @@
 // The comparison of runs: their curves, and how parameters and metrics are
 // related.
-import { ask, later } from './ask.js';
 import { Brushes } from './brush.js';
-import { distinct } from './color.js';
+import { assignColors } from './color.js';
+import { compareURL } from './compareurl.js';
 import { dimensions } from './dimension.js';
 import { el } from './dom.js';
 import { count } from './format.js';
 import './frame.js';
-import { importance } from './importance.js';
-import { matching } from './match.js';
+import { importanceTable } from './importance.js';
+import { metricMatcher } from './metricsearch.js';
 import { Panel } from './panel.js';
-import { parallel } from './parallel.js';
-import { scatter } from './scatter.js';
-import { comparison } from './short.js';
+import { parallelPlot } from './parallel.js';
+import { fetchData } from './request.js';
+import { scatterPlot } from './scatter.js';
 import { State } from './state.js';
+import { throttle } from './timing.js';
 
 const state = new State();
 const { experiment } = document.getElementById('compare').dataset;
@@ -26,9 +27,9 @@ box.addEventListener('change', () => state.set({ differences: box.checked ? '1' 
 
 // The runs are named one by one, or by a filter of an experiment.
 const query = new URLSearchParams([...state.params].filter(([name]) => ['i', 'of', 'runs', 'experiment', 'filter', 'sort'].includes(name)));
-const found = await ask(`compare?${query}`);
+const found = await fetchData(`compare?${query}`);
 const { runs } = found;
-const colors = distinct(runs);
+const colors = assignColors(runs);
 for (const run of runs) run.color = colors.get(run.id);
 for (const dot of document.querySelectorAll('.compare [data-run]')) dot.className = `dot c${colors.get(dot.dataset.run)}`;
 
@@ -40,7 +41,7 @@ const panel = new Panel(document.getElementById('charts'), state, {
   runs: selected,
   drawn: () => ({ experiment, iterations: selected().map((run) => run.id) }),
   keys: async (q, offset, limit, pattern) => {
-    const some = names.filter(await matching(experiment, q, pattern));
+    const some = names.filter(await metricMatcher(experiment, q, pattern));
     return { data: some.slice(offset, offset + limit).map((key) => ({ key })), total: some.length };
   },
   idle: () => 'No run has values inside all brushes.',
@@ -48,7 +49,7 @@ const panel = new Panel(document.getElementById('charts'), state, {
 
 // Media are requested after the charts.
 let media;
-const showMedia = later(200, async () => {
+const showMedia = throttle(200, async () => {
   const { Media } = await import('./media.js');
   const section = document.getElementById('media');
   media ||= new Media(section, state, { runs: selected, found: (n) => { section.hidden = n === 0 && brushes.ranges.size === 0; } });
@@ -66,7 +67,7 @@ function select() {
     [...tr.children].slice(1).forEach((cell, r) => cell.classList.toggle('out', out[r]));
   }
   said.hidden = brushes.ranges.size === 0;
-  const url = comparison(experiment, some.map((run) => run.id));
+  const url = compareURL(experiment, some.map((run) => run.id));
   said.replaceChildren(`${count(some.length)} of ${count(runs.length)} runs inside the brushes`,
     el('button', { type: 'button', class: 'plain', 'data-testid': 'clear-brushes', click: () => brushes.clear() }, 'Clear'),
     some.length > 1 && some.length < runs.length ? el('a', { href: url, 'data-testid': 'compare-these' }, 'Compare these') : '');
@@ -83,18 +84,18 @@ select();
 document.addEventListener('pointerover', ({ target }) => {
   const id = target.closest('[data-of]')?.dataset.of ?? '';
   if (panel.highlight === id) return;
-  panel.point(id);
+  panel.highlightRun(id);
   for (const e of document.querySelectorAll('.plots .lit')) e.classList.remove('lit');
   if (id) for (const e of document.querySelectorAll(`.plots [data-of="${CSS.escape(id)}"]`)) e.classList.add('lit');
 });
 
 // The importance of parameters for the metric on the Y axis, among the same runs.
-const showImportance = importance(document.getElementById('matters'), experiment,
+const showImportance = importanceTable(document.getElementById('matters'), experiment,
   state.has('experiment') ? state.get('filter') : `id in (${runs.map((r) => `'${r.id}'`).join(', ')})`);
 
 const root = document.getElementById('plots');
 if (all.size >= 2) {
-  for (const plot of [parallel, scatter]) {
+  for (const plot of [parallelPlot, scatterPlot]) {
     const part = el('div');
     root.append(part);
     plot(part, runs, all, { state, brushes, judged: showImportance });

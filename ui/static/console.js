@@ -1,14 +1,15 @@
 // The console of a run, which follows the run.
-import { ask, debounce, later } from './ask.js';
 import { el } from './dom.js';
 import { count } from './format.js';
+import { fetchData } from './request.js';
+import { debounce, throttle } from './timing.js';
 
-const most = 2000; // lines that are shown
-const again = 20; // the last lines may still change, as progress bars do
+const mostLines = 2000; // lines that are shown
+const rereadLines = 20; // the last lines may still change, as progress bars do
 
 // printed shows the console of a run. Its method grow takes the number after that of the
 // newest line.
-export function printed(iteration) {
+export function showConsole(iteration) {
   const section = document.getElementById('console');
   const box = section.querySelector('.lines');
   const list = section.querySelector('ol');
@@ -18,7 +19,7 @@ export function printed(iteration) {
   const end = section.querySelector('.later');
   let first = Number(section.dataset.first);
   let next = Number(section.dataset.next);
-  const lines = (query) => ask(`iteration/${iteration}/console`, { query });
+  const lines = (query) => fetchData(`iteration/${iteration}/console`, { query });
   const number = (li) => (li ? Number(li.dataset.line) : -1);
   const address = (n) => {
     const url = new URL(location.href);
@@ -42,14 +43,14 @@ export function printed(iteration) {
       }
       const at = [...list.children].find((li) => number(li) >= line.number);
       if (number(at) !== line.number) at.before(row(line));
-      else if (at.querySelector('code').textContent !== spoken(line)) at.replaceWith(row(line));
+      else if (at.querySelector('code').textContent !== lineText(line)) at.replaceWith(row(line));
     }
     section.hidden = next === 0;
     earlier.hidden = Boolean(field.value) || list.childElementCount === 0 || number(list.firstElementChild) <= first;
     end.hidden = Boolean(field.value) || number(list.lastElementChild) + 1 >= next;
     status.textContent = field.value ? `${count(answer.lines.length)} found` : `${count(next)} ${next === 1 ? 'line' : 'lines'}`;
     if (!stick) return;
-    while (list.childElementCount > most) list.firstElementChild.remove();
+    while (list.childElementCount > mostLines) list.firstElementChild.remove();
     box.scrollTop = box.scrollHeight;
   }
 
@@ -63,11 +64,11 @@ export function printed(iteration) {
   }
   const failed = (error) => { status.textContent = error.message; };
 
-  const update = later(1000, async () => {
+  const update = throttle(1000, async () => {
     const last = number(list.lastElementChild);
     try {
-      if (field.value || last < 0 || next - last > most) await reload();
-      else show(await lines({ from: Math.max(first, last + 1 - again) }));
+      if (field.value || last < 0 || next - last > mostLines) await reload();
+      else show(await lines({ from: Math.max(first, last + 1 - rereadLines) }));
     } catch (error) {
       failed(error);
     }
@@ -112,4 +113,4 @@ export function printed(iteration) {
   };
 }
 
-const spoken = (line) => (line.spans || []).map((s) => s.text).join('');
+const lineText = (line) => (line.spans || []).map((s) => s.text).join('');

@@ -1,8 +1,8 @@
 // The curves of charts. Those that charts in sight lack are requested, a few at a time.
-import { ask } from './ask.js';
+import { fetchData } from './request.js';
 
-const atOnce = 3; // requests
-const curvesAtOnce = 400; // of one request, about
+const mostRequests = 3; // requests
+const curvesPerRequest = 400; // of one request, about
 const mostMembers = 1000; // runs that the mean of a group is over
 const mostOfGroups = 10_000; // the same in all groups of a chart
 
@@ -24,17 +24,17 @@ export class Curves {
     return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
   }
 
-  want(f) {
-    if (this.queue.size === 0) queueMicrotask(() => this.pump());
+  request(f) {
+    if (this.queue.size === 0) queueMicrotask(() => this.requestMissing());
     this.queue.add(f);
     for (const o of f.others) this.queue.add(o);
   }
 
   // pump requests the curves that charts in sight lack in this view, the same ones for several
   // charts in one request. Charts show their present curves until the answer comes.
-  pump() {
+  requestMissing() {
     if (this.jobs.length > 0) return; // waiting requests are sent first
-    this.expect();
+    this.takeEarly();
     const runs = this.runs();
     const { most } = this;
     const groups = runs[0]?.group ? { ...this.groups(), most } : null;
@@ -45,8 +45,8 @@ export class Curves {
       this.queue.delete(f);
       if (!f.inSight) continue;
       const view = this.view((f.main || f).key);
-      const points = fine(runs.length, (f.main || f).large);
-      const question = asked(view, points, groups);
+      const points = pointsPerCurve(runs.length, (f.main || f).large);
+      const question = queryKey(view, points, groups);
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
       const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
@@ -54,25 +54,25 @@ export class Curves {
         this.show(f);
         continue;
       }
-      if (!groups && lacking.every((r) => grows(f.curves.get(r.id), question, view, points))) {
+      if (!groups && lacking.every((r) => canAppend(f.curves.get(r.id), question, view, points))) {
         tails.push(...lacking.map((r) => ({ f, id: r.id, points, c: f.curves.get(r.id) })));
         continue;
       }
       const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
       if (f.flight?.like === like) continue; // it is under way
       let b = batches.get(like);
-      if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
+      if (!b || (b.figures.length + 1) * read(lacking) > curvesPerRequest) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
       f.flight = b;
       b.figures.push(f);
       if (b.figures.length === 1) this.jobs.push(b);
     }
     if (tails.length > 0) this.jobs.push({ figures: [...new Set(tails.map((t) => t.f))], tails });
-    this.work();
+    this.startJobs();
   }
 
   // expect takes in the curves that the browser has requested early. Other curves are requested as
   // usual.
-  expect() {
+  takeEarly() {
     const { path, request } = this.early || {};
     this.early = null;
     if (!path) return;
@@ -80,14 +80,14 @@ export class Curves {
     const lacking = this.runs().filter((r) => request.iterations.includes(r.id));
     if (figures.length === 0 || lacking.length === 0) return;
     const { x, against, points } = request;
-    const question = asked({ x, against, logx: request.scale === 'log', from: null, to: null }, points, null);
+    const question = queryKey({ x, against, logx: request.scale === 'log', from: null, to: null }, points, null);
     const b = { like: `${question} ${lacking.map((r) => r.id).join(' ')}`, path, figures, lacking, question, view: this.view() };
     for (const f of figures) f.flight = b;
     this.jobs.push(b);
   }
 
-  work() {
-    while (this.busy < atOnce && this.jobs.length > 0) {
+  startJobs() {
+    while (this.busy < mostRequests && this.jobs.length > 0) {
       const b = this.jobs.shift();
       this.busy += 1;
       (b.tails ? this.extend(b.tails) : this.load(b)).catch((error) => {
@@ -96,10 +96,10 @@ export class Curves {
         this.busy -= 1;
         for (const f of b.figures) {
           if (f.flight === b) f.flight = null;
-          if (f.dirty.size > 0) this.again(); // it grew meanwhile
+          if (f.dirty.size > 0) this.renewLater(); // it grew meanwhile
         }
-        this.work();
-        if (this.jobs.length === 0) this.pump();
+        this.startJobs();
+        if (this.jobs.length === 0) this.requestMissing();
       });
     }
   }
@@ -120,9 +120,9 @@ export class Curves {
     let [found, before] = [];
     const begun = performance.now();
     try {
-      [found, before] = await Promise.all([path ? ask(path) : ask('curves', { body }),
+      [found, before] = await Promise.all([path ? fetchData(path) : fetchData('curves', { body }),
         // A smoothed curve begins where the curve does.
-        !path && view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
+        !path && view.smooth > 0 && body.from != null && fetchData('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
     } catch (error) {
       if (error.status !== 404) throw error;
       this.gone?.(); // a run was deleted; the table will say which
@@ -150,13 +150,13 @@ export class Curves {
   async extend(tails) {
     for (const { f, id } of tails) f.dirty.delete(id);
     const body = { points: Math.max(...tails.map((t) => t.points)), scale: 'linear', tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })) };
-    const { curves } = await ask('curves', { body });
+    const { curves } = await fetchData('curves', { body });
     for (const { f, id, c } of tails) {
       if (f.curves.get(id) !== c) continue; // it was requested again
       const more = curves.find((o) => o.id === id && o.key === f.key);
-      if (!more || !add(c, more)) {
+      if (!more || !appendPoints(c, more)) {
         c.asked = '';
-        this.want(f);
+        this.request(f);
       }
     }
     for (const f of new Set(tails.map((t) => t.f))) this.show(f);
@@ -164,21 +164,21 @@ export class Curves {
 
   // again requests curves that have grown. The means of large groups take the server long, so
   // there are pauses between their requests.
-  again() {
+  renewLater() {
     setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
   }
 }
 
 // asked returns the query for curves as text; curves of another query are not reused.
-const asked = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
+const queryKey = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
 
 // grows reports whether the new points of a curve may be requested alone: it is a whole curve over
 // steps, and not much longer than a new answer would be.
-const grows = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
+const canAppend = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
 
 // add adds the points that a curve has gained, and reports whether it is the whole
 // curve then.
-function add(c, more) {
+function appendPoints(c, more) {
   if (c.total + more.count !== more.total) return false;
   for (const name of ['low', 'high']) {
     if (!c[name] && !more[name]) continue;
@@ -194,7 +194,7 @@ function add(c, more) {
 
 // fine returns how many points of a curve to request. Each has the smallest and the largest value
 // of the points that it stands for, so no peak is lost.
-function fine(runs, large) {
+function pointsPerCurve(runs, large) {
   const steps = large ? [[2, 2000], [8, 1000], [60, 250]] : [[1, 1000], [5, 500], [60, 250]];
   return steps.find(([most]) => runs <= most)?.[1] ?? 120;
 }

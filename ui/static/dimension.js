@@ -1,6 +1,6 @@
 // The dimensions of runs that an axis can show: parameters that differ, and
 // metrics.
-import { own } from './column.js';
+import { ownValue } from './columnname.js';
 import { el } from './dom.js';
 
 const collator = new Intl.Collator('en', { numeric: true });
@@ -23,13 +23,13 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
     }) });
   };
   const number = (v) => (typeof v === 'string' ? null : v); // a value that is not a number has no place
-  for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, 'Parameters', (r) => own(r.params, key));
+  for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, 'Parameters', (r) => ownValue(r.params, key));
   // The best value of each run comes before the last ones.
   if (objective) add('objective', objective, 'Objective', (r, i) => best[i]);
-  for (const key of names) add(`metric.${key}`, key, 'Metrics, last values', (r) => number(own(r.metrics, key)));
+  for (const key of names) add(`metric.${key}`, key, 'Metrics, last values', (r) => number(ownValue(r.metrics, key)));
   for (const [stat, group] of [['min', 'Metrics, minimum'], ['max', 'Metrics, maximum']]) {
     for (const key of names) {
-      const values = own(extremes, key)?.[stat];
+      const values = ownValue(extremes, key)?.[stat];
       if (values) add(`${stat}.${key}`, `${key} ${stat}`, group, (r, i) => number(values[i]));
     }
   }
@@ -37,7 +37,7 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
 }
 
 // choices returns options of a select for dimensions, in their groups.
-export function choices(dimensions) {
+export function dimensionOptions(dimensions) {
   const groups = new Map();
   for (const d of dimensions) {
     if (!groups.has(d.group)) groups.set(d.group, el('optgroup', { label: d.group }));

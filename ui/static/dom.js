@@ -18,7 +18,7 @@ export function el(name, attributes = {}, ...children) {
 export const isolated = (text, cls) => el('bdi', { class: cls }, text);
 
 // save makes the browser save a file.
-export function save(blob, name) {
+export function saveFile(blob, name) {
   const url = URL.createObjectURL(blob);
   el('a', { href: url, download: name.replaceAll(/[^\w.-]+/g, '_') }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
@@ -26,7 +26,7 @@ export function save(blob, name) {
 
 // put makes the wanted elements the children of another one. A child that has the focus is removed last:
 // the browser lays the page out when the focus is lost, and with fewer children it would scroll.
-export function put(parent, wanted, focused) {
+export function setChildren(parent, wanted, focused) {
   const gone = [...parent.children].filter((child) => !wanted.includes(child));
   for (const child of gone) if (child !== focused) child.remove();
   let at = parent.firstElementChild;

@@ -3,7 +3,7 @@ import { el } from './dom.js';
 
 // showNothing shows why a table is empty; null means that it is not. clear
 // removes the filter.
-export function showNothing(place, nothing, clear) {
+export function showEmptyTable(place, nothing, clear) {
   const all = new URL(location);
   all.searchParams.delete('filter');
   place.replaceChildren(...(nothing ? [
@@ -13,7 +13,7 @@ export function showNothing(place, nothing, clear) {
 
 // showMistake shows below a field what is wrong with it, and marks the place
 // that the message names. null removes the message.
-export function showMistake(field, place, mistake) {
+export function showFilterError(field, place, mistake) {
   if (!mistake) {
     field.removeAttribute('aria-invalid');
     place.replaceChildren();

@@ -16,28 +16,28 @@ export function number(v) {
   return String(Number(v.toPrecision(5)));
 }
 
-const apart = 100; // ratio of numbers from which they are too different to have the same digits
+const mostRatio = 100; // ratio of numbers from which they are too different to have the same digits
 
 // digits returns the number of digits after the decimal point for all numbers of a column, so that the points
 // are aligned: up to five significant digits of the largest. It is null for whole numbers, and if the sizes
 // differ much.
-export function digits(values) {
-  const known = values.map(double).filter((v) => Number.isFinite(v) && v !== 0);
+export function commonDecimals(values) {
+  const known = values.map(toNumber).filter((v) => Number.isFinite(v) && v !== 0);
   if (known.length === 0 || known.every(Number.isInteger)) return null;
   const sizes = known.map(Math.abs);
   const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
-  if (least < 1e-4 || most >= 1e5 || most / least > apart) return null;
+  if (least < 1e-4 || most >= 1e5 || most / least > mostRatio) return null;
   return Math.min(4 - Math.floor(Math.log10(most)), Math.max(...known.map((v) => number(v).split('.')[1]?.length ?? 0)));
 }
 
 // aligned writes a value with so many digits after the point, null for as many as it needs.
-export function aligned(v, places) {
-  const value = double(v);
+export function fixedDecimals(v, places) {
+  const value = toNumber(v);
   return places > 0 && Number.isFinite(value) && (Math.abs(value) >= 10 ** -places || value === 0) && Math.abs(value) < 1e6 ? value.toFixed(places) : number(v);
 }
 
 // double returns the number for a value that number writes.
-export const double = (v) => (typeof v === 'string' ? Number(v) : v);
+export const toNumber = (v) => (typeof v === 'string' ? Number(v) : v);
 
 const units = [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]];
 
@@ -54,19 +54,19 @@ export function duration(seconds) {
   return `${seconds < 0 ? '-' : ''}${Math.floor(s / of)}${name}${rest > 0 ? ` ${rest}${smaller}` : ''}`;
 }
 
-const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const relativeTime = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const spans = [['year', 31536000], ['month', 2592000], ['day', 86400], ['hour', 3600], ['minute', 60]];
 
 // ago writes how long ago a Unix millisecond is.
-export function ago(ms) {
+export function timeAgo(ms) {
   const s = (ms - Date.now()) / 1000;
   for (const [unit, size] of spans) {
-    if (Math.abs(s) >= size) return words.format(Math.trunc(s / size), unit);
+    if (Math.abs(s) >= size) return relativeTime.format(Math.trunc(s / size), unit);
   }
   return 'just now';
 }
 
-export const exact = (ms) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+export const timestamp = (ms) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 

@@ -1,6 +1,6 @@
 // The script of every page: keyboard shortcuts and their list.
 import { base } from './base.js';
-import { find } from './find.js';
+import { openGoToDialog } from './gotodialog.js';
 
 const typing = (element) => element.closest('input, textarea, select, [contenteditable]');
 
@@ -21,7 +21,7 @@ document.addEventListener('click', (event) => {
 });
 
 document.addEventListener('click', (event) => {
-  if (event.target.closest('[data-finds]')) find();
+  if (event.target.closest('[data-finds]')) openGoToDialog();
 });
 
 document.addEventListener('keydown', (event) => {
@@ -29,7 +29,7 @@ document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && event.target.type === 'search') event.target.closest('dialog')?.close();
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && document.querySelector('[data-finds]')) {
     event.preventDefault();
-    find();
+    openGoToDialog();
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;

@@ -1,17 +1,17 @@
 // Importing an archive: it is sent with its progress. The answer is the page that a
 // browser without scripts would show, of which the changed part is taken.
-import './frame.js';
 import { el } from './dom.js';
 import { bytes } from './format.js';
+import './frame.js';
 
-const cut = 'The connection was lost before the upload was complete. Try again.';
+const connectionLost = 'The connection was lost before the upload was complete. Try again.';
 
 function send(form, body, progress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.upload.addEventListener('progress', (event) => progress(event.loaded / event.total));
     request.addEventListener('load', () => resolve(new DOMParser().parseFromString(request.responseText, 'text/html')));
-    request.addEventListener('error', () => reject(new Error(cut)));
+    request.addEventListener('error', () => reject(new Error(connectionLost)));
     request.open('POST', form.action);
     request.send(body);
   });

@@ -1,13 +1,13 @@
 // The importance of parameters for a metric, on a page that shows runs: the table of the page
 // of importance.
-import { Refused, reach } from './ask.js';
 import { base } from './base.js';
 import { el } from './dom.js';
+import { RequestError, fetchSignedIn } from './request.js';
 
 // importance returns a function that shows the table for a metric, '' for the objective, in place of an element,
 // for the runs of an experiment that pass a filter. It returns the parameter that matters most, '' if none is
 // known.
-export function importance(place, experiment, filter) {
+export function importanceTable(place, experiment, filter) {
   let wanted; // the metric that is asked for or shown
   let most = '';
   return async (metric) => {
@@ -18,9 +18,9 @@ export function importance(place, experiment, filter) {
     url.search = new URLSearchParams(metric ? { metric, filter } : { filter });
     let section;
     try {
-      const answer = await reach(url, { headers: { 'HX-Request': 'true', 'HX-Target': 'section#importance' } });
+      const answer = await fetchSignedIn(url, { headers: { 'HX-Request': 'true', 'HX-Target': 'section#importance' } });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      if (!answer.ok) throw new Refused({ message: page.body.textContent.trim() }, answer.status);
+      if (!answer.ok) throw new RequestError({ message: page.body.textContent.trim() }, answer.status);
       section = page.querySelector('#importance');
     } catch (error) {
       section = el('section', { 'aria-label': 'Importance' }, el('p', { class: 'count', role: 'status' }, error.message));

@@ -1,6 +1,6 @@
 // Additions to htmx: a message when a change did not reach the server, and
 // keeping the focus and typed text.
-import './typing.js';
+import './unsavedform.js';
 
 // Opened, filtered and focused parts stay so when a page is updated.
 htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');

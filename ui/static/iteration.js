@@ -1,23 +1,24 @@
 // The page of a run: its charts, and updates while the run goes on.
 import './artifact.js';
-import { ask, later, newest, reach, typed } from './ask.js';
-import { copy } from './copy.js';
+import { copyText } from './clipboard.js';
 import { count, number } from './format.js';
-import { live } from './live.js';
-import { matching } from './match.js';
+import { followChanges } from './live.js';
+import { metricMatcher } from './metricsearch.js';
 import { Panel } from './panel.js';
+import { fetchData, fetchSignedIn, hasUnsavedInput } from './request.js';
 import { State } from './state.js';
+import { latestOnly, throttle } from './timing.js';
 
 const { iteration, experiment, color, name, cursor } = document.getElementById('iteration').dataset;
 const run = { id: iteration, name, color: Number(color) };
-const summary = (query = '') => ask(`iteration/${iteration}/summary${query}`);
+const summary = (query = '') => fetchData(`iteration/${iteration}/summary${query}`);
 
 const state = new State();
 const panel = new Panel(document.getElementById('charts'), state, {
   runs: () => [run],
   drawn: () => ({ experiment, iterations: [iteration] }),
   keys: async (q, offset, limit, pattern) => {
-    const named = await matching(experiment, q, pattern);
+    const named = await metricMatcher(experiment, q, pattern);
     // The table has the metrics in the order of their interest, except for new ones.
     const places = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i]));
     const place = (k) => places.get(k) ?? places.size;
@@ -28,7 +29,7 @@ const panel = new Panel(document.getElementById('charts'), state, {
 
 // Media are requested after the charts.
 let media;
-const showMedia = later(200, async () => {
+const showMedia = throttle(200, async () => {
   if (!Number(document.getElementById('iteration').dataset.artifacts)) return;
   const { Media } = await import('./media.js');
   const section = document.getElementById('media');
@@ -47,7 +48,7 @@ showMedia();
 async function update() {
   const url = new URL(location.href);
   if (document.getElementById('environment')) url.searchParams.set('known', '1');
-  const answer = await reach(url, { headers: { 'HX-Request': 'true', 'HX-Target': '#iteration', 'HX-Current-URL': location.href } });
+  const answer = await fetchSignedIn(url, { headers: { 'HX-Request': 'true', 'HX-Target': '#iteration', 'HX-Current-URL': location.href } });
   const text = await answer.text();
   const problem = document.getElementById('problem');
   if (!answer.ok) {
@@ -58,7 +59,7 @@ async function update() {
   // Typed text is not dropped for a newer state of the page.
   const edits = root.querySelector('.edits');
   edits.toggleAttribute('hx-morph-skip', Boolean(edits.querySelector('[open]')));
-  for (const details of edits.children) details.toggleAttribute('hx-morph-skip', typed(details));
+  for (const details of edits.children) details.toggleAttribute('hx-morph-skip', hasUnsavedInput(details));
   await htmx.swap({ text, target: root, sourceElement: root, swap: 'outerMorph' });
   for (const field of document.querySelectorAll('[data-filters]')) filter(field);
   showMedia();
@@ -66,7 +67,7 @@ async function update() {
 
 let updating = false;
 let again = false;
-const renew = later(700, async () => {
+const renew = throttle(700, async () => {
   again = true;
   if (updating) return;
   updating = true;
@@ -81,8 +82,8 @@ const renew = later(700, async () => {
 const gained = new Set();
 const unanswered = new Set(); // metrics that were requested
 const mostRetold = 50; // for more of them the whole page is requested
-const summaryOf = newest(summary);
-const retell = later(2000, async () => {
+const summaryOf = latestOnly(summary);
+const retell = throttle(2000, async () => {
   if (gained.size > mostRetold) {
     gained.clear();
     renew();
@@ -110,7 +111,7 @@ const retell = later(2000, async () => {
   }
 });
 // The duration of the run, and when it was last seen, come from its page.
-const renewSometimes = later(60_000, renew);
+const renewSometimes = throttle(60_000, renew);
 
 // The script of the console is loaded when the console comes into sight, and requests new lines only then.
 const printing = document.getElementById('console');
@@ -119,7 +120,7 @@ let near = false;
 let next; // the number after that of the newest line, where it is not shown yet
 async function follow() {
   if (!near) return;
-  output ||= import('./console.js').then(({ printed }) => printed(iteration));
+  output ||= import('./console.js').then(({ showConsole }) => showConsole(iteration));
   const { grow } = await output;
   if (next !== undefined) grow(next);
   next = undefined;
@@ -134,7 +135,7 @@ function grown(line = null) {
   follow();
 }
 
-live(`iteration/${iteration}`, cursor, {
+followChanges(`iteration/${iteration}`, cursor, {
   changed: ({ iterations, deleted, series, console: printedNow = [] }) => {
     for (const line of printedNow) grown(line.next);
     if (printedNow.length > 0) {
@@ -150,13 +151,13 @@ live(`iteration/${iteration}`, cursor, {
     else renewSometimes();
     for (const s of series) gained.add(s.key);
     if (series.length > 0) retell();
-    panel.grow(series);
+    panel.markGrown(series);
   },
   reset: async () => {
     renew();
     grown();
     const { metrics } = await summary();
-    panel.grow(Object.keys(metrics).map((key) => ({ iteration_id: iteration, key })));
+    panel.markGrown(Object.keys(metrics).map((key) => ({ iteration_id: iteration, key })));
   },
 });
 
@@ -188,7 +189,7 @@ document.addEventListener('click', async ({ target }) => {
   const id = target.dataset.copies;
   if (!id) return;
   const rows = [...document.querySelectorAll(`#${id} tbody tr:not([hidden])`)];
-  await copy(JSON.stringify(Object.fromEntries(rows.map((r) => [r.children[0].innerText, r.children[1].innerText])), null, 2));
+  await copyText(JSON.stringify(Object.fromEntries(rows.map((r) => [r.children[0].innerText, r.children[1].innerText])), null, 2));
   target.textContent = 'Copied';
   setTimeout(() => { target.textContent = 'Copy'; }, 2000);
 });

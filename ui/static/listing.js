@@ -36,9 +36,9 @@ export class Listing {
   }
 
   // refold makes the listing ask again which rows are unfolded.
-  refold() {
+  updateUnfolded() {
     this.unfolded = null;
-    for (const inner of this.below.values()) inner.refold();
+    for (const inner of this.below.values()) inner.updateUnfolded();
   }
 
   get size() {
@@ -67,19 +67,19 @@ export class Listing {
     return this.pages.get(Math.floor(n / pageSize))?.rows[n % pageSize];
   }
 
-  stale(page) {
+  isStale(page) {
     return !this.pages.get(page)?.fresh;
   }
 
   // age marks every page as out of date, so that it is loaded again when it is
   // next in sight.
-  age() {
+  markStale() {
     for (const p of this.pages.values()) p.fresh = false;
-    for (const inner of this.below.values()) inner.age();
+    for (const inner of this.below.values()) inner.markStale();
   }
 
   // stop cancels the loading of pages, except those in keep.
-  stop(keep) {
+  cancel(keep) {
     for (const [page, stop] of this.loading) if (!keep?.has(page)) stop.abort();
   }
 
@@ -88,7 +88,7 @@ export class Listing {
     const stop = new AbortController();
     this.loading.set(page, stop);
     try {
-      this.take(page, await this.fetch(page * pageSize, pageSize, stop.signal));
+      this.store(page, await this.fetch(page * pageSize, pageSize, stop.signal));
     } catch (error) {
       if (error.name !== 'AbortError') this.failed({ field: '', message: error.message });
     } finally {
@@ -98,7 +98,7 @@ export class Listing {
 
   // take stores loaded rows, from a page on. An unchanged row stays the same
   // object, so that a click on it is not lost.
-  take(page, found) {
+  store(page, found) {
     if (found.wrong) {
       this.failed(found.wrong);
       return;

@@ -1,13 +1,13 @@
 // Changes on the server, as they happen.
-import { reach } from './ask.js';
 import { base } from './base.js';
+import { fetchSignedIn } from './request.js';
 
 const pause = 5000; // milliseconds before another attempt after a failure
 
 // live calls changed with each batch of changes since a cursor, that of the page, and reset when there
 // were too many changes to list. A hidden page closes its connection, of which a browser has only a
 // handful, and catches up when it is shown again.
-export function live(path, cursor, { changed, reset }) {
+export function followChanges(path, cursor, { changed, reset }) {
   const problem = document.getElementById('problem');
   let source = null;
   let timer = 0;
@@ -53,7 +53,7 @@ export function live(path, cursor, { changed, reset }) {
   async function refused() {
     close();
     try {
-      const { status } = await reach(url(), { method: 'HEAD' });
+      const { status } = await fetchSignedIn(url(), { method: 'HEAD' });
       if (status === 403 || status === 404) {
         say('This was deleted, or you may no longer read it. The page is no longer updated.');
         return;

@@ -1,29 +1,30 @@
 // The media that runs have logged: images, histograms, tables, HTML, video, audio and
 // texts, of all runs at one step, or of all steps.
-import { ask, debounce, newest, reach } from './ask.js';
 import { base } from './base.js';
 import { el, isolated } from './dom.js';
-import { enlarge } from './enlarge.js';
 import { count } from './format.js';
-import { heat } from './heat.js';
+import { heatmap } from './heatmap.js';
+import { openImageDialog } from './imagedialog.js';
+import { fetchData, fetchSignedIn } from './request.js';
+import { debounce, latestOnly } from './timing.js';
 
 const mostRuns = 20;
 const mostColumns = 30; // steps of a table of all steps
-const tiny = 96; // pixels; smaller images are enlarged without blur
+const pixelated = 96; // pixels; smaller images are enlarged without blur
 
-const words = { image: ['image', 'images'], audio: ['audio clip', 'audio clips'], video: ['video', 'videos'], table: ['table', 'tables'],
+const kindNames = { image: ['image', 'images'], audio: ['audio clip', 'audio clips'], video: ['video', 'videos'], table: ['table', 'tables'],
   html: ['HTML page', 'HTML pages'], text: ['text', 'texts'], histogram: ['histogram', 'histograms'] };
-const order = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'text'];
-const counted = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
+const kindOrder = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'text'];
+const countOf = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
 const dataOf = (m, part = 'data') => new URL(`artifact/${m.id}/${part}`, base);
 
 // The styles are loaded by this script, because most pages show no media.
-const sheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
-const styled = new Promise((done) => { for (const event of ['load', 'error']) sheet.addEventListener(event, done); });
-document.head.append(sheet);
+const styleSheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
+const stylesLoaded = new Promise((done) => { for (const event of ['load', 'error']) styleSheet.addEventListener(event, done); });
+document.head.append(styleSheet);
 
 // evenly returns up to most of all, with the first and the last.
-const evenly = (all, most) => (all.length <= most ? all : Array.from({ length: most }, (_, i) => all[Math.floor((i * (all.length - 1)) / (most - 1))]));
+const sample = (all, most) => (all.length <= most ? all : Array.from({ length: most }, (_, i) => all[Math.floor((i * (all.length - 1)) / (most - 1))]));
 
 // Media shows what runs have logged. runs() are the runs, {id, name, color}; found is called
 // with the number of names that they have logged under.
@@ -32,7 +33,7 @@ export class Media {
     Object.assign(this, { root, state, runs, found });
     this.groups = new Map(); // by kind and key
     this.steps = [];
-    this.asked = newest((body) => ask('media', { body }));
+    this.asked = latestOnly((body) => fetchData('media', { body }));
     this.seen = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         const group = [...this.groups.values()].find((g) => g.root === target);
@@ -82,7 +83,7 @@ export class Media {
   async load() {
     const runs = this.runs();
     this.drawn = runs.slice(0, mostRuns);
-    await styled;
+    await stylesLoaded;
     const answer = await this.asked({ iterations: this.drawn.map((r) => r.id) }).catch((error) => ({ error }));
     if (answer.error) {
       this.note.textContent = answer.error.message;
@@ -101,7 +102,7 @@ export class Media {
 
   arrange() {
     const part = this.state.get('mediafind').toLowerCase();
-    const keys = this.keys.filter((k) => k.key.toLowerCase().includes(part)).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+    const keys = this.keys.filter((k) => k.key.toLowerCase().includes(part)).sort((a, b) => kindOrder.indexOf(a.kind) - kindOrder.indexOf(b.kind));
     const name = (k) => `${k.kind} ${k.key}`;
     const there = new Set(keys.map(name));
     for (const [id, group] of this.groups) {
@@ -111,7 +112,7 @@ export class Media {
     }
     for (const k of keys) {
       if (!this.groups.has(name(k))) {
-        const group = new Group(this, k);
+        const group = new MediaGroup(this, k);
         this.groups.set(name(k), group);
         this.seen.observe(group.root);
       }
@@ -145,7 +146,7 @@ export class Media {
 }
 
 // Group is all that was logged under one name.
-class Group {
+class MediaGroup {
   constructor(media, { key, kind }) {
     Object.assign(this, { media, key, kind, stale: true, inSight: false, byRun: new Map(), cells: new Map() });
     this.counted = el('span', { class: 'count' });
@@ -156,7 +157,7 @@ class Group {
   }
 
   about({ count: n, steps }) {
-    this.counted.textContent = counted(n, words[this.kind]) + (steps.length > 1 ? `, ${count(steps.length)} steps` : '');
+    this.counted.textContent = countOf(n, kindNames[this.kind]) + (steps.length > 1 ? `, ${count(steps.length)} steps` : '');
   }
 
   // show draws the group once it is in sight.
@@ -173,11 +174,11 @@ class Group {
     this.like = like.join(' ');
     try {
       if (this.kind === 'histogram') {
-        const all = await Promise.all(drawn.map((r) => ask('histograms', { body: { iterations: [r.id], key: this.key } })));
+        const all = await Promise.all(drawn.map((r) => fetchData('histograms', { body: { iterations: [r.id], key: this.key } })));
         this.byRun = new Map(all.filter((h) => h.steps.length > 0).map((h) => [h.run, h]));
         this.cells.clear();
       } else {
-        const { media, labels } = await ask('media', { body: { iterations: like, key: this.key, kind: this.kind } });
+        const { media, labels } = await fetchData('media', { body: { iterations: like, key: this.key, kind: this.kind } });
         this.byRun = Map.groupBy(media, (m) => m.run);
         for (const { marks = [] } of media) for (const mark of marks) mark.labels = labels[mark.labels];
         if (media.some((m) => m.marks)) await this.explain();
@@ -204,9 +205,9 @@ class Group {
 
   // explain has the marks in images drawn and explained.
   async explain() {
-    this.marks ||= await import('./marks.js');
+    this.marks ||= await import('./imagemarks.js');
     if (this.legend) return;
-    this.legend = new this.marks.Legend(this.media.state);
+    this.legend = new this.marks.MarkLegend(this.media.state);
     this.grid.before(this.legend.root);
   }
 
@@ -217,7 +218,7 @@ class Group {
     for (const one of canvas ? [canvas] : [...this.marked.keys()]) {
       const { image, marks } = this.marked.get(one);
       if (!one.isConnected && !canvas) this.marked.delete(one);
-      else if (image.complete && image.naturalWidth > 0) this.legend.add(marks.map((m) => m.name), await this.marks.cover(one, image, this.legend.on(marks)));
+      else if (image.complete && image.naturalWidth > 0) this.legend.add(marks.map((m) => m.name), await this.marks.drawMarks(one, image, this.legend.on(marks)));
     }
   }
 
@@ -271,9 +272,9 @@ class Group {
       return before;
     }
     if (this.kind === 'image') {
-      const made = this.image(m, name);
-      if (before) before.root.replaceWith(made.root);
-      return made;
+      const elementsByKind = this.image(m, name);
+      if (before) before.root.replaceWith(elementsByKind.root);
+      return elementsByKind;
     }
     const root = el('div', { class: 'item' }, ...made[this.kind](m, name));
     if (before) before.root.replaceWith(root);
@@ -288,7 +289,7 @@ class Group {
   image(m, name, many = false) {
     const image = el('img', { src: dataOf(m), alt: name, loading: many && 'lazy', decoding: 'async',
       load: () => {
-        image.classList.toggle('small', Math.max(image.naturalWidth, image.naturalHeight) <= tiny);
+        image.classList.toggle('small', Math.max(image.naturalWidth, image.naturalHeight) <= pixelated);
         if (canvas) this.mark(canvas);
       } });
     const canvas = m.marks && el('canvas', { class: 'over', 'aria-hidden': 'true' });
@@ -296,7 +297,7 @@ class Group {
     const root = el('a', { class: 'item', href: dataOf(m), title: m.name, click: (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      enlarge(image, canvas && ((large, at) => this.marks.cover(at, large, this.legend.on(m.marks))));
+      openImageDialog(image, canvas && ((large, at) => this.marks.drawMarks(at, large, this.legend.on(m.marks))));
     } }, image, canvas);
     return { id: m.id, root, marked: Boolean(canvas) };
   }
@@ -304,7 +305,7 @@ class Group {
   // table shows all steps: a row for each run, a column for each step.
   table(runs) {
     const all = this.steps();
-    const steps = evenly(all, mostColumns);
+    const steps = sample(all, mostColumns);
     const like = `${this.like} ${steps} ${[...this.byRun.values()].flat().length}`;
     if (this.tabled?.like === like) return this.tabled.root;
     const several = this.media.runs().length > 1;
@@ -325,7 +326,7 @@ class Group {
   heat(run, step) {
     let cell = this.cells.get(run.id);
     if (!cell) {
-      cell = { drawn: heat(this.byRun.get(run.id), `${this.key}, ${run.name}`, (to) => this.media.choose(to)) };
+      cell = { drawn: heatmap(this.byRun.get(run.id), `${this.key}, ${run.name}`, (to) => this.media.choose(to)) };
       cell.root = el('figure', { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' }, el('figcaption', {}, this.title(run)), cell.drawn.root);
       this.cells.set(run.id, cell);
     }
@@ -335,21 +336,21 @@ class Group {
 }
 
 // opens leads to the page of an artifact, where it can be downloaded.
-const opens = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
+const openLink = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
 
 // The elements that show a medium which is no image, by its kind.
 const made = {
-  audio: (m, name) => [el('audio', { controls: true, preload: 'none', src: dataOf(m), 'aria-label': name }), opens(m)],
-  video: (m, name) => [el('video', { controls: true, preload: 'metadata', src: dataOf(m), 'aria-label': name }), opens(m)],
-  html: (m, name) => [el('iframe', { sandbox: 'allow-scripts', loading: 'lazy', src: dataOf(m, 'frame'), title: name }), opens(m)],
-  table: (m) => [previewed(m), opens(m)],
-  text: (m) => [previewed(m), opens(m)],
+  audio: (m, name) => [el('audio', { controls: true, preload: 'none', src: dataOf(m), 'aria-label': name }), openLink(m)],
+  video: (m, name) => [el('video', { controls: true, preload: 'metadata', src: dataOf(m), 'aria-label': name }), openLink(m)],
+  html: (m, name) => [el('iframe', { sandbox: 'allow-scripts', loading: 'lazy', src: dataOf(m, 'frame'), title: name }), openLink(m)],
+  table: (m) => [preview(m), openLink(m)],
+  text: (m) => [preview(m), openLink(m)],
 };
 
 // previewed shows an artifact as its page does.
-function previewed(m) {
+function preview(m) {
   const box = el('div', { class: 'preview' }, 'Loading…');
-  reach(new URL(`artifact/${m.id}`, base), { headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href } })
+  fetchSignedIn(new URL(`artifact/${m.id}`, base), { headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href } })
     .then((answer) => answer.text())
     .then((text) => { // HTML that the server made for a page
       const preview = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-testid="preview"]');

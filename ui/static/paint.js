@@ -1,14 +1,14 @@
 // The curves of a chart as they are painted on a canvas, in the colours of the theme.
-import { palette } from './color.js';
+import { paletteSize } from './color.js';
 import { el } from './dom.js';
 
 const dashes = [[], [6, 4], [2, 3], [12, 4]]; // of the metrics of a chart, the first one solid
 
-const farthest = 1e6; // pixels
+const mostPixels = 1e6; // pixels
 
 // solid has the browser resolve colours of the theme, for a canvas knows no
 // light-dark().
-function solid(names) {
+function resolveColors(names) {
   const probes = names.map((name) => {
     const probe = el('span', { class: 'probe' });
     probe.style.color = `var(${name})`;
@@ -22,33 +22,33 @@ function solid(names) {
 
 let theme = null;
 // themed are the charts that are drawn anew when the theme changes.
-export const themed = new Set();
+export const themedCharts = new Set();
 
-export function colors() {
+export function themeColors() {
   if (!theme) {
-    const [text, line, ground, ...runs] = solid(['--muted', '--line', '--ground', ...Array.from({ length: palette }, (_, i) => `--run-${i}`)]);
+    const [text, line, ground, ...runs] = resolveColors(['--muted', '--line', '--ground', ...Array.from({ length: paletteSize }, (_, i) => `--run-${i}`)]);
     theme = { text, line, ground, runs };
   }
   return theme;
 }
 
-function recolor() {
+function rebuildCharts() {
   theme = null;
-  for (const chart of themed) chart.rebuild();
+  for (const chart of themedCharts) chart.rebuild();
 }
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
-new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', rebuildCharts);
+new MutationObserver(rebuildCharts).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
 
 // strokes paints curves on a canvas of the size of the plot u. view is how they are drawn, as in Chart; faint is
 // set when there are many.
-export function strokes(ctx, u, curves, view, faint) {
+export function paintCurves(ctx, u, curves, view, faint) {
   const { left, top, width, height } = u.bbox;
   const at = (name, log, start, length) => {
     const { min, max } = u.scales[name];
     const f = log ? Math.log10 : (v) => v;
     const scale = length / (f(max) - f(min));
     // A canvas draws nothing of a line to a place that is too far away.
-    return (v) => Math.max(-farthest, Math.min(farthest, start + (f(v) - f(min)) * scale));
+    return (v) => Math.max(-mostPixels, Math.min(mostPixels, start + (f(v) - f(min)) * scale));
   };
   const px = at('x', view.logx, left, width);
   const py = at('y', view.logy, top + height, -height);
@@ -61,18 +61,18 @@ export function strokes(ctx, u, curves, view, faint) {
   const drawable = (x, y) => Number.isFinite(y) && !(view.logx && x <= 0) && !(view.logy && y <= 0);
   const dots = [];
   for (const c of curves) {
-    const color = colors().runs[c.color % palette];
+    const color = themeColors().runs[c.color % paletteSize];
     ctx.strokeStyle = color;
     ctx.fillStyle = color;
-    if (c.low) band(ctx, c, px, py, drawable, faint);
+    if (c.low) paintBand(ctx, c, px, py, drawable, faint);
     const smoothed = c.line !== c.y;
     const dash = dashes[c.dash ? 1 + ((c.dash - 1) % (dashes.length - 1)) : 0];
     ctx.setLineDash(dash.map((n) => n * devicePixelRatio));
-    if (smoothed) line(ctx, c.x, c.y, px, py, drawable, 0.25, 1);
-    const alone = line(ctx, c.x, c.line, px, py, drawable, 1, c.id === highlight ? 2.25 : 1.5);
+    if (smoothed) paintLine(ctx, c.x, c.y, px, py, drawable, 0.25, 1);
+    const alone = paintLine(ctx, c.x, c.line, px, py, drawable, 1, c.id === highlight ? 2.25 : 1.5);
     ctx.setLineDash([]);
     dots.push(...alone.map((at) => [color, ...at]));
-    marks(ctx, c, px, [top, top + height]);
+    paintNonFinite(ctx, c, px, [top, top + height]);
   }
   ctx.restore();
   // A dot at the edge is seen wholly.
@@ -88,7 +88,7 @@ export function strokes(ctx, u, curves, view, faint) {
 }
 
 // line answers where points are that have no neighbour to draw a line to.
-function line(ctx, xs, ys, px, py, drawable, alpha, width) {
+function paintLine(ctx, xs, ys, px, py, drawable, alpha, width) {
   const alone = [];
   ctx.globalAlpha = alpha;
   ctx.lineWidth = width * devicePixelRatio;
@@ -106,7 +106,7 @@ function line(ctx, xs, ys, px, py, drawable, alpha, width) {
 }
 
 // band fills what lies between the smallest and largest value of each bucket.
-function band(ctx, c, px, py, drawable, faint) {
+function paintBand(ctx, c, px, py, drawable, faint) {
   ctx.globalAlpha = faint ? 0.1 : 0.18;
   ctx.beginPath();
   const known = [...c.x.keys()].filter((i) => c.low[i] != null && drawable(c.x[i], c.low[i]));
@@ -117,7 +117,7 @@ function band(ctx, c, px, py, drawable, faint) {
 
 // marks stand where a value is no number to draw: a cross for NaN, a
 // triangle at the edge for an infinity.
-function marks(ctx, c, px, [top, bottom]) {
+function paintNonFinite(ctx, c, px, [top, bottom]) {
   ctx.globalAlpha = 1;
   ctx.lineWidth = 1.5 * devicePixelRatio;
   const r = 3.5 * devicePixelRatio;

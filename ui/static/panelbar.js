@@ -1,11 +1,11 @@
 // The bar over charts: which metrics, over which axis, how smooth.
-import { debounce } from './ask.js';
 import { el } from './dom.js';
+import { debounce } from './timing.js';
 
 // Bar has the state shown and changed. lead are elements at its beginning; keys finds metrics
 // for the horizontal axis; view() is how charts are drawn; fit() shows all of what is drawn,
 // and fits() reports whether all is shown.
-export class Bar {
+export class PanelBar {
   constructor(state, { lead, keys, view, fit, fits }) {
     Object.assign(this, { state, keys, view, fits });
     this.boxes = [];
@@ -56,8 +56,8 @@ export class Bar {
       set(value);
       return;
     }
-    const { pick } = await import('./pick.js');
-    pick('Horizontal axis', async (q) => {
+    const { openNameDialog } = await import('./namedialog.js');
+    openNameDialog('Horizontal axis', async (q) => {
       const found = await this.keys(q, 0, 50);
       return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
     }, ({ name }) => set(`metric:${name}`));

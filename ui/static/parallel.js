@@ -1,17 +1,17 @@
 // Parallel coordinates: an axis for each dimension, a line for each run. Axes are
 // brushed by dragging along them and moved by their names; by keyboard with the
 // arrows, Shift to make a brush longer or shorter, and Escape to remove it.
-import { choices } from './dimension.js';
+import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
-import { label, measure, shade, svg } from './svg.js';
+import { valueLabel, dimensionAxis, rangeColor, svgElement } from './plotaxis.js';
 
 const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
 
 const mostTicks = 8; // texts that stand beside an axis
 
 // parallel draws the dimensions all of runs in root. brushes select runs.
-export function parallel(root, runs, all, { state, brushes }) {
+export function parallelPlot(root, runs, all, { state, brushes }) {
   const metrics = [...all.keys()].filter((id) => id.startsWith('metric.') && !id.startsWith('metric.system/'));
   const judge = all.get('objective'); // the objective, which colours the lines
   const params = [...all.keys()].filter((id) => id.startsWith('param.'));
@@ -30,11 +30,11 @@ export function parallel(root, runs, all, { state, brushes }) {
 
   function draw() {
     const ids = chosen();
-    add.replaceChildren(el('option', { value: '' }, 'Add an axis'), ...choices([...all.values()].filter((d) => !ids.includes(d.id))));
+    add.replaceChildren(el('option', { value: '' }, 'Add an axis'), ...dimensionOptions([...all.values()].filter((d) => !ids.includes(d.id))));
     const gap = (width - 2 * side) / Math.max(1, ids.length - 1);
     const x = (i) => side + i * gap;
     const scales = ids.map((id) => {
-      const m = measure(all.get(id));
+      const m = dimensionAxis(all.get(id));
       return { ...m, y: (v) => height - bottom - m.at(v) * (height - top - bottom),
         value: (y) => m.value((height - bottom - y) / (height - top - bottom)) };
     });
@@ -47,11 +47,11 @@ export function parallel(root, runs, all, { state, brushes }) {
         if (known(i - 1)) return `L${place}`;
         return known(i + 1) ? `M${place}` : `M${place}m-8,0h16`;
       });
-      const line = svg('path', { d: at.join(''), class: `path c${run.color}${brushes.inside(r) ? '' : ' out'}`, 'data-of': run.id }, svg('title', {}, document.createTextNode(run.name)));
-      if (judge) line.style.stroke = judge.values[r] == null ? 'var(--line)' : shade(judge, judge.values[r]);
+      const line = svgElement('path', { d: at.join(''), class: `path c${run.color}${brushes.inside(r) ? '' : ' out'}`, 'data-of': run.id }, svgElement('title', {}, document.createTextNode(run.name)));
+      if (judge) line.style.stroke = judge.values[r] == null ? 'var(--line)' : rangeColor(judge, judge.values[r]);
       return line;
     });
-    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
+    const drawing = svgElement('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
       ...ids.map((id, i) => axis(id, i, x(i), scales[i], () => plot.querySelector('svg'))));
     note.textContent = brushes.ranges.size > 0 ? `${count(runs.filter((_, r) => brushes.inside(r)).length)} of ${count(runs.length)} runs inside the brushes` : 'Drag along an axis to select runs; drag its name to move it.';
     const list = el('div', { class: 'strip' }, ...ids.flatMap((id, i) => [isolated(all.get(id).label, 'count'),
@@ -72,14 +72,14 @@ export function parallel(root, runs, all, { state, brushes }) {
     const ends = brushes.ranges.get(id);
     const brush = (range) => brushes.set({ [id]: range });
     // The names of a few categories stand beside the axis.
-    const between = d.texts && d.texts.length <= mostTicks ? d.texts.slice(1, -1).map((text, n) => svg('text', { class: 'tick', x: at + 6, y: scale.y(n + 1) + 4 }, document.createTextNode(label(d, n + 1)))) : [];
+    const between = d.texts && d.texts.length <= mostTicks ? d.texts.slice(1, -1).map((text, n) => svgElement('text', { class: 'tick', x: at + 6, y: scale.y(n + 1) + 4 }, document.createTextNode(valueLabel(d, n + 1)))) : [];
     const place = (event) => {
       const box = drawing().getBoundingClientRect();
       return [((event.clientX - box.left) / box.width) * width, Math.min(height - bottom, Math.max(top, ((event.clientY - box.top) / box.height) * height))];
     };
     let start = null;
-    const said = ends ? `${label(d, ends[0])} to ${label(d, ends[1])}` : 'all';
-    const hit = svg('rect', { class: 'hit', x: at - 10, y: top, width: 20, height: height - top - bottom, tabindex: 0, role: 'slider', 'data-part': 'brush', 'data-axis': id,
+    const said = ends ? `${valueLabel(d, ends[0])} to ${valueLabel(d, ends[1])}` : 'all';
+    const hit = svgElement('rect', { class: 'hit', x: at - 10, y: top, width: 20, height: height - top - bottom, tabindex: 0, role: 'slider', 'data-part': 'brush', 'data-axis': id,
       'aria-orientation': 'vertical', 'aria-label': `Brush ${d.label}`, 'aria-valuemin': scale.low, 'aria-valuemax': scale.high, 'aria-valuenow': ends?.[0] ?? scale.low, 'aria-valuetext': said,
       pointerdown: (event) => {
         start = place(event)[1];
@@ -95,10 +95,10 @@ export function parallel(root, runs, all, { state, brushes }) {
         const by = { ArrowUp: 0.05, ArrowDown: -0.05 }[event.key] * (scale.high - scale.low);
         if (event.key === 'Escape' || event.key === 'Delete') brush(null);
         else if (Number.isNaN(by)) return;
-        else brush(moved(ends, by, scale, event.shiftKey));
+        else brush(movedBrush(ends, by, scale, event.shiftKey));
         event.preventDefault();
       } });
-    const title = svg('text', { class: 'title', x: at, y: 12, 'text-anchor': 'middle', tabindex: 0, role: 'button', 'data-part': 'title', 'data-axis': id,
+    const title = svgElement('text', { class: 'title', x: at, y: 12, 'text-anchor': 'middle', tabindex: 0, role: 'button', 'data-part': 'title', 'data-axis': id,
       'aria-label': `Axis ${d.label}: arrow left and right move it`,
       keydown: (event) => {
         const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -117,10 +117,10 @@ export function parallel(root, runs, all, { state, brushes }) {
         ids.splice(to, 0, ...ids.splice(i, 1));
         set(ids);
       } }, document.createTextNode(d.label.slice(0, 22)));
-    return svg('g', { class: 'axis' }, svg('line', { x1: at, x2: at, y1: top, y2: height - bottom }),
-      svg('text', { x: at, y: top - 6, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.high))),
-      svg('text', { x: at, y: height - 2, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.low))), ...between, title,
-      ...(ends ? [svg('rect', { class: 'brush', x: at - 6, y: scale.y(ends[1]), width: 12, height: scale.y(ends[0]) - scale.y(ends[1]) })] : []), hit);
+    return svgElement('g', { class: 'axis' }, svgElement('line', { x1: at, x2: at, y1: top, y2: height - bottom }),
+      svgElement('text', { x: at, y: top - 6, 'text-anchor': 'middle' }, document.createTextNode(valueLabel(d, scale.high))),
+      svgElement('text', { x: at, y: height - 2, 'text-anchor': 'middle' }, document.createTextNode(valueLabel(d, scale.low))), ...between, title,
+      ...(ends ? [svgElement('rect', { class: 'brush', x: at - 6, y: scale.y(ends[1]), width: 12, height: scale.y(ends[0]) - scale.y(ends[1]) })] : []), hit);
   }
 
   draw();
@@ -128,7 +128,7 @@ export function parallel(root, runs, all, { state, brushes }) {
 
 // moved returns a brush after it, or its upper end, was moved by keyboard. The
 // first key makes a brush of the quarter on that side.
-function moved(ends, by, { low, high }, longer) {
+function movedBrush(ends, by, { low, high }, longer) {
   if (!ends) return by > 0 ? [high - (high - low) / 4, high] : [low, low + (high - low) / 4];
   if (longer) return [ends[0], Math.min(high, Math.max(ends[0], ends[1] + by))];
   const shift = Math.min(high - ends[1], Math.max(low - ends[0], by));

@@ -1,22 +1,22 @@
 // Two dimensions against each other, with the colours of a third. Dragging over some
 // runs selects them.
-import { choices } from './dimension.js';
+import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
-import { label, measure, shade, svg, tone } from './svg.js';
+import { valueLabel, dimensionAxis, rangeColor, svgElement, valueColor } from './plotaxis.js';
 
 const [width, height, left, bottom, top, right] = [1000, 360, 72, 44, 28, 24];
-const room = 8; // between the outermost runs and the ends of an axis
+const plotPadding = 8; // between the outermost runs and the ends of an axis
 const mostCategories = 24; // in the legend
 
 // scatter draws two dimensions against each other. judged is called with the metric on
 // the Y axis, '' for the objective, and returns the parameter that matters most for it: that is
 // on the X axis where the address names none.
-export function scatter(root, runs, all, { state, brushes, judged }) {
+export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   const ids = [...all.keys()];
   const metric = all.has('objective') ? 'objective' : ids.slice(1).find((id) => id.startsWith('metric.') && !id.startsWith('metric.system/')) || ids[1];
   let first = ids.find((id) => id !== metric);
   const choose = (name, title, none) => el('select', { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || null }) },
-    none && el('option', { value: '' }, 'Run'), ...choices(all.values()));
+    none && el('option', { value: '' }, 'Run'), ...dimensionOptions(all.values()));
   const fields = { sx: choose('sx', 'X'), sy: choose('sy', 'Y'), sc: choose('sc', 'Colour by', true) };
   const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Scatter plot' });
   const legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
@@ -38,36 +38,36 @@ export function scatter(root, runs, all, { state, brushes, judged }) {
     fields.sy.value = of('sy', metric);
     fields.sc.value = of('sc', '');
     const [dx, dy, dc] = [all.get(fields.sx.value), all.get(fields.sy.value), all.get(fields.sc.value)];
-    const [mx, my] = [measure(dx), measure(dy)];
-    const [wide, high] = [width - left - right - 2 * room, height - bottom - top - 2 * room];
-    const px = (v) => left + room + mx.at(v) * wide;
-    const py = (v) => height - bottom - room - my.at(v) * high;
-    const said = (d, i) => `${d.label} ${d.values[i] == null ? '' : label(d, d.values[i])}`;
+    const [mx, my] = [dimensionAxis(dx), dimensionAxis(dy)];
+    const [wide, high] = [width - left - right - 2 * plotPadding, height - bottom - top - 2 * plotPadding];
+    const px = (v) => left + plotPadding + mx.at(v) * wide;
+    const py = (v) => height - bottom - plotPadding - my.at(v) * high;
+    const said = (d, i) => `${d.label} ${d.values[i] == null ? '' : valueLabel(d, d.values[i])}`;
     const spots = runs.map((run, i) => {
       if (dx.values[i] == null || dy.values[i] == null) return '';
-      const spot = svg('circle', { class: `spot c${run.color}${brushes.inside(i) ? '' : ' out'}`, 'data-of': run.id, cx: px(dx.values[i]), cy: py(dy.values[i]), r: 5 },
-        svg('title', {}, document.createTextNode([run.name, said(dx, i), said(dy, i), dc && said(dc, i)].filter(Boolean).join('\n'))));
-      if (dc) spot.style.fill = dc.values[i] == null ? 'var(--line)' : tone(dc, dc.values[i]);
+      const spot = svgElement('circle', { class: `spot c${run.color}${brushes.inside(i) ? '' : ' out'}`, 'data-of': run.id, cx: px(dx.values[i]), cy: py(dy.values[i]), r: 5 },
+        svgElement('title', {}, document.createTextNode([run.name, said(dx, i), said(dy, i), dc && said(dc, i)].filter(Boolean).join('\n'))));
+      if (dc) spot.style.fill = dc.values[i] == null ? 'var(--line)' : valueColor(dc, dc.values[i]);
       return spot;
     });
-    const text = (x, y, anchor, words, cls) => svg('text', { x, y, 'text-anchor': anchor, class: cls }, document.createTextNode(words));
-    const line = (x1, y1, x2, y2, cls) => svg('line', { x1, y1, x2, y2, class: cls });
+    const text = (x, y, anchor, words, cls) => svgElement('text', { x, y, 'text-anchor': anchor, class: cls }, document.createTextNode(words));
+    const line = (x1, y1, x2, y2, cls) => svgElement('line', { x1, y1, x2, y2, class: cls });
     const base = height - bottom;
-    const chosen = svg('rect', { class: 'brush', visibility: 'hidden' });
-    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${dy.label} over ${dx.label} of ${runs.length} runs` },
-      svg('g', { class: 'axis' },
-        ...mx.ticks(8).flatMap((v) => [line(px(v), top, px(v), base, 'grid-line'), text(px(v), base + 16, 'middle', label(dx, v), 'tick')]),
-        ...my.ticks(5).flatMap((v) => [line(left, py(v), width - right, py(v), 'grid-line'), text(left - 8, py(v) + 4, 'end', label(dy, v), 'tick')]),
+    const chosen = svgElement('rect', { class: 'brush', visibility: 'hidden' });
+    const drawing = svgElement('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${dy.label} over ${dx.label} of ${runs.length} runs` },
+      svgElement('g', { class: 'axis' },
+        ...mx.ticks(8).flatMap((v) => [line(px(v), top, px(v), base, 'grid-line'), text(px(v), base + 16, 'middle', valueLabel(dx, v), 'tick')]),
+        ...my.ticks(5).flatMap((v) => [line(left, py(v), width - right, py(v), 'grid-line'), text(left - 8, py(v) + 4, 'end', valueLabel(dy, v), 'tick')]),
         line(left, base, width - right, base), line(left, top, left, base)),
       text((left + width) / 2, height - 6, 'middle', dx.label, 'title'), text(8, 14, 'start', dy.label, 'title'), ...spots.filter(Boolean), chosen);
-    selectable(drawing, chosen, (x1, y1, x2, y2) => {
+    enableSelection(drawing, chosen, (x1, y1, x2, y2) => {
       const value = (m, t) => m.value(Math.max(0, Math.min(1, t)));
-      const across = [x1, x2].map((x) => value(mx, (x - left - room) / wide));
-      const up = [y2, y1].map((y) => value(my, (base - room - y) / high));
+      const across = [x1, x2].map((x) => value(mx, (x - left - plotPadding) / wide));
+      const up = [y2, y1].map((y) => value(my, (base - plotPadding - y) / high));
       brushes.set({ [dx.id]: across, [dy.id]: up });
     });
     plot.replaceChildren(drawing);
-    legend.replaceChildren(...explain(dc));
+    legend.replaceChildren(...legendItems(dc));
     rank(dy);
   }
 
@@ -76,7 +76,7 @@ export function scatter(root, runs, all, { state, brushes, judged }) {
 
 // selectable calls picked with the corners of a rectangle that was dragged in a
 // drawing.
-function selectable(drawing, chosen, picked) {
+function enableSelection(drawing, chosen, picked) {
   const at = (event) => {
     const box = drawing.getBoundingClientRect();
     return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * height];
@@ -108,7 +108,7 @@ function selectable(drawing, chosen, picked) {
 
 // explain returns the legend of the colours of a dimension: its categories, or its
 // ends.
-function explain(d) {
+function legendItems(d) {
   if (!d) return [];
   const item = (color, words) => {
     const dot = el('i', { class: 'dot' });
@@ -116,7 +116,7 @@ function explain(d) {
     return el('li', {}, dot, isolated(words));
   };
   const title = el('li', { class: 'count' }, isolated(d.label));
-  if (!d.texts) return [title, ...measure(d).ends.map((v) => item(shade(d, v), label(d, v)))];
+  if (!d.texts) return [title, ...dimensionAxis(d).ends.map((v) => item(rangeColor(d, v), valueLabel(d, v)))];
   const rest = d.texts.length - mostCategories;
-  return [title, ...d.texts.slice(0, mostCategories).map((_, i) => item(tone(d, i), label(d, i))), ...(rest > 0 ? [el('li', { class: 'count' }, `and ${rest} more`)] : [])];
+  return [title, ...d.texts.slice(0, mostCategories).map((_, i) => item(valueColor(d, i), valueLabel(d, i))), ...(rest > 0 ? [el('li', { class: 'count' }, `and ${rest} more`)] : [])];
 }

@@ -1,8 +1,8 @@
 // The selection in the table of runs: some runs, or all that pass a filter
 // except some.
-import { ask } from './ask.js';
+import { fetchData } from './request.js';
 
-const few = 200; // runs that are selected one by one
+const mostByID = 200; // runs that are selected one by one
 
 export class Selection {
   constructor() {
@@ -42,20 +42,20 @@ export class Selection {
   }
 
   // renew updates a run in the selection.
-  renew(run) {
+  update(run) {
     if (this.runs.has(run.id)) this.runs.set(run.id, run);
   }
 
   // asked is called with the filter and the total that the table shows now.
-  asked(filter, total) {
+  tableLoaded(filter, total) {
     if (this.all && this.all.filter !== filter) this.clear();
     if (this.all && total != null) this.all.total = total;
   }
 
   // fill selects all runs that pass a filter, in sight or not: few by their ids,
   // which allow more actions, and many by the filter.
-  async fill(experiment, { filter, sort }) {
-    const found = await ask(`experiment/${experiment}/iterations`, { query: { filter, sort, limit: few } });
+  async selectAll(experiment, { filter, sort }) {
+    const found = await fetchData(`experiment/${experiment}/iterations`, { query: { filter, sort, limit: mostByID } });
     this.clear();
     if (found.total > found.data.length) this.all = { filter, total: found.total, but: new Set() };
     else for (const run of found.data) this.runs.set(run.id, run);

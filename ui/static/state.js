@@ -2,7 +2,7 @@
 // person sends another.
 
 // Values that change in small steps do not make entries in the history.
-const flowing = new Set(['smooth', 'split', 'widths', 'm', 'open', 'fold', 'brush', 'pick', 'mediastep', 'mediafind']);
+const continuous = new Set(['smooth', 'split', 'widths', 'm', 'open', 'fold', 'brush', 'pick', 'mediastep', 'mediafind']);
 
 export class State extends EventTarget {
   constructor() {
@@ -12,7 +12,7 @@ export class State extends EventTarget {
       const before = this.params;
       this.params = new URLSearchParams(location.search);
       const names = new Set([...before.keys(), ...this.params.keys()]);
-      this.tell([...names].filter((n) => before.get(n) !== this.params.get(n)));
+      this.dispatchChange([...names].filter((n) => before.get(n) !== this.params.get(n)));
     });
   }
 
@@ -47,12 +47,12 @@ export class State extends EventTarget {
     }
     if (changed.length === 0) return;
     const query = this.params.toString();
-    const keep = changed.every((n) => flowing.has(n)) ? 'replaceState' : 'pushState';
+    const keep = changed.every((n) => continuous.has(n)) ? 'replaceState' : 'pushState';
     history[keep](history.state, '', (query ? `?${query}` : location.pathname) + location.hash);
-    this.tell(changed);
+    this.dispatchChange(changed);
   }
 
-  tell(names) {
+  dispatchChange(names) {
     this.dispatchEvent(new CustomEvent('change', { detail: new Set(names) }));
   }
 }

@@ -1,18 +1,19 @@
 // The table of runs: as many rows as there are, of which only those in sight
 // are made. Their data comes from the server in pages, as they are scrolled to.
-import { ask, debounce } from './ask.js';
-import * as columns from './column.js';
-import { Differences } from './difference.js';
-import { el, put } from './dom.js';
-import * as groups from './group.js';
-import { heads } from './head.js';
-import { Layout, readWidths, resized } from './layout.js';
+import { Differences } from './baseline.js';
+import { columnHeads } from './columnhead.js';
+import * as columns from './columnname.js';
+import { el, setChildren } from './dom.js';
 import { Listing, pageSize } from './listing.js';
-import { press, row as makeRow } from './row.js';
+import { fetchData } from './request.js';
+import * as groups from './rungroup.js';
 import { Selection } from './selection.js';
+import { TableLayout, parseWidths, changeWidth } from './tablelayout.js';
+import { handleRowKey, tableRow as makeRow } from './tablerow.js';
+import { debounce } from './timing.js';
 
 const rowHeight = 28;
-const beyond = 8; // rows made above and below what is in sight
+const extraRows = 8; // rows made above and below what is in sight
 
 // Table shows the runs of an experiment: flat, in groups, or with children
 // folded under their parents. It dispatches "loaded" when rows were loaded,
@@ -29,7 +30,7 @@ export class Table extends EventTarget {
     this.summaries = new Map(); // by id, of the runs whose numbers were explained
     this.rows = new Map(); // elements by the place of their row
     this.differences = new Differences(experiment, state, () => {
-      this.heads();
+      this.updateHeads();
       this.render(true);
     });
     this.shown = () => false;
@@ -42,7 +43,7 @@ export class Table extends EventTarget {
 
   // columns are those that were chosen, also those that the layout leaves out.
   get columns() {
-    return columns.parse(this.state.get('columns', this.defaults));
+    return columns.parseColumns(this.state.get('columns', this.defaults));
   }
 
   get grouped() {
@@ -60,7 +61,7 @@ export class Table extends EventTarget {
   query() {
     const by = this.state.get('group');
     const tree = this.state.has('tree') && !by ? '1' : '';
-    return { by, filter: this.state.get('filter'), sort: this.state.get('sort'), columns: this.columns.map(columns.write).join(', '), tree };
+    return { by, filter: this.state.get('filter'), sort: this.state.get('sort'), columns: this.columns.map(columns.formatColumn).join(', '), tree };
   }
 
   // asked is the query of the rows that are shown. The address may have changed
@@ -72,12 +73,12 @@ export class Table extends EventTarget {
   // listing returns the listing at the top, or under a row.
   listing(under, depth = 0, path = '', asked = this.query()) {
     const { by: group, ...common } = asked;
-    const by = groups.names(group);
+    const by = groups.parseGroups(group);
     const more = !under ? {} : under.group ? { group, values: JSON.stringify(under.values) } : { parent: under.id };
     const top = group && !under;
     const fetch = async (offset, limit, signal) => {
       const query = { ...common, ...(top ? { group } : more), limit, offset };
-      return this.read(await ask(`experiment/${this.experiment}/${top ? 'groups' : 'iterations'}`, { query, signal }), top && by);
+      return this.toRows(await fetchData(`experiment/${this.experiment}/${top ? 'groups' : 'iterations'}`, { query, signal }), top && by);
     };
     const listing = new Listing(fetch, {
       open: (row) => this.isOpen(row),
@@ -90,9 +91,9 @@ export class Table extends EventTarget {
   }
 
   // read makes the rows of an answer.
-  read(found, by) {
+  toRows(found, by) {
     if (found.wrong) return found;
-    return { ...found, data: found.data.map((r) => (by ? groups.row(r, by) : { ...r, unfolds: r.below })) };
+    return { ...found, data: found.data.map((r) => (by ? groups.groupRow(r, by) : { ...r, unfolds: r.below })) };
   }
 
   isOpen(row) {
@@ -111,7 +112,7 @@ export class Table extends EventTarget {
     this.body.addEventListener('click', (event) => this.click(event));
     this.body.addEventListener('keydown', (event) => {
       const run = this.runOf(event.target);
-      if (run) press(event, run, this.nests && ((open) => this.toggle(run, open)));
+      if (run) handleRowKey(event, run, this.nests && ((open) => this.toggle(run, open)));
     });
     this.body.addEventListener('pointerover', (event) => this.hover(event));
     this.body.addEventListener('focusin', (event) => this.hover(event));
@@ -125,10 +126,10 @@ export class Table extends EventTarget {
         this.render();
       }));
     }
-    this.body.addEventListener('pointerleave', () => this.tell('point', ''));
+    this.body.addEventListener('pointerleave', () => this.dispatch('point', ''));
   }
 
-  tell(name, detail) {
+  dispatch(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 
@@ -137,17 +138,17 @@ export class Table extends EventTarget {
   // with first as its first page if that is known.
   async load(again = false, first = null) {
     this.summaries.clear();
-    this.root.stop();
+    this.root.cancel();
     const same = this.loadDifferences();
     if (again && this.next) return; // a newer one is being loaded
     if (again && !this.behind) {
-      this.root.age();
-      await Promise.all([same, ...this.inSight().pages.map(([listing, page]) => listing.load(page))]);
+      this.root.markStale();
+      await Promise.all([same, ...this.visibleRows().pages.map(([listing, page]) => listing.load(page))]);
       return;
     }
-    this.next?.stop();
+    this.next?.cancel();
     this.next = this.listing();
-    if (first) this.next.take(0, this.read(first, this.next.query.by && groups.names(this.next.query.by)));
+    if (first) this.next.store(0, this.toRows(first, this.next.query.by && groups.parseGroups(this.next.query.by)));
     else await Promise.all([same, this.next.load(0)]);
   }
 
@@ -166,7 +167,7 @@ export class Table extends EventTarget {
     }
     this.mistake = mistake;
     this.table.classList.add('old');
-    this.tell('wrong', mistake);
+    this.dispatch('wrong', mistake);
   }
 
   // changed inserts rows that were loaded, and keeps the rows in sight in place.
@@ -178,28 +179,28 @@ export class Table extends EventTarget {
     change();
     if (another) {
       [this.root, this.next, this.behind] = [listing, null, false];
-      this.heads();
+      this.updateHeads();
       this.scroller.scrollTop = 0;
     }
     if (another || !this.mistake?.field) {
       this.mistake = null;
       this.table.classList.remove('old');
     }
-    this.picked.asked(this.asked.filter, this.nests ? null : this.root.total);
-    for (const row of found.data) this.picked.renew(row);
-    this.keep(anchor);
-    this.tell('loaded', found);
-    this.place();
+    this.picked.tableLoaded(this.asked.filter, this.nests ? null : this.root.total);
+    for (const row of found.data) this.picked.update(row);
+    this.restoreAnchor(anchor);
+    this.dispatch('loaded', found);
+    this.attach();
     this.render();
   }
 
   // place inserts the rows of the table into the page. A row on which a button is being pressed
   // waits for its release, because the browser would drop the click otherwise; the focus stays where
   // it was.
-  place() {
+  attach() {
     if (this.table.isConnected) return;
     if (this.scroller.matches(':active')) {
-      setTimeout(() => this.place(), 50);
+      setTimeout(() => this.attach(), 50);
       return;
     }
     const focused = this.scroller.querySelector('a:focus');
@@ -214,17 +215,17 @@ export class Table extends EventTarget {
 
   // first returns the rows at the top, as far as they are known: of groups these
   // alone, of folded runs those that are unfolded too.
-  first(n) {
+  topRows(n) {
     const rows = [];
     const [of, size] = this.grouped ? [(i) => this.root.row(i), this.root.total] : [(i) => this.at(i), this.root.size];
     for (let i = 0; i < Math.min(n, size) && of(i); i += 1) rows.push(of(i));
     return rows;
   }
 
-  inSight() {
+  visibleRows() {
     const { size } = this.root;
-    const top = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - beyond);
-    const end = Math.min(size, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / rowHeight) + beyond);
+    const top = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - extraRows);
+    const end = Math.min(size, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / rowHeight) + extraRows);
     const pages = new Map();
     for (let i = top; i < Math.max(end, top + 1); i += 1) {
       const { listing, n } = this.root.locate(i);
@@ -243,7 +244,7 @@ export class Table extends EventTarget {
     return this.scroller.scrollTop > 0 ? { index, id: this.at(index)?.id } : null;
   }
 
-  keep(anchor) {
+  restoreAnchor(anchor) {
     if (!anchor?.id) return;
     for (let i = Math.max(0, anchor.index - 2 * pageSize); i < anchor.index + 2 * pageSize; i += 1) {
       if (this.at(i)?.id === anchor.id) {
@@ -260,12 +261,12 @@ export class Table extends EventTarget {
   // elements, and so the focus stays where it is.
   render(all = false) {
     if (!this.table.isConnected || this.pressed) return;
-    const { top, end, size, pages } = this.inSight();
+    const { top, end, size, pages } = this.visibleRows();
     // Pages that were scrolled past are not loaded.
     const wanted = new Map();
     for (const [listing, page] of pages) wanted.set(listing, (wanted.get(listing) || new Set()).add(page));
-    this.root.stop(wanted.get(this.root));
-    if (size > 0 && pages.some(([listing, page]) => listing.stale(page))) this.rest();
+    this.root.cancel(wanted.get(this.root));
+    if (size > 0 && pages.some(([listing, page]) => listing.isStale(page))) this.loadVisible();
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
     const part = focused?.dataset.part;
     const owner = focused?.closest('tr')?.dataset.place;
@@ -276,12 +277,12 @@ export class Table extends EventTarget {
       const run = listing.row(n);
       const place = run ? `${listing.path}/${run.id}` : `${i}`;
       const old = this.rows.get(place);
-      const looks = run && `${Object.values(this.looks(run))} ${baseline?.id}`;
+      const looks = run && `${Object.values(this.rowState(run))} ${baseline?.id}`;
       if (old && !all && old.run === run && old.index === i && old.looks === looks) {
         rows.set(place, old);
         continue;
       }
-      const tr = makeRow(this.layout, run, { index: i, depth: listing.depth }, run ? this.looks(run) : {}, baseline);
+      const tr = makeRow(this.layout, run, { index: i, depth: listing.depth }, run ? this.rowState(run) : {}, baseline);
       tr.dataset.place = place;
       rows.set(place, { run, index: i, looks, tr });
     }
@@ -289,7 +290,7 @@ export class Table extends EventTarget {
     const [above, below] = this.spaces;
     above.style.height = `${top * rowHeight}px`;
     below.style.height = `${(size - end) * rowHeight}px`;
-    put(this.body, [above, ...[...rows.values()].map((r) => r.tr), below], focused?.closest('tr'));
+    setChildren(this.body, [above, ...[...rows.values()].map((r) => r.tr), below], focused?.closest('tr'));
     if (part && document.activeElement !== focused) {
       this.rows.get(owner)?.tr.querySelector(`[data-part="${part}"]`)?.focus({ preventScroll: true });
     }
@@ -306,28 +307,28 @@ export class Table extends EventTarget {
   }
 
   // rest requests the rows in sight once the scrolling pauses.
-  rest = debounce(60, () => {
-    for (const [listing, page] of this.inSight().pages) if (listing.stale(page)) listing.load(page);
+  loadVisible = debounce(60, () => {
+    for (const [listing, page] of this.visibleRows().pages) if (listing.isStale(page)) listing.load(page);
   });
 
-  looks(run) {
+  rowState(run) {
     return { picked: this.picked.has(run.id), shown: this.shown(run), color: this.color(run), best: run.id === this.best && this.objective, open: run.unfolds > 0 && this.isOpen(run) };
   }
 
   // heads lays the columns out anew and makes their heads.
-  heads() {
+  updateHeads() {
     const { state } = this;
-    this.layout = new Layout({ chosen: this.columns, same: this.differences.same, by: this.grouped && groups.names(this.grouped),
-      pinned: columns.parse(state.get('pin')), nests: this.nests, compared: state.has('base'),
-      usual: this.order, best: this.best, rows: this.root.pages.get(0)?.rows ?? [], widths: readWidths(state.get('widths')) });
-    const { cells, widths } = heads(this.layout, { sort: state.get('sort'), every: this.every,
+    this.layout = new TableLayout({ chosen: this.columns, same: this.differences.same, by: this.grouped && groups.parseGroups(this.grouped),
+      pinned: columns.parseColumns(state.get('pin')), nests: this.nests, compared: state.has('base'),
+      usual: this.order, best: this.best, rows: this.root.pages.get(0)?.rows ?? [], widths: parseWidths(state.get('widths')) });
+    const { cells, widths } = columnHeads(this.layout, { sort: state.get('sort'), every: this.every,
       sorted: (sort) => state.set({ sort }),
       moved: (from, to) => {
         const all = this.columns;
         all.splice(to, 0, ...all.splice(from, 1));
-        state.set({ columns: all.map(columns.write).join(', ') });
+        state.set({ columns: all.map(columns.formatColumn).join(', ') });
       },
-      sized: (name, width) => state.set({ widths: resized(state.get('widths'), name, width) || null }) });
+      sized: (name, width) => state.set({ widths: changeWidth(state.get('widths'), name, width) || null }) });
     this.group.replaceChildren(...widths);
     this.head.replaceChildren(...cells);
   }
@@ -344,8 +345,8 @@ export class Table extends EventTarget {
   }
 
   refold() {
-    this.root.refold();
-    this.tell('loaded');
+    this.root.updateUnfolded();
+    this.dispatch('loaded');
   }
 
   click(event) {
@@ -358,9 +359,9 @@ export class Table extends EventTarget {
       if (event.shiftKey) this.picked.range(index, event.target.checked, (i) => this.at(i));
       this.picked.last = index;
       this.render();
-      this.tell('pick');
+      this.dispatch('pick');
     } else if (part === 'show') {
-      this.tell('show', run);
+      this.dispatch('show', run);
     } else if (part === 'fold') {
       this.toggle(run);
     }
@@ -368,24 +369,24 @@ export class Table extends EventTarget {
 
   // pickAll selects all runs that pass the filter, in sight or not, or none.
   async pickAll(on) {
-    if (on) await this.picked.fill(this.experiment, this.asked).catch((error) => this.tell('wrong', error));
+    if (on) await this.picked.selectAll(this.experiment, this.asked).catch((error) => this.dispatch('wrong', error));
     else this.picked.clear();
     this.render();
-    this.tell('pick');
+    this.dispatch('pick');
   }
 
   // hover highlights a run, and explains the number of a metric.
   hover(event) {
     const run = this.runOf(event.target);
-    this.tell('point', run?.id || '');
+    this.dispatch('point', run?.id || '');
     const td = event.target.closest('td[data-metric]');
-    if (run && td) this.explain(run, td);
+    if (run && td) this.explainMetric(run, td);
   }
 
-  explain = debounce(150, async (run, td) => {
-    if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
+  explainMetric = debounce(150, async (run, td) => {
+    if (!this.summaries.has(run.id)) this.summaries.set(run.id, fetchData(`iteration/${run.id}/summary`).catch(() => null));
     const found = await this.summaries.get(run.id);
-    const { explain } = await import('./explain.js');
-    explain(found?.metrics, td);
+    const { showMetricTip } = await import('./metrictip.js');
+    showMetricTip(found?.metrics, td);
   });
 }

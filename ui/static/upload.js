@@ -1,11 +1,11 @@
 // Sending files: each in a request of its own, one after the other, with its
 // progress, and what went wrong beside its name.
-import { ask } from './ask.js';
+import { base } from './base.js';
 import { el, isolated } from './dom.js';
 import { bytes } from './format.js';
-import { base } from './base.js';
+import { fetchData } from './request.js';
 
-const cut = 'The connection was lost before the upload was complete. Try again.';
+const connectionLost = 'The connection was lost before the upload was complete. Try again.';
 
 // send returns when the file has arrived. It uses XMLHttpRequest, because fetch
 // does not report progress.
@@ -24,7 +24,7 @@ function send(experiment, file, fields, progress, signal) {
       } catch { /* a proxy in between has words of its own */ }
       return reject(new Error(answer.message || `The server refused the file (${request.status}).`));
     });
-    request.addEventListener('error', () => reject(new Error(cut)));
+    request.addEventListener('error', () => reject(new Error(connectionLost)));
     request.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
     signal.addEventListener('abort', () => request.abort());
     request.open('POST', new URL(`data/experiment/${experiment}/artifacts`, base));
@@ -34,7 +34,7 @@ function send(experiment, file, fields, progress, signal) {
 
 // uploads has a form send the files that are chosen or dropped. It returns the function that
 // takes those that are chosen.
-export function uploads(form) {
+export function enableUploads(form) {
   const list = form.querySelector('.uploads');
   const input = form.querySelector('[type="file"]');
   const { uploads: experiment, most } = form.dataset;
@@ -64,7 +64,7 @@ export function uploads(form) {
         if (Number(most) > 0 && file.size > Number(most)) throw new Error(`Artifacts may be up to ${bytes(Number(most))} on this server.`);
         state.textContent = 'sending';
         // A file that would be refused is not sent.
-        await ask(`experiment/${experiment}/artifacts`, { query: { size: String(file.size) }, signal: ending.signal });
+        await fetchData(`experiment/${experiment}/artifacts`, { query: { size: String(file.size) }, signal: ending.signal });
         const fields = [...new FormData(form)].filter(([, value]) => typeof value === 'string');
         await send(experiment, file, fields, (part) => {
           bar.value = part;
@@ -73,7 +73,7 @@ export function uploads(form) {
         end('done', 'added');
       } catch (error) {
         if (error.name === 'AbortError') end('cancelled', 'cancelled');
-        else end('failed', error instanceof TypeError ? cut : error.message);
+        else end('failed', error instanceof TypeError ? connectionLost : error.message);
       }
       waiting -= 1;
       if (waiting === 0) document.body.dispatchEvent(new CustomEvent('artifacts'));

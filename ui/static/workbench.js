@@ -1,24 +1,25 @@
 // The page of an experiment: the table of runs beside their charts.
-import { arrange } from './arrange.js';
-import { ask, later, debounce, newest } from './ask.js';
-import { chosen, distinct } from './color.js';
-import * as columns from './column.js';
-import { el } from './dom.js';
-import { showMistake, showNothing } from './filter.js';
-import { keep, kept } from './back.js';
 import { base } from './base.js';
+import { parseColors, assignColors } from './color.js';
+import * as columns from './columnname.js';
+import { el } from './dom.js';
+import { showFilterError, showEmptyTable } from './filter.js';
 import { count } from './format.js';
 import './frame.js';
-import * as groups from './group.js';
-import { live } from './live.js';
+import { followChanges } from './live.js';
+import { saveOnLeave, restoreOnReturn } from './pagestate.js';
 import { Panel } from './panel.js';
+import { fetchData } from './request.js';
+import * as groups from './rungroup.js';
+import { enableSplitter } from './splitter.js';
 import { State } from './state.js';
 import { Table } from './table.js';
-import { split } from './split.js';
+import { fillTableBar } from './tablebar.js';
+import { debounce, latestOnly, throttle } from './timing.js';
 
 const drawnAtFirst = 10; // runs
 const mostDrawn = 200;
-const amounts = [1, 5, 10, 20, 50, 100, mostDrawn]; // to choose from
+const drawChoices = [1, 5, 10, 20, 50, 100, mostDrawn]; // to choose from
 const mostGroups = 50;
 
 function workbench(root) {
@@ -32,12 +33,12 @@ function workbench(root) {
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
     const grouped = Boolean(table.grouped);
-    const extra = state.list('show').filter((id) => groups.isGroup(id) === grouped);
-    const rows = table.first(state.number('top', drawnAtFirst)).filter((r) => !hidden.has(r.id));
+    const extra = state.list('show').filter((id) => groups.isGroupID(id) === grouped);
+    const rows = table.topRows(state.number('top', drawnAtFirst)).filter((r) => !hidden.has(r.id));
     const there = new Set(rows.map((r) => r.id));
     for (const id of extra) {
       if (there.has(id)) continue;
-      const row = others.find((r) => r.id === id) || (grouped && groups.row({ values: groups.values(id), rank: 0, iterations: 0 }, groups.names(table.grouped)));
+      const row = others.find((r) => r.id === id) || (grouped && groups.groupRow({ values: groups.groupValues(id), rank: 0, iterations: 0 }, groups.parseGroups(table.grouped)));
       if (row) rows.push(row);
     }
     return rows.slice(0, grouped ? mostGroups : mostDrawn);
@@ -49,13 +50,13 @@ function workbench(root) {
   let panel;
   let current = []; // what is drawn
   let colors = new Map(); // by id, of what is drawn
-  const given = () => chosen(state.list('colors'));
+  const given = () => parseColors(state.list('colors'));
   table.color = (run) => colors.get(run.id) ?? given().get(run.id) ?? run.color;
   const amount = el('select', { name: 'top', 'aria-label': 'Runs to draw from the top of the table', change: () => state.set({ top: Number(amount.value) === drawnAtFirst ? null : amount.value }) });
   const drawnOf = el('span', { class: 'count', 'data-testid': 'drawn-of' });
   const control = () => {
     const top = state.number('top', drawnAtFirst);
-    amount.replaceChildren(...[...new Set([...amounts, top])].sort((a, b) => a - b).map((n) => el('option', { value: n, selected: n === top }, `Draw ${n}`)));
+    amount.replaceChildren(...[...new Set([...drawChoices, top])].sort((a, b) => a - b).map((n) => el('option', { value: n, selected: n === top }, `Draw ${n}`)));
     const nested = state.has('tree') && !table.grouped; // the total does not count children, which may be drawn
     const [one, many] = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
     const total = nested ? current.length : table.total;
@@ -67,7 +68,7 @@ function workbench(root) {
   const early = link && { path: link.href.slice(new URL('data/', base).href.length), request: JSON.parse(new URL(link.href).searchParams.get('q')) };
   // Charts or media of what is drawn.
   let media;
-  const showMedia = later(50, async () => {
+  const showMedia = throttle(50, async () => {
     const charts = document.getElementById('charts');
     const on = state.has('media');
     charts.classList.toggle('shows-media', on);
@@ -84,7 +85,7 @@ function workbench(root) {
   const shows = el('span', { class: 'shows', role: 'group', 'aria-label': 'What is drawn' }, ...['charts', 'media'].map((name) => el('button', { type: 'button', name, 'data-testid': `show-${name}`,
     'aria-pressed': String(name === 'charts'), click: () => state.set({ media: name === 'media' ? '1' : null }) }, name === 'media' ? 'Media' : 'Charts')));
   const makePanel = () => new Panel(document.getElementById('charts'), state, {
-    keys: (q, offset, limit, pattern) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit, pattern: pattern ? '1' : '' } }),
+    keys: (q, offset, limit, pattern) => fetchData(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit, pattern: pattern ? '1' : '' } }),
     runs: () => current,
     drawn: () => {
       if (table.grouped) return { wrong: 'A report draws runs, not groups: stop grouping first.' };
@@ -93,19 +94,19 @@ function workbench(root) {
       return { experiment, filter: table.asked.filter, sort: table.asked.sort, runs: current.length };
     },
     groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || table.order,
-      hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
+      hide: state.list('hide').filter((id) => !groups.isGroupID(id)) }),
     first: first.keys,
     early,
     lead: [shows, amount, drawnOf],
     idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
-    gone: later(500, () => table.load(true)),
+    gone: throttle(500, () => table.load(true)),
   });
   let other = false; // other runs are to be drawn with the same settings
   const redraw = () => {
     const before = [...shown].join(' ');
     const firstTime = !panel;
     const rows = drawn();
-    colors = distinct(rows, colors, given());
+    colors = assignColors(rows, colors, given());
     current = rows.map((r) => ({ ...r, color: colors.get(r.id) }));
     shown = new Set(current.map((r) => r.id));
     control();
@@ -122,7 +123,7 @@ function workbench(root) {
     const known = ids.filter((id) => /^[\w-]+$/.test(id));
     if (known.length === 0) return [];
     const query = { filter: `id in (${known.map((id) => `'${id}'`).join(', ')})`, limit: mostDrawn };
-    const found = await ask(`experiment/${experiment}/iterations`, { query }).catch(() => ({}));
+    const found = await fetchData(`experiment/${experiment}/iterations`, { query }).catch(() => ({}));
     return found.data || [];
   };
   const fetchOthers = async () => {
@@ -159,8 +160,8 @@ function workbench(root) {
 
   // The best run that passes the filter.
   const best = document.getElementById('best');
-  const askBest = newest(ask);
-  const judge = later(300, async () => {
+  const askBest = latestOnly(fetchData);
+  const judge = throttle(300, async () => {
     const found = await askBest(`experiment/${experiment}/best`, { query: { filter: table.asked.filter } }).catch(() => null);
     if (!found) return;
     best.hidden = !found.best;
@@ -177,18 +178,18 @@ function workbench(root) {
     total.textContent = count(table.total);
     const one = table.total === 1;
     kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top level' : ''}`;
-    if (!table.mistake) showMistake(field, wrong, null);
-    if (detail && 'total' in detail) showNothing(nothing, table.total === 0 && detail.nothing, clear);
+    if (!table.mistake) showFilterError(field, wrong, null);
+    if (detail && 'total' in detail) showEmptyTable(nothing, table.total === 0 && detail.nothing, clear);
     table.scroller.hidden = nothing.childElementCount > 0;
     const { by, filter, sort } = table.asked;
     importance.search = new URLSearchParams(filter ? { filter } : {});
-    csv.search = new URLSearchParams({ filter, sort: by ? '' : sort || table.order, columns: table.layout.chosen.map(columns.write).join(', ') });
+    csv.search = new URLSearchParams({ filter, sort: by ? '' : sort || table.order, columns: table.layout.chosen.map(columns.formatColumn).join(', ') });
     if (table.picked.size === 0 || table.picked.all) act();
     redraw();
   });
-  table.addEventListener('wrong', ({ detail }) => showMistake(field, wrong, detail));
+  table.addEventListener('wrong', ({ detail }) => showFilterError(field, wrong, detail));
   table.addEventListener('pick', act);
-  table.addEventListener('point', ({ detail }) => panel.point(shown.has(detail) ? detail : ''));
+  table.addEventListener('point', ({ detail }) => panel.highlightRun(shown.has(detail) ? detail : ''));
   table.addEventListener('show', ({ detail: run }) => {
     const hide = new Set(state.list('hide'));
     const show = new Set(state.list('show'));
@@ -213,7 +214,7 @@ function workbench(root) {
     } else {
       if (detail.has('base') || detail.has('differences')) table.loadDifferences();
       if (detail.has('pin') || detail.has('base') || detail.has('widths')) {
-        table.heads();
+        table.updateHeads();
         table.render(true);
       }
       if (detail.has('open')) table.refold();
@@ -237,35 +238,35 @@ function workbench(root) {
     event.preventDefault();
     filter();
   });
-  document.getElementById('choose').addEventListener('click', async () => (await import('./choose.js')).choose(experiment, state, table));
+  document.getElementById('choose').addEventListener('click', async () => (await import('./columndialog.js')).openColumnDialog(experiment, state, table));
   // Completion is loaded when somebody goes to the field.
   let completing;
   const completion = async ({ type }) => {
-    completing ||= import('./complete.js').then(({ complete }) => complete(field, experiment));
+    completing ||= import('./completion.js').then(({ enableCompletion }) => enableCompletion(field, experiment));
     const offer = await completing;
     if (type !== 'focus') offer();
   };
   for (const name of ['focus', 'click', 'input']) field.addEventListener(name, completion, { once: true });
   if (document.activeElement === field) completion({ type: 'focus' });
   root.parentElement.querySelector('.pages')?.remove();
-  split(root, document.getElementById('split'), state);
+  enableSplitter(root, document.getElementById('split'), state);
 
-  const renew = later(700, () => {
+  const renew = throttle(700, () => {
     table.load(true);
     if (media && state.has('media')) showMedia();
   });
-  live(`experiment/${experiment}`, root.dataset.cursor, {
+  followChanges(`experiment/${experiment}`, root.dataset.cursor, {
     changed: (changes) => {
       others = others.filter((r) => !changes.deleted.includes(r.id));
       for (const id of changes.deleted) table.picked.runs.delete(id);
       if (changes.deleted.length > 0) act();
       renew();
       if (best) judge();
-      panel.grow(changes.series);
+      panel.markGrown(changes.series);
     },
     reset: () => location.reload(),
   });
-  arrange(document.getElementById('arrange'), state, root.dataset);
+  fillTableBar(document.getElementById('arrange'), state, root.dataset);
 
   table.load(false, first.rows);
   // The field was changed before this script was loaded.
@@ -273,7 +274,7 @@ function workbench(root) {
   if (!panel) redraw(); // a search that can't be read has no rows
   if (state.has('show')) fetchOthers();
   const charts = () => document.querySelector('#charts > .scroll');
-  const before = kept();
+  const before = restoreOnReturn();
   if (before) {
     table.scroller.scrollTop = before.rows;
     if (charts()) charts().scrollTop = before.charts;
@@ -281,7 +282,7 @@ function workbench(root) {
     else if (before.all) table.picked.restore(before.all);
     act();
   }
-  keep(() => ({ rows: table.scroller.scrollTop, charts: charts()?.scrollTop ?? 0, picked: [...table.picked.runs.keys()].slice(0, mostDrawn), all: table.picked.stored }));
+  saveOnLeave(() => ({ rows: table.scroller.scrollTop, charts: charts()?.scrollTop ?? 0, picked: [...table.picked.runs.keys()].slice(0, mostDrawn), all: table.picked.stored }));
   if (state.has('pick')) {
     pick(state.list('pick'));
     state.set({ pick: null });
@@ -295,5 +296,5 @@ if (root) workbench(root);
 const waiting = document.getElementById('waiting');
 if (waiting) {
   const again = () => location.reload();
-  live(`experiment/${waiting.dataset.experiment}`, waiting.dataset.cursor, { changed: again, reset: again });
+  followChanges(`experiment/${waiting.dataset.experiment}`, waiting.dataset.cursor, { changed: again, reset: again });
 }

@@ -1,0 +1,1 @@
+function u(r){let t=0;return async(...e)=>{t+=1;let n=t,o=await r(...e).catch(i=>{if(n===t)throw i});return n===t?o:new Promise(()=>{})}}function c(r,t){let e=0;return()=>{e||=setTimeout(()=>{e=0,t()},r)}}function l(r,t){let e=0;return(...n)=>{clearTimeout(e),e=setTimeout(()=>t(...n),r)}}export{u as a,c as b,l as c};

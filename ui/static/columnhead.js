@@ -1,0 +1,66 @@
+// Heads of the table of runs, which sort it and move and size columns.
+import { el, isolated } from './dom.js';
+
+// heads returns the heads of a layout's columns, and the elements that set their
+// widths. sort is the order of the table. sorted(order) is called to change it,
+// moved(from, to) when a column was dropped in the place of another, and sized(name,
+// width) when its edge was dragged, without a width after a double click. every is
+// the box that selects all rows.
+export function columnHeads(layout, { sort, every, sorted, moved, sized }) {
+  const widths = new Map(layout.order(layout.fixed, layout.shown).map(({ name, width }) => {
+    const column = el('col');
+    column.style.width = `${width}px`;
+    return [name, column];
+  }));
+  const head = ({ name, label, sort: first, numeric, place, width }) => {
+    const [up, down] = first.startsWith('-') ? [first.slice(1), first] : [first, `-${first}`];
+    const order = { [up]: 'ascending', [down]: 'descending' }[sort || layout.usual];
+    const arrow = { ascending: ' ↑', descending: ' ↓' }[order] || '';
+    const next = order === 'ascending' ? down : order === 'descending' ? up : first;
+    const chosen = place != null;
+    const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: chosen && 'true' }, name === 'name' && every,
+      el('button', { type: 'button', title: `Sort by ${chosen ? label : label.toLowerCase()}`, click: () => sorted(next === layout.usual ? null : next) }, isolated(label), arrow), resizeHandle(name, width, widths.get(name), sized));
+    if (chosen) makeDraggable(th, place, moved);
+    return th;
+  };
+  const chosen = layout.shown.map(head);
+  layout.pin(chosen);
+  const cells = layout.order(layout.fixed.map(head), chosen);
+  return { cells, widths: [...widths.values()] };
+}
+
+// edge is the end of a column, which sets its width.
+function resizeHandle(name, width, column, sized) {
+  let start = null;
+  let now = width;
+  const handle = el('span', { class: 'edge', 'aria-hidden': 'true', 'data-column': name,
+    pointerdown: (event) => {
+      start = event.clientX;
+      handle.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    },
+    pointermove: (event) => {
+      if (start == null) return;
+      now = Math.max(40, Math.round(width + event.clientX - start));
+      column.style.width = `${now}px`;
+    },
+    pointerup: () => {
+      start = null;
+      if (now !== width) sized(name, now);
+    },
+    dblclick: () => sized(name, null),
+    // The head has its own drag handler.
+    dragstart: (event) => event.preventDefault() });
+  return handle;
+}
+
+// draggable lets a column be dropped on another one, whose place it takes.
+function makeDraggable(th, place, moved) {
+  th.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', String(place)));
+  th.addEventListener('dragover', (event) => event.preventDefault());
+  th.addEventListener('drop', (event) => {
+    event.preventDefault();
+    const from = Number.parseInt(event.dataTransfer.getData('text/plain'), 10);
+    if (from >= 0) moved(from, place);
+  });
+}

@@ -1,0 +1,127 @@
+// Completing what is typed into the filter: fields, the names of parameters and
+// metrics, and statuses.
+import { statistics, formatColumn } from './columnname.js';
+import { el, isolated } from './dom.js';
+import { count } from './format.js';
+import { fetchData } from './request.js';
+import { debounce } from './timing.js';
+
+const fields = [['param.', 'a parameter'], ['metric.', 'a metric'], ['tag', ''], ['name', ''], ['status', ''], ['created', 'a time'],
+  ['ended', 'a time'], ['last_seen', 'a time'], ['duration', 'seconds, or \'1h30m\''], ['id', '']];
+const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
+const mostOffers = 12; // offers at once
+const namesRequested = 100; // names, of which those that begin with what is typed come first
+
+// wordAt returns the word before the cursor: where it begins, and whether it is a name, a
+// status, or the value of a parameter or tag; null if none of them can be there.
+export function wordAtCursor(text) {
+  let quote = '';
+  let open = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    if (quote && quote !== '`' && text[i] === '\\') i += 1;
+    else if (quote) quote = text[i] === quote ? '' : quote;
+    else if ('\'"`'.includes(text[i])) [quote, open] = [text[i], i];
+  }
+  const isText = quote === '\'' || quote === '"';
+  const start = isText ? open : text.length - /[\p{L}\p{N}_./-]*$/u.exec(quote ? text.slice(0, open) : text)[0].length - (quote ? text.length - open : 0);
+  const before = text.slice(0, start);
+  const word = text.slice(start);
+  if (/\bstatus\s*(!?=|in\s*\([^()]*)\s*$/i.test(before)) return { start, word: word.replace(/^['"]/, ''), status: true };
+  const value = /(?:\bparam\.(?:`((?:[^`]|``)+)`|([\p{L}_][\p{L}\p{N}_./-]*))|\b(tag))\s*(?:!?=|contains|in\s*\((?:[^()]*,)?)\s*$/iu.exec(before);
+  if (value) return { start, word: word.replace(/^['"]/, ''), value: value[3] ? { tag: true } : { param: value[1]?.replaceAll('``', '`') ?? value[2] } };
+  return !isText && /(^|\(|\b(and|or|not))\s*$/i.test(before) ? { start, word } : null;
+}
+
+// quoted writes a value in the language of searches.
+const quoteValue = (value) => (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? value : `'${value.replaceAll('\\', '\\\\').replaceAll('\'', '\\\'').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}'`);
+
+// offers returns the completions of a word: {text, label, hint}.
+async function completions({ word, status, value }, experiment) {
+  const lower = word.toLowerCase();
+  if (value) {
+    const { values } = await fetchData(`experiment/${experiment}/values`, { query: { param: value.param, q: word } });
+    return values.map((v) => ({ text: quoteValue(v.value), label: v.value, hint: `of ${count(v.iterations)}` }));
+  }
+  if (status) return statuses.filter((s) => s.startsWith(lower)).map((s) => ({ text: `'${s}'`, label: s }));
+  const [, kind, rest] = /^(?:(param|metric)\.)?(.*)$/is.exec(word);
+  const plain = fields.filter(([name]) => !kind && name.startsWith(lower)).map(([name, hint]) => ({ text: name, label: name, hint }));
+  if (!word) return plain;
+  const q = rest.replace(/^`/, '').replaceAll('``', '`');
+  const names = async (part) => (await fetchData(`experiment/${experiment}/keys`, { query: { q: part, kind: kind?.toLowerCase(), limit: namesRequested } })).data;
+  const begins = (k) => k.key.toLowerCase().startsWith(q.toLowerCase());
+  const found = (await names(q)).sort((a, b) => begins(b) - begins(a));
+  const all = found.map((k) => ({ text: formatColumn({ ...k, stat: '' }), label: formatColumn({ ...k, stat: '' }), hint: k.iterations === 1 ? '1 run' : `${count(k.iterations)} runs` }));
+  const [, key, stat] = /^(.+)\.(\w*)$/s.exec(q.replace(/`(?=\.\w*$)/, '')) || [];
+  if (key && kind?.toLowerCase() === 'metric' && (await names(key)).some((k) => k.key === key)) {
+    all.unshift(...statistics.filter((s) => s.startsWith(stat.toLowerCase())).map((s) => formatColumn({ kind: 'metric', key, stat: s })).map((text) => ({ text, label: text })));
+  }
+  return [...plain, ...all];
+}
+
+// complete has a field offer what can stand at the cursor. The arrows lead through
+// the list, Enter and Tab take what they have led to, Tab also the first of what fits what is typed, Escape closes it.
+// It returns the function that offers.
+export function enableCompletion(field, experiment) {
+  const list = el('ul', { role: 'listbox', id: 'offers', class: 'offers', 'aria-label': 'Suggestions', 'data-testid': 'offers', hidden: true });
+  for (const [name, value] of Object.entries({ role: 'combobox', 'aria-autocomplete': 'list', 'aria-controls': 'offers', 'aria-expanded': 'false' })) field.setAttribute(name, value);
+  field.after(list);
+  let shown = [];
+  let at = -1;
+  let start = 0;
+
+  function select(n) {
+    at = n;
+    [...list.children].forEach((li, i) => li.setAttribute('aria-selected', String(i === at)));
+    list.children[at]?.scrollIntoView({ block: 'nearest' });
+    if (at < 0) field.removeAttribute('aria-activedescendant');
+    else field.setAttribute('aria-activedescendant', `offer-${at}`);
+  }
+
+  function put(all) {
+    shown = all.slice(0, mostOffers);
+    list.replaceChildren(...shown.map((o, i) => el('li', { role: 'option', id: `offer-${i}`, click: () => take(o) }, isolated(o.label, 'name'), o.hint && el('span', { class: 'count' }, o.hint))));
+    list.hidden = shown.length === 0;
+    field.setAttribute('aria-expanded', String(!list.hidden));
+    select(-1);
+    if (list.hidden) return;
+    const pen = document.createElement('canvas').getContext('2d');
+    const style = getComputedStyle(field);
+    pen.font = style.font;
+    const left = pen.measureText(field.value.slice(0, start)).width + Number.parseFloat(style.paddingLeft) - field.scrollLeft;
+    list.style.left = `${Math.max(0, Math.min(left, field.offsetWidth - list.offsetWidth))}px`;
+  }
+
+  function take(offer) {
+    field.setRangeText(offer.text + (offer.text.endsWith('.') ? '' : ' '), start, field.selectionStart, 'end');
+    put([]);
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  async function offer() {
+    const text = field.value.slice(0, field.selectionStart);
+    const word = field.selectionStart === field.selectionEnd && wordAtCursor(text);
+    const all = word ? await completions(word, experiment).catch(() => []) : []; // typing works without names
+    if (document.activeElement !== field || text !== field.value.slice(0, field.selectionStart)) return;
+    start = word ? word.start : 0;
+    put(all.filter((o) => o.text !== text.slice(start)));
+  }
+
+  field.addEventListener('input', debounce(120, offer));
+  field.addEventListener('click', offer);
+  field.addEventListener('blur', () => put([]));
+  list.addEventListener('pointerdown', (event) => event.preventDefault()); // the field keeps the focus
+  list.addEventListener('mousedown', (event) => event.preventDefault());
+  field.addEventListener('keydown', (event) => {
+    const open = !list.hidden;
+    if (event.key === 'ArrowDown' && !open) offer();
+    else if (!open) return;
+    else if (event.key === 'ArrowDown') select((at + 1) % shown.length);
+    else if (event.key === 'ArrowUp') select(at <= 0 ? shown.length - 1 : at - 1);
+    else if ((event.key === 'Enter' || event.key === 'Tab') && at >= 0) take(shown[at]);
+    else if (event.key === 'Tab' && !event.shiftKey && field.selectionStart > start) take(shown[0]);
+    else if (event.key === 'Escape') put([]);
+    else return;
+    event.preventDefault();
+  });
+  return offer;
+}

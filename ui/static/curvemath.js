@@ -1,0 +1,139 @@
+// Arithmetic of curves.
+
+// smooth is the exponential moving average over the points of a curve, weighted as
+// if there had been no first value to begin from (the correction of Adam, Kingma
+// and Ba 2015). A share of weight of it stays with each point, or with each
+// thousandth of the total of a longer curve. A place that stands for several
+// points counts as that many, on a line from the place before. Values that are not
+// finite stay as they are and do not count. c.before has the points to the left.
+export function smooth(c, weight) {
+  if (!(weight > 0)) return c.y;
+  const keep = weight ** Math.min(1, 1000 / c.total);
+  let [mean, size, last] = [0, 0, null];
+  const pass = ({ y, count, behind, n }) => {
+    const each = count / (n ? n.reduce((a, b) => a + b, 0) : y.length); // if it is not known for each place
+    return y.map((v, i) => {
+      if (!Number.isFinite(v)) return v;
+      const points = behind?.[i] ?? each;
+      const left = keep ** points;
+      last ??= v;
+      // The sum of (1 - keep) keep^(points - k) (last + (v - last) k / points) over k from 1 to points.
+      mean = mean * left + last * (1 - left) + (v - last) * (1 - (keep * (1 - left)) / (points * (1 - keep)));
+      size = size * left + 1 - left;
+      last = v;
+      return mean / size;
+    });
+  };
+  if (c.before) pass(c.before);
+  return pass(c);
+}
+
+// nearest is the index of the value nearest to x, in values that are ascending
+// or not.
+export function nearestIndex(values, x, ascending = true) {
+  if (!ascending) return values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0);
+  let low = 0;
+  let high = values.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < x) low = middle;
+    else high = middle;
+  }
+  return high > low && Math.abs(values[high] - x) < Math.abs(values[low] - x) ? high : low;
+}
+
+// reaches reports whether values have a value for x: whether x is between the first
+// and the last of them, or no farther beyond than the last two are apart. A run that
+// ended long before has none.
+export function hasValueAt(values, x, ascending = true) {
+  if (values.length < 2) return values.length === 1;
+  if (!ascending) return values.some((v) => v >= x) && values.some((v) => v <= x);
+  const last = values.length - 1;
+  return x >= values[0] - (values[1] - values[0]) && x <= values[last] + (values[last] - values[last - 1]);
+}
+
+// span returns the smallest and largest value of curves in a range of x, null for none. With trim, the outermost
+// twentieth at either end does not count.
+export function valueRange(curves, from, to, { trim, positive }) {
+  const all = [];
+  const take = (v) => {
+    if (Number.isFinite(v) && (!positive || v > 0)) all.push(v);
+  };
+  for (const c of curves) {
+    for (let i = 0; i < c.x.length; i += 1) {
+      if (c.x[i] < from || c.x[i] > to) continue;
+      take(c.y[i]);
+      if (c.line !== c.y) take(c.line[i]);
+      if (trim || !c.low) continue;
+      take(c.low[i]);
+      take(c.high[i]);
+    }
+  }
+  if (all.length === 0) return null;
+  if (!trim) return minMax(all);
+  all.sort((a, b) => a - b);
+  const cut = Math.floor(all.length / 20);
+  return [all[cut], all[all.length - 1 - cut]];
+}
+
+const minMax = (values) => values.reduce(([a, b], v) => [v < a ? v : a, v > b ? v : b], [values[0], values[0]]);
+
+const outlierRatio = 10; // times
+
+// usual returns a range in which most curves can be read. spans are those of the curves of one metric. Ends that are more
+// than ten times as far from 0 as three quarters of the curves reach are left out, if the rest would otherwise be drawn in
+// less than a tenth of the height. At the end where values are better, nothing is left out. outlier.go does the same.
+export function usualRange(spans, better) {
+  const all = minMax(spans.flat());
+  if (spans.length < 3) return all;
+  const reach = spans.map(([low, high]) => Math.max(-low, high)).sort((a, b) => b - a);
+  const bound = outlierRatio * reach[Math.max(1, spans.length >> 2)];
+  const most = minMax(spans.flatMap(([low, high]) => [...(better === 'smaller' || low >= -bound ? [low] : []), ...(better === 'larger' || high <= bound ? [high] : [])]));
+  const height = most[1] - most[0];
+  return height > 0 && height < (all[1] - all[0]) / outlierRatio ? most : all;
+}
+
+// extent returns the range of values to show of curves between two places of x, and how many runs go beyond it; null if
+// there is nothing to show. outliers says what is done about runs that go far beyond the others: 'ignore' leaves
+// out the outermost twentieth of all points, 'show' nothing. A logarithmic scale has room for all.
+export function visibleRange(curves, from, to, { outliers, positive }) {
+  if (outliers || positive) {
+    const range = valueRange(curves, from, to, { trim: outliers === 'ignore', positive });
+    return range && { range, beyond: 0 };
+  }
+  const known = curves.map((c) => ({ id: c.id, key: c.key, better: c.better, ends: valueRange([c], from, to, {}) })).filter((c) => c.ends);
+  if (known.length === 0) return null;
+  const metrics = Map.groupBy(known, (c) => c.key);
+  const range = minMax([...metrics.values()].flatMap((some) => usualRange(some.map((c) => c.ends), some[0].better)));
+  const out = known.filter(({ ends: [low, high] }) => low < range[0] || high > range[1]);
+  return { range, beyond: new Set(out.map((c) => c.id)).size };
+}
+
+// roomy returns a range with a little space around it.
+export function padRange([low, high], log) {
+  if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
+  const space = high === low ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
+  return [low - space, high + space];
+}
+
+// round returns about n multiples of 1, 2 or 5 times a power of ten in a range.
+export function roundTicks(low, high, n) {
+  const rough = (high - low) / n;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
+  const all = [];
+  for (let i = Math.ceil(low / step); i * step <= high && all.length < 2 * n; i += 1) all.push(Number((i * step).toPrecision(12)));
+  return all;
+}
+
+// extreme reports whether uPlot has no labels for an axis.
+export const needsOwnTicks = ([low, high], log) => Math.max(Math.abs(low), Math.abs(high)) > 1e30 || (log ? low : high - low) < 1e-30;
+
+// marked returns about five places to label on such an axis.
+export function extremeTicks(low, high, log) {
+  if (!log) return roundTicks(low, high, 4);
+  const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];
+  if (last - first < 1) return roundTicks(low, high, 4);
+  const every = Math.ceil((last - first) / 5);
+  return Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, i) => Number(`1e${first + i * every}`));
+}

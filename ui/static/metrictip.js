@@ -1,0 +1,31 @@
+// The explanation of a metric's number in the table of runs: its smallest and
+// largest values, and their steps.
+import { ownValue } from './columnname.js';
+import { el } from './dom.js';
+import { number, pointCount } from './format.js';
+
+const tip = el('div', { class: 'tip', id: 'cell-tip', role: 'status', hidden: true });
+
+// explain shows it beside the cell that has the focus or is under the pointer.
+// metrics are those of the run's summary.
+export function showMetricTip(metrics, td) {
+  const m = ownValue(metrics, td.dataset.metric);
+  if (!m) return;
+  const lines = [`last ${number(m.last)} at step ${m.last_step}`,
+    ...(m.min == null ? ['no finite value'] : [`min ${number(m.min)} at step ${m.min_step}`, `max ${number(m.max)} at step ${m.max_step}`]),
+    pointCount(m.count)];
+  td.title = lines.join('\n');
+  if (document.activeElement !== td) return;
+  tip.replaceChildren(...lines.map((line) => el('div', {}, line)));
+  if (!tip.isConnected) document.body.append(tip);
+  tip.hidden = false;
+  const cell = td.getBoundingClientRect();
+  tip.style.left = `${Math.max(8, Math.min(cell.left, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${cell.bottom + tip.offsetHeight > innerHeight ? cell.top - tip.offsetHeight : cell.bottom}px`;
+  const gone = () => {
+    tip.hidden = true;
+    removeEventListener('scroll', gone, true);
+  };
+  td.addEventListener('blur', gone, { once: true });
+  addEventListener('scroll', gone, true);
+}

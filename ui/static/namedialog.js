@@ -1,0 +1,43 @@
+// Choosing a name among many: a dialog with a search.
+import { el, isolated } from './dom.js';
+import { count } from './format.js';
+import { debounce } from './timing.js';
+
+// pick opens the dialog. find(q) returns {names, total}, each name {name, hint};
+// chosen is called with the one that was chosen. The arrow keys move through the
+// list.
+export function openNameDialog(title, find, chosen) {
+  const list = el('ul', { 'aria-label': 'Names' });
+  const search = el('input', { type: 'search', name: 'pick-name', placeholder: 'Search by name', 'aria-label': 'Search by name', 'data-testid': 'pick-name', autocomplete: 'off' });
+  const dialog = el('dialog', { class: 'find', 'aria-label': title, 'data-testid': 'pick', close: () => dialog.remove() }, el('h2', {}, title), el('form', { submit: (event) => {
+    event.preventDefault();
+    list.querySelector('button')?.click();
+  } }, search), list);
+  const take = (n) => {
+    dialog.close();
+    chosen(n);
+  };
+  async function show() {
+    const q = search.value;
+    const found = await find(q).catch((error) => ({ error }));
+    if (q !== search.value) return;
+    const rows = (found.names || []).map((n) => el('li', {}, el('button', { type: 'button', class: 'plain', click: () => take(n) },
+      isolated(n.name), n.hint && el('span', { class: 'count' }, n.hint))));
+    const more = found.total - rows.length;
+    if (more > 0) rows.push(el('li', { class: 'count' }, `and ${count(more)} more: type part of a name to find them`));
+    if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'No names match.'));
+    list.replaceChildren(...rows);
+  }
+  search.addEventListener('input', debounce(150, show));
+  dialog.addEventListener('keydown', (event) => {
+    const buttons = [...list.querySelectorAll('button')];
+    const at = buttons.indexOf(document.activeElement);
+    if (event.key === 'ArrowDown') (buttons[at + 1] || buttons[at])?.focus();
+    else if (event.key === 'ArrowUp') (buttons[at - 1] || search).focus();
+    else return;
+    event.preventDefault();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  show();
+}
