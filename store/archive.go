@@ -113,8 +113,8 @@ var notCarried = []string{
 }
 
 // Export writes an archive of the records that q selects to w. The same records result in the
-// same bytes. Needs read. After an error, w holds an incomplete archive, which no program
-// accepts.
+// same bytes if q.Records is nil. Needs read. After an error, w holds an incomplete archive, which
+// no program accepts.
 func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o ArchiveOptions, w io.Writer) error {
 	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
 		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
@@ -124,12 +124,21 @@ func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o 
 				return err
 			}
 		}
-		c.Database = filepath.Join(filepath.Dir(e.DB.Path()), archive.DatabaseName)
-		if err := e.DB.Backup(ctx, c.Database); err != nil {
+		if c.Database, err = e.file(ctx, c.Fast); err != nil {
 			return err
 		}
 		return archive.Write(untilDone{ctx, w}, c)
 	})
+}
+
+// file returns the path of the database file of an archive, for which no more records are read.
+// A fast one is the file that the records were copied to, which is not compacted.
+func (e *Extract) file(ctx context.Context, fast bool) (path string, err error) {
+	if fast {
+		return e.DB.Path(), e.DB.Close()
+	}
+	path = filepath.Join(filepath.Dir(e.DB.Path()), archive.DatabaseName)
+	return path, e.DB.Backup(ctx, path)
 }
 
 // untilDone writes to w until ctx is done.

@@ -44,6 +44,30 @@ func (tx *Tx) AppendAll(iteration int64, samples []Sample, now Time) error {
 	return nil
 }
 
+// Copy is a point that is copied from another database.
+type Copy struct {
+	Key   string
+	Step  Step
+	Value Value
+	At    Time
+}
+
+// AppendCopies adds points to the series of an iteration, in their order. The points are written by
+// the commit. The transaction must be the writer's and must fail if AppendCopies returns an error.
+func (tx *Tx) AppendCopies(iteration int64, copies []Copy) error {
+	var s *series
+	for _, c := range copies {
+		if s == nil || s.key != c.Key {
+			var err error
+			if s, err = tx.openSeries(iteration, c.Key); err != nil {
+				return err
+			}
+		}
+		tx.engine.open.add(s, point{step: c.Step, value: c.Value + 0, at: c.At})
+	}
+	return nil
+}
+
 // plannedPoint is a sample with its series and its step. It has no seq yet.
 type plannedPoint struct {
 	series *series

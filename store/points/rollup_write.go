@@ -37,6 +37,13 @@ func (tx *Tx) rollUp(s *series, rows []row) error {
 	if err := tx.fitCells(s); err != nil {
 		return err
 	}
+	if s.rollups.end == nil && s.Count == int64(len(rows)) {
+		s.first = new(Step(rows[0].step)) // rows are all points of the series
+		if err := tx.beginRollups(s); err != nil {
+			return err
+		}
+		s.open = &openRow{block: int64(*s.rollups.end) >> (s.rollups.shift + rowShift)}
+	}
 	if s.rollups.end != nil {
 		late := 0
 		for late < len(rows) && Step(rows[late].step) < *s.rollups.end {
@@ -176,11 +183,9 @@ const withoutRollups = `SELECT id
 func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	s.open = nil
 	if s.rollups.end == nil {
-		first, best, err := tx.bestShift(s)
-		if err != nil {
+		if err := tx.beginRollups(s); err != nil {
 			return true, err
 		}
-		s.rollups = extent{best, new(first >> (best + rowShift) << (best + rowShift))}
 	}
 	shift := s.rollups.shift + rowShift
 	from := *s.rollups.end
@@ -227,6 +232,16 @@ func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	}
 	s.rollups.end = new(Step(end) << shift)
 	return done, tx.writeHigherLevels(s, from)
+}
+
+// beginRollups sets the width of the cells of a series without rollups. Its rollups end where
+// its first row begins.
+func (tx *Tx) beginRollups(s *series) error {
+	first, best, err := tx.bestShift(s)
+	if err == nil {
+		s.rollups = extent{best, new(first >> (best + rowShift) << (best + rowShift))}
+	}
+	return err
 }
 
 // writeHigherLevels writes the rows of the levels from 2 on that became complete

@@ -28,9 +28,9 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 	if c.Fresh {
 		most = copyPointsFresh
 	}
-	var samples []points.Sample
+	var batch []points.Copy
 	flush := func() error {
-		if len(samples) == 0 {
+		if len(batch) == 0 {
 			return ctx.Err()
 		}
 		err := c.To.Write(ctx, func(tx TargetTx) error {
@@ -41,10 +41,10 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 			if err != nil {
 				return err
 			}
-			return tx.Records().AppendAll(to, samples, tx.Now())
+			return tx.Records().AppendCopies(to, batch)
 		})
-		c.Result.Points += len(samples)
-		samples = samples[:0]
+		c.Result.Points += len(batch)
+		batch = batch[:0]
 		return err
 	}
 	err = c.From.Walk(num, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
@@ -54,8 +54,8 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 		if err := c.From.Check(Key, key); err != nil {
 			return err
 		}
-		samples = append(samples, points.Sample{Key: key, Value: value, Step: &step, RecordedAt: &at})
-		if len(samples) < most {
+		batch = append(batch, points.Copy{Key: key, Step: step, Value: value, At: at})
+		if len(batch) < most {
 			return nil
 		}
 		return flush()
