@@ -138,7 +138,7 @@ func TestExport(t *testing.T) {
 	runMain(t, env, "", "export", "a.zip", "--project", "nobody").refused(t, 1, "no such project")
 	runMain(t, env, "", "export", "a.zip", "--experiment", "nobody").refused(t, 1, `no experiment "nobody"`)
 	runMain(t, env, "", "export", "a.zip", "--filter", "metric.x < 1").refused(t, 2, "--filter needs --experiment")
-	runMain(t, env, "", "export", "a.zip", "--run", "x").refused(t, 1, "no such iteration")
+	runMain(t, env, "", "export", "a.zip", "--run", "x").refused(t, 1, "no such run")
 	if left, err := filepath.Glob("*.partial"); err != nil || len(left) > 0 {
 		t.Errorf("%v: left behind: %q", err, left)
 	}

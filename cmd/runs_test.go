@@ -181,7 +181,7 @@ func TestRunsAreFoundByName(t *testing.T) {
 	l.create("/iteration/experiment/"+d.ExperimentID, `{"name": "run 2"}`)
 	runMain(t, l.env, "", "show", "run 2").refused(t, 1, `2 runs are called "run 2"`, l.runs[2])
 	runMain(t, l.env, "", "log", "nobody").refused(t, 1, `there is no run "nobody"`)
-	runMain(t, l.env, "", "show", strings.ToUpper(l.runs[0][:35])+"0").refused(t, 1, "no such iteration")
+	runMain(t, l.env, "", "show", strings.ToUpper(l.runs[0][:35])+"0").refused(t, 1, "no such run")
 }
 
 func TestTokenAndAddressAreFound(t *testing.T) {

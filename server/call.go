@@ -45,9 +45,20 @@ func (s *Server) serve(rt route) http.HandlerFunc {
 			return
 		}
 		if err := rt.handle(c); err != nil {
-			web.WriteError(w, r, err)
+			web.WriteError(w, r, named(err))
 		}
 	}
+}
+
+// nouns maps entities to their names in the API, if these differ.
+var nouns = map[domain.Entity]domain.Entity{domain.Run: "iteration", domain.Artifact: "resource"}
+
+// named returns err, or the same error with the name that the API has for its entity.
+func named(err error) error {
+	if e := domain.AsError(err); nouns[e.Entity] != "" {
+		return domain.NotFound(nouns[e.Entity])
+	}
+	return err
 }
 
 func (c *call) prepare(rt route) error {

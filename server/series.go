@@ -92,7 +92,7 @@ func (s *Server) curves(c *call) error {
 		return err
 	}
 	if len(b.Iterations) == 0 || len(b.Iterations) > maxIterations {
-		return domain.Invalid("iterations", "iterations must name 1 to %d iterations.", maxIterations)
+		return domain.Invalid("iterations", "iterations must have 1 to %d ids.", maxIterations)
 	}
 	q := points.CurveQuery{Keys: b.Keys, Points: points.DefaultPoints, X: points.ByStep, Scale: points.Linear}
 	if b.Points != nil {

@@ -294,7 +294,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) 
 	case "status":
 		err = s.DB.Runs.UpdateIterations(ctx, actor, v.ids(), runs.IterationPatch{Status: new(domain.IterationStatus(status))})
 	}
-	if e := formError(tagError(err)); e != nil {
+	if e := formError(err); e != nil {
 		return s.showChanges(w, r, user, web.StatusOf(e.Code), fields, func(v *changeView) {
 			v.Tag, v.Status, v.Wrong = tag, status, e.Message
 			if fields.Get("do") == "status" {
@@ -323,14 +323,6 @@ func (v *changeView) ended() string {
 		return names[0] + " has ended already: reopen it first. Nothing was changed."
 	}
 	return strings.Join(names, ", ") + " have ended already: reopen them first. Nothing was changed."
-}
-
-// tagError returns an error about a tag in the wording of the pages.
-func tagError(err error) error {
-	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload && e.Field == "value" {
-		return domain.Invalid(e.Field, "The tag %s", strings.TrimPrefix(e.Message, "value "))
-	}
-	return err
 }
 
 func runsOf(n int) string { return plain.Counted(n, "run", "runs") }

@@ -43,7 +43,7 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 			return err
 		})
 		if err != nil {
-			web.WriteError(w, r, worded(err))
+			web.WriteError(w, r, err)
 			return nil
 		}
 		web.WriteJSON(w, r, http.StatusOK, v)
@@ -153,7 +153,7 @@ func (s *site) tagData(r *http.Request, actor domain.Actor) (any, error) {
 	n, err := s.DB.Runs.TagIterations(r.Context(), actor, b.Iterations, strings.TrimSpace(b.Value), b.Attach)
 	return struct {
 		Changed int `json:"changed"`
-	}{n}, tagError(err)
+	}{n}, err
 }
 
 var errRequest = domain.Errorf(web.CodeMalformedBody, "The request can't be read; reload the page.")

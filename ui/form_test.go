@@ -144,7 +144,7 @@ func TestEndTypedTooLate(t *testing.T) {
 	fields := url.Values{"status": {"KILLED"}, "error_message": {"it ran away"}}
 	s.post(page, url.Values{"status": {"SUCCEEDED"}}).redirects(t, "/iteration/"+w.runs[0])
 	a := s.post(page, fields)
-	a.wants(t, 422, "has ended")
+	a.wants(t, 422, "Already ended")
 	refusedForm{name: "end", page: page}.kept(t, a, "", fields)
 }
 

@@ -343,5 +343,5 @@ func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user domain.
 		typed.Tag = strings.TrimSpace(plain.Readable(fields.Get("tag")))
 		_, err = s.DB.Runs.CreateTag(ctx, actor, runs.IterationTag, idOf(r), typed.Tag)
 	}
-	return s.answerForm(w, r, user, tagError(err), typed)
+	return s.answerForm(w, r, user, err, typed)
 }

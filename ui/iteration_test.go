@@ -59,7 +59,7 @@ func TestIterationPage(t *testing.T) {
 	a = s.get(page)
 	a.wants(t, 200, `data-testid="status">failed<`, "out of memory", `data-testid="reopen"`, "1m 31s")
 	a.lacks(t, `data-testid="end"`)
-	s.post(page+"/status", url.Values{"status": {"KILLED"}}).wants(t, 422, `data-testid="wrong-edit">The run has ended`)
+	s.post(page+"/status", url.Values{"status": {"KILLED"}}).wants(t, 422, `data-testid="wrong-edit">Already ended`)
 	s.post(page+"/status", url.Values{"status": {"RUNNING"}}).redirects(t, page)
 	s.get(page).wants(t, 200, `data-testid="status">running<`)
 	s.get("/iteration/none").wants(t, 404)

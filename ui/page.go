@@ -208,7 +208,7 @@ type errorView struct {
 
 // fail answers with the error page of err. The cause of an internal error is logged and never shown.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := web.AsError(worded(err))
+	e := web.AsError(err)
 	status := web.StatusOf(e.Code)
 	v := errorView{Status: status, Headline: headline(status), Message: e.Message}
 	info := web.InfoOf(r)

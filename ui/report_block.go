@@ -112,7 +112,7 @@ func (s *site) reportParts(ctx context.Context, actor domain.Actor, projectID, t
 			err = s.runsOf(ctx, actor, projectID, b, columns, &part)
 		}
 		if e := web.AsError(err); e != nil && (b.kind != "" && web.StatusOf(e.Code) < 500) {
-			part.Wrong, err = web.AsError(worded(err)).Message, nil
+			part.Wrong, err = e.Message, nil
 		}
 		if err != nil {
 			return nil, false, err

@@ -102,24 +102,12 @@ func (s *site) trashRow(t trash.Trashed) trashRow {
 	return row
 }
 
-// word returns the name of the kind of record on pages.
-func (r trashRow) word() string {
-	if r.Kind == domain.TrashedIteration {
-		return "run"
-	}
-	return r.Kind.Word()
-}
-
 // held returns the reason why a record can't be restored now, "" if it can.
 func (r trashRow) held() string {
 	if r.HeldBy == "" {
 		return ""
 	}
-	held := r.HeldBy.Word()
-	if r.HeldBy == domain.TrashedIteration {
-		held = "run"
-	}
-	return "Its " + held + " is in the trash, too: restore that first."
+	return "Its " + r.HeldBy.Word() + " is in the trash, too: restore that first."
 }
 
 // changeTrash restores records, or purges one or all of them.
@@ -294,7 +282,7 @@ func (s *site) offerUndo(r *http.Request, db *store.View) (*http.Request, error)
 		switch e := web.AsError(err); {
 		case err == nil:
 			u.IDs = append(u.IDs, id)
-			u.Text = "Deleted the " + trashRow{Trashed: t}.word() + " " + t.Name + "."
+			u.Text = "Deleted the " + trashRow{Trashed: t}.Kind.Word() + " " + t.Name + "."
 		case e.Code != domain.CodeNotFound && e.Code != domain.CodeProjectPermissionRequired:
 			return r, err
 		}

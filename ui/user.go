@@ -125,7 +125,7 @@ var saved = map[string]string{"names": "The account was saved.", "password": "Th
 
 // formError returns an error that is shown beside a form, with the input; nil for other errors.
 func formError(err error) *domain.Error {
-	e := web.AsError(worded(err))
+	e := web.AsError(err)
 	if e == nil {
 		return nil
 	}

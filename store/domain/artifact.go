@@ -26,7 +26,7 @@ func (tx *Tx) AllowArtifact(actor Actor, id string, want Right) (r ResourceState
 		`+ResourceFrom+`WHERE resource.id = ? AND `+tx.Found("resource", "iteration"), id).
 		Scan(&r.Num, &r.ExperimentID, &r.IterationNum, &r.BlobID)
 	if err != nil {
-		return r, OrNotFound(err, "resource")
+		return r, OrNotFound(err, Artifact)
 	}
 	r.Experiment, err = tx.AllowExperiment(actor, r.ExperimentID, want)
 	return r, err

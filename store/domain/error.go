@@ -41,6 +41,7 @@ type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`        // a sentence with the problem and its solution
 	Field   string `json:"field,omitzero"` // the invalid field, or ""
+	Entity  Entity `json:"-"`              // the kind of record that NotFound names, or ""
 	Err     error  `json:"-"`              // the cause, for the log only
 	// RetryAfter is the time that the caller should wait before it tries again, or 0 if
 	// it is unknown.
@@ -132,13 +133,23 @@ var fileCodes = map[sqlite.Problem]Code{
 	sqlite.Empty:       CodeInvalidPayload,
 }
 
+// Entity is the name of a kind of record in messages.
+type Entity string
+
+// The entities that have other names in the REST API. Messages about them need no noun,
+// except for NOT_FOUND.
+const (
+	Run      Entity = "run"
+	Artifact Entity = "artifact"
+)
+
 // NotFound returns a NOT_FOUND error for a kind of record.
-func NotFound(what string) *Error {
-	return Errorf(CodeNotFound, "There is no such %s.", what)
+func NotFound(what Entity) *Error {
+	return &Error{Code: CodeNotFound, Entity: what, Message: "There is no such " + string(what) + "."}
 }
 
 // OrNotFound returns NOT_FOUND if err is sql.ErrNoRows, and otherwise err.
-func OrNotFound(err error, what string) error {
+func OrNotFound(err error, what Entity) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return NotFound(what)
 	}
@@ -156,7 +167,7 @@ func Refused(err error) error {
 
 // ChangedOne returns NOT_FOUND if a statement has changed no row, and otherwise err. n and
 // err are the results of the statement.
-func ChangedOne(n int64, err error, what string) error {
+func ChangedOne(n int64, err error, what Entity) error {
 	if err == nil && n == 0 {
 		return NotFound(what)
 	}

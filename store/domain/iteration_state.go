@@ -9,7 +9,7 @@ import (
 )
 
 // ErrEnded is returned for an addition to an iteration that has ended.
-var ErrEnded = Errorf(CodeIterationEnded, "The iteration has ended; set its status to RUNNING to write to it again.")
+var ErrEnded = Errorf(CodeIterationEnded, "Already ended; set the status to RUNNING to make changes.")
 
 // IterationRef identifies an iteration.
 type IterationRef struct {
@@ -64,7 +64,7 @@ func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationSta
 		JOIN project ON project.id = experiment.project_id
 		WHERE iteration.id = ? AND `+tx.Found("iteration", "experiment", "project"), id).Scan(i.Into()...)
 	if err != nil {
-		return i, OrNotFound(err, "iteration")
+		return i, OrNotFound(err, Run)
 	}
 	return i, tx.Allow(actor, i.ProjectID, want)
 }
@@ -74,7 +74,7 @@ func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationSta
 func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]IterationState, error) {
 	all, err := tx.AllowExisting(actor, ids, want)
 	if err == nil && len(all) < len(ids) {
-		err = NotFound("iteration")
+		err = NotFound(Run)
 	}
 	return all, err
 }
@@ -82,7 +82,7 @@ func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]Iteratio
 // AllowExisting is AllowIterations, but it leaves out iterations that do not exist.
 func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationState, error) {
 	if len(ids) > MaxLimit {
-		return nil, Invalid("ids", "Ask for up to %d iterations at once.", MaxLimit)
+		return nil, Invalid("ids", "Ask for at most %d ids at once.", MaxLimit)
 	}
 	list, err := json.Marshal(ids)
 	if err != nil {

@@ -16,7 +16,7 @@ func (tx *Tx) Has(query string, args ...any) (bool, error) {
 }
 
 // Exists returns NOT_FOUND if query returns no row for id. what is the kind of record.
-func (tx *Tx) Exists(query, id, what string) error {
+func (tx *Tx) Exists(query, id string, what Entity) error {
 	var one int
 	return OrNotFound(tx.Row(query, id).Scan(&one), what)
 }

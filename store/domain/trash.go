@@ -109,7 +109,7 @@ func (tx *Tx) Purge(kind TrashKind, id string) error {
 
 // trashWords holds the words for the kinds in messages.
 var trashWords = map[TrashKind]string{
-	TrashedProject: "project", TrashedExperiment: "experiment", TrashedIteration: "iteration",
+	TrashedProject: "project", TrashedExperiment: "experiment", TrashedIteration: "run",
 	TrashedModel: "model", TrashedVersion: "version", TrashedArtifact: "artifact", TrashedReport: "report",
 }
 

@@ -84,7 +84,7 @@ func iterationOf(tx *domain.Tx, experimentID, id string) (*int64, error) {
 	var status domain.IterationStatus
 	err := tx.Row(`SELECT num, status FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num, &status)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, domain.Invalid("iteration_id", "iteration_id must name an iteration of the same experiment.")
+		return nil, domain.Invalid("iteration_id", "iteration_id must belong to the same experiment.")
 	}
 	if err == nil && status == domain.Running {
 		tx.Seen = append(tx.Seen, num)

@@ -83,14 +83,14 @@ const pointBytes = 72
 
 func (c *CurveCount) add(n int) error {
 	if c.curves.Add(int64(n)) > MaxCurves {
-		return invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
+		return invalid("keys", "More than %d curves are requested; name fewer ids or keys.", MaxCurves)
 	}
 	return nil
 }
 
 func (c *CurveCount) addPoints(n int) error {
 	if c.points.Add(int64(n)) > MaxAnswerPoints {
-		return invalid("points", "The curves have more than %d points together; ask for fewer iterations or keys, or with fewer points.", MaxAnswerPoints)
+		return invalid("points", "The curves have more than %d points in total; request fewer curves, or fewer points in each.", MaxAnswerPoints)
 	}
 	if c.Take != nil {
 		return c.Take(int64(n) * pointBytes)

@@ -15,7 +15,7 @@ const maxVersionsNamed = 5
 // the artifact with this number.
 func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.resource_num = ?`,
-		"The artifact is used by %s; delete those versions or give them another resource_id first.", num)
+		"Used by %s; delete those versions or give them another file first.", num)
 }
 
 // RefuseIfIterationVersioned returns CONFLICT if a model version refers to
@@ -23,7 +23,7 @@ func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,
-		"The iteration or an artifact of it is used by %s; delete those versions first.", num, num)
+		"Used, itself or one of its files, by %s; delete those versions first.", num, num)
 }
 
 // RefuseIfExperimentVersioned returns CONFLICT if a model version refers
@@ -31,7 +31,7 @@ func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
 func RefuseIfExperimentVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)`,
-		"An iteration or an artifact of the experiment is used by %s; delete those versions first.", id, id)
+		"The experiment is used by %s; delete those versions first.", id, id)
 }
 
 // RefuseIfProjectVersioned returns CONFLICT if a model version of another project
@@ -43,7 +43,7 @@ func RefuseIfProjectVersioned(tx *domain.Tx, id string) error {
 				SELECT num FROM iteration JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?)
 			OR model_version.resource_num IN (
 				SELECT num FROM resource JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?))`,
-		"An iteration or an artifact of the project is used by %s in another project; delete those versions first.", id, id, id)
+		"The project is used by %s in another project; delete those versions first.", id, id, id)
 }
 
 // RefuseIfVersioned returns CONFLICT if versions that are not in the trash meet the

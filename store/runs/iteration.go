@@ -179,7 +179,7 @@ const EndingLength = 12
 // endings, in the order of endings. It omits endings without an iteration. Needs read.
 func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]string, error) {
 	if len(endings) > domain.MaxLimit {
-		return nil, domain.Invalid("ids", "Ask for up to %d iterations at once.", domain.MaxLimit)
+		return nil, domain.Invalid("ids", "Ask for at most %d ids at once.", domain.MaxLimit)
 	}
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err

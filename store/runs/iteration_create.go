@@ -58,12 +58,12 @@ func (db *DB) CreateIteration(ctx context.Context, actor domain.Actor, experimen
 			switch {
 			case err == nil && owner == experimentID && deleted:
 				return domain.Created{}, &domain.Error{Code: domain.CodeConflict, Field: "id",
-					Message: "The iteration with this id is in the trash; restore it, or create a new UUID."}
+					Message: "This id is in the trash; restore it, or create a new UUID."}
 			case err == nil && owner == experimentID:
 				return domain.Created{ID: *n.ID, Existing: true}, nil
 			case err == nil:
 				return domain.Created{}, &domain.Error{Code: domain.CodeConflict, Field: "id",
-					Message: "An iteration of another experiment has this id; create a new UUID."}
+					Message: "This id is used in another experiment; create a new UUID."}
 			case !errors.Is(err, sql.ErrNoRows):
 				return domain.Created{}, err
 			}
@@ -124,7 +124,7 @@ func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain
 func parentOf(tx *domain.Tx, experimentID, id string) (num *int64, err error) {
 	err = tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, domain.Invalid("parent_iteration_id", "parent_iteration_id must name an iteration of the same experiment.")
+		return nil, domain.Invalid("parent_iteration_id", "parent_iteration_id must belong to the same experiment.")
 	}
 	return num, err
 }

@@ -35,7 +35,7 @@ const (
 )
 
 var errParameterExists = &domain.Error{Code: domain.CodeConflict, Field: "key",
-	Message: "The iteration already has a parameter with this key; PATCH that one to change its value."}
+	Message: "A parameter with this key already exists; send PATCH to change its value."}
 
 // Parameters lists the parameters of an iteration by key. Needs read.
 func (db *DB) Parameters(ctx context.Context, actor domain.Actor, iterationID string, p domain.Page) (domain.List[Parameter], error) {

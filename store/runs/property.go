@@ -64,7 +64,7 @@ func (db *DB) DeleteProperty(ctx context.Context, actor domain.Actor, kind Prope
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM property WHERE `+owner.Column+` = ? AND key = ?`, owner.Key, key)
-		if err := domain.ChangedOne(n, err, "property of this "+string(kind)); err != nil {
+		if err := domain.ChangedOne(n, err, "property"); err != nil {
 			return err
 		}
 		return owner.Changed(tx)

@@ -145,7 +145,7 @@ func find(tx *domain.Tx, experimentID string, s search.Query, p domain.Page) (se
 		return SearchSnapshot(tx).All(experimentID, s.Where, p.Limit, p.Offset)
 	}
 	h, err := findIn(tx, []string{experimentID}, s, p)
-	return h, domain.OrNotFound(err, "iteration")
+	return h, domain.OrNotFound(err, domain.Run)
 }
 
 // findIn returns one page of the iterations of several experiments that s selects.

@@ -52,7 +52,7 @@ func (v *View) Snapshot(iterationID string) (s Snapshot, err error) {
 		return s, err
 	}
 	err = v.tx.Get(&s, `SELECT `+snapshotColumns+` WHERE snapshot.iteration_num = ?`, it.Num)
-	return s, domain.OrNotFound(err, "snapshot of this iteration")
+	return s, domain.OrNotFound(err, "snapshot")
 }
 
 // Snapshots returns the code and environment of up to MaxLimit runs, by the id of the

@@ -54,7 +54,7 @@ func (db *DB) Tags(ctx context.Context, actor domain.Actor, kind TagKind, id str
 // CreateTag attaches a tag. Created.Existing reports whether it was attached
 // before. Needs create.
 func (db *DB) CreateTag(ctx context.Context, actor domain.Actor, kind TagKind, id, value string) (domain.Created, error) {
-	if err := domain.CheckName("value", value); err != nil {
+	if err := checkTag(value); err != nil {
 		return domain.Created{}, err
 	}
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
@@ -86,7 +86,7 @@ func (db *DB) DeleteTag(ctx context.Context, actor domain.Actor, kind TagKind, i
 		}
 		n, err := tx.Exec(`DELETE FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value)
 		owner.note(tx)
-		return domain.ChangedOne(n, err, "tag on this "+string(kind))
+		return domain.ChangedOne(n, err, "tag")
 	})
 }
 
@@ -97,7 +97,7 @@ const MaxTagged = 1000
 // changed iterations. With an error, it changes none. Needs create to attach and delete
 // to remove, on each iteration.
 func (db *DB) TagIterations(ctx context.Context, actor domain.Actor, ids []string, value string, attach bool) (int, error) {
-	if err := domain.CheckName("value", value); err != nil {
+	if err := checkTag(value); err != nil {
 		return 0, err
 	}
 	if len(ids) == 0 || len(ids) > MaxTagged {
@@ -147,5 +147,14 @@ func allowTags(tx *domain.Tx, actor domain.Actor, kind TagKind, id string, want 
 		it, err := tx.AllowIteration(actor, id, want)
 		return tagOwner{"iteration_num", it.Num, &it.IterationRef}, err
 	}
-	return tagOwner{}, domain.Errorf(domain.CodeNotFound, "Only a project, an experiment or an iteration has tags.")
+	return tagOwner{}, domain.Errorf(domain.CodeNotFound, "The kind must be project, experiment or iteration.")
+}
+
+// checkTag checks the text of a tag.
+func checkTag(value string) error {
+	err := domain.CheckName("The tag", value)
+	if e := domain.AsError(err); e != nil {
+		e.Field = "value"
+	}
+	return err
 }

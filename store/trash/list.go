@@ -270,21 +270,11 @@ func trashed(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err error
 }
 
 func errHeld(t Trashed) error {
-	held := t.HeldBy.Word()
-	return domain.Errorf(domain.CodeConflict, "The %s %q belongs to %s that is in the trash, too; restore the %s first.",
-		t.Kind.Word(), t.Name, article(held), held)
+	return domain.Errorf(domain.CodeConflict, "%q belongs to a record that is in the trash, too; restore that one first.", t.Name)
 }
 
 // String returns the kind and the name of the record.
 func (t Trashed) String() string { return fmt.Sprintf("%s %q", t.Kind.Word(), t.Name) }
-
-func article(word string) string {
-	switch word[0] {
-	case 'a', 'e', 'i', 'o':
-		return "an " + word
-	}
-	return "a " + word
-}
 
 // tooMany returns an error if there are more ids than one call accepts.
 func tooMany(ids []string) error {

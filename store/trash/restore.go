@@ -56,27 +56,22 @@ func restore(tx *domain.Tx, actor domain.Actor, id string) error {
 // refuseIfModelHeld returns CONFLICT if a version of the model t refers to a record in the trash.
 func refuseIfModelHeld(tx *domain.Tx, t Trashed) error {
 	var version int64
-	var held string
-	err := tx.Row(`SELECT model_version.version, CASE
-			WHEN experiment.deleted_date IS NOT NULL THEN 'experiment'
-			WHEN iteration.deleted_date IS NOT NULL THEN 'iteration'
-			ELSE 'artifact'
-		END
+	err := tx.Row(`SELECT model_version.version
 		FROM model_version
 		LEFT JOIN iteration ON iteration.num = model_version.iteration_num
 		LEFT JOIN experiment ON experiment.id = iteration.experiment_id
 		LEFT JOIN resource ON resource.num = model_version.resource_num
 		WHERE model_version.model_id = ? AND model_version.deleted_date IS NULL
 		AND coalesce(experiment.deleted_date, iteration.deleted_date, resource.deleted_date) IS NOT NULL
-		ORDER BY model_version.version LIMIT 1`, t.ID).Scan(&version, &held)
+		ORDER BY model_version.version LIMIT 1`, t.ID).Scan(&version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return domain.Errorf(domain.CodeConflict, "Version %d of the model %q came from %s that is in the trash, too; restore the %s first.",
-		version, t.Name, article(held), held)
+	return domain.Errorf(domain.CodeConflict, "Version %d of the model %q came from a record that is in the trash, too; restore that one first.",
+		version, t.Name)
 }
 
 // noteRestored adds a restored record to the journal.
