@@ -78,7 +78,7 @@ func TestBench(t *testing.T) {
 		t.Errorf("%d lines, want 22:\n%s", len(lines), text)
 	}
 	for _, part := range bench.Parts() {
-		named := part == "import" || part == "streams" || part == "attack"
+		named := part == "import" || part == "streams"
 		if strings.Contains(text, "\n"+part+" ") == named {
 			t.Errorf("rows for %s: %t, want %t:\n%s", part, named, !named, text)
 		}
@@ -86,7 +86,7 @@ func TestBench(t *testing.T) {
 	wantEmpty(t, dir)
 }
 
-// The streams are opened and measured; an attack takes minutes.
+// The streams are opened and measured.
 func TestBenchOfStreams(t *testing.T) {
 	dir, env := benchFolder(t)
 	r := readBench(t, runBinary(t, dir, env, "", append(smallBench, "--json", "--only", "streams")...).must(t))
@@ -94,7 +94,7 @@ func TestBenchOfStreams(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		unknown = 2
 	}
-	if got, want := rows(t, r), fmt.Sprintf("memory 0-0 import 0-0 streams 2-%d attack 0-0 ", unknown); !strings.HasSuffix(got, want) {
+	if got, want := rows(t, r), fmt.Sprintf("memory 0-0 import 0-0 streams 2-%d ", unknown); !strings.HasSuffix(got, want) {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	wantEmpty(t, dir)
@@ -105,7 +105,7 @@ func TestBenchKeepsItsFile(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "new", "folder")
 	args := append(smallBench, "--json", "--only", "ingest,series", "--dir", kept)
 	r := readBench(t, runBinary(t, dir, env, "", args...).must(t))
-	if got, want := rows(t, r), "ingest 3-0 disk 0-0 single 0-0 steady 0-0 listing 0-0 series 2-0 late 0-0 memory 0-0 import 0-0 streams 0-0 attack 0-0 "; got != want {
+	if got, want := rows(t, r), "ingest 3-0 disk 0-0 single 0-0 steady 0-0 listing 0-0 series 2-0 late 0-0 memory 0-0 import 0-0 streams 0-0 "; got != want {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	entries, err := os.ReadDir(kept)
@@ -132,7 +132,7 @@ func TestBenchOfARunningServer(t *testing.T) {
 
 	runBinary(t, dir, env, "", args...).refused(t, 1, "TOKEN_MISSING")
 	r := readBench(t, runBinary(t, dir, env, "", append(args, "--token", token)...).must(t))
-	if got, want := rows(t, r), "ingest 3-2 disk 1-1 single 3-2 steady 3-2 listing 3-0 series 2-0 late 3-2 memory 3-3 import 0-0 streams 0-0 attack 0-0 "; got != want {
+	if got, want := rows(t, r), "ingest 3-2 disk 1-1 single 3-2 steady 3-2 listing 3-0 series 2-0 late 3-2 memory 3-3 import 0-0 streams 0-0 "; got != want {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	if n := queryInt(t, file, `SELECT count(*) FROM project`); n != 0 {

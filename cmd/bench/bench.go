@@ -35,7 +35,6 @@ var parts = []struct {
 	{name: "memory", measure: (*benchmark).measureMemory},
 	{name: "import", measure: (*benchmark).measureImport, named: true},
 	{name: "streams", measure: (*benchmark).measureStreams, named: true},
-	{name: "attack", measure: (*benchmark).measureAttack, named: true},
 }
 
 // Parts returns the names that Options.Only may hold, in the order in which the parts run.
@@ -53,8 +52,7 @@ type Options struct {
 	Series     int // curves of one chart; 1 to 1,000
 	Steady     time.Duration
 	Wide       bool     // also list iterations with many metrics
-	Only       []string // names of parts; empty means all but import, streams and attack
-	Attack     string   // substring of the names of the attacks to run; "" runs all
+	Only       []string // names of parts; empty means all but import and streams
 
 	Python string // path of a Python with TensorBoard, to compare imports with; "" searches for one
 

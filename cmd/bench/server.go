@@ -21,33 +21,31 @@ import (
 
 // server is a server process that the benchmark has started.
 type server struct {
-	api, ui  string // addresses of its ports
-	password string // password of the admin
-	file     string // the database
-	cmd      *exec.Cmd
-	log      *tail
-	ended    chan struct{}
-	asked    bool          // whether the server was asked to end
-	starts   time.Duration // from the start of the process to its first answer
-	peak     int64         // maximum memory in bytes; set by stop
-	written  written       // set when the process has ended
+	api     string // address of the API
+	file    string // the database
+	cmd     *exec.Cmd
+	log     *tail
+	ended   chan struct{}
+	asked   bool          // whether the server was asked to end
+	starts  time.Duration // from the start of the process to its first answer
+	peak    int64         // maximum memory in bytes; set by stop
+	written written       // set when the process has ended
 }
 
 // launch starts this program as a server on file and returns when it is
 // healthy. It is killed when ctx ends.
-func (b *benchmark) launch(ctx context.Context, file string, flags ...string) (*server, error) {
+func (b *benchmark) launch(ctx context.Context, file string) (*server, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{file: file, password: rand.Text(), log: &tail{}, ended: make(chan struct{})}
-	flags = append([]string{"serve", "--db-file", file, "--host", "127.0.0.1", "--port", "0",
+	s := &server{file: file, log: &tail{}, ended: make(chan struct{})}
+	s.cmd = exec.CommandContext(ctx, program, "serve", "--db-file", file, "--host", "127.0.0.1", "--port", "0",
 		"--ui-host", "127.0.0.1", "--ui-port", "0", "--log-level", "error",
-		"--artifact-backend", "inline"}, flags...) // inline needs no folder
-	s.cmd = exec.CommandContext(ctx, program, flags...)
+		"--artifact-backend", "inline") // inline needs no folder
 	// The server must not read the settings of this process or an .env file.
 	s.cmd.Dir = filepath.Dir(file)
-	s.cmd.Env = append(withoutSettings(os.Environ()), "SERVICE_ADMIN_PASSWORD="+s.password, "SERVICE_JWT_SECRET="+rand.Text())
+	s.cmd.Env = append(withoutSettings(os.Environ()), "SERVICE_ADMIN_PASSWORD="+rand.Text(), "SERVICE_JWT_SECRET="+rand.Text())
 	stdout, write := io.Pipe()
 	s.cmd.Stdout, s.cmd.Stderr = write, s.log
 	start := time.Now()
@@ -62,7 +60,7 @@ func (b *benchmark) launch(ctx context.Context, file string, flags ...string) (*
 		write.Close()
 	}()
 	lines := bufio.NewReader(stdout)
-	for _, address := range []*string{&s.api, &s.ui} {
+	for _, address := range []*string{&s.api, new(string)} { // the second one is the dashboard
 		line, err := lines.ReadString('\n')
 		fields := strings.Fields(line)
 		if err != nil || len(fields) != 2 {
@@ -165,11 +163,6 @@ func (b *benchmark) restart(ctx context.Context) error {
 	}
 	b.main, b.target.api = s, s.api
 	return nil
-}
-
-// launchWithSignIn starts a server on a new file with sign-in on.
-func (b *benchmark) launchWithSignIn(ctx context.Context, dir string) (*server, error) {
-	return b.launch(ctx, filepath.Join(dir, "tracker.db"), "--enable-auth")
 }
 
 // measureMemory measures the memory of the servers and the start time of main with the file that

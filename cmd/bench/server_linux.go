@@ -15,11 +15,6 @@ func (s *server) memory() int64 { return s.status("VmRSS:") << 10 }
 // peakMemory returns the maximum resident memory so far.
 func (s *server) peakMemory() int64 { return s.status("VmHWM:") << 10 }
 
-// resetPeak resets the maximum resident memory.
-func (s *server) resetPeak() error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0)
-}
-
 // cpuTime returns the processor time that the server has used; 0 if it is unknown.
 func (s *server) cpuTime() time.Duration {
 	const sched = 2 // CPUCLOCK_SCHED; the clock id is derived from the pid

@@ -8,7 +8,6 @@ import "time"
 
 func (s *server) memory() int64          { return 0 }
 func (s *server) peakMemory() int64      { return 0 }
-func (s *server) resetPeak() error       { return nil }
 func (s *server) cpuTime() time.Duration { return 0 }
 func (s *server) writtenNow() written    { return written{} }
 func (s *server) finalWritten() written  { return written{} }

@@ -1,4 +1,4 @@
-package bench
+package cmd
 
 import (
 	"bytes"
@@ -9,10 +9,12 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 )
 
@@ -34,11 +36,13 @@ type attack struct {
 
 // attacked is a server under attack.
 type attacked struct {
-	*target
-	ui        string
-	iteration string
-	client    *http.Client
-	ctx       context.Context
+	api, ui    string
+	token      string
+	project    string
+	experiment string
+	iteration  string
+	client     *http.Client
+	ctx        context.Context
 }
 
 func (a *attacked) request(method, address string) (*http.Request, error) {
@@ -115,60 +119,52 @@ func (a *attacked) upload(name string, content []byte) (string, error) {
 	return created.ID, errors.Join(a.do(r, &created))
 }
 
-// measureAttack sends each attack over many connections to a new server. During the attack it
-// measures the memory of the server and the latency of /health.
-func (b *benchmark) measureAttack(ctx context.Context) error {
-	if b.URL != "" {
-		b.addUnknown("most memory under attack", "MB")
-		return nil
+// BenchmarkAttack sends each attack over many connections to a new server for attackTime. peak-MB is
+// the maximum memory of the server; health-p50-ms and health-p95-ms are the latencies of /health
+// during the attack. answered, busy and refused count the answers. -bench 'Attack/sign-ins' selects
+// attacks by their names.
+func BenchmarkAttack(b *testing.B) {
+	for _, at := range slices.Concat(recordAttacks, protocolAttacks) {
+		b.Run(at.name, func(b *testing.B) { measureAttack(b, at) })
 	}
-	all := slices.DeleteFunc(slices.Concat(recordAttacks, protocolAttacks), func(at attack) bool { return !strings.Contains(at.name, b.Attack) })
-	b.progress("attack", len(all))
-	for _, at := range all {
-		if err := b.measureOneAttack(ctx, at); err != nil {
-			return fmt.Errorf("%s: %w", at.name, err)
-		}
-		b.advance(1)
-	}
-	return nil
 }
 
-func (b *benchmark) measureOneAttack(ctx context.Context, at attack) error {
-	dir, err := b.emptyFolder()
-	if err != nil {
-		return err
-	}
-	s, err := b.launchWithSignIn(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer s.kill()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+func measureAttack(b *testing.B, at attack) {
+	p := startServer(b, b.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_JWT_SECRET=" + strings.Repeat("k", 32),
+		"SERVICE_ARTIFACT_BACKEND=inline"}, "--host", "127.0.0.1", "--ui-host", "127.0.0.1", "--log-level", "error", "--enable-auth")
+	defer p.kill()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: attackers, DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
-	a := &attacked{target: &target{api: s.api}, ui: s.ui, client: client, ctx: ctx}
-	if err := a.setUp(s.password); err != nil {
-		return err
+	a := &attacked{api: p.API, ui: p.UI, client: client, ctx: b.Context()}
+	if err := a.setUp(adminPassword); err != nil {
+		b.Fatal(err)
 	}
 	r, body, err := at.prepare(a)
 	if err != nil {
-		return err
+		b.Fatal(err)
 	}
 	// Preparing takes memory that the attack does not.
-	if err := s.resetPeak(); err != nil {
-		return err
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID), []byte("5"), 0); err != nil {
+		b.Fatal(err)
 	}
-	healthy, counts, err := a.run(r, body)
-	if err != nil {
-		return err
+	var healthy []time.Duration
+	var counts answers
+	for b.Loop() {
+		if healthy, counts, err = a.run(r, body); err != nil {
+			b.Fatal(err)
+		}
 	}
-	what := fmt.Sprintf("%d × %s", attackers, at.name)
-	b.addSystemValue(what+": most memory", "MB", float64(s.peakMemory())/1e6, s.peakMemory() > 0)
-	b.addLatency(fmt.Sprintf("/health meanwhile (answered %d, told to wait %d, refused %d)", counts.answered, counts.busy, counts.refused), healthy)
-	return nil
+	slices.Sort(healthy)
+	b.ReportMetric(memoryMB(b, p.PID, "VmHWM:"), "peak-MB")
+	b.ReportMetric(milliseconds(healthy[len(healthy)/2]), "health-p50-ms")
+	b.ReportMetric(milliseconds(healthy[len(healthy)*95/100]), "health-p95-ms")
+	b.ReportMetric(float64(counts.answered), "answered")
+	b.ReportMetric(float64(counts.busy), "busy")
+	b.ReportMetric(float64(counts.refused), "refused")
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // setUp signs in and creates an experiment with an iteration.
 func (a *attacked) setUp(password string) error {
@@ -210,7 +206,7 @@ func (a *attacked) setUp(password string) error {
 type answers struct{ answered, busy, refused int64 }
 
 // run sends the request repeatedly over all connections for attackTime and requests /health at the same time.
-func (a *attacked) run(r *http.Request, body []byte) (healthy timing, counts answers, err error) {
+func (a *attacked) run(r *http.Request, body []byte) (healthy []time.Duration, counts answers, err error) {
 	deadline := time.Now().Add(attackTime)
 	ctx, cancel := context.WithDeadline(a.ctx, deadline.Add(answerTime))
 	defer cancel()
@@ -246,7 +242,7 @@ func (a *attacked) run(r *http.Request, body []byte) (healthy timing, counts ans
 		if health, err = a.request("GET", a.api+"/health"); err == nil {
 			err = a.do(health, nil)
 		}
-		healthy.each = append(healthy.each, time.Since(start))
+		healthy = append(healthy, time.Since(start))
 		time.Sleep(healthPause)
 	}
 	group.Wait()

@@ -1,4 +1,4 @@
-package bench
+package cmd
 
 import (
 	"bytes"
@@ -157,9 +157,10 @@ func (a *attacked) largeParameters() (string, error) {
 
 // manyMetrics logs a point of each of n metrics.
 func (a *attacked) manyMetrics(n int) error {
-	for first := 0; first < n; first += curveRequest {
+	const request = 10_000
+	for first := 0; first < n; first += request {
 		var all []map[string]any
-		for i := first; i < min(n, first+curveRequest); i++ {
+		for i := first; i < min(n, first+request); i++ {
 			all = append(all, map[string]any{"key": fmt.Sprintf("%0200d", i), "value": 1, "step": 1})
 		}
 		if err := a.send("POST", "/metric/iteration/"+a.iteration+"/bulk", map[string]any{"metrics": all}, nil); err != nil {
