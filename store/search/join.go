@@ -15,7 +15,6 @@ import (
 // (table series).
 type joins struct {
 	keys       []filter.Key
-	terms      []term // terms to sort by
 	late       late
 	seen       bool                    // the times of table late are used
 	timed      bool                    // the times when iterations were last seen are used

@@ -20,18 +20,14 @@ const (
 	maxOrdered = 500_000
 	// maxMended is the maximum number of hits of an order that is mended, and of
 	// changed iterations.
-	maxMended = 3000
-	// maxValues is the maximum size of the values by which one order is sorted, in hits.
-	maxValues = 100_000
+	maxMended = 1000
 )
 
 // order holds hits of a search, in their order.
 type order struct {
 	rows     []ordered
-	values   [][]driver.Value // values of the terms for each row; nil if not kept
-	terms    []term           // terms that rows are sorted by, and then by number
-	total    int              // number of all hits, as the search counts them
-	complete bool             // the search has no further rows
+	total    int  // number of all hits, as the search counts them
+	complete bool // the search has no further rows
 
 	// Set for a remembered order:
 	experiments []string // the searched experiments
@@ -42,19 +38,7 @@ type order struct {
 }
 
 // size returns the approximate memory of an order, in hits.
-func (o order) size() int { return len(o.rows) + o.valuesSize() + 8*len(o.experiments) + 32 }
-
-func (o order) valuesSize() (n int) {
-	for _, values := range o.values {
-		n += 3 + 3*len(values)
-		for _, v := range values {
-			if text, ok := v.(string); ok {
-				n += len(text) / 8
-			}
-		}
-	}
-	return n
-}
+func (o order) size() int { return len(o.rows) + 8*len(o.experiments) + 32 }
 
 // ordered is one hit.
 type ordered struct {
@@ -65,8 +49,8 @@ type ordered struct {
 // Orders caches the orders that searches have found, so that further pages and
 // repeated searches need not filter and sort all iterations. An order belongs to one
 // query and is valid until data of the searched experiments changes. If the changed
-// iterations are known, only these are searched again (mend.go). Callers must check the
-// right to read before.
+// iterations are known, only these and the remembered hits are searched again. Callers must
+// check the right to read before.
 //
 // Orders is a participant in the commits of the process that has the lock of the file, so
 // it is informed of their changes (change.go).
@@ -81,7 +65,7 @@ type Orders struct {
 	changed map[string]*experimentChanges // by experiment
 	size    int                           // number of iterations in changed
 	all     uint64                        // the last commit that may have changed any experiment
-	mended  int                           // number of orders that were mended
+	mended  int                           // number of orders that were mended, for tests
 }
 
 // find returns the remembered order of a query, and the iterations that may have changed
@@ -171,10 +155,10 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 		return order{}, err
 	}
 	remember := func(o order) order {
+		// The place of a hit must depend only on its own iteration, and all hits must be
+		// remembered if their number is needed.
+		o.mendable = !q.Fold && (q.Uncounted || o.complete) && len(o.rows) <= maxMended
 		o.experiments, o.commits, o.foreign = experimentIDs, s.Commits, foreign
-		if o.mendable = mendable(q, o); !o.mendable {
-			o.values = nil
-		}
 		s.Orders.remember(query, o)
 		return o.page(offset, limit)
 	}
@@ -204,6 +188,35 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 	return remember(found), nil
 }
 
+// mend returns a remembered order as the snapshot has it, after changes of some iterations.
+// It searches only these iterations and the remembered ones.
+//
+// Iterations that have not changed keep their relative order. So iterations that are neither
+// remembered nor changed come after the last remembered one that has not changed, and up to
+// that one the order is complete.
+func (s *Snapshot) mend(experimentIDs []string, q Query, known order, changed []int64) (order, error) {
+	unchanged := make(map[int64]bool, len(known.rows))
+	for _, r := range known.rows {
+		unchanged[int64(r.num)] = true
+	}
+	for _, num := range changed {
+		delete(unchanged, num)
+	}
+	only := slices.AppendSeq(changed, maps.Keys(unchanged))
+	mended, err := s.sorted(experimentIDs, q, only, 0, len(only))
+	if mended.complete = known.complete; !mended.complete {
+		end := len(mended.rows)
+		for end > 0 && !unchanged[int64(mended.rows[end-1].num)] {
+			end--
+		}
+		mended.rows = mended.rows[:end]
+	}
+	s.Orders.mu.Lock()
+	s.Orders.mended++
+	s.Orders.mu.Unlock()
+	return mended, err
+}
+
 // has reports whether o has the rows of a page.
 func (o order) has(offset, limit int) bool { return o.complete || offset+limit <= len(o.rows) }
 
@@ -216,18 +229,13 @@ func (o order) page(offset, limit int) order {
 // sorted runs the statement of q. If only is not nil, it searches only the iterations with
 // these numbers.
 func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset, limit int) (found order, err error) {
-	statement, terms, err := s.statement(experimentIDs, q, only)
+	statement, err := s.statement(experimentIDs, q, only)
 	if err != nil {
 		return found, err
 	}
-	found.terms = terms
 	err = s.EachRowOnce(statement.String()+` LIMIT ? OFFSET ?`, func(row []driver.Value) error {
-		below := len(row) - 1
-		r := ordered{num: uint32(row[0].(int64)), below: uint32(row[below].(int64))}
-		found.rows, found.total = append(found.rows, r), int(row[1].(int64))
-		if len(found.rows) <= maxMended {
-			found.values = append(found.values, slices.Clone(row[2:below]))
-		}
+		found.rows = append(found.rows, ordered{num: uint32(row[0].(int64)), below: uint32(row[2].(int64))})
+		found.total = int(row[1].(int64))
 		return nil
 	}, append(statement.Args, limit, offset)...)
 	found.complete = offset == 0 && len(found.rows) < limit

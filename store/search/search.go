@@ -118,23 +118,21 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 }
 
 // Statement returns the statement that Find runs, without LIMIT and OFFSET. Its columns
-// are the number of an iteration, the total, the values of the terms of the order, and
-// the number of hits that are listed under the iteration.
+// are the number of an iteration, the total, and the number of hits that are listed under
+// the iteration.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
-	statement, _, err := s.statement(experimentIDs, q, nil)
-	return statement, err
+	return s.statement(experimentIDs, q, nil)
 }
 
-// statement returns the result of Statement and the terms of its order. If only is not nil,
-// the statement searches only the iterations with these numbers.
-func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, []term, error) {
+// statement returns the result of Statement. If only is not nil, the statement searches
+// only the iterations with these numbers.
+func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	j.only = only
-	statement, err := s.write(experimentIDs, q, &j, func(keys []filter.Key) (map[filter.Key]known, error) { return s.known(experimentIDs, keys) })
-	return statement, j.terms, err
+	return s.write(experimentIDs, q, &j, func(keys []filter.Key) (map[filter.Key]known, error) { return s.known(experimentIDs, keys) })
 }
 
 // write writes the statement of q with its joins. names returns the known keys among its
@@ -143,14 +141,12 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	where := j.conditions(q)
 	// The filter's names are joined first, so that the names of the order are
 	// looked up only for iterations that pass the filter.
-	selected, order, values := []string{`iteration.num AS num`}, []string{}, ``
+	selected, order := []string{`iteration.num AS num`}, []string{}
 	for _, k := range q.Sort {
 		for _, t := range j.order(k.Ref, k.Descending) {
-			name := `k` + strconv.Itoa(len(j.terms))
+			name := `k` + strconv.Itoa(len(order))
 			selected = append(selected, t.expression+` AS `+name)
 			order = append(order, name+t.direction())
-			values += `, ` + name
-			j.terms = append(j.terms, t)
 		}
 	}
 	order = append(order, `num`)
@@ -179,7 +175,7 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 		return nil, err
 	}
 	statement.Add(` AND ` + q.Where)
-	statement.Add(where.String()+`) SELECT num, `+total+values+`, `+under, slices.Concat(where.Args, part.Args)...)
+	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
 	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.Args...)
 	return statement, nil
 }
