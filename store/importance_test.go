@@ -39,7 +39,7 @@ func (b *bed) importance(q runs.ImportanceQuery) (runs.Importance, error) {
 func TestImportance(t *testing.T) {
 	b := newBed(t)
 	for i := range 60 {
-		b.run(t, map[string]string{"lr": fmt.Sprint(0.001 * float64(i+1)), "same": "x", "seed": fmt.Sprint(i * 7919 % 60)},
+		b.run(t, map[string]string{"lr": fmt.Sprint(0.001 * float64(i+1)), "same": "x", "seed": fmt.Sprint(i * i * 7919 % 61)},
 			map[string]float64{"loss": float64(i) / 10, "lr": float64(i), "acc": -float64(i)})
 	}
 	for range 3 {
@@ -57,7 +57,7 @@ func TestImportance(t *testing.T) {
 		return names
 	}
 	// A parameter that some runs lack varies. The metric lr is not a parameter.
-	if fmt.Sprint(names(got)) != "[lr seed same]" || !got.Columns[0].Known() || got.Columns[1].Known() {
+	if fmt.Sprint(names(got)) != "[lr seed same]" || !got.Columns[0].Known || got.Columns[1].Known {
 		t.Errorf("%+v", got.Columns)
 	}
 	got = must(b.importance(runs.ImportanceQuery{Target: "metric.loss", Filter: "param.same = 'x'"}))(t)

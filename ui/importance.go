@@ -37,6 +37,7 @@ type importanceRow struct {
 	Share, Low, High float64
 	Known            bool
 	Direction        string
+	Levels           []string // the direction for the values of another parameter
 	Runs             string
 }
 
@@ -117,7 +118,7 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 }
 
 func (v *importanceView) fill(found runs.Importance) {
-	best := slices.ContainsFunc(found.Columns, importance.Estimate.Known)
+	known := slices.ContainsFunc(found.Columns, func(e importance.Estimate) bool { return e.Known })
 	switch of := runsOf(found.Runs); {
 	case v.Objective.Metric == "":
 		v.Summary = "No run of this experiment has a metric yet."
@@ -125,7 +126,7 @@ func (v *importanceView) fill(found runs.Importance) {
 		v.Summary = fmt.Sprintf("%s with this metric; an estimate needs at least %d.", capital(of), importance.MinRuns)
 	case len(found.Columns) == 0:
 		v.Summary = fmt.Sprintf("Based on %s: the metric, or every parameter, has the same value in all of them.", of)
-	case !best:
+	case !known:
 		v.Summary = fmt.Sprintf("Based on %s: no parameter matters more than chance would explain.", of)
 	default:
 		v.Summary = fmt.Sprintf("Based on %s. The parameters explain %.0f%% of the variation in held-out runs.",
@@ -142,9 +143,13 @@ func (v *importanceView) fill(found runs.Importance) {
 	} else if found.NaN > 0 {
 		v.Notes = append(v.Notes, fmt.Sprintf("%s that ended in NaN %s not count.", capital(runsOf(found.NaN)), does(found.NaN)))
 	}
+	for _, i := range found.Interactions[:min(3, len(found.Interactions))] {
+		v.Notes = append(v.Notes, fmt.Sprintf("%s and %s depend on each other: together they explain %.0f%% that neither explains alone.", plain.Line(i.A, 40), plain.Line(i.B, 40), 100*i.Share))
+	}
 	for _, e := range found.Columns {
-		v.Rows = append(v.Rows, importanceRow{Name: e.Name, Share: 100 * e.Share, Low: 100 * e.Low(), High: 100 * e.High(), Known: e.Known(),
-			Direction: direction(e, v.Objective.Goal), Runs: humanize.Comma(int64(e.Runs))})
+		low, high := e.Interval()
+		v.Rows = append(v.Rows, importanceRow{Name: e.Name, Share: 100 * e.Share, Low: 100 * low, High: 100 * high, Known: e.Known,
+			Direction: direction(e, v.Objective.Goal), Levels: levelTexts(e, v.Objective.Goal), Runs: humanize.Comma(int64(e.Runs))})
 	}
 }
 
@@ -167,35 +172,68 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // direction describes how a result depends on a parameter. With a goal the result is better or
 // worse, without one it is the value of the metric.
 func direction(e importance.Estimate, aim goal.Goal) string {
-	at := e.At
-	if f, err := strconv.ParseFloat(at, 64); err == nil && e.Shape != importance.Between {
-		at = plain.Number(scalar.Value(f))
+	if e.Shape == importance.Unknown && len(e.Levels) > 0 {
+		return "depends on " + plain.Line(e.With, 40)
 	}
-	low, high := "lowest", "highest"
+	if text := formText(e.Form, aim); text != "" {
+		if len(e.Tuned) > 0 {
+			text += ", each at its best settings"
+		}
+		return text
+	}
+	if e.Known {
+		return "no clear effect of its own"
+	}
+	return "no clear effect"
+}
+
+// levelTexts describes a parameter for the values of another one.
+func levelTexts(e importance.Estimate, aim goal.Goal) []string {
+	var all []string
+	for _, l := range e.Levels {
+		if text := formText(l.Form, aim); text != "" {
+			value := settingText(l.From)
+			if l.To != l.From {
+				value += " to " + settingText(l.To)
+			}
+			all = append(all, plain.Line(e.With, 40)+" "+value+": "+text)
+		}
+	}
+	return all
+}
+
+// formText describes the form of a curve. It returns "" for an unknown form.
+func formText(f importance.Form, aim goal.Goal) string {
+	low, high, best := "lowest", "highest", f.Min
 	switch aim {
 	case goal.Minimize:
 		low, high = "best", "worst"
 	case goal.Maximize:
-		low, high = "worst", "best"
+		low, high, best = "worst", "best", f.Max
 	}
-	switch e.Shape {
+	switch f.Shape {
 	case importance.Rising, importance.Falling:
 		switch {
-		case aim == "" && e.Shape == importance.Rising:
+		case aim == "" && f.Shape == importance.Rising:
 			return "rises with it"
 		case aim == "":
 			return "falls as it rises"
-		case (aim == goal.Minimize) == (e.Shape == importance.Rising):
+		case (aim == goal.Minimize) == (f.Shape == importance.Rising):
 			return "lower is better"
 		}
 		return "higher is better"
 	case importance.Lowest:
-		return low + " near " + at
+		return low + " near " + settingText(f.Min.At)
 	case importance.Highest:
-		return high + " near " + at
+		return high + " near " + settingText(f.Max.At)
+	case importance.Uneven:
+		if aim == "" {
+			return "lowest near " + settingText(f.Min.At) + ", highest near " + settingText(f.Max.At)
+		}
+		return "best near " + settingText(best.At)
 	case importance.Between:
 		var parts []string
-		for _, p := range [][2]string{{e.At, low}, {e.Top, high}} {
+		for _, p := range [][2]string{{f.Min.At, low}, {f.Max.At, high}} {
 			if p[0] != "" {
 				parts = append(parts, plain.Line(p[0], 40)+" "+p[1])
 			}
@@ -203,10 +241,17 @@ func direction(e importance.Estimate, aim goal.Goal) string {
 		slices.SortFunc(parts, func(a, b string) int { return cmp.Compare(goodFirst(a), goodFirst(b)) })
 		return strings.Join(parts, ", ")
 	}
-	if e.Known() {
-		return "no single direction"
+	return ""
+}
+
+// settingText formats the value of a parameter: a number with two digits, or the start of a text.
+func settingText(value string) string {
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return plain.Line(value, 40)
 	}
-	return "not known: may be chance"
+	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'e', 1, 64), 64)
+	return plain.Number(scalar.Value(f))
 }
 
 func goodFirst(s string) int {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"tracker/store/goal"
 	"tracker/store/importance"
 )
 
@@ -16,6 +17,7 @@ import (
 type table struct {
 	columns []importance.Column
 	target  []float64
+	aim     goal.Goal
 }
 
 func (t *table) add(name string, values func(i int) any) {
@@ -32,7 +34,7 @@ func (t *table) add(name string, values func(i int) any) {
 
 func (t *table) estimate(tb testing.TB) importance.Result {
 	tb.Helper()
-	r, err := importance.Of(tb.Context(), t.target, t.columns)
+	r, err := importance.Of(tb.Context(), t.target, t.columns, t.aim)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("the first is %s, want lr: %+v", r.Columns[0].Name, r.Columns)
 	}
 	for _, name := range []string{"lr", "optimizer", "batch_size", "dropout"} {
-		if e := find(t, r, name); !e.Known() || e.Low() <= 0 || e.High() > 1 || e.High() < e.Share {
+		if e := find(t, r, name); !e.Known || e.Share <= 0 || e.Share > 1 {
 			t.Errorf("%s: %+v, want one that matters", name, e)
 		}
 	}
@@ -108,10 +110,10 @@ func TestSweep(t *testing.T) {
 	}
 	lr := find(t, r, "lr")
 	var at float64
-	if _, err := fmt.Sscan(lr.At, &at); err != nil || lr.Shape != importance.Lowest || at < 1e-4 || at > 1e-3 {
-		t.Errorf("lr is %s at %s, want lowest near 3e-4", lr.Shape, lr.At)
+	if _, err := fmt.Sscan(lr.Min.At, &at); err != nil || lr.Shape != importance.Lowest || at < 1e-4 || at > 1e-3 {
+		t.Errorf("lr is %s at %s, want lowest near 3e-4", lr.Shape, lr.Min.At)
 	}
-	if o := find(t, r, "optimizer"); o.Shape != importance.Between || o.At != "adamw" || o.Top != "sgd" {
+	if o := find(t, r, "optimizer"); o.Shape != importance.Between || o.Min.At != "adamw" || o.Max.At != "sgd" {
 		t.Errorf("optimizer is %+v, want adamw to be lowest and sgd to be highest", o)
 	}
 	if b := find(t, r, "batch_size"); b.Shape != importance.Rising {
@@ -148,12 +150,12 @@ func TestErrors(t *testing.T) {
 		}
 		r := t60.estimate(t)
 		for _, name := range []string{"noise", "other noise"} {
-			if find(t, r, name).Known() {
+			if find(t, r, name).Known {
 				wrong++
 			}
 		}
 		for _, name := range []string{"effect", "other effect"} {
-			if !find(t, r, name).Known() {
+			if !find(t, r, name).Known {
 				missed++
 			}
 		}
@@ -195,7 +197,7 @@ func TestOutliers(t *testing.T) {
 		all.target[i*7] = math.Inf(1)
 		all.target[i*11+1] = 1e30
 	}
-	if r := all.estimate(t); r.Columns[0].Name != "lr" || !find(t, r, "optimizer").Known() {
+	if r := all.estimate(t); r.Columns[0].Name != "lr" || !find(t, r, "optimizer").Known {
 		t.Errorf("%+v", r)
 	}
 }
@@ -229,7 +231,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	all := sweep(100, 1)
-	if _, err := importance.Of(ctx, all.target, all.columns); !errors.Is(err, context.Canceled) {
+	if _, err := importance.Of(ctx, all.target, all.columns, goal.Minimize); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -7,117 +7,197 @@ import (
 )
 
 const (
-	agreement = 0.75 // fraction of the forests that must agree on a shape
-	clearly   = 0.2  // minimum distance of both ends from an optimum between them, as a fraction of the range
-	monotone  = 0.8  // minimum rank correlation of a rising or falling curve
+	certain = 2.6  // standard errors that a difference along a curve must have
+	likely  = 1.7  // standard errors by which a text must differ from all other texts, and half of a slope
+	turning = 0.12 // minimum rise after an optimum inside a curve, as a fraction of the range
 )
 
-// shape returns the form of a dependence. A curve holds the mean prediction of a forest for
-// each code.
-func shape(c coding, curves [][]float64) (s Shape, at, top string) {
-	if c.bins >= 3 || c.bins == 2 && c.bins == len(c.labels) {
-		return numberShape(c, curves)
-	}
-	if c.bins > 0 {
-		return Unknown, "", ""
-	}
-	votes := func(better func(a, b float64) bool) string {
-		counts := map[int]int{}
-		for _, curve := range curves {
-			best := -1
-			for code, v := range curve {
-				if c.alone[code] && (best < 0 || better(v, curve[best])) {
-					best = code
-				}
-			}
-			if counts[best]++; best >= 0 && float64(counts[best]) >= agreement*float64(len(curves)) {
-				return c.labels[best]
-			}
-		}
-		return ""
-	}
-	at = votes(func(a, b float64) bool { return a < b })
-	top = votes(func(a, b float64) bool { return a > b })
-	if at == "" && top == "" {
-		return Unknown, "", ""
-	}
-	return Between, at, top
+// Shape is the form of the dependence of a result on a parameter.
+type Shape string
+
+// The shapes of a dependence.
+const (
+	Unknown Shape = ""        // the runs do not show a shape
+	Rising  Shape = "rising"  // the result rises with the parameter
+	Falling Shape = "falling" // the result falls as the parameter rises
+	Lowest  Shape = "lowest"  // the result is lowest in between, and higher on both sides
+	Highest Shape = "highest" // the result is highest in between, and lower on both sides
+	Uneven  Shape = "uneven"  // some values are clearly better than others, in no simple form
+	Between Shape = "between" // one text is clearly lower or higher than all others
+)
+
+// Form describes a curve.
+type Form struct {
+	Shape    Shape
+	Min, Max Range
 }
 
-func numberShape(c coding, curves [][]float64) (s Shape, at, top string) {
-	counts := map[Shape]int{}
-	mean := make([]float64, c.bins)
-	for _, curve := range curves {
-		numbers := curve[:c.bins]
-		counts[formOf(numbers)]++
-		for code, v := range numbers {
-			mean[code] += v
-		}
-	}
-	for _, s := range []Shape{Rising, Falling, Lowest, Highest} {
-		if float64(counts[s]) >= agreement*float64(len(curves)) {
-			switch s {
-			case Lowest:
-				at = optimum(c, mean)
-			case Highest:
-				for i := range mean {
-					mean[i] = -mean[i]
-				}
-				at = optimum(c, mean)
-			}
-			return s, at, ""
-		}
-	}
-	return Unknown, "", ""
+// Range is where a curve has its lowest or highest value.
+type Range struct {
+	At       string // the value of the parameter; "" if no text is clearly the lowest or highest
+	From, To string // the numbers around At between which the curve is not clearly different
+
+	from, to int // the groups of From and To
 }
 
-// formOf returns the form of one curve.
-func formOf(curve []float64) Shape {
-	low, high := slices.Min(curve), slices.Max(curve)
-	first, last := curve[0], curve[len(curve)-1]
-	far := clearly * (high - low)
+// apart reports whether two ranges have no number in common.
+func (r Range) apart(other Range) bool { return r.to < other.from || other.to < r.from }
+
+// samples holds an estimate of one curve by each of several forests, in the same groups.
+type samples [][]float64
+
+func (s samples) mean() []float64 {
+	mean := make([]float64, len(s[0]))
+	for _, one := range s {
+		for i, v := range one {
+			mean[i] += v / float64(len(s))
+		}
+	}
+	return mean
+}
+
+// clearly returns the difference between two points of the curve in standard errors.
+func (s samples) clearly(high, low int) float64 {
+	differences := make([]float64, len(s))
+	for i, one := range s {
+		differences[i] = one[high] - one[low]
+	}
+	mean, sd := deviation(differences)
 	switch {
-	case high == low:
-		return Unknown
-	case min(first, last)-low > far && high-max(first, last) > far:
-		return Unknown // the curve has a peak and a valley
-	case min(first, last)-low > far:
-		return Lowest
-	case high-max(first, last) > far:
-		return Highest
+	case mean == 0:
+		return 0
+	case sd == 0:
+		return math.Copysign(math.Inf(1), mean)
 	}
-	places := make([]float64, len(curve))
-	for i := range places {
-		places[i] = float64(i)
-	}
-	switch r := correlation(places, ranks(curve)); {
-	case r >= monotone:
-		return Rising
-	case r <= -monotone:
-		return Falling
-	}
-	return Unknown
+	return mean / sd
 }
 
-// optimum returns the middle of the range of values around the lowest point in which the curve
-// is nearly as low, rounded to two digits.
-func optimum(c coding, curve []float64) string {
-	low, high := slices.Min(curve), slices.Max(curve)
-	at := slices.Index(curve, low)
-	from, to := at, at
-	near := func(code int) bool { return curve[code]-low <= 0.1*(high-low) }
-	for from > 0 && near(from-1) {
-		from--
+// mirrored returns the samples with the other sign.
+func (s samples) mirrored() samples {
+	out := make(samples, len(s))
+	for i, one := range s {
+		for _, v := range one {
+			out[i] = append(out[i], -v)
+		}
 	}
-	for to+1 < len(curve) && near(to+1) {
-		to++
-	}
-	if from == to || c.bins < 8 {
-		return round(c.labels[at])
-	}
-	return round(c.labels[(from+to)/2])
+	return out
 }
 
+// numberForm returns the form of a curve over numbers, in ascending order. It is Unknown if the
+// lowest and the highest point are not clearly different.
+func numberForm(curve samples, labels []string) Form {
+	mean := curve.mean()
+	low, high := slices.Index(mean, slices.Min(mean)), slices.Index(mean, slices.Max(mean))
+	if curve.clearly(high, low) < certain {
+		return Form{}
+	}
+	up := curve.mirrored()
+	form := Form{Shape: Falling, Min: curve.lowest(low, labels), Max: up.lowest(high, labels)}
+	switch valley, peak := curve.turns(low), up.turns(high); {
+	case valley && peak:
+		form.Shape = Uneven
+	case valley:
+		form.Shape = Lowest
+	case peak:
+		form.Shape = Highest
+	case !curve.slopes(low, high):
+		form.Shape = Uneven
+	case low < high:
+		form.Shape = Rising
+	}
+	return form
+}
+
+// slopes reports whether the curve goes one way from one end to the other: whether both of its
+// halves do, and no point is clearly on the wrong side of an earlier one.
+func (s samples) slopes(low, high int) bool {
+	up := s
+	if low > high {
+		up = s.mirrored()
+	}
+	end := len(s[0]) - 1
+	if up.clearly(end/2, 0) < likely || up.clearly(end, (end+1)/2) < likely {
+		return false
+	}
+	for i := range end {
+		for j := i + 1; j <= end; j++ {
+			if up.clearly(i, j) > likely {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// turns reports whether the curve clearly rises on both sides of its lowest point.
+func (s samples) turns(low int) bool {
+	mean := s.mean()
+	span := slices.Max(mean) - mean[low]
+	rises := func(from, to int) bool {
+		for at := from; at < to; at++ {
+			if mean[at]-mean[low] > turning*span && s.clearly(at, low) > certain {
+				return true
+			}
+		}
+		return false
+	}
+	return rises(0, low) && rises(low+1, len(mean))
+}
+
+// lowest describes the surroundings of the lowest point. Its value is in the middle of the points
+// around it that are nearly as low.
+func (s samples) lowest(low int, labels []string) Range {
+	mean := s.mean()
+	around := func(belongs func(at int) bool) (from, to int) {
+		from, to = low, low
+		for from > 0 && belongs(from-1) {
+			from--
+		}
+		for to+1 < len(mean) && belongs(to+1) {
+			to++
+		}
+		return from, to
+	}
+	near := 0.1 * (slices.Max(mean) - mean[low])
+	from, to := around(func(at int) bool { return mean[at]-mean[low] <= near })
+	r := Range{At: labels[low]}
+	if from != to && len(mean) >= 6 {
+		r.At = labels[(from+to)/2]
+	}
+	from, to = around(func(at int) bool { return s.clearly(at, low) < certain })
+	r.At, r.From, r.To, r.from, r.to = round(r.At), labels[from], labels[to], from, to
+	return r
+}
+
+// textForm returns which text has clearly the lowest result, and which one clearly the highest.
+// Points whose label is empty are missing values and rare texts; they are not named.
+func textForm(curve samples, labels []string) Form {
+	first := func(curve samples) string {
+		mean := curve.mean()
+		best := -1
+		for i, label := range labels {
+			if label != "" && (best < 0 || mean[i] < mean[best]) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return ""
+		}
+		for i, label := range labels {
+			if label != "" && i != best && curve.clearly(i, best) < likely {
+				return ""
+			}
+		}
+		return labels[best]
+	}
+	f := Form{Shape: Between, Min: Range{At: first(curve)}, Max: Range{At: first(curve.mirrored())}}
+	if f.Min.At == f.Max.At {
+		return Form{}
+	}
+	return f
+}
+
+// round rounds a number to two digits. It returns texts unchanged.
 func round(number string) string {
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil {
@@ -125,20 +205,4 @@ func round(number string) string {
 	}
 	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'e', 1, 64), 64)
 	return strconv.FormatFloat(f, 'g', -1, 64)
-}
-
-// correlation returns the correlation of two lists of numbers.
-func correlation(x, y []float64) float64 {
-	mx, _ := deviation(x)
-	my, _ := deviation(y)
-	var xy, xx, yy float64
-	for i := range x {
-		xy += (x[i] - mx) * (y[i] - my)
-		xx += (x[i] - mx) * (x[i] - mx)
-		yy += (y[i] - my) * (y[i] - my)
-	}
-	if xx == 0 || yy == 0 {
-		return 0
-	}
-	return xy / math.Sqrt(xx*yy)
 }

@@ -45,6 +45,7 @@ type ImportanceInput struct {
 	counts  Importance // without a result
 	values  []float64
 	columns []importance.Column
+	aim     goal.Goal
 }
 
 // Importance estimates how much each parameter matters for a metric. One estimate runs at a time,
@@ -62,7 +63,7 @@ func (db *DB) Importance(ctx context.Context, read func() (ImportanceInput, erro
 		return out, err
 	}
 	out = in.counts
-	out.Result, err = importance.Of(ctx, in.values, in.columns)
+	out.Result, err = importance.Of(ctx, in.values, in.columns, in.aim)
 	return out, err
 }
 
@@ -80,6 +81,7 @@ func (v *View) ImportanceInput(q ImportanceQuery) (in ImportanceInput, err error
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, q.ExperimentID, domain.RightRead); err != nil {
 		return in, err
 	}
+	in.aim = q.Goal
 	in.columns, err = Limited(v.tx, s, func(from *search.Snapshot) ([]importance.Column, error) {
 		var nums []int64
 		if nums, in.values, err = in.counts.results(from, s, target, q); err != nil {
