@@ -7,7 +7,9 @@ import fcntl
 import itertools
 import json
 import os
+import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -162,6 +164,36 @@ def client_env(folder, uri, key=KEY, **more):
             "HOME": str(folder), "NO_COLOR": "1", **more}
 
 
+def end_services(folder):
+    """Kill the service processes that clients with this home folder have left running."""
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if f"HOME={folder}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
+        except OSError:
+            pass  # it has ended, or belongs to another user
+
+
+def run_client(folder, uri, *args, **env):
+    """Run Python with a client of the server at uri, and return its exit code and what it prints.
+
+    The output goes to files: a service process that outlives the client would keep a pipe open. The service of client 0.17
+    announces its port before it listens. On a busy machine the client can be refused then, before it has sent anything to
+    the server. This ends the client, and is tried again.
+    """
+    for _ in range(5):
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            done = subprocess.run([sys.executable, *args], cwd=folder, env=client_env(folder, uri, **env), stdout=out,
+                                  stderr=err, timeout=600)
+            out.seek(0)
+            err.seek(0)
+            text = out.read() + err.read()
+        if done.returncode == 0 or "Connection to wandb service failed" not in text:
+            break
+        end_services(folder)
+    return done.returncode, text
+
+
 @pytest.fixture
 def script(tmp_path):
     """Return a function that runs Python with a client of the server at uri, and returns what it prints."""
@@ -169,12 +201,12 @@ def script(tmp_path):
     def run(uri, code, code_of_exit=0, **env):
         path = tmp_path / "script.py"
         path.write_text("import wandb\n" + textwrap.dedent(code))
-        done = subprocess.run([sys.executable, path], cwd=tmp_path, env=client_env(tmp_path, uri, **env), text=True,
-                              capture_output=True, timeout=600)
-        assert done.returncode == code_of_exit, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        returned, output = run_client(tmp_path, uri, path, **env)
+        assert returned == code_of_exit, output
+        return output
 
-    return run
+    yield run
+    end_services(tmp_path)
 
 
 @pytest.fixture
@@ -182,9 +214,8 @@ def wandb_command(tmp_path):
     """Return a function that runs the command line of the client."""
 
     def run(uri, *args, **env):
-        done = subprocess.run([sys.executable, "-m", "wandb", *args], cwd=tmp_path, env=client_env(tmp_path, uri, **env),
-                              text=True, capture_output=True, timeout=600)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        returned, output = run_client(tmp_path, uri, "-m", "wandb", *args, **env)
+        assert returned == 0, output
+        return output
 
     return run
