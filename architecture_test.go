@@ -47,7 +47,7 @@ func TestFilesOfTheArchitecture(t *testing.T) {
 	}
 	for _, n := range named {
 		if !slices.ContainsFunc(all, func(path string) bool { return path == n[1] || strings.HasSuffix(path, "/"+n[1]) }) {
-			t.Errorf("there is no file %s", n[1])
+			t.Errorf("the file %s does not exist", n[1])
 		}
 	}
 }

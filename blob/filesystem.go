@@ -32,7 +32,7 @@ type Filesystem struct {
 func NewFilesystem(root string) (*Filesystem, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
-		return nil, newError(ErrRefused, err, "The artifacts folder %q has no absolute path; name it in full.", root)
+		return nil, newError(ErrRefused, err, "The artifacts folder %q can't be resolved; set an absolute path.", root)
 	}
 	f := &Filesystem{root: abs, synced: map[string]bool{}}
 	if err := makeDir(f.path(stagingDir)); err != nil {
@@ -248,7 +248,7 @@ func (f *Filesystem) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error
 // case the disk is not mounted, and the blob may exist on it.
 func (f *Filesystem) missing(err error) error {
 	if _, gone := os.Stat(f.path(stagingDir)); gone != nil {
-		return newError(ErrUnavailable, gone, "The artifacts folder is gone; mount its disk or put it back.")
+		return newError(ErrUnavailable, gone, "The artifacts folder is missing; mount its disk or restore the folder.")
 	}
 	return err
 }
@@ -383,11 +383,11 @@ func (f *Filesystem) explain(err error) error {
 	case isFull(err):
 		return newError(ErrFull, err, "The disk of the artifacts folder is full; free some space and try again.")
 	case errors.Is(err, fs.ErrPermission), isReadOnly(err):
-		return newError(ErrRefused, err, "The artifacts folder can't be used by this user; change its owner or permissions, or set SERVICE_ARTIFACT_ROOT to another.")
+		return newError(ErrRefused, err, "This user has no access to the artifacts folder; change its owner or permissions, or set SERVICE_ARTIFACT_ROOT to another folder.")
 	case errors.Is(err, fs.ErrNotExist):
 		return f.missing(newError(ErrUnavailable, err, "A file in the artifacts folder was removed while it was in use; try again."))
 	case !isDir(f.root):
-		return newError(ErrRefused, err, "The artifacts folder is not a folder; set SERVICE_ARTIFACT_ROOT to one.")
+		return newError(ErrRefused, err, "The path of the artifacts folder is not a folder; set SERVICE_ARTIFACT_ROOT to a folder.")
 	}
 	return newError(ErrUnavailable, err, "The artifacts folder can't be read or written; check its disk.")
 }

@@ -53,7 +53,7 @@ func isStagingKey(key string) bool {
 
 // errNotFound returns an ErrNotFound for a hash.
 func errNotFound(hash string) error {
-	return newError(ErrNotFound, nil, "There are no bytes under the hash %.70q; `tracker check` finds all that are missing.", hash)
+	return newError(ErrNotFound, nil, "The content with the hash %.70q is missing; `tracker check` lists all missing content.", hash)
 }
 
 // errSize returns an ErrDamaged for a blob that has size bytes instead of b.Size.

@@ -71,13 +71,13 @@ const (
 // NewS3 returns the store that o describes. It does not connect to it; see Ping.
 func NewS3(o S3Options) (*S3, error) {
 	if o.Bucket == "" {
-		return nil, newError(ErrRefused, nil, "No bucket is named; set SERVICE_S3_BUCKET.")
+		return nil, newError(ErrRefused, nil, "No bucket is configured; set SERVICE_S3_BUCKET.")
 	}
 	if err := s3utils.CheckValidBucketName(o.Bucket); err != nil {
-		return nil, newError(ErrRefused, err, "%q can't be the name of a bucket; correct SERVICE_S3_BUCKET.", o.Bucket)
+		return nil, newError(ErrRefused, err, "%q is not a valid bucket name; correct SERVICE_S3_BUCKET.", o.Bucket)
 	}
 	if o.AccessKey == "" || o.SecretKey == "" {
-		return nil, newError(ErrRefused, nil, "There are no credentials for the object store; set SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.")
+		return nil, newError(ErrRefused, nil, "No credentials are configured for the object store; set SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.")
 	}
 	if o.PartSize != 0 && (o.PartSize < minPartSize || o.PartSize > 1<<30) {
 		return nil, newError(ErrRefused, nil, "The part size is %d; choose one from 5 MiB to 1 GiB.", o.PartSize)
@@ -109,7 +109,7 @@ func NewS3(o S3Options) (*S3, error) {
 		MaxRetries:   1, // try repeats requests
 	})
 	if err != nil {
-		return nil, newError(ErrRefused, err, "The endpoint %q can't be used; correct SERVICE_S3_ENDPOINT.", host)
+		return nil, newError(ErrRefused, err, "The endpoint %q is not valid; correct SERVICE_S3_ENDPOINT.", host)
 	}
 	return s, nil
 }

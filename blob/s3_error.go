@@ -70,11 +70,11 @@ func (s *S3) explain(err error) error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &certificate):
-		return newError(ErrRefused, err, "The certificate of the object store at %s is not trusted here; correct SERVICE_S3_ENDPOINT or install the authority that signed it.", s.endpoint)
+		return newError(ErrRefused, err, "The certificate of the object store at %s is not trusted; correct SERVICE_S3_ENDPOINT or install the certificate authority that signed it.", s.endpoint)
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return newError(ErrRefused, err, "The object store at %s does not speak HTTPS; begin SERVICE_S3_ENDPOINT with http:// if that is meant.", s.endpoint)
+		return newError(ErrRefused, err, "The object store at %s does not speak HTTPS; start SERVICE_S3_ENDPOINT with http:// to use plain HTTP.", s.endpoint)
 	}
-	return newError(ErrUnavailable, err, "The object store at %s does not answer as it should; see that it runs and can be reached, and try again.", s.endpoint)
+	return newError(ErrUnavailable, err, "The object store at %s does not answer correctly; check that it is running and reachable, and try again.", s.endpoint)
 }
 
 // answerKinds maps error codes of S3 whose status is ambiguous to kinds.
@@ -97,9 +97,9 @@ func (s *S3) explainAnswer(err error, answer minio.ErrorResponse) error {
 	case "NoSuchBucket":
 		return newError(ErrRefused, err, "There is no bucket %q at %s; create it, or correct SERVICE_S3_BUCKET.", s.bucket, s.endpoint)
 	case "InvalidBucketName":
-		return newError(ErrRefused, err, "%q can't be the name of a bucket; correct SERVICE_S3_BUCKET.", s.bucket)
+		return newError(ErrRefused, err, "%q is not a valid bucket name; correct SERVICE_S3_BUCKET.", s.bucket)
 	case "RequestTimeTooSkewed":
-		return newError(ErrRefused, err, "The clock of this machine differs too much from that of the object store at %s; set both by a time server.", s.endpoint)
+		return newError(ErrRefused, err, "The clocks of this machine and of the object store at %s differ too much; synchronize both with a time server.", s.endpoint)
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken":
 		return newError(ErrRefused, err, "The object store at %s does not accept the credentials; correct SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.", s.endpoint)
 	case "AuthorizationHeaderMalformed", "InvalidRegion", "PermanentRedirect", "TemporaryRedirect":
@@ -111,16 +111,16 @@ func (s *S3) explainAnswer(err error, answer minio.ErrorResponse) error {
 	}
 	switch kind {
 	case ErrNotFound:
-		return newError(kind, err, "There is no such object in the bucket %q; `tracker check` finds all that are missing.", s.bucket)
+		return newError(kind, err, "The object does not exist in the bucket %q; `tracker check` lists all missing objects.", s.bucket)
 	case ErrFull:
-		return newError(kind, err, "The object store at %s has no space for this; free some, or raise its quota.", s.endpoint)
+		return newError(kind, err, "The object store at %s has no space left; free some space, or raise its quota.", s.endpoint)
 	case ErrUnavailable:
-		return newError(kind, err, "The object store at %s can't serve this now; try again in a moment.", s.endpoint)
+		return newError(kind, err, "The object store at %s is temporarily unavailable; try again in a moment.", s.endpoint)
 	}
 	if answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized {
 		return newError(ErrRefused, err, "The object store at %s denies access to the bucket %q; give the credentials the right to list it and to get, put and delete its objects.", s.endpoint, s.bucket)
 	}
-	return newError(ErrRefused, err, "The object store at %s refuses this; look at the settings that begin with SERVICE_S3.", s.endpoint)
+	return newError(ErrRefused, err, "The object store at %s rejected the request; check the settings that begin with SERVICE_S3.", s.endpoint)
 }
 
 // statusKind returns the kind of a response whose error code is unknown.

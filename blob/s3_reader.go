@@ -52,7 +52,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 			return 0, gone
 		}
 		if attempt == attempts-1 || time.Since(begun) >= r.store.timeout {
-			return 0, newError(ErrUnavailable, err, "The object store at %s cuts its answers short; try again in a moment.", r.store.endpoint)
+			return 0, newError(ErrUnavailable, err, "The object store at %s truncates its responses; try again in a moment.", r.store.endpoint)
 		}
 		r.store.wait(r.ctx, attempt)
 	}
@@ -76,7 +76,7 @@ func (r *objectReader) open() error {
 		}
 		want := fmt.Sprintf("bytes %d-%d/%d", r.offset, r.blob.Size-1, r.blob.Size)
 		if got := header.Get("Content-Range"); strings.TrimSpace(got) != want || info.Size != r.blob.Size-r.offset {
-			return errors.Join(newError(ErrDamaged, nil, "The object store at %s has %q of the blob %s instead of %q; restore it from a backup, or upload it again.",
+			return errors.Join(newError(ErrDamaged, nil, "The object store at %s returned %q of the blob %s instead of %q; restore it from a backup, or upload it again.",
 				s.endpoint, got, r.blob.Hash, want), body.Close())
 		}
 		r.body = body

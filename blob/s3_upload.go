@@ -154,7 +154,7 @@ const contentType = "application/octet-stream"
 func (u *upload) put(ctx context.Context, p []byte) error {
 	s, number := u.store, len(u.parts)+1
 	if number > maxParts {
-		return newError(ErrFull, nil, "An object store takes at most %d MiB in parts of %d MiB; split the artifact, or keep it in a folder.",
+		return newError(ErrFull, nil, "An object store accepts at most %d MiB in parts of %d MiB; split the artifact, or use the filesystem backend.",
 			maxParts*s.partSize>>20, s.partSize>>20)
 	}
 	var signed string

@@ -78,5 +78,5 @@ func (v *verifiedReader) Seek(offset int64, whence int) (int64, error) {
 
 // errHash returns an ErrDamaged for a blob whose bytes have another hash.
 func errHash(b Blob, got string) error {
-	return newError(ErrDamaged, nil, "The bytes under %s have the hash %s; restore them from a backup, or upload them again.", b.Hash, got)
+	return newError(ErrDamaged, nil, "The content of %s has the hash %s; restore it from a backup, or upload it again.", b.Hash, got)
 }

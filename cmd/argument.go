@@ -18,7 +18,7 @@ func one(name string) cobra.PositionalArgs {
 		case len(args) == 0:
 			return misuse(fmt.Sprintf("%s is missing: %s", name, strings.TrimSuffix(cmd.UseLine(), " [flags]")))
 		case len(args) > 1:
-			return misuse(fmt.Sprintf("one %s is enough; %q is too much (quote a name that has spaces)", name, args[1]))
+			return misuse(fmt.Sprintf("only one %s is allowed; unexpected %q (quote a name that has spaces)", name, args[1]))
 		}
 		return nil
 	}

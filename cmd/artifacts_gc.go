@@ -19,19 +19,19 @@ func (a *app) artifactsGCCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Find bytes that belong to no artifact, and remove them",
-		Long: `Find bytes that belong to no artifact in each configured backend: complete blobs, what
-interrupted uploads and migrations have left, and resumable uploads that have expired. It
-prints them with their sizes; --delete removes them. The server may run at the same time.
+		Long: `Find bytes that belong to no artifact in each configured backend: complete blobs,
+remains of interrupted uploads and migrations, and expired resumable uploads. It prints
+them with their sizes; --delete removes them. The server may run at the same time.
 
 A folder, or a bucket with its prefix, must belong to one database only: the artifacts of
 another database would be removed. Be careful after a restore, too: bytes that were
-uploaded after the backup belong to no artifact any more.
+uploaded after the backup no longer belong to an artifact.
 
-Bytes that were last written less than --older-than ago are kept, because an upload may
-still be writing them. So are bytes that a command has claimed since. They are listed with the time
-from which they can be removed. The bytes of artifacts in the trash are none of these: they
-are removed with it. With 0s only the server's own work is protected, so use
-that only while no other command runs.`,
+Bytes that were written or claimed by a command less than --older-than ago are kept,
+because an upload may still be running. They are listed with the time from which they can
+be removed. The bytes of artifacts in the trash are not listed: emptying the trash removes
+them. With 0s only the server's own work is protected, so use that only while no other
+command runs.`,
 		Example: `  tracker artifacts gc
   tracker artifacts gc --delete
   tracker artifacts gc --delete --older-than 24h`,

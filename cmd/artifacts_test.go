@@ -68,7 +68,7 @@ func TestArtifactCommands(t *testing.T) {
 	p.wantData(ids["c"], strings.Repeat("c", 1_000_000))
 	run("migrate", "--to", "filesystem").must(t)
 	p.wantData(ids["b"], "same bytes")
-	run("migrate", "--to", "s3").refused(t, 1, "No bucket is named", "SERVICE_S3_BUCKET")
+	run("migrate", "--to", "s3").refused(t, 1, "No bucket is configured", "SERVICE_S3_BUCKET")
 
 	wants(run("gc").must(t), "There is nothing to remove.")
 	staged := filepath.Join(dir, "artifacts", "staging", uuid.NewString())

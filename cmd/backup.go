@@ -60,10 +60,10 @@ func (a *app) backupCommand() *cobra.Command {
 same time. The copy is verified and is a complete database: ` + "`tracker restore`" + ` puts it
 back, and --db-file opens it.
 
-Artifacts are not in it, unless their backend is inline. Copy the artifacts folder or the
-bucket too, after the database and not before, so that it has all artifacts that the copy
-of the database lists. docs/backup.md has the details, and how a server makes copies by
-itself.`,
+The copy includes artifacts only if their backend is inline. Otherwise copy the artifacts
+folder or the bucket too, and do it after the database, so that it has all artifacts that
+the copy of the database lists. docs/backup.md has the details, and describes automatic
+copies.`,
 		Example: `  tracker backup tracker-$(date +%F).db
   tracker backup /backups/monday.db --db-file /srv/tracker/tracker.db`,
 		Args: one("FILE"),

@@ -21,14 +21,14 @@ metric against its points; and that the bytes of each artifact exist and have th
 size. --deep also reads them and compares their hashes. It prints "ok", or a line for each
 problem, and then ends with exit code 1.
 
-While SQLite checks its own structure, a third of a second for a million points, the
-write-ahead log of a server that runs can't be reset, and grows with what is written.
+While SQLite checks its own structure, about a third of a second for a million points, the
+write-ahead log of a running server grows, because it can't be reset.
 
---repair computes again what can be computed, and makes an index that differs from its table
-again from the table; the check shows the values of both, because it can't know which of them
-is damaged. For the rest there is ` + "`tracker restore`" + `.
-Bytes that belong to no artifact are not a problem, they only take space: a hint on the
-standard error names ` + "`tracker artifacts gc`" + `. Give the command the settings of the server:
+--repair recomputes derived data and rebuilds an index that differs from its table. The check
+shows the values of both, because it can't know which of them is damaged. For other damage use
+` + "`tracker restore`" + `.
+Bytes that belong to no artifact are not an error, but take space: a hint on the standard
+error names ` + "`tracker artifacts gc`" + `. Give the command the settings of the server:
 the database does not hold the location of the artifacts.`,
 		Example: `  tracker check
   tracker check --deep
@@ -52,7 +52,7 @@ the database does not hold the location of the artifacts.`,
 		}),
 	}
 	addSettings(cmd, artifactSettings...)
-	cmd.Flags().BoolVar(&repair, "repair", false, "compute again what can be computed")
+	cmd.Flags().BoolVar(&repair, "repair", false, "recompute derived data and rebuild indexes")
 	cmd.Flags().BoolVar(&deep, "deep", false, "read all artifacts and compare their hashes")
 	return cmd
 }

@@ -64,7 +64,7 @@ the command tracker beside the client.`,
 		}),
 	}
 	cmd.Flags().StringVar(&folder, "out", ".", "`folder` to write to; created if it does not exist")
-	cmd.Flags().BoolVar(&withProgram, "with-program", false, "put this program into the wheel, too")
+	cmd.Flags().BoolVar(&withProgram, "with-program", false, "include this program in the wheel")
 	return cmd
 }
 
@@ -72,7 +72,7 @@ the command tracker beside the client.`,
 func thisProgram() (*library.Program, error) {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
-		return nil, errors.New("it does not say how it was built")
+		return nil, errors.New("it has no build information")
 	}
 	path, err := os.Executable()
 	if err != nil {

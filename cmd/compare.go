@@ -32,8 +32,8 @@ func (a *app) compareCommand() *cobra.Command {
 		GroupID: groupRuns,
 		Short:   "Compare runs: parameters that differ, last values of metrics",
 		Long: `Compare runs side by side: the parameters that differ, and the last value of each metric,
-without the metrics of the machine. A RUN is its id, the address of its
-page, or its name when no other run has it.`,
+without system metrics. A RUN is an id, the address of a page, or a name that only one
+run has.`,
 		Example: `  tracker compare 01a1fd72-2c13-79ed-97b8-5face34acb11 01a1fd70-f23b-79dd-8b35-435021e52f21
   tracker compare $(tracker runs --project iris --json | jq -r '.[].runs[].id' | head -n 3)`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ page, or its name when no other run has it.`,
 			return a.printCompared(runs, all)
 		}),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also show parameters that are the same and metrics of the machine")
+	cmd.Flags().BoolVar(&all, "all", false, "also show equal parameters and system metrics")
 	p.flags(cmd)
 	return cmd
 }

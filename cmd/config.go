@@ -31,10 +31,10 @@ type Config struct {
 	DBFile          string     `env:"SERVICE_DB_FILE" envDefault:"tracker.db" flag:"db-file" kind:"file" usage:"database file"`
 	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"require sign-in; without it everybody is the admin"`
 	JWTSecret       string     `env:"SERVICE_JWT_SECRET" flag:"jwt-secret" kind:"secret" usage:"key that signs the tokens; safer in the environment than on a command line"`
-	AdminPassword   string     `env:"SERVICE_ADMIN_PASSWORD" flag:"admin-password" kind:"secret" usage:"password of the user default while it has none (default: a random one, shown at the first start with sign-in)"`
+	AdminPassword   string     `env:"SERVICE_ADMIN_PASSWORD" flag:"admin-password" kind:"secret" usage:"first password of the user default (default: a random one, shown at the first start with sign-in)"`
 	CORSOrigins     origins    `env:"SERVICE_CORS_ORIGINS" flag:"cors-origins" kind:"list" usage:"origins of other web pages that may use the API, like https://lab.example.com, separated by commas"`
-	TrustedHosts    hostNames  `env:"SERVICE_TRUSTED_HOSTS" flag:"trusted-hosts" kind:"list" usage:"names under which a proxy shows this server when sign-in is off, like hub.example.com or .example.com, with commas between"`
-	TrustedProxies  networks   `env:"SERVICE_TRUSTED_PROXIES" flag:"trusted-proxies" kind:"list" usage:"addresses of proxies whose X-Forwarded-For, Forwarded and X-Forwarded-Host are believed, like 127.0.0.1 or 10.0.0.0/8, with commas between"`
+	TrustedHosts    hostNames  `env:"SERVICE_TRUSTED_HOSTS" flag:"trusted-hosts" kind:"list" usage:"host names under which a proxy serves this server when sign-in is off, like hub.example.com or .example.com, separated by commas"`
+	TrustedProxies  networks   `env:"SERVICE_TRUSTED_PROXIES" flag:"trusted-proxies" kind:"list" usage:"addresses of proxies whose X-Forwarded-For, Forwarded and X-Forwarded-Host are trusted, like 127.0.0.1 or 10.0.0.0/8, separated by commas"`
 	ArtifactBackend string     `env:"SERVICE_ARTIFACT_BACKEND" envDefault:"filesystem" flag:"artifact-backend" kind:"name" choices:"inline filesystem s3" usage:"backend for new artifacts: inline, filesystem or s3"`
 	ArtifactRoot    string     `env:"SERVICE_ARTIFACT_ROOT" envDefault:"artifacts" flag:"artifact-root" kind:"folder" usage:"folder of the artifacts for the filesystem backend"`
 	S3Bucket        string     `env:"SERVICE_S3_BUCKET" flag:"s3-bucket" kind:"name" usage:"bucket for the s3 backend"`
@@ -44,13 +44,13 @@ type Config struct {
 	S3AccessKey     string     `env:"SERVICE_S3_ACCESS_KEY" flag:"s3-access-key" kind:"secret" usage:"access key of the object store"`
 	S3SecretKey     string     `env:"SERVICE_S3_SECRET_KEY" flag:"s3-secret-key" kind:"secret" usage:"secret key of the object store"`
 	MaxUpload       byteSize   `env:"SERVICE_MAX_UPLOAD" envDefault:"0" flag:"max-upload" kind:"bytes" usage:"largest artifact, like 500M or 2G; 0 for no limit"`
-	TrashDays       days       `env:"SERVICE_TRASH_DAYS" envDefault:"30" flag:"trash-days" kind:"number" usage:"days after which what was deleted is purged from the trash; 0 for at once"`
-	MLflowProject   string     `env:"SERVICE_MLFLOW_PROJECT" envDefault:"MLflow" flag:"mlflow-project" kind:"text" usage:"project of MLflow's clients; it is created when the first one needs it"`
-	BackupDir       string     `env:"SERVICE_BACKUP_DIR" flag:"backup-dir" kind:"folder" usage:"folder for copies of the database that the server makes by itself; none are made without it"`
+	TrashDays       days       `env:"SERVICE_TRASH_DAYS" envDefault:"30" flag:"trash-days" kind:"number" usage:"days after which deleted records are purged from the trash; 0 for at once"`
+	MLflowProject   string     `env:"SERVICE_MLFLOW_PROJECT" envDefault:"MLflow" flag:"mlflow-project" kind:"text" usage:"project of MLflow's clients; created at its first use"`
+	BackupDir       string     `env:"SERVICE_BACKUP_DIR" flag:"backup-dir" kind:"folder" usage:"folder for automatic copies of the database; no copies are made without it"`
 	BackupInterval  interval   `env:"SERVICE_BACKUP_INTERVAL" envDefault:"24h" flag:"backup-interval" kind:"time" usage:"time from one copy to the next, like 6h or 7d"`
 	BackupKeep      copies     `env:"SERVICE_BACKUP_KEEP" envDefault:"7" flag:"backup-keep" kind:"number" usage:"number of copies that are kept"`
 	LogDir          string     `env:"SERVICE_LOGDIR" flag:"logdir" kind:"folder" usage:"folder of TensorBoard event files that are imported while they are written"`
-	IdleExit        duration   `env:"SERVICE_IDLE_EXIT" envDefault:"0" flag:"idle-exit" kind:"time" usage:"end when nobody has used API and dashboard for so long, like 30m; 0 for never"`
+	IdleExit        duration   `env:"SERVICE_IDLE_EXIT" envDefault:"0" flag:"idle-exit" kind:"time" usage:"stop the server after the API and the dashboard were idle for so long, like 30m; 0 for never"`
 	LogLevel        logLevel   `env:"SERVICE_LOG_LEVEL" envDefault:"info" flag:"log-level" kind:"level" choices:"debug info warn error" usage:"lowest level that is logged: debug, info, warn or error"`
 	LogFormat       string     `env:"SERVICE_LOG_FORMAT" envDefault:"text" flag:"log-format" kind:"name" choices:"text json" usage:"format of the log: text or json"`
 }

@@ -119,7 +119,7 @@ func TestBackup(t *testing.T) {
 	if after, err := os.ReadFile("copy.db"); err != nil || string(after) != string(before) {
 		t.Errorf("the refused backup has changed the file (%v)", err)
 	}
-	runMain(t, nil, "", "backup", filepath.Join("no", "such", "folder.db")).refused(t, 1, "there is no folder", filepath.Join("no", "such"))
+	runMain(t, nil, "", "backup", filepath.Join("no", "such", "folder.db")).refused(t, 1, "does not exist: create it", filepath.Join("no", "such"))
 	if left, err := filepath.Glob("*partial*"); err != nil || len(left) > 0 {
 		t.Errorf("something is left over: %v, %v", left, err)
 	}

@@ -31,8 +31,8 @@ type selection struct {
 func (s *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.project, "project", "", "`name` or id of the project (default: the only one there is)")
-	f.StringVar(&s.experiment, "experiment", "", "`name` or id of an experiment of it (default: all)")
-	f.StringVar(&s.filter, "filter", "", "`expression` that runs of the experiment must fulfil, as in docs/search.md")
+	f.StringVar(&s.experiment, "experiment", "", "`name` or id of an experiment of the project (default: all)")
+	f.StringVar(&s.filter, "filter", "", "`expression` that the runs must match, as in docs/search.md")
 	f.StringArrayVar(&s.runs, "run", nil, "`id` of a run; can be repeated")
 }
 
@@ -51,12 +51,12 @@ func (a *app) exportCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Short:   "Write a project, an experiment or runs to a file or folder",
 		Long: `Write a project, an experiment or some of its runs to OUT, which must not exist. The format
-is that of --format, or follows from the name: .zip for an archive, .html for a page.
+is given by --format, or by the name: .zip for an archive, .html for a page.
 
 ` + strings.Join(lines, "\n") + `
 
-A server may run on the database at the same time; the export shows one moment. The
-summary lists what the format can't carry, and the exit code is 3 then.`,
+A server may run on the database at the same time; the export is a consistent
+snapshot. The summary lists data that the format can't hold; the exit code is then 3.`,
 		Example: `  tracker export iris.zip --project iris
   tracker export report.html --project iris --experiment sweep --filter "metric.loss < 0.1"
   tracker export tables/ --format csv --run 0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6`,
@@ -73,7 +73,7 @@ summary lists what the format can't carry, and the exit code is 3 then.`,
 				return err
 			}
 			if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s is there already; choose another name or remove it first", args[0])
+				return fmt.Errorf("%s already exists; choose another name or remove it first", args[0])
 			}
 			return a.withDB(cmd, func(db *store.DB) error {
 				q, err := s.query(cmd.Context(), db)
@@ -106,7 +106,7 @@ func formatOf(out string) (string, error) {
 func (s selection) query(ctx context.Context, db *store.DB) (q store.ArchiveQuery, err error) {
 	if len(s.runs) > 0 {
 		if s.project != "" || s.experiment != "" || s.filter != "" {
-			return q, misuse("--run does not go with --project, --experiment and --filter")
+			return q, misuse("--run can't be combined with --project, --experiment and --filter")
 		}
 		q.IterationIDs = s.runs
 		return q, nil
@@ -144,7 +144,7 @@ func (s selection) projectID(ctx context.Context, db *store.DB) (string, error) 
 	for _, p := range l.Data {
 		names = append(names, p.Name)
 	}
-	return "", misuse("say which project with --project; there are " + clip(strings.Join(names, ", "), 400))
+	return "", misuse("choose a project with --project: " + clip(strings.Join(names, ", "), 400))
 }
 
 // experimentNamed returns the id of the newest experiment of a project that has the given name or id.
@@ -222,7 +222,7 @@ func exportAs(ctx context.Context, db *store.DB, q store.ArchiveQuery, format, p
 			})
 		}
 	}
-	return misuse(fmt.Sprintf("there is no format %q; see tracker export --help", format))
+	return misuse(fmt.Sprintf("unknown format %q; see tracker export --help", format))
 }
 
 // printExport prints the exported records and the losses.

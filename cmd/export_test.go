@@ -149,7 +149,7 @@ func TestExport(t *testing.T) {
 	if !strings.Contains(out, "a.zip: archives that tracker export has written\nFound 1 run: 1 new,") {
 		t.Errorf("archive: %s", out)
 	}
-	runMain(t, env, "", "import", "a.zip", "--project", "x", "--db-file", "a.db").refused(t, 2, "an archive is imported as it is")
+	runMain(t, env, "", "import", "a.zip", "--project", "x", "--db-file", "a.db").refused(t, 2, "an archive is imported unchanged")
 	write("bad.zip", "PK\x03\x04"+strings.Repeat("x", 26)+"manifest.json")
 	runMain(t, env, "", "import", "bad.zip", "--db-file", "a.db").refused(t, 1, "The archive can't be imported")
 }

@@ -26,9 +26,9 @@ func (a *app) followCommand() *cobra.Command {
 		Use:     "follow DIR",
 		GroupID: groupDatabase,
 		Short:   "Import TensorBoard event files while they are written",
-		Long: `Import the TensorBoard event files below a folder, and then what is written to them and
-new ones, within two seconds, until Ctrl-C. It polls the folder, which also works on network
-file systems, and keeps no file open.
+		Long: `Import the TensorBoard event files below a folder. Then import new data and new files
+within two seconds, until Ctrl-C. The folder is polled, which also works on network file
+systems, and no file is kept open.
 
 The runs are written to the database; a server may run on it at the same time.
 ` + "`tracker serve --logdir DIR`" + ` does the same in the server. Stopping it and starting it
@@ -56,7 +56,7 @@ again is safe, as with ` + "`tracker import`" + `.`,
 				return err
 			}
 			fmt.Fprintf(a.stdout, "Following %s. Ctrl-C ends it.\n", args[0])
-			follow(cmd.Context(), f, func(err error) { a.warn("%v; it is tried again", err) }, func() { a.printFollowed(im) })
+			follow(cmd.Context(), f, func(err error) { a.warn("%v; will try again", err) }, func() { a.printFollowed(im) })
 			return nil
 		}),
 	}
@@ -65,8 +65,8 @@ again is safe, as with ` + "`tracker import`" + `.`,
 	f.StringVar(&o.Project, "project", "", "`name` of the project (default TensorBoard)")
 	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default the name of the folder)")
 	f.StringArrayVar(&o.Only, "only", nil, "only runs with names like `pattern`, as resnet*; can be repeated")
-	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave images, texts, audio and histograms out")
-	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run are kept: rewind for those of the last start, all for all")
+	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave out images, texts, audio and histograms")
+	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run to keep: rewind (repeated steps of the last start only) or all")
 	return cmd
 }
 
@@ -125,7 +125,7 @@ func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog
 		im := transfer.New(db.Imports.Sink(domain.System), transfer.Options{})
 		f, err := tensorboard.NewFollower(im, dir)
 		if err != nil {
-			log.Warn("the folder of event files can't be read; it is looked for again", "folder", dir, "error", err)
+			log.Warn("could not read the folder of event files; will try again", "folder", dir, "error", err)
 		}
 		for ; err != nil; f, err = tensorboard.NewFollower(im, dir) {
 			select {
@@ -136,11 +136,11 @@ func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog
 		}
 		follow(ctx, f,
 			func(err error) {
-				log.Error("event files could not be imported; it is tried again", "folder", dir, "error", err)
+				log.Error("could not import event files; will try again", "folder", dir, "error", err)
 			},
 			func() {
 				for _, l := range im.Result.Losses {
-					log.Warn("something in the event files was not imported", "path", l.Path, "reason", l.Reason)
+					log.Warn("some data in the event files was not imported", "path", l.Path, "reason", l.Reason)
 				}
 				im.Result.Losses = im.Result.Losses[:0]
 			})

@@ -52,19 +52,19 @@ func (a *app) importCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Short:   "Import runs from the files of other tools",
 		Long: `Import runs from the files of other tools. The kind of the source at a
-path is recognized; KIND names it where that is not certain:
+path is recognized; KIND is needed only if it is ambiguous:
 
 ` + strings.Join(titles, "\n") + `
 
 The runs are written to the database, which is created if it does not exist. A server may
-run on it at the same time. Nothing of the source is changed. With --url they are sent to a
-server elsewhere, with the token of ` + "`tracker login`" + ` or TRACKER_TOKEN.
+run on it at the same time. The source is not changed. With --url the runs are sent to
+another server, with the token of ` + "`tracker login`" + ` or TRACKER_TOKEN.
 
-Importing again is safe: it adds only what is new since. An import that was stopped
-continues where it was.
+Importing again is safe: it adds only new data. An import that was stopped continues
+where it left off.
 
-Exit codes: 0 when all was imported, 3 when something was left out, which the summary
-lists, 1 when the import failed.`,
+Exit codes: 0 if everything was imported, 3 if something was left out, which the summary
+lists, 1 if the import failed.`,
 		Example: `  tracker import runs/
   tracker import tensorboard runs/ --project vision --experiment resnet
   tracker import runs/ --dry-run
@@ -76,7 +76,7 @@ lists, 1 when the import failed.`,
 			}
 			o.KeepAll = steps == "all"
 			if o.Deleted && p.url != "" {
-				return misuse("--deleted is for a database here: what the source has deleted goes to the trash, of which nothing is sent to a server")
+				return misuse("--deleted is for a local database: deleted runs go to its trash, and nothing in the trash is sent to a server")
 			}
 			if err := checkArtifactFolder(o.ArtifactFolder); err != nil {
 				return err
@@ -107,19 +107,19 @@ lists, 1 when the import failed.`,
 	}
 	addSettings(cmd, append([]string{"SERVICE_DB_FILE", "SERVICE_TRASH_DAYS"}, artifactSettings...)...)
 	f := cmd.Flags()
-	f.StringVar(&o.Project, "project", "", "`name` of the project (default what the source has, or the name of its kind)")
-	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default what the source has, or the name of its folder)")
+	f.StringVar(&o.Project, "project", "", "`name` of the project (default: from the source, or the name of its kind)")
+	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default: from the source, or the name of its folder)")
 	f.StringVar(&o.Name, "name", "", "`name` of the run, if there is one")
 	f.StringArrayVar(&o.Only, "only", nil, "only runs, experiments and models with names like `pattern`, as resnet*; can be repeated")
-	f.BoolVar(&o.Deleted, "deleted", false, "also what the source has deleted and not removed, into the trash")
-	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave artifacts out")
+	f.BoolVar(&o.Deleted, "deleted", false, "also import what is marked as deleted in the source, into the trash")
+	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave out artifacts")
 	f.StringVar(&o.ArtifactFolder, "mlflow-artifacts", "", "`folder` in which MLflow's server keeps artifacts, its --artifacts-destination (default: mlartifacts beside the store)")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported, and change nothing")
-	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run are kept: rewind for those of the last start, all for all")
+	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run to keep: rewind (repeated steps of the last start only) or all")
 	f.StringVar(&o.Step, "step", "", "`column` of a table that has the steps (default step, global_step, epoch, or the number of the row)")
 	f.StringVar(&o.Time, "time", "", "`column` of a table that has the times")
 	f.BoolVar(&p.asJSON, "json", false, "print the summary as JSON, one line for each path")
-	f.StringVar(&p.url, "url", "", "`address` of the API of a server elsewhere that gets the runs (default: the database here)")
+	f.StringVar(&p.url, "url", "", "`address` of the API of another server to send the runs to (default: the local database)")
 	return cmd
 }
 
@@ -167,7 +167,7 @@ func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) err
 			return err
 		}
 		if k.Name != table.Kind().Name && (i.options.Step != "" || i.options.Time != "") {
-			return misuse(fmt.Sprintf("--step and --time name columns of tables, and %s has %s", path, k.Title))
+			return misuse(fmt.Sprintf("--step and --time are for tables, but %s has %s", path, k.Title))
 		}
 		i.sources = append(i.sources, foundSource{s, k, path})
 	}
@@ -230,10 +230,10 @@ func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 		}
 		i.lost += result.Lost
 		if errors.Is(err, context.Canceled) && !i.asJSON {
-			fmt.Fprintln(i.app.stdout, "Stopped before the end; what was written stays, and the same command continues.")
+			fmt.Fprintln(i.app.stdout, "Stopped before the end; what was written is kept. Run the same command again to continue.")
 		}
 		if err := errors.Join(err, i.app.printImport(result, i.options.DryRun, i.asJSON)); err != nil {
-			return fmt.Errorf("%w; what was written stays, and the same command continues", err)
+			return fmt.Errorf("%w; what was written is kept. Run the same command again to continue", err)
 		}
 	}
 	if i.lost > 0 {
@@ -242,7 +242,7 @@ func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 	return nil
 }
 
-const archiveTitle = "archives that tracker export has written"
+const archiveTitle = "archives of tracker export"
 
 // archiveKind returns the kind of archives. They are imported by importArchive, because their
 // records have ids.
@@ -267,7 +267,7 @@ func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Op
 		return nil, err
 	}
 	if db == nil {
-		return nil, errors.New("there is no database yet; leave out --dry-run to make it")
+		return nil, errors.New("there is no database yet; leave out --dry-run to create it")
 	}
 	r, err := db.ImportArchive(ctx, domain.System, path, store.ArchiveImport{DryRun: o.DryRun, NoArtifacts: o.NoArtifacts})
 	if r == nil {
@@ -279,7 +279,7 @@ func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Op
 // checkArchiveOptions returns an error if o has options that do not apply to archives.
 func checkArchiveOptions(o transfer.Options) error {
 	if o.Project != "" || o.Experiment != "" || o.Name != "" || len(o.Only) > 0 {
-		return misuse("an archive is imported as it is: --project, --experiment, --name and --only are for other sources")
+		return misuse("an archive is imported unchanged: --project, --experiment, --name and --only are for other sources")
 	}
 	return nil
 }

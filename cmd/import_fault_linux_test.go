@@ -57,7 +57,7 @@ func TestImportOnFullDisk(t *testing.T) {
 	args = append(args, "--db-file", "full.db")
 	runBinary(t, dir, env, "", append(args, "--only", "nothing")...).must(t) // makes the database
 	r := limited(t, 4000, dir, args...)
-	if r.code != 1 || !strings.Contains(r.stderr, "the same command continues") || strings.Contains(r.stderr, "goroutine") {
+	if r.code != 1 || !strings.Contains(r.stderr, "Run the same command again to continue") || strings.Contains(r.stderr, "goroutine") {
 		t.Errorf("%+v", r)
 	}
 	runBinary(t, dir, env, "", args...).must(t)

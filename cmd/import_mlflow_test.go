@@ -55,5 +55,5 @@ func TestImportMLflow(t *testing.T) {
 	}
 	runMain(t, env, "", "export", "all.zip").must(t) // there is one project
 	runMain(t, env, "", "import", "mlruns", "--mlflow-artifacts", "missing").refused(t, 1, "--mlflow-artifacts must name the folder")
-	runMain(t, env, "", "import", "mlruns", "--deleted", "--url", "http://127.0.0.1:1").refused(t, 2, "--deleted is for a database here")
+	runMain(t, env, "", "import", "mlruns", "--deleted", "--url", "http://127.0.0.1:1").refused(t, 2, "--deleted is for a local database")
 }

@@ -51,11 +51,11 @@ func TestImportUnread(t *testing.T) {
 	}
 	put()
 	got = runMain(t, env, "", "import", "runs")
-	if got.code != 3 || !strings.Contains(got.stdout, "  and 51 more\n") || strings.Count(got.stdout, "import it by itself") != maxPrinted {
+	if got.code != 3 || !strings.Contains(got.stdout, "  and 51 more\n") || strings.Count(got.stdout, "import this file separately") != maxPrinted {
 		t.Errorf("%+v", got)
 	}
 
 	runMain(t, env, "", "import", "runs", "--step", "stepp", "--db-file", "new.db").refused(t, 1, `no column "stepp"`, "columns are step, loss")
 	eventFile(t, "logs/a", 3)
-	runMain(t, env, "", "import", "logs", "--step", "stepp").refused(t, 2, "--step and --time name columns of tables")
+	runMain(t, env, "", "import", "logs", "--step", "stepp").refused(t, 2, "--step and --time are for tables")
 }

@@ -179,7 +179,7 @@ func (i *importing) sendArchive(ctx context.Context, path string) (r *transfer.R
 		return nil, err
 	}
 	if i.options.DryRun || i.options.NoArtifacts {
-		return nil, misuse("an archive is sent to a server as it is: --dry-run and --no-artifacts are for a database here")
+		return nil, misuse("an archive is sent to a server unchanged: --dry-run and --no-artifacts are for a local database")
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestImportIntoServer(t *testing.T) {
 		t.Errorf("an archive: %s", out)
 	}
 	runMain(t, l.env, "", "import", "runs", "--url", "http://127.0.0.1:1").refused(t, 1, "does not answer")
-	runMain(t, l.env, "", "import", "all.zip", "--url", l.API, "--dry-run").refused(t, 2, "sent to a server as it is")
+	runMain(t, l.env, "", "import", "all.zip", "--url", l.API, "--dry-run").refused(t, 2, "sent to a server unchanged")
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -122,7 +122,7 @@ func (f webServers) shutdown(ctx context.Context, timeout time.Duration) error {
 			err := one.server.Shutdown(ctx)
 			if errors.Is(err, context.DeadlineExceeded) {
 				one.server.Close() // the listener is closed already
-				err = fmt.Errorf("requests to the %s that had not ended within %v were cut off", one.title, timeout)
+				err = fmt.Errorf("requests to the %s that took longer than %v were aborted", one.title, timeout)
 			}
 			results <- err
 		}()

@@ -34,12 +34,12 @@ func (a *app) logCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "log RUN",
 		GroupID: groupRuns,
-		Short:   "Print what a run has printed, or follow its metrics",
+		Short:   "Print the output of a run, or follow its metrics",
 		Long: `Print the output of a run, which is stored when the run ends.
 
-With --follow, print instead the last values of its metrics, and once a second those that
-have changed, until the run ends. The exit code is then 0 when it has succeeded and 1
-when it has not. RUN is its id, the address of its page, or its name when no other run has it.`,
+With --follow, print instead the last values of its metrics, and then the changed values
+once a second until the run ends. The exit code is then 0 if the run succeeded and 1 if it
+did not. RUN is an id, the address of a page, or a name that only one run has.`,
 		Example: `  tracker log 01a1fd72-2c13-79ed-97b8-5face34acb11
   tracker log 01a1fd72-2c13-79ed-97b8-5face34acb11 -f`,
 		Args:              one("RUN"),
@@ -63,7 +63,7 @@ when it has not. RUN is its id, the address of its page, or its name when no oth
 		}),
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the metrics until the run ends")
-	cmd.Flags().BoolVar(&system, "system", false, "with --follow, also the metrics of the machine")
+	cmd.Flags().BoolVar(&system, "system", false, "with --follow, also show system metrics")
 	p.flags(cmd)
 	return cmd
 }

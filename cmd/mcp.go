@@ -34,8 +34,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		GroupID: groupRuns,
 		Short:   "Let an assistant read runs (Model Context Protocol)",
 		Long: `Speak the Model Context Protocol on the standard input and output, so that an assistant
-can list, show and compare the runs of a server. It can change nothing, unless
---allow-write lets it tag runs and write their notes.`,
+can list, show and compare the runs of a server. It is
+read-only, except that --allow-write lets it tag runs and write their notes.`,
 		Example: `  tracker mcp
   tracker mcp --url http://lab.example.com:9000 --allow-write`,
 		Args:              cobra.NoArgs,
@@ -71,11 +71,11 @@ type (
 	}
 	runsArguments struct {
 		Project    string `json:"project" jsonschema:"name of the project"`
-		Experiment string `json:"experiment,omitempty" jsonschema:"name of the experiment; all of the project without it"`
+		Experiment string `json:"experiment,omitempty" jsonschema:"name of the experiment; default: all experiments of the project"`
 		Filter     string `json:"filter,omitempty" jsonschema:"expression such as: metric.loss < 0.1 and param.optimizer = 'adam' and status = 'succeeded'"`
-		Sort       string `json:"sort,omitempty" jsonschema:"names to sort by, such as metric.loss; - before a name reverses its order; the newest first without it"`
+		Sort       string `json:"sort,omitempty" jsonschema:"names to sort by, such as metric.loss; - before a name reverses its order; default: newest first"`
 		Columns    string `json:"columns,omitempty" jsonschema:"parameters and metrics to return for each run, such as param.lr,metric.loss,metric.loss.min"`
-		Limit      int    `json:"limit,omitempty" jsonschema:"how many runs at most; 50 without it, 200 at most"`
+		Limit      int    `json:"limit,omitempty" jsonschema:"maximum number of runs; default 50, at most 200"`
 	}
 	runArguments struct {
 		Run string `json:"run" jsonschema:"id of the run, or its name"`
@@ -86,7 +86,7 @@ type (
 	curveArguments struct {
 		Run    string   `json:"run" jsonschema:"id of the run, or its name"`
 		Keys   []string `json:"keys" jsonschema:"names of the metrics"`
-		Points int      `json:"points,omitempty" jsonschema:"how many points of each at most; 100 without it, 500 at most"`
+		Points int      `json:"points,omitempty" jsonschema:"maximum number of points of each; default 100, at most 500"`
 	}
 	tagArguments struct {
 		Run string `json:"run" jsonschema:"id of the run, or its name"`
@@ -141,7 +141,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			runs, err := compare(ctx, c, in.Runs)
 			return map[string]any{"runs": runs}, err
 		})
-	tool(s, true, "read_curve", "Read metrics of a run over its steps. A longer curve is cut into buckets; no peak is lost.",
+	tool(s, true, "read_curve", "Read metrics of a run over its steps. A longer curve is reduced to buckets, which keep its peaks.",
 		func(ctx context.Context, in curveArguments) (any, error) {
 			if len(in.Keys) == 0 || len(in.Keys) > maxCurves {
 				return nil, fmt.Errorf("name 1 to %d metrics, not %d", maxCurves, len(in.Keys))
@@ -153,7 +153,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			curves, err := c.Curves(ctx, r.ID, in.Keys, max(2, atMost(in.Points, 100, maxCurvePoints)))
 			return map[string]any{"curves": curves}, err
 		})
-	tool(s, true, "read_output", "Read what a run that has ended has printed; of a long output, the end.",
+	tool(s, true, "read_output", "Read the output of a run that has ended; only the end of a long output.",
 		func(ctx context.Context, in runArguments) (any, error) {
 			r, err := c.Find(ctx, in.Run)
 			if err != nil {

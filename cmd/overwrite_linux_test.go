@@ -76,12 +76,12 @@ func TestOverwrittenDatabase(t *testing.T) {
 		shell(script)
 		for range 3 {
 			r := w.must(t, 503, "POST", "/project", `{"name": "lost"}`)
-			if !strings.Contains(string(r.Body), "Another program has written over the database") {
+			if !strings.Contains(string(r.Body), "Another program overwrote the database") {
 				t.Errorf("it answers %s", r)
 			}
 		}
 		w.must(t, 503, "GET", "/health", "")
-		p.waitFor("no more writes are taken")
+		p.waitFor("no more writes are accepted")
 	}
 	end := func(p *process) {
 		t.Helper()

@@ -57,10 +57,10 @@ type syncing struct {
 }
 
 func (a *app) pushCommand() *cobra.Command {
-	return a.syncCommand("push", "to", "Copy a project to a server elsewhere",
-		`Copy a project of the database to the server at --to: what the server does not have, and what
-was changed here since. The server is asked with the token of `+"`tracker login`"+` or TRACKER_TOKEN
-who may; a new project belongs to that user.`, func(ctx context.Context, s *syncing, name string) (err error) {
+	return a.syncCommand("push", "to", "Copy a project to another server",
+		`Copy a project of the database to the server at --to: records that the server does not have,
+and records that were changed here since the last copy. It uses the token of `+"`tracker login`"+` or
+TRACKER_TOKEN; a new project belongs to that user.`, func(ctx context.Context, s *syncing, name string) (err error) {
 			s.project, err = s.db.Projects.ProjectNamed(ctx, domain.System, name)
 			s.deliver = s.push
 			return err
@@ -68,9 +68,9 @@ who may; a new project belongs to that user.`, func(ctx context.Context, s *sync
 }
 
 func (a *app) pullCommand() *cobra.Command {
-	return a.syncCommand("pull", "from", "Copy a project from a server elsewhere",
-		`Copy a project of the server at --from to the database: what the database does not have, and
-what was changed there since.`, func(ctx context.Context, s *syncing, name string) error {
+	return a.syncCommand("pull", "from", "Copy a project from another server",
+		`Copy a project of the server at --from to the database: records that the database does not
+have, and records that were changed there since the last copy.`, func(ctx context.Context, s *syncing, name string) error {
 			s.project = name
 			if !isID(name) {
 				p, err := s.client.Project(ctx, name)
@@ -98,9 +98,9 @@ func (a *app) syncCommand(verb, flag, short, long string, prepare func(ctx conte
 		Short:   short,
 		Long: long + `
 
-The ids stay the same, so nothing is there twice, and the same command again copies only what
-has changed. It can be stopped at any time and continues. A record that was changed on both
-sides, or deleted on one, is listed and left alone, and the exit code is 3.`,
+Ids stay the same, so nothing is duplicated, and the same command copies only changes the next
+time. It can be stopped at any time and continues when it is run again. A record that was changed
+on both sides, or deleted on one, is listed and not copied, and the exit code is then 3.`,
 		Example: fmt.Sprintf("  tracker %s iris --%s https://lab:9000", verb, flag),
 		Args:    one("PROJECT"),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
@@ -158,7 +158,7 @@ func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool)
 		printLosses(a.stdout, &transfer.Result{Losses: r.Losses, Lost: len(r.Losses)}, "Left alone:")
 	}
 	if err != nil {
-		return fmt.Errorf("%w; what was copied stays, and the same command continues", err)
+		return fmt.Errorf("%w; what was copied is kept. Run the same command again to continue", err)
 	}
 	if len(r.Losses) > 0 {
 		return incomplete{fmt.Errorf("%s left alone", wasWere(len(r.Losses)))}

@@ -52,9 +52,9 @@ func (a *app) pythonCommand(use, short, example string) *cobra.Command {
 func (a *app) clientCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.pythonCommand("run [--project NAME] [--experiment NAME] [--name NAME] [--tag TAG] [--tensorboard FOLDER] -- PROGRAM ARGUMENTS",
-			"Run any program as a run, with its output, exit status, parameters and event files",
+			"Run a program and record it as a run, with its output, exit status, parameters and event files",
 			"  tracker run --project iris -- python train.py --lr 0.1\n  tracker run --project iris --tag nightly -- ./simulate.sh"),
-		a.pythonCommand("sync [--url URL] [PATH...]", "Send what is in the spool",
+		a.pythonCommand("sync [--url URL] [PATH...]", "Send the data in the spool",
 			"  tracker sync\n  tracker sync --url http://lab.example.com:9000 ~/.tracker/spool"),
 		a.pythonCommand("status [--url URL]", "Show where the server is, who is signed in, and what is in the spool",
 			"  tracker status"),
@@ -131,7 +131,7 @@ func keepWheel() (string, error) {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no folder for the client: %w", err)
+		return "", fmt.Errorf("no folder found for the client: %w", err)
 	}
 	folder := filepath.Join(cache, "tracker", wheel.Hash[:16])
 	path := filepath.Join(folder, wheel.Name)

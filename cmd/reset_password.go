@@ -15,8 +15,8 @@ func (a *app) resetPasswordCommand() *cobra.Command {
 		Use:     "reset-password [USER]",
 		GroupID: groupAccounts,
 		Short:   "Give an account a new password",
-		Long: `Give an account a new password, the admin "default" when none is named. On a terminal it
-is asked for twice; otherwise it is one line of the standard input. It has 8 to 72
+		Long: `Give an account a new password, by default the admin "default". On a terminal it is asked
+for twice; otherwise it is one line of the standard input. It has 8 to 72
 bytes. A running server uses it at once. Tokens that were issued before stay valid until
 they expire.`,
 		Example: `  tracker reset-password

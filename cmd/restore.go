@@ -15,9 +15,9 @@ func (a *app) restoreCommand() *cobra.Command {
 		Use:     "restore FILE",
 		GroupID: groupDatabase,
 		Short:   "Replace the database with a backup",
-		Long: `Verify a backup and put it in the place of the database. A database that exists is only
-replaced with --force, and is then kept beside the new one under another name. Stop the
-server first: the command refuses to run beside it.`,
+		Long: `Verify a backup and replace the database with it. An existing database is replaced only with
+--force, and is then kept under another name. Stop the server first: the command refuses to
+run beside it.`,
 		Example: `  tracker restore monday.db
   tracker restore monday.db --force --db-file /srv/tracker/tracker.db`,
 		Args: one("FILE"),

@@ -31,7 +31,7 @@ func (a *app) runsCommand() *cobra.Command {
 		GroupID: groupRuns,
 		Short:   "List runs",
 		Long: `List the runs of a project, the newest first. Without --project it is TRACKER_PROJECT, or
-the only project that there is. Without --experiment it is TRACKER_EXPERIMENT, or all
+the only project. Without --experiment it is TRACKER_EXPERIMENT, or all
 experiments of the project. --filter, --sort and --columns are in the language of the API:
 see docs/search.md.`,
 		Example: `  tracker runs --project iris
@@ -64,11 +64,11 @@ see docs/search.md.`,
 		}),
 	}
 	cmd.Flags().StringVar(&project, "project", "", "`name` of the project")
-	cmd.Flags().StringVar(&experiment, "experiment", "", "`name` of the experiment; of several, the newest")
-	cmd.Flags().StringVar(&s.Filter, "filter", "", "`expression` that the runs must fulfil")
-	cmd.Flags().StringVar(&s.Sort, "sort", "-created", "`names` to sort by, with commas between; - before a name reverses its order")
+	cmd.Flags().StringVar(&experiment, "experiment", "", "`name` of the experiment; the newest if there are several")
+	cmd.Flags().StringVar(&s.Filter, "filter", "", "`expression` that the runs must match")
+	cmd.Flags().StringVar(&s.Sort, "sort", "-created", "`names` to sort by, separated by commas; - before a name reverses its order")
 	cmd.Flags().StringVar(&s.Columns, "columns", "", "`names` of parameters and metrics to show, like param.lr,metric.loss")
-	cmd.Flags().IntVar(&s.Limit, "limit", 50, "`number` of runs to list at most")
+	cmd.Flags().IntVar(&s.Limit, "limit", 50, "maximum `number` of runs to list")
 	p.flags(cmd)
 	return cmd
 }
@@ -124,7 +124,7 @@ func chooseProject(ctx context.Context, c *rest.Client, name string) (rest.Proje
 	for _, p := range projects {
 		names = append(names, p.Name)
 	}
-	return rest.Project{}, misuse("say which project with --project; there are " + clip(strings.Join(names, ", "), 400))
+	return rest.Project{}, misuse("choose a project with --project: " + clip(strings.Join(names, ", "), 400))
 }
 
 // columnNames returns the names in the value of --columns.

@@ -16,13 +16,13 @@ func (a *app) seedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "seed",
 		GroupID: groupDatabase,
-		Short:   "Create the database and its admin, and a demo if wanted",
+		Short:   "Create the database and its admin, and optionally a demo",
 		Long: `Create the database if it does not exist, and the admin "default" if there is none. If the
 admin has no password, it gets SERVICE_ADMIN_PASSWORD, or a random one that is shown once.
 Running it again changes nothing.
 
 With --demo it also creates three projects with experiments, sweeps, curves and a model to
-look at. A demo project that exists is left as it is; delete it to have it created again.`,
+look at. A demo project that exists is left as it is; delete it to create it again.`,
 		Example: `  tracker seed
   tracker seed --demo --db-file demo.db && tracker serve --db-file demo.db`,
 		Args:              cobra.NoArgs,
@@ -60,5 +60,5 @@ func (a *app) printDemo(r demo.Result) {
 		fmt.Fprintf(a.stdout, "The demo project %q exists already.\n", r.Project)
 		return
 	}
-	fmt.Fprintf(a.stdout, "Created the demo project %q: %d iterations, %d points.\n", r.Project, r.Iterations, r.Points)
+	fmt.Fprintf(a.stdout, "Created the demo project %q: %d runs, %d points.\n", r.Project, r.Iterations, r.Points)
 }

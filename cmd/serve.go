@@ -47,7 +47,7 @@ SERVICE_ENABLE_AUTH there is no sign-in: everybody who can reach the two ports i
 By default they listen on this machine only. The first start with sign-in gives the admin
 the password SERVICE_ADMIN_PASSWORD, or a random one that is shown once, unless
 "tracker reset-password" has set one. Sign-in needs a secret that signs the tokens,
-SERVICE_JWT_SECRET. Keep it in the file .env: with another one, everybody must sign in again.
+SERVICE_JWT_SECRET. Keep it in the file .env: if it changes, everybody must sign in again.
 
 Ctrl-C or SIGTERM stops the server gracefully: requests finish, for up to 30 seconds, and
 the write-ahead log is merged into the database file. A second one ends it immediately.
@@ -172,7 +172,7 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 				log.Info("removed the remains of interrupted uploads", "backend", name, "count", n, "bytes", size)
 			}
 			if err != nil && ctx.Err() == nil {
-				log.Warn("the remains of interrupted uploads could not be removed; `tracker artifacts gc` tries again", "backend", name, "error", err)
+				log.Warn("could not remove the remains of interrupted uploads; `tracker artifacts gc` will try again", "backend", name, "error", err)
 			}
 		}
 	})

@@ -179,7 +179,7 @@ func TestDatabaseThatCantBeServed(t *testing.T) {
 			if err := os.Truncate(path, 6000); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"has been cut off", "restore"}},
+		}, []string{"is truncated", "restore"}},
 		{"another program's", "", func(t *testing.T, path string) {
 			execSQL(t, path, `CREATE TABLE recipes (name TEXT)`)
 		}, []string{"another program", "SERVICE_DB_FILE"}},

@@ -119,7 +119,7 @@ func (h *hostNames) UnmarshalText(text []byte) error {
 		}
 		part = strings.TrimSuffix(strings.TrimPrefix(part, "["), "]")
 		if _, err := netip.ParseAddr(part); err != nil && !hostName.MatchString(strings.TrimPrefix(part, ".")) {
-			return errors.New("must be names of hosts like hub.example.com, or .example.com for all below, with commas between")
+			return errors.New("must be host names like hub.example.com, or .example.com for all subdomains, separated by commas")
 		}
 		all = append(all, part)
 	}
@@ -142,7 +142,7 @@ func (n *networks) UnmarshalText(text []byte) error {
 			network, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
 		}
 		if err != nil {
-			return errors.New("must be IP addresses or networks like 127.0.0.1 or 10.0.0.0/8, with commas between")
+			return errors.New("must be IP addresses or networks like 127.0.0.1 or 10.0.0.0/8, separated by commas")
 		}
 		all = append(all, network.Masked())
 	}

@@ -20,9 +20,9 @@ func (a *app) showCommand() *cobra.Command {
 		Use:     "show RUN",
 		GroupID: groupRuns,
 		Short:   "Show a run: parameters, metrics, artifacts, code",
-		Long: `Show what was recorded of a run: its state, parameters, the last value and the extremes of
-each metric, its artifacts, and the code that it ran. RUN is its id, the address of
-its page, or its name when no other run has it.`,
+		Long: `Show the record of a run: its state, parameters, the last value and the extremes of each
+metric, its artifacts, and the code that it ran. RUN is an id, the address of a page, or a
+name that only one run has.`,
 		Example: `  tracker show 01a1fd72-2c13-79ed-97b8-5face34acb11
   tracker show quiet-otter
   tracker show http://127.0.0.1:9001/iteration/01a1fd72-2c13-79ed-97b8-5face34acb11 --json`,

@@ -21,11 +21,11 @@ func (a *app) tokenCommand() *cobra.Command {
 		GroupID: groupAccounts,
 		Short:   "Issue a token or an API key, for example for a job on a cluster",
 		Long: `Issue a token for an account and print nothing else. It is like the token of a sign-in,
-with the lifetime that you choose. It is signed with SERVICE_JWT_SECRET, which must be the
+but with the lifetime of your choice. It is signed with SERVICE_JWT_SECRET, which must be the
 same as the server's. It can't be revoked: it is valid until it expires, the account is
 deleted, or the secret changes.
 
-With --wandb it is an API key instead, of 40 characters as W&B's clients want it. It needs no
+With --wandb it is an API key instead, of 40 characters as W&B's clients require. It needs no
 secret, does not expire, and can be revoked on the page of the account.`,
 		Example: `  tracker token --user robot --expires 30d
   export WANDB_API_KEY=$(tracker token --user ada --wandb --name cluster)

@@ -22,10 +22,10 @@ func (a *app) trashCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "trash",
 		GroupID: groupDatabase,
-		Short:   "List, restore and purge what was deleted",
-		Long: `List what is in the trash, the latest deletions first: projects, experiments, runs, models,
-versions, artifacts and reports, with what they hold. The server purges it for good after
-SERVICE_TRASH_DAYS, 30 unless it is set. These commands also work while a server runs.`,
+		Short:   "List, restore and purge deleted records",
+		Long: `List the records in the trash, the latest deletions first: projects, experiments, runs, models,
+versions, artifacts and reports, with their contents. The server purges them after
+SERVICE_TRASH_DAYS, by default 30. These commands also work while a server runs.`,
 		Example: `  tracker trash
   tracker trash restore 01a1fd72-2c13-79ed-97b8-5face34acb11
   tracker trash empty --older-than 7d`,
@@ -45,8 +45,8 @@ func (a *app) trashRestoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore ID...",
 		Short: "Restore records from the trash",
-		Long: `Restore records from the trash, with all that went there with them: all of them or, with an
-error, none. An ID is the first column of "tracker trash".`,
+		Long: `Restore records from the trash, with everything that was deleted with them. After an error
+none of them is restored. An ID is the first column of "tracker trash".`,
 		Example:           `  tracker trash restore 01a1fd72-2c13-79ed-97b8-5face34acb11`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -68,10 +68,10 @@ func (a *app) trashEmptyCommand() *cobra.Command {
 	var age span
 	cmd := &cobra.Command{
 		Use:   "empty",
-		Short: "Delete what is in the trash for good",
-		Long: `Delete what is in the trash for good, with the bytes of its artifacts, or only what was
-deleted at least --older-than ago. This frees room on a full disk, too. There is no way
-back but a backup.`,
+		Short: "Delete the records in the trash permanently",
+		Long: `Delete the records in the trash permanently, with the bytes of their artifacts. With
+--older-than, delete only the records that have been there for at least that long. This also
+frees space on a full disk. It can be undone only with a backup.`,
 		Example: `  tracker trash empty
   tracker trash empty --older-than 7d`,
 		Args:              cobra.NoArgs,
@@ -144,8 +144,8 @@ func (a *app) emptyTrash(ctx context.Context, db *store.DB, age time.Duration) e
 		return nil
 	}
 	if _, err := db.Collect(ctx); err != nil {
-		a.warn("not all bytes of artifacts could be deleted; the server tries it again: %v", err)
+		a.warn("could not delete all bytes of artifacts; the server will try again: %v", err)
 	}
-	fmt.Fprintf(a.stdout, "%s deleted for good.\n", things(n, "record is", "records are"))
+	fmt.Fprintf(a.stdout, "%s deleted permanently.\n", things(n, "record is", "records are"))
 	return nil
 }

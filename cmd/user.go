@@ -64,7 +64,7 @@ of the standard input. It has 8 to 72 bytes.`,
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE")
-	cmd.Flags().BoolVar(&u.IsAdmin, "admin", false, "may do everything in every project")
+	cmd.Flags().BoolVar(&u.IsAdmin, "admin", false, "give all rights in all projects")
 	cmd.Flags().StringVar(&u.FirstName, "first-name", "", "first `name`")
 	cmd.Flags().StringVar(&u.LastName, "last-name", "", "last `name`")
 	cmd.Flags().BoolVar(&asLine, "password-stdin", false, "read the password as one line of the standard input")
@@ -162,7 +162,7 @@ func (a *app) userSetCommand() *cobra.Command {
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE")
-	cmd.Flags().BoolVar(&admin, "admin", false, "may do everything in every project; --admin=false revokes that")
+	cmd.Flags().BoolVar(&admin, "admin", false, "give all rights in all projects; --admin=false revokes them")
 	cmd.Flags().StringVar(&first, "first-name", "", "first `name`")
 	cmd.Flags().StringVar(&last, "last-name", "", "last `name`")
 	return cmd

@@ -87,7 +87,7 @@ func (c *call) prepare(rt route) error {
 		many := slices.Contains(rt.query, name+"*")
 		if !many && !slices.Contains(rt.query, name) {
 			name = web.Clip(name)
-			return domain.Invalid(name, "%q is not a query parameter of this route; see /openapi.yaml for those it takes.", name)
+			return domain.Invalid(name, "%q is not a query parameter of this route; see /openapi.yaml for its parameters.", name)
 		}
 		if len(c.query[name]) > 1 && !many {
 			return domain.Invalid(name, "%s is given twice; give it once.", name)
@@ -158,7 +158,7 @@ func (c *call) page() (domain.Page, error) {
 			err = nil // n is the nearest int, and is bounded later
 		}
 		if err != nil || n < 0 {
-			return p, domain.Invalid(q.name, "%s must be a whole number that is not negative.", q.name)
+			return p, domain.Invalid(q.name, "%s must be a non-negative integer.", q.name)
 		}
 		*q.to = n
 	}

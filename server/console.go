@@ -14,7 +14,7 @@ func (s *Server) console(c *call) error {
 	if text := c.text("from"); text != nil {
 		from, err := strconv.ParseInt(*text, 10, 64)
 		if err != nil || from < 0 {
-			return domain.Invalid("from", "from must be the number of a line: a whole number that is not negative.")
+			return domain.Invalid("from", "from must be a line number: a non-negative integer.")
 		}
 		q.From = &from
 	}
@@ -31,7 +31,7 @@ func (s *Server) writeConsole(c *call) error {
 		return err
 	}
 	if b.Lines == nil {
-		return domain.Invalid("lines", "lines must be given: a list of texts.")
+		return domain.Invalid("lines", "lines must be given: a list of strings.")
 	}
 	written, err := s.db.Runs.WriteConsole(c.ctx, c.actor, c.vars["id"], b.From, *b.Lines)
 	if err != nil {

@@ -82,7 +82,7 @@ func (c *call) readForm(allow func() error) (f *form, err error) {
 // formBody checks the headers of the request about its body.
 func (c *call) formBody() (*formBody, error) {
 	if e := c.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, domain.Errorf(web.CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send the parts as they are.", web.Clip(e))
+		return nil, domain.Errorf(web.CodeUnsupportedMediaType, "This route does not accept Content-Encoding %q; send the parts uncompressed.", web.Clip(e))
 	}
 	if err := c.s.db.Files.CheckSize(c.r.ContentLength - maxFields); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (b *formBody) verify() error {
 		return nil
 	}
 	if got := hex.EncodeToString(b.hash.Sum(nil)); got != b.want {
-		return domain.Invalid("Content-Digest", "The body that arrived has the SHA-256 %s and not the one in Content-Digest; send it again.", got)
+		return domain.Invalid("Content-Digest", "The received body has the SHA-256 %s, which is not the one in Content-Digest; send it again.", got)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func malformed(err error) error {
 		return e
 	}
 	return &domain.Error{Code: web.CodeMalformedBody, Err: err,
-		Message: "The body ended before it was complete, or is not what its Content-Type says; send it again."}
+		Message: "The body is incomplete or does not match its Content-Type; send it again."}
 }
 
 // partName returns the name of a part. The part must be a known one that is not in

@@ -134,7 +134,7 @@ func (e *entries) readList(dec *json.Decoder) error {
 	}
 	for i, next := range list {
 		if next.Key == nil || next.Value == nil {
-			return fmt.Errorf("must have a key and a value in each entry; entry %d has not", i)
+			return fmt.Errorf("must have a key and a value in each entry; entry %d does not", i)
 		}
 		*e = append(*e, entry{*next.Key, *next.Value})
 	}

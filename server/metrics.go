@@ -54,7 +54,7 @@ func NewMetrics() *Metrics {
 		}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tracker_event_streams",
-			Help: "Event streams that are open.",
+			Help: "Open event streams.",
 		}),
 	}
 	m.registry.MustRegister(m.requests, m.latency, m.pieces, m.commits, m.failures, m.streams,
@@ -102,7 +102,7 @@ func (m *Metrics) watch(db *store.DB) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tracker_write_queue_length",
-			Help: "Writes that wait for the writer.",
+			Help: "Writes waiting for the writer.",
 		}, func() float64 { return float64(db.QueueLength()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tracker_database_bytes",

@@ -255,8 +255,8 @@ func (s *Server) EndStreams() { s.events.Close() }
 
 var (
 	errCrossOrigin = domain.Errorf(web.CodeCrossOrigin,
-		"A page of another origin may not write here; name its origin in SERVICE_CORS_ORIGINS to allow it.")
-	errNoRoute = domain.Errorf(domain.CodeNotFound, "There is no such path; /openapi.yaml lists those there are.")
+		"Pages of other origins can't write here; add the origin to SERVICE_CORS_ORIGINS to allow it.")
+	errNoRoute = domain.Errorf(domain.CodeNotFound, "There is no such path; /openapi.yaml lists all paths.")
 )
 
 func (s *Server) router() (http.Handler, error) {

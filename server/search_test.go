@@ -90,7 +90,7 @@ func TestMistakesInASearchHaveAPosition(t *testing.T) {
 	a := start(t)
 	e, _ := a.sweep()
 	for _, c := range []struct{ field, value, message string }{
-		{"filter", "param.lr = adam", "filter is wrong at character 12: put a text in quotes, like 'adam'."},
+		{"filter", "param.lr = adam", "filter is wrong at character 12: put text in quotes, like 'adam'."},
 		{"filter", "größe = 1", `filter is wrong at character 1: \"größe\" is not known`},
 		{"filter", "name = 'é' and (", "filter is wrong at character 17: write param.NAME"},
 		{"sort", "name, -", "sort is wrong at character 8: write param.NAME"},

@@ -37,7 +37,7 @@ func resumable(h handler) handler {
 		if asked != tusVersion && !(looks && asked == "") {
 			head.Set("Tus-Version", tusVersion)
 			return &domain.Error{Code: web.CodeUnsupportedVersion, Field: "Tus-Resumable",
-				Message: "This route speaks version " + tusVersion + " of the tus protocol; send the header Tus-Resumable: " + tusVersion + "."}
+				Message: "This route supports version " + tusVersion + " of the tus protocol; send the header Tus-Resumable: " + tusVersion + "."}
 		}
 		return h(c)
 	}
@@ -147,7 +147,7 @@ func newUpload(h http.Header) (n files.NewUpload, err error) {
 		dst := fields[key]
 		if dst == nil {
 			key = web.Clip(key)
-			return n, domain.Invalid("Upload-Metadata", "%q is not known in Upload-Metadata; it takes name, description, iteration_id, content_type and sha256.", key)
+			return n, domain.Invalid("Upload-Metadata", "%q is not a key of Upload-Metadata; the keys are name, description, iteration_id, content_type and sha256.", key)
 		}
 		if seen[dst] {
 			return n, domain.Invalid("Upload-Metadata", "%s is given twice in Upload-Metadata; give it once.", key)

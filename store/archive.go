@@ -108,7 +108,7 @@ To look at it without importing it, unpack it and run there:
 // notCarried lists the data that an archive never contains.
 var notCarried = []string{
 	"Accounts and permissions are not in it, nor who made a saved view.",
-	"What was in the trash is not in it.",
+	"Records in the trash are not in it.",
 	"The ids of single points are not kept; ids of all else are.",
 }
 
@@ -158,7 +158,7 @@ func (u untilDone) Write(p []byte) (int, error) {
 const archiveWait = 10 * time.Second
 
 var errArchiving = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: archiveWait,
-	Message: "Other archives are being made, and only two are at a time; try again in a moment."}
+	Message: "Two other archives are being processed, which is the maximum; try again in a moment."}
 
 // maxExports is the number of archives that are made at a time. Each uses a database of its own
 // with its caches, about 80 MB of memory for a run with 90,000 metrics.
@@ -209,7 +209,7 @@ func (db *DB) Extract(ctx context.Context, actor domain.Actor, q ArchiveQuery, f
 // exportError returns err, or STORAGE_FULL if err reports a full disk.
 func exportError(err error) error {
 	if err != nil && sqlite.IsFull(err) {
-		return &domain.Error{Code: domain.CodeStorageFull, Err: err, Message: "There is no room on the disk for the archive; free some and try again."}
+		return &domain.Error{Code: domain.CodeStorageFull, Err: err, Message: "Not enough disk space for the archive; free some space and try again."}
 	}
 	return err
 }

@@ -135,7 +135,7 @@ func blobRoom(dir string, files []archive.File) error {
 	}
 	for _, f := range files {
 		if f.Name == archive.DatabaseName && f.Size > free {
-			return domain.Errorf(domain.CodeStorageFull, "The database in the archive has %d bytes, and there is room for %d; free some.", f.Size, free)
+			return domain.Errorf(domain.CodeStorageFull, "The database in the archive has %d bytes, and %d are free; free some space.", f.Size, free)
 		}
 	}
 	return nil

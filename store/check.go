@@ -112,7 +112,7 @@ func integrity(t *domain.Tx) ([]Problem, error) {
 	}
 	found := textProblems(rest)
 	for _, x := range indexes {
-		text := fmt.Sprintf("Index %s is not as table %s, so one of them is damaged (%s).", x.Index, x.Table, x.Finding)
+		text := fmt.Sprintf("Index %s does not match table %s, so one of them is damaged (%s).", x.Index, x.Table, x.Finding)
 		if len(x.Rows)+len(x.Entries) > 0 {
 			text = fmt.Sprintf("%s The table has %s and the index %s. If the table is wrong, restore a backup or correct it after the repair.",
 				text, someOf(x.Rows), someOf(x.Entries))
@@ -207,7 +207,7 @@ func wrongLoggedModels(t *domain.Tx) ([]Problem, error) {
 	err := t.Select(&texts, `SELECT CASE
 			WHEN NOT json_valid(params) OR json_type(params) <> 'object'
 				THEN 'The parameters of logged model ' || id || ' are not a JSON object.'
-			ELSE 'Logged model ' || id || ' belongs to an iteration of another project.'
+			ELSE 'Logged model ' || id || ' belongs to a run of another project.'
 		END
 		FROM logged_model AS m
 		WHERE NOT json_valid(params) OR json_type(params) <> 'object' OR EXISTS (
@@ -231,7 +231,7 @@ func wrongKeys(t *domain.Tx) ([]Problem, error) {
 		return nil, err
 	}
 	return []Problem{{
-		Text:       "The counts of parameter and metric names do not match the iterations that have them.",
+		Text:       "The counts of parameter and metric names do not match the runs that have them.",
 		Repairable: true,
 		repair:     func(tx *domain.Tx) error { return search.CountKeys(tx.Tx) },
 	}}, nil

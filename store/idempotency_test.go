@@ -67,7 +67,7 @@ func TestRepeatedCreates(t *testing.T) {
 					t.Errorf("the answer was %+v and is %+v", first, again)
 				}
 			}
-			_, err := create(withKey("key of "+name, "another body"))
+			_, err := create(withKey("key of "+name, "a different request body"))
 			wantCode(t, err, domain.CodeInvalidPayload)
 			if n := count(); n != before || n == 0 {
 				t.Errorf("%d rows, before %d", n, before)

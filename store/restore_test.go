@@ -185,7 +185,7 @@ func TestRestoringWhatIsNoBackup(t *testing.T) {
 		{newer, "newer"},
 		{other, "another program"},
 		{unclosed, "not closed"},
-		{filepath.Join(sources, "missing.db"), "there is no file"},
+		{filepath.Join(sources, "missing.db"), "does not exist"},
 		{sources, "choose another backup|directory|written"},
 	} {
 		for _, force := range []bool{false, true} {

@@ -28,7 +28,7 @@ type writeCount struct {
 }
 
 // countLossMessage is the message about a database that has lost commits.
-const countLossMessage = "The database lacks what was written last: its write-ahead log (%s-wal) was deleted, or it is an older copy. Stop the server and put the log back, if there is one; otherwise restore what is missing from a backup."
+const countLossMessage = "The database lacks the latest writes: its write-ahead log (%s-wal) was deleted, or it is an older copy. Stop the server and put the log back, if there is one; otherwise restore the missing data from a backup."
 
 // Load reads the count.
 func (c *writeCount) Load(tx *sqlite.Tx, _ bool) (err error) {

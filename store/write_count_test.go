@@ -27,7 +27,7 @@ func killed(t *testing.T, db *store.DB, suffixes ...string) string {
 // wantLoss checks whether Check and the start of a server report lost commits.
 func wantLoss(t *testing.T, path string, want bool) {
 	t.Helper()
-	const says = "lacks what was written last"
+	const says = "lacks the latest writes"
 	command := open(t, store.Options{Path: path})
 	found := false
 	for _, p := range must(command.Check(ctx, false))(t) {

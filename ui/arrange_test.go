@@ -187,7 +187,7 @@ func TestViewsAndTagsOfOthers(t *testing.T) {
 	}
 	var made struct{ ID string }
 	send("POST", views, `{"name":" best ","query":"sort=name"}`, alice).json(t, 200, &made)
-	send("POST", views, `{"name":"best","query":""}`, alice).wants(t, 409, "view of this name")
+	send("POST", views, `{"name":"best","query":""}`, alice).wants(t, 409, "view with this name")
 	send("POST", views, `{"name":"`, alice).wants(t, 400, "MALFORMED_BODY")
 	one := "/data/view/" + made.ID
 	tag := `{"iterations":["` + a.runs[0] + `","` + a.runs[1] + `"],"value":"good","attach":true}`

@@ -226,7 +226,7 @@ func TestArtifactData(t *testing.T) {
 	if a.StatusCode != http.StatusPartialContent || a.body != "line" || a.Header.Get("Content-Range") != "bytes 2-5/360008" {
 		t.Errorf("a range is %s %q %s", a.Status, a.body, a.Header.Get("Content-Range"))
 	}
-	s.get(log, alice, header("Range", "bytes=400000-")).wants(t, 416, "lies outside of the artifact")
+	s.get(log, alice, header("Range", "bytes=400000-")).wants(t, 416, "is outside of the artifact")
 	etag := s.get(log, alice).Header.Get("ETag")
 	if a := s.get(log, alice, header("If-None-Match", etag)); a.StatusCode != http.StatusNotModified {
 		t.Errorf("with its ETag: %s", a.Status)
@@ -274,7 +274,7 @@ func TestRegister(t *testing.T) {
 
 	// Nothing that was typed is lost.
 	s.post(versions, url.Values{"model_id": {""}, "name": {"classifier"}, "description": {"long thoughts"}}).
-		wants(t, 409, "The project has a model of this name", "long thoughts", `aria-invalid="true"`)
+		wants(t, 409, "The project already has a model with this name", "long thoughts", `aria-invalid="true"`)
 	s.post(versions, url.Values{"model_id": {""}}).wants(t, 422, "name must not be empty")
 	s.post(versions, url.Values{"model_id": {"none"}}).wants(t, 404)
 

@@ -80,7 +80,7 @@ func (b basis) wrong(field, message string) string {
 	case !ok:
 		return message
 	case theirs == "":
-		return "Somebody else has emptied this meanwhile. Save again to put yours in its place."
+		return "Someone else has cleared this in the meantime. Save again to replace it with yours."
 	}
-	return "Somebody else has changed this meanwhile, to what is below. Save again to put yours in its place."
+	return "Someone else has changed this in the meantime to the text below. Save again to replace it with yours."
 }

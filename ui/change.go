@@ -43,7 +43,7 @@ type changeRow struct {
 	Versions []registry.MadeVersion // model versions that must be deleted before the run
 }
 
-var errRunsGone = domain.Errorf(domain.CodeNotFound, "A run that was chosen here was deleted meanwhile; choose again in the table.")
+var errRunsGone = domain.Errorf(domain.CodeNotFound, "One of the chosen runs was deleted; choose again in the table.")
 
 // chosen reads the runs that a form is about.
 func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err error) {

@@ -152,7 +152,7 @@ func TestShortAddresses(t *testing.T) {
 	s.get("/compare?i="+w.runs[0]+"&i="+w.runs[2]+"&i="+w.runs[0], alice).wants(t, 200, "Compare 2 runs")
 	s.get("/compare?i="+w.runs[0]+"&i="+w.runs[0], alice).wants(t, 422, "Choose 2 to 200 runs")
 	s.get(path+".AAAAAAAA", alice).wants(t, 200, "Compare 2 runs", "One of these runs was deleted and is left out.")
-	s.get("/compare?of="+w.experiment+"&runs=AAAAAAAA", alice).wants(t, 404, "deleted meanwhile")
+	s.get("/compare?of="+w.experiment+"&runs=AAAAAAAA", alice).wants(t, 404, "runs was deleted")
 	s.get(path+".x", alice).wants(t, 422, "does not name runs")
 	s.get(path+strings.Repeat(".AAAAAAAA", 200), alice).wants(t, 422, "2 to 200 runs")
 	s.get("/compare?of=none&runs=AAAAAAAA", alice).wants(t, 404)

@@ -168,7 +168,7 @@ func (s *site) curvesData(r *http.Request, actor domain.Actor) (any, error) {
 // tailCurves returns the new points of curves.
 func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (any, error) {
 	if len(b.Tails) > maxTails {
-		return nil, domain.Invalid("tails", "A request may name up to %d curves.", maxTails)
+		return nil, domain.Invalid("tails", "A request can name at most %d curves.", maxTails)
 	}
 	type place struct {
 		id    string
@@ -245,7 +245,7 @@ func (s *site) pairedCurves(r *http.Request, actor domain.Actor, ids []string, q
 // groupCurves returns the means of groups over the first runs of the table.
 func (s *site) groupCurves(r *http.Request, actor domain.Actor, g groupCurves, q points.PairQuery) (any, error) {
 	if len(g.Values) > maxCurveRuns {
-		return nil, domain.Invalid("groups", "This asks for the means of too many groups at once.")
+		return nil, domain.Invalid("groups", "Too many groups for one chart of means; choose fewer.")
 	}
 	most := maxMembers
 	if g.Most > 0 {

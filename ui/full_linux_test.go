@@ -92,9 +92,9 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	body, kind := fileForm(t, map[string]string{"iteration_id": h.run}, "a.txt")
-	s.do("POST", "/lab"+experiment+"/artifacts", body, kind, alice).wants(t, 507, "There is no room for the bytes", `data-testid="wrong-upload"`)
+	s.do("POST", "/lab"+experiment+"/artifacts", body, kind, alice).wants(t, 507, "The artifact storage is full", `data-testid="wrong-upload"`)
 	body, kind = fileForm(t, nil, "a.txt")
-	s.do("POST", "/lab/data"+experiment+"/artifacts", body, kind, alice).wants(t, 507, "There is no room for the bytes", "STORAGE_FULL")
+	s.do("POST", "/lab/data"+experiment+"/artifacts", body, kind, alice).wants(t, 507, "The artifact storage is full", "STORAGE_FULL")
 	script := header("Content-Type", "application/json")
 	s.do("POST", "/lab/data/tags", strings.NewReader(`{"iterations":["`+h.run+`"],"value":"worst","attach":true}`), script, alice).wants(t, 507, full)
 	s.do("POST", "/lab/data"+experiment+"/views", strings.NewReader(`{"name":"mine","query":"top=3"}`), script, alice).wants(t, 507, full)

@@ -110,7 +110,7 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.
 		var member domain.User
 		member, err = s.DB.Users.UserByName(ctx, actor, typed.Username)
 		if err != nil && web.AsError(err).Code == domain.CodeNotFound {
-			err = domain.Invalid("username", "There is no user of this name.")
+			err = domain.Invalid("username", "There is no user with this name.")
 		}
 		if err == nil {
 			_, err = s.DB.Users.CreateUserPermission(ctx, actor, member.ID, idOf(r), typed.Rights)

@@ -24,7 +24,7 @@ func TestModels(t *testing.T) {
 	s.get(page+"?q=class").lacks(t, "&lt;script&gt;")
 	s.get(page+"?q=zebra").wants(t, 200, `data-testid="nothing"`)
 	s.post(page, url.Values{"name": {"classifier"}, "description": {"long thoughts"}}).
-		wants(t, 409, "The project has a model of this name", "long thoughts", `aria-describedby="wrong-new-name"`)
+		wants(t, 409, "The project already has a model with this name", "long thoughts", `aria-describedby="wrong-new-name"`)
 	s.post(page, url.Values{"name": {" "}}).wants(t, 422, "name must not be empty")
 	s.get("/lab/project/none/models").wants(t, 404)
 

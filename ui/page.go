@@ -168,8 +168,8 @@ var (
 		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
 	errCrossOrigin = domain.Errorf(web.CodeCrossOrigin,
 		"A page of another site tried to change something here. If that was you, do it on the dashboard itself.")
-	errNotForm    = domain.Errorf(web.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
-	errBrokenForm = domain.Errorf(web.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
+	errNotForm    = domain.Errorf(web.CodeUnsupportedMediaType, "This address accepts only the forms of the dashboard.")
+	errBrokenForm = domain.Errorf(web.CodeMalformedBody, "The form is incomplete; go back and send it again.")
 )
 
 func errTooLarge(limit int64) error {

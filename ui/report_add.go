@@ -37,7 +37,7 @@ func (c addedChart) visible(db *store.View) error {
 	runs, err := db.Runs.IterationsByID(c.Iterations[:min(len(c.Iterations), maxBlockRuns)])
 	for _, r := range runs {
 		if r.ExperimentID != c.Experiment {
-			return domain.Invalid("iterations", "These runs are of several experiments; a chart in a report shows those of one.")
+			return domain.Invalid("iterations", "These runs belong to several experiments; a chart in a report shows runs of one experiment.")
 		}
 	}
 	return err
@@ -55,7 +55,7 @@ func (c addedChart) block() (string, error) {
 		{"runs", strconv.Itoa(min(max(c.Runs, 1), maxBlockRuns))}, {"x", c.X}, {"y", c.Y}, {"outliers", c.Outliers}}
 	for _, key := range c.Metrics {
 		if strings.Contains(key, ",") {
-			return "", domain.Invalid("metrics", "The name of %q has a comma, which stands between the metrics of a chart in a report.", cell(key))
+			return "", domain.Invalid("metrics", "The name of %q has a comma, which separates the metrics of a chart in a report.", cell(key))
 		}
 	}
 	if len(c.Metrics) == 0 || len(c.Metrics) > maxBlockPlots {

@@ -127,7 +127,7 @@ func (s *site) reportParts(ctx context.Context, actor domain.Actor, projectID, t
 
 var (
 	errNoExperiment = domain.Invalid("experiment", "Name the experiment, by its name or id: experiment: sweep.")
-	errNoMetric     = domain.Invalid("metrics", "Name the metrics, with commas between them: metrics: val/loss, train/loss.")
+	errNoMetric     = domain.Invalid("metrics", "Name the metrics, separated by commas: metrics: val/loss, train/loss.")
 )
 
 // blockExperiment returns the experiment that a block names by its id or by its name in the project.

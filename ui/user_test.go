@@ -62,7 +62,7 @@ func TestMembers(t *testing.T) {
 	alice, bob := with(s.signIn("alice")), with(s.signIn("bob"))
 	page := "/project/" + w.project + "/members"
 	s.get(page, bob).wants(t, 403)
-	s.post(page, url.Values{"username": {"nobody"}, "read": {"yes"}}, alice).wants(t, 422, "There is no user of this name.", `value="nobody"`)
+	s.post(page, url.Values{"username": {"nobody"}, "read": {"yes"}}, alice).wants(t, 422, "There is no user with this name.", `value="nobody"`)
 	s.post(page, url.Values{"username": {"bob"}, "read": {"yes"}}, bob).wants(t, 403)
 	s.post(page, url.Values{"username": {"bob"}, "read": {"yes"}}, alice).redirects(t, page)
 	s.post(page, url.Values{"username": {"bob"}, "read": {"yes"}}, alice).wants(t, 409, "already has a permission")

@@ -40,14 +40,14 @@ func main() {
 func release(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	folder := flags.String("out", "dist", "`folder` to write to; it is made when it is not there")
+	folder := flags.String("out", "dist", "`folder` to write to; created if it does not exist")
 	chosen := flags.String("target", strings.Join(client.Targets(), ","),
-		"`systems` to build the program for, with commas between; native is this one")
+		"`systems` to build the program for, separated by commas; native is this one")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%q is too much: release takes flags only", flags.Arg(0))
+		return fmt.Errorf("unexpected argument %q: release takes only flags", flags.Arg(0))
 	}
 	targets := strings.Split(strings.ReplaceAll(*chosen, "native", runtime.GOOS+"/"+runtime.GOARCH), ",")
 	for _, target := range targets {

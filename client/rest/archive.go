@@ -78,7 +78,7 @@ func (c *Client) Archive(ctx context.Context, project string, records []string, 
 	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(w, answer.Body); err != nil {
-		return fmt.Errorf("%s broke off its answer: %w", c.base, err)
+		return fmt.Errorf("the response of %s was interrupted: %w", c.base, err)
 	}
 	return nil
 }

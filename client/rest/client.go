@@ -75,7 +75,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s broke off its answer: %w", c.base, err)
+		return fmt.Errorf("the response of %s was interrupted: %w", c.base, err)
 	case len(data) > maxAnswer:
 		return fmt.Errorf("the answer of %s is longer than %d bytes", c.base, maxAnswer)
 	case into == nil:
@@ -148,7 +148,7 @@ func reason(ctx context.Context, err error) error {
 func (c *Client) refusal(answer *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("%s broke off its answer: %w", c.base, err)
+		return fmt.Errorf("the response of %s was interrupted: %w", c.base, err)
 	}
 	refused := &Error{Status: answer.StatusCode}
 	if json.Unmarshal(data, refused) != nil || refused.Code == "" {

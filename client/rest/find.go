@@ -27,7 +27,7 @@ func (c *Client) Find(ctx context.Context, typed string) (Run, error) {
 	case len(found) == 0:
 		return Run{}, fmt.Errorf("there is no run %q", typed)
 	case len(found) > 1:
-		return Run{}, fmt.Errorf("%d runs are called %q; name one by its id, such as %s or %s", len(found), typed, found[0].ID, found[1].ID)
+		return Run{}, fmt.Errorf("%d runs have the name %q; use an id instead, such as %s or %s", len(found), typed, found[0].ID, found[1].ID)
 	}
 	return found[0], nil
 }
@@ -48,7 +48,7 @@ func (c *Client) named(ctx context.Context, name string) ([]Run, error) {
 		}
 		for _, e := range experiments {
 			if searched++; searched > maxSearched {
-				return nil, fmt.Errorf("there are too many experiments to look for a run %q in all of them; name it by its id", name)
+				return nil, fmt.Errorf("there are too many experiments to search for a run with the name %q; use its id", name)
 			}
 			runs, _, err := c.Runs(ctx, e.ID, search)
 			if err != nil {

@@ -155,7 +155,7 @@ func (c *Client) artifacts(ctx context.Context, r Run, query url.Values) ([]Arti
 
 // ErrNoOutput means that the printed output of a run is not stored. It is stored
 // when the run ends.
-var ErrNoOutput = errors.New("there is no output of this run: it has printed nothing, it has not ended, or keeping output is turned off")
+var ErrNoOutput = errors.New("the run has no output: it printed nothing, it has not ended, or it does not store output")
 
 // WriteOutput writes the printed output of a run to w. It returns ErrNoOutput if
 // none is stored.
@@ -176,7 +176,7 @@ func (c *Client) WriteOutput(ctx context.Context, r Run, w io.Writer) error {
 		_, err = io.Copy(w, answer.Body)
 		answer.Body.Close()
 		if err != nil {
-			return fmt.Errorf("the output broke off: %w", err)
+			return fmt.Errorf("the output was interrupted: %w", err)
 		}
 		written = true
 	}

@@ -133,7 +133,7 @@ func (b *benchmark) importOf(ctx context.Context, what, source string) (took cos
 	took = cost{c.took, c.ProcessState.UserTime() + c.ProcessState.SystemTime()}
 	b.addValue(what+", imported", "s", took.wall.Seconds())
 	b.addValue("the first of them", "s", first.Seconds())
-	b.addSystemValue("most memory meanwhile", "MB", float64(peak)/1e6, peak > 0)
+	b.addSystemValue("most memory during it", "MB", float64(peak)/1e6, peak > 0)
 	return took, nil
 }
 

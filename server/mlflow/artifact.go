@@ -50,7 +50,7 @@ func placeOf(p string) (at place, err error) {
 	case len(parts) >= 3 && parts[2] == "artifacts":
 		at.tree.IterationID, parts = expand(parts[1]), parts[3:]
 	default:
-		return at, domain.Errorf(domain.CodeNotFound, "There are no artifacts at %q; those of a run are at its artifact_uri.", web.Clip(p))
+		return at, domain.Errorf(domain.CodeNotFound, "There are no artifacts at %q; use the artifact_uri of a run.", web.Clip(p))
 	}
 	at.path = strings.Join(parts, "/")
 	return at, nil

@@ -78,7 +78,7 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	}
 	if at := strings.TrimRight(string(in.Artifacts), "/"); at != "" {
 		if strings.HasPrefix(at, "mlflow-artifacts:") {
-			return out, domain.Invalid("artifact_location", "The server chooses the place of artifacts that it stores; leave artifact_location out.")
+			return out, domain.Invalid("artifact_location", "The server chooses the location of its artifacts; leave out artifact_location.")
 		}
 		n.Properties = setProperty(n.Properties, tagLocation, at)
 	}
@@ -315,7 +315,7 @@ func experimentField(field, entity, key string) (filter.Ref, error) {
 			return ref(f, ""), nil
 		}
 	}
-	return filter.Ref{}, badFilter(field, "an experiment has no %s %q; there are tags, and the attributes %s.", entity, key,
+	return filter.Ref{}, badFilter(field, "an experiment has no %s %q; use tags or the attributes %s.", entity, key,
 		"name, experiment_id, creation_time and last_update_time")
 }
 

@@ -227,7 +227,7 @@ func (s *scanner) list() ([]operand, error) {
 			return nil, err
 		}
 		if !v.quoted {
-			return nil, badFilter("filter", "the values in a list are texts in quotes, unlike %q.", v.text)
+			return nil, badFilter("filter", "the values in a list must be strings in quotes, not %q.", v.text)
 		}
 		if all = append(all, v); len(all) > filter.MaxValues {
 			return nil, badFilter("filter", "a list has at most %d values.", filter.MaxValues)
@@ -325,14 +325,14 @@ func textExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	case "IS NULL":
 		return filter.Negation{Part: compare("exists")}, nil
 	}
-	return nil, badFilter("filter", "%q can't be compared by %s; there are =, !=, LIKE, ILIKE, IN and IS NULL.", t.key, t.op)
+	return nil, badFilter("filter", "%q can't be compared with %s; use =, !=, LIKE, ILIKE, IN and IS NULL.", t.key, t.op)
 }
 
 // wantTexts checks that all values are quoted.
 func (t term) wantTexts() error {
 	for _, v := range t.values {
 		if !v.quoted {
-			return badFilter("filter", "%q is compared with texts: put %s in quotes.", t.key, v.text)
+			return badFilter("filter", "%q must be compared with a string: put %s in quotes.", t.key, v.text)
 		}
 	}
 	return nil
@@ -341,12 +341,12 @@ func (t term) wantTexts() error {
 // number returns the only value of a comparison with a number.
 func (t term) number() (float64, error) {
 	if !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, t.op) {
-		return 0, badFilter("filter", "%q is a number and can't be compared by %s.", t.key, t.op)
+		return 0, badFilter("filter", "%q is a number and can't be compared with %s.", t.key, t.op)
 	}
 	v := t.values[0]
 	f, err := strconv.ParseFloat(v.text, 64)
 	if err != nil && !math.IsInf(f, 0) || v.quoted {
-		return 0, badFilter("filter", "%q is compared with a number, without quotes, unlike %q.", t.key, v.text)
+		return 0, badFilter("filter", "%q must be compared with a number without quotes, not %q.", t.key, v.text)
 	}
 	return f, nil
 }
@@ -375,7 +375,7 @@ func timeExpr(t term, field filter.Field) (filter.Expr, error) {
 		return nil, err
 	}
 	if f != math.Trunc(f) || math.Abs(f) >= 1<<62 {
-		return nil, badFilter("filter", "%q is compared with whole milliseconds, unlike %s.", t.key, t.values[0].text)
+		return nil, badFilter("filter", "%q must be compared with whole milliseconds, not %s.", t.key, t.values[0].text)
 	}
 	return filter.Comparison{Ref: ref(field, ""), Op: t.op, Values: []filter.Literal{{Time: scalar.Time(f)}}}, nil
 }

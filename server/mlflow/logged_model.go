@@ -223,7 +223,7 @@ func (c *call) finishLoggedModel(in loggedModelStatus) (out loggedModelAnswer, e
 	}
 	status, ok := modelStatuses[string(in.Status)]
 	if !ok {
-		return out, domain.Invalid("status", "Unknown model status: %s; there are LOGGED_MODEL_PENDING, LOGGED_MODEL_READY and LOGGED_MODEL_UPLOAD_FAILED.", in.Status)
+		return out, domain.Invalid("status", "Unknown model status: %s; use LOGGED_MODEL_PENDING, LOGGED_MODEL_READY and LOGGED_MODEL_UPLOAD_FAILED.", in.Status)
 	}
 	id := c.vars["model_id"]
 	if err := c.db.Models.SetLoggedModelStatus(c.ctx, c.actor, id, status); err != nil {

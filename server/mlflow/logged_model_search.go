@@ -214,7 +214,7 @@ func (s *modelSearch) term(t term, ofDataset func(registry.LoggedModelMetric) bo
 	}
 	field, ok := loggedModelTexts[t.key]
 	if !ok {
-		return nil, badFilter("filter", "a logged model has no attribute %q; there are name, model_id, model_type, status, source_run_id, creation_timestamp and last_updated_timestamp, and params, tags and metrics.", t.key)
+		return nil, badFilter("filter", "a logged model has no attribute %q; use name, model_id, model_type, status, source_run_id, creation_timestamp and last_updated_timestamp, and params, tags and metrics.", t.key)
 	}
 	match, err := t.textMatch()
 	return func(m registry.LoggedModel) bool {
@@ -266,7 +266,7 @@ func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 			})
 			s.order = append(s.order, byNumber(q.value, descending))
 		case entity != "attribute" || !isTime && !isText:
-			return badFilter("order_by", "logged models can't be sorted by %q; there are metrics and attributes.", o.Field)
+			return badFilter("order_by", "logged models can't be sorted by %q; use metrics and attributes.", o.Field)
 		case isTime:
 			s.order = append(s.order, by(time, descending))
 		default:

@@ -30,7 +30,7 @@ func (t term) textMatch() (func(string) bool, error) {
 		}
 		return func(s string) bool { return filter.Like(s, t.values[0].text, t.op == "ILIKE") }, nil
 	}
-	return nil, badFilter("filter", "%q can't be compared by %s; there are =, !=, LIKE, ILIKE and IN.", t.key, t.op)
+	return nil, badFilter("filter", "%q can't be compared with %s; use =, !=, LIKE, ILIKE and IN.", t.key, t.op)
 }
 
 // numberMatch returns the condition for a number. NaN passes only !=.
@@ -61,7 +61,7 @@ func (t term) numberMatch() (func(float64) bool, error) {
 func (t term) versionMatch() (func(float64) bool, error) {
 	for i, v := range t.values {
 		if _, err := strconv.ParseInt(v.text, 10, 64); err != nil {
-			return nil, badFilter("filter", "%q is compared with a whole number, unlike %q.", t.key, v.text)
+			return nil, badFilter("filter", "%q must be compared with a whole number, not %q.", t.key, v.text)
 		}
 		t.values[i].quoted = false
 	}

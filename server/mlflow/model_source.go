@@ -110,7 +110,7 @@ var loggedModelID = regexp.MustCompile(`^m-[0-9a-f]{32}$`)
 func (c *call) resolveModel(n *registry.NewModelVersion, source *url.URL, modelID string) error {
 	path := strings.Trim(source.Path, "/")
 	if source.Host != "" || path == "" {
-		return badSource("'%s'. Registered model sources must be of this server, like models:/name/1.", n.Source)
+		return badSource("'%s'. Registered model sources must be on this server, like models:/name/1.", n.Source)
 	}
 	if loggedModelID.MatchString(path) {
 		if modelID != "" && modelID != path {

@@ -224,7 +224,7 @@ func (c *call) transitionStage(in struct {
 	others := registry.OthersKept
 	if in.Archive {
 		if stage != registry.Staging && stage != registry.Production {
-			return out, domain.Invalid("archive_existing_versions", "Only the versions in Staging or Production can be archived by a transition, not those in %s.", stageNames[stage])
+			return out, domain.Invalid("archive_existing_versions", "A transition can archive only the versions in Staging or Production, not in %s.", stageNames[stage])
 		}
 		others = registry.OthersArchived
 	}

@@ -32,7 +32,7 @@ func pageOffset(token string) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, domain.Invalid("page_token", "Invalid page token; begin with the first page again.")
+	return 0, domain.Invalid("page_token", "Invalid page token; start again with the first page.")
 }
 
 // pageToken returns the token of the page after n records from offset on, "" after

@@ -38,7 +38,7 @@ func (c *call) serverInfo(struct{}) (serverInfo, error) { return serverInfo{Work
 func (c *call) readProject() (string, error) {
 	project, err := c.db.Projects.ProjectNamed(c.ctx, c.actor, c.projectName())
 	if isNotFound(err) && c.project != "" {
-		return "", domain.Errorf(domain.CodeNotFound, "There is no project %q; make it first, or name another one in the address or in MLFLOW_WORKSPACE.", web.Clip(c.project))
+		return "", domain.Errorf(domain.CodeNotFound, "There is no project %q; create it first, or name another one in the tracking URI or in MLFLOW_WORKSPACE.", web.Clip(c.project))
 	}
 	return project, err
 }

@@ -70,7 +70,7 @@ func checkModelName(field, name string) error {
 // value of a repeated tag is used.
 func registryProperties(tags []tag) ([]domain.Property, error) {
 	if len(tags) > maxRegistryTags {
-		return nil, domain.Invalid("tags", "Set up to %d tags at once.", maxRegistryTags)
+		return nil, domain.Invalid("tags", "At most %d tags can be set at once.", maxRegistryTags)
 	}
 	var all []domain.Property
 	for _, t := range tags {

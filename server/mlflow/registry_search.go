@@ -103,7 +103,7 @@ func versionBytes(v registry.RegisteredVersion) int {
 func modelFilter(text string) (func(registry.ModelHead) bool, []registry.PropertyMatch, error) {
 	return registryFilter("a registered model", text, func(t term) (func(registry.ModelHead) bool, error) {
 		if t.key != "name" {
-			return nil, badFilter("filter", "a registered model has no attribute %q that can be searched for; there is name, and tags.", t.key)
+			return nil, badFilter("filter", "a registered model has no attribute %q that can be searched; use name or tags.", t.key)
 		}
 		match, err := t.textMatch()
 		return on(func(h registry.ModelHead) string { return h.Name }, match), err
@@ -137,7 +137,7 @@ func registryFilter[T any](what, text string, attribute func(term) (func(T) bool
 			}
 			matches = append(matches, match)
 		default:
-			return nil, nil, badFilter("filter", "%s has no %ss; there are attributes and tags.", what, t.entity)
+			return nil, nil, badFilter("filter", "%s has no %ss; use attributes and tags.", what, t.entity)
 		}
 	}
 	return allMatch(matches), properties, nil
@@ -154,7 +154,7 @@ func modelOrder(orderBy []string) (ordering[registry.ModelHead], error) {
 		case "last_updated_timestamp", "timestamp":
 			order = append(order, by(func(h registry.ModelHead) scalar.Time { return h.UpdatedDate }, descending))
 		default:
-			return badFilter("order_by", "registered models can't be sorted by %q; there are name, creation_timestamp and last_updated_timestamp.", key)
+			return badFilter("order_by", "registered models can't be sorted by %q; use name, creation_timestamp and last_updated_timestamp.", key)
 		}
 		return nil
 	})
@@ -171,7 +171,7 @@ func eachOrder(orderBy []string, fn func(key string, descending bool) error) err
 			return err
 		}
 		if entity != "attribute" {
-			return badFilter("order_by", "%q is not an attribute, and only those can be sorted by.", text)
+			return badFilter("order_by", "%q is not an attribute, and only attributes can be sorted by.", text)
 		}
 		if seen[key] {
 			return badFilter("order_by", "%q is named twice.", key)
@@ -259,7 +259,7 @@ func versionTerm(t term) (func(registry.VersionHead) bool, error) {
 		match, err := t.versionMatch()
 		return on(func(h registry.VersionHead) float64 { return float64(h.Version) }, match), err
 	}
-	return nil, badFilter("filter", "a model version has no attribute %q that can be searched for; there are name, run_id, source_path and version_number, and tags.", t.key)
+	return nil, badFilter("filter", "a model version has no attribute %q that can be searched; use name, run_id, source_path and version_number, and tags.", t.key)
 }
 
 func versionOrder(orderBy []string) (ordering[registry.VersionHead], error) {
@@ -281,7 +281,7 @@ func versionOrder(orderBy []string) (ordering[registry.VersionHead], error) {
 		case "last_updated_timestamp":
 			order = append(order, by(updated, descending))
 		default:
-			return badFilter("order_by", "model versions can't be sorted by %q; there are name, version_number, creation_timestamp and last_updated_timestamp.", key)
+			return badFilter("order_by", "model versions can't be sorted by %q; use name, version_number, creation_timestamp and last_updated_timestamp.", key)
 		}
 		return nil
 	})

@@ -137,7 +137,7 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	writeError(w, r, &refusal{http.StatusNotFound, codeNoEndpoint,
-		"This server does not have the endpoint " + web.Clip(r.URL.Path) + "; docs/mlflow.md lists those it has."})
+		"This server does not have the endpoint " + web.Clip(r.URL.Path) + "; docs/mlflow.md lists its endpoints."})
 }
 
 type projectKey struct{}

@@ -66,7 +66,7 @@ func runTerm(t term) (filter.Expr, error) {
 	case "dataset":
 		field, ok := datasetFields[t.key]
 		if !ok {
-			return nil, badFilter("filter", "a dataset has no %q; there are name, digest and context.", t.key)
+			return nil, badFilter("filter", "a dataset has no %q; use name, digest or context.", t.key)
 		}
 		return textExpr(t, ref(field, ""))
 	case "tag":
@@ -75,7 +75,7 @@ func runTerm(t term) (filter.Expr, error) {
 	field, ok := runAttributes[t.key]
 	switch {
 	case !ok:
-		return nil, badFilter("filter", "a run has no attribute %q; write metrics.%s, params.%s or tags.%s for those.", t.key, t.key, t.key, t.key)
+		return nil, badFilter("filter", "a run has no attribute %q; write metrics.%s, params.%s or tags.%s.", t.key, t.key, t.key, t.key)
 	case field == filter.Created || field == filter.Ended:
 		return timeExpr(t, field)
 	case field == filter.Status:
@@ -122,14 +122,14 @@ func statusTerm(t term) (filter.Expr, error) {
 	case "!=", "NOT IN":
 		return filter.Negation{Part: in}, nil
 	}
-	return nil, badFilter("filter", "a status can't be compared by %s.", t.op)
+	return nil, badFilter("filter", "a status can't be compared with %s.", t.op)
 }
 
 // artifactTerm compares the URI of the artifacts, which contains the id of the
 // run.
 func artifactTerm(t term) (filter.Expr, error) {
 	if t.op != "=" && t.op != "!=" {
-		return nil, badFilter("filter", "artifact_uri can be compared by = and != only.")
+		return nil, badFilter("filter", "artifact_uri can be compared only with = and !=.")
 	}
 	parts := strings.Split(strings.TrimPrefix(t.values[0].text, artifactScheme), "/")
 	id := ""
@@ -182,5 +182,5 @@ func runSortRef(entity, key string) (filter.Ref, error) {
 			return ref(field, ""), nil
 		}
 	}
-	return filter.Ref{}, badFilter("order_by", "runs can't be sorted by %q; there are metrics, params, tags, and the attributes start_time, end_time, status, run_name, run_id and user_id.", key)
+	return filter.Ref{}, badFilter("order_by", "runs can't be sorted by %q; use metrics, params, tags, and the attributes start_time, end_time, status, run_name, run_id and user_id.", key)
 }

@@ -75,7 +75,7 @@ func checkKey(key string) error {
 	}
 	for _, r := range key {
 		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && !strings.ContainsRune("_.-:/ ", r) {
-			return domain.Invalid("key", "Invalid key %q: there may be letters, digits, underscores, dashes, periods, spaces, colons and slashes.", key)
+			return domain.Invalid("key", "Invalid key %q: use only letters, digits, underscores, dashes, periods, spaces, colons and slashes.", key)
 		}
 	}
 	for part := range strings.SplitSeq(key, "/") {
@@ -195,7 +195,7 @@ func (c *call) deleteTag(in runTag) error {
 // removeTag removes a tag of a run, or empties the field in which it is stored.
 func (c *call) removeTag(id, key string) error {
 	if key == tagRunName {
-		return domain.Invalid("key", "A run always has a name: give it another one.")
+		return domain.Invalid("key", "A run must have a name; change it instead.")
 	}
 	none := new(string)
 	field, ok := map[string]runs.IterationLog{

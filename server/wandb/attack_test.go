@@ -83,7 +83,7 @@ func TestSettingsAreBounded(t *testing.T) {
 		}
 	}
 	r := save("many", map[string]any{"config": numbers(25_000)})
-	lost(r, "20000 values are parameters")
+	lost(r, "20000 values of the configuration became parameters")
 	if l, err := b.db.Runs.Parameters(t.Context(), domain.System, r.ID, domain.FirstPage); err != nil || l.Total != 20_000 {
 		t.Errorf("%d parameters, %v", l.Total, err)
 	}
@@ -91,7 +91,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	lost(r, "configuration of more than")
 	lost(r, "summary of more than")
 	r = save("summary", map[string]any{"summaryMetrics": numbers(25_000)})
-	lost(r, "20000 values became metrics")
+	lost(r, "20000 values of the summary became metrics")
 	if n := len(r.Metrics); n != 20_000 {
 		t.Errorf("%d metrics", n)
 	}

@@ -32,8 +32,8 @@ const (
 )
 
 var (
-	errTooLarge = domain.Invalid("query", "The query asks for more than %d MiB; ask for less at once.", domain.MaxAnswerBytes>>20)
-	errTooLong  = domain.Invalid("query", "The query took more than %d seconds and was stopped; ask for less at once.", int(maxTime.Seconds()))
+	errTooLarge = domain.Invalid("query", "The query asks for more than %d MiB; request less at once.", domain.MaxAnswerBytes>>20)
+	errTooLong  = domain.Invalid("query", "The query took more than %d seconds and was stopped; request less at once.", int(maxTime.Seconds()))
 )
 
 // bounds counts the work and the memory of one operation.
@@ -47,7 +47,7 @@ type bounds struct {
 func (b *bounds) step(n int) error {
 	before := b.work
 	if b.work += n; b.work > maxWork {
-		return domain.Invalid("query", "The query asks for more than %d values; ask for less at once.", maxWork)
+		return domain.Invalid("query", "The query asks for more than %d values; request less at once.", maxWork)
 	}
 	if before/checkWork == b.work/checkWork {
 		return nil

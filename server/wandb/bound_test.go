@@ -48,7 +48,7 @@ func TestQueriesAreBounded(t *testing.T) {
 		"aliases":    aliases(20, "config"),
 		"same field": `{ project(name: "p") { run(name: "r") {` + many(12, " c%d: config") + ` } } }`,
 	} {
-		if a := b.query(document, nil); a.status != 400 || !strings.Contains(a.body, "ask for less at once") {
+		if a := b.query(document, nil); a.status != 400 || !strings.Contains(a.body, "request less at once") {
 			t.Errorf("%s: %d %.300s", name, a.status, a.body)
 		}
 	}

@@ -73,7 +73,7 @@ func (p *filterParser) condition(name string, condition any, depth int) (test, e
 	case "$and", "$or", "$nor":
 		list, ok := condition.([]any)
 		if !ok {
-			return nil, domain.Invalid("filters", "%s takes a list of filters.", name)
+			return nil, domain.Invalid("filters", "%s needs a list of filters.", name)
 		}
 		var all []test
 		for _, f := range list {
@@ -99,10 +99,10 @@ func (p *filterParser) condition(name string, condition any, depth int) (test, e
 		return func(s *subject) bool { return !t(s) }, err
 	}
 	if strings.HasPrefix(name, "$") {
-		return nil, domain.Invalid("filters", "The operator %s is not known.", web.Clip(name))
+		return nil, domain.Invalid("filters", "The operator %s is not supported.", web.Clip(name))
 	}
 	if len(name) > maxField || strings.Count(name, ".") > maxNested {
-		return nil, domain.Invalid("filters", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
+		return nil, domain.Invalid("filters", "The name of a field can have at most %d bytes and %d dots.", maxField, maxNested)
 	}
 	operators, ok := condition.(map[string]any)
 	if !ok {
@@ -142,7 +142,7 @@ func (p *filterParser) operator(name, op string, want any, depth int) (test, err
 	case "$in", "$nin":
 		list, ok := want.([]any)
 		if !ok {
-			return nil, domain.Invalid("filters", "%s takes a list of values.", op)
+			return nil, domain.Invalid("filters", "%s needs a list of values.", op)
 		}
 		return func(s *subject) bool {
 			v := s.value(name)
@@ -185,14 +185,14 @@ func (p *filterParser) operator(name, op string, want any, depth int) (test, err
 		t, err := p.condition(name, want, depth+1)
 		return func(s *subject) bool { return !t(s) }, err
 	}
-	return nil, domain.Invalid("filters", "The operator %s is not known.", web.Clip(op))
+	return nil, domain.Invalid("filters", "The operator %s is not supported.", web.Clip(op))
 }
 
 // regexp compiles a regular expression. It returns an error if the expression is too
 // large.
 func (p *filterParser) regexp(text string) (*regexp.Regexp, error) {
 	if len(text) > maxRegexp {
-		return nil, domain.Invalid("filters", "A regular expression has up to %d bytes.", maxRegexp)
+		return nil, domain.Invalid("filters", "A regular expression can have at most %d bytes.", maxRegexp)
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err == nil {

@@ -170,7 +170,7 @@ func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[st
 		f := all[name]
 		v, known := o[f.field.Name]
 		if !known && depth == 0 && x.mutation {
-			return nil, domain.Invalid("query", "This server does not have the mutation %s; docs/wandb.md says what is served.", web.Clip(f.field.Name))
+			return nil, domain.Invalid("query", "This server does not support the mutation %s; docs/wandb.md lists what is supported.", web.Clip(f.field.Name))
 		}
 		if resolve, ok := v.(func(args) (any, error)); ok {
 			in, err := x.arguments(f.field)
@@ -265,7 +265,7 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 				continue
 			}
 			if seen[s.Name] == visiting {
-				return domain.Invalid("query", "The fragment %s of the query is nested in itself.", web.Clip(s.Name))
+				return domain.Invalid("query", "The fragment %s of the query includes itself.", web.Clip(s.Name))
 			}
 			seen[s.Name] = visiting
 			if err := x.collect(f.SelectionSet, o, all, order, seen, nested+1); err != nil {

@@ -121,7 +121,7 @@ type sampleSpec struct {
 	Max     *int64   `json:"maxStep"`
 }
 
-var errSpec = domain.Invalid("specs", "A question for rows of the history must be a JSON object with keys and samples.")
+var errSpec = domain.Invalid("specs", "A request for rows of the history must be a JSON object with keys and samples.")
 
 // sampledHistory returns for each query the rows that have all of its keys.
 func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {

@@ -47,10 +47,10 @@ func (c *call) upsertBucket(a args) (any, error) {
 	if change.Config != nil {
 		own := format.MemberOf(format.MemberOf(*change.Config, "_wandb"), "value")
 		if format.MemberOf(own, "branch_point") != "" {
-			return nil, domain.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md says what is served.")
+			return nil, domain.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md lists what is supported.")
 		}
 		if change.ID == "" && sharedMode(own) {
-			return nil, domain.Invalid("config", `This server does not take a run from several writers; leave out mode="shared", and give each process a run of its own in the same group. docs/wandb.md says what is served.`)
+			return nil, domain.Invalid("config", `This server does not support runs with several writers; leave out mode="shared", and start a run for each process in the same group. docs/wandb.md lists what is supported.`)
 		}
 	}
 	if change.ID == "" && change.Name == "" {
@@ -185,7 +185,7 @@ func (c *call) alert(a args) (any, error) {
 	if len(notes) <= domain.MaxText {
 		err = c.db.Runs.UpdateIteration(c.ctx, c.actor, r.ID, runs.IterationPatch{Notes: &notes})
 	} else {
-		err = c.lose(r.ID, "An alert was left out: there is no room for it in the notes.")
+		err = c.lose(r.ID, "An alert was left out: the notes are full.")
 	}
 	return object{"success": err == nil}, err
 }

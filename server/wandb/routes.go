@@ -90,7 +90,7 @@ func New(o Options) (*Server, error) {
 		}
 		all = append(all, web.Route{Method: rt.method, Path: rt.path, Handler: h})
 	}
-	s.handler = web.Router(all, domain.Errorf(domain.CodeNotFound, "This server does not have this path; docs/wandb.md lists those it has."), writeError)
+	s.handler = web.Router(all, domain.Errorf(domain.CodeNotFound, "This server does not have this path; docs/wandb.md lists its paths."), writeError)
 	return s, nil
 }
 

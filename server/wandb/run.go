@@ -213,7 +213,7 @@ func (c *call) files(entity, project string, r *wandb.Record, a args) (any, erro
 	}
 	pattern := a.str("pattern")
 	if len(pattern) > maxField {
-		return nil, domain.Invalid("pattern", "A pattern has up to %d bytes.", maxField)
+		return nil, domain.Invalid("pattern", "A pattern can have at most %d bytes.", maxField)
 	}
 	parts := strings.Split(pattern, "%")
 	node := func(id, name string) object {

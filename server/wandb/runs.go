@@ -19,7 +19,7 @@ func offsetOf(cursor string) (int, error) {
 	}
 	n, err := strconv.Atoi(cursor)
 	if err != nil || n < 0 {
-		return 0, domain.Invalid("after", "The cursor can't be read; begin again without one.")
+		return 0, domain.Invalid("after", "The cursor is invalid; start again without one.")
 	}
 	return n, nil
 }
@@ -52,7 +52,7 @@ func (c *call) found(p projects.Project, filters, order string) ([]int64, error)
 	name, down := strings.CutPrefix(key, "-")
 	name = strings.TrimPrefix(name, "+")
 	if len(name) > maxField || strings.Count(name, ".") > maxNested {
-		return nil, domain.Invalid("order", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
+		return nil, domain.Invalid("order", "The name of a field can have at most %d bytes and %d dots.", maxField, maxNested)
 	}
 	if created := name == "created_at" || name == "createdAt"; created || name == "" {
 		if created && down {

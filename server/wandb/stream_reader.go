@@ -72,7 +72,7 @@ func (s *streamReader) read() error {
 	return s.write(s.piece)
 }
 
-var errTrailing = domain.Errorf(web.CodeMalformedBody, "The body must be one JSON object, and has something after it.")
+var errTrailing = domain.Errorf(web.CodeMalformedBody, "The body must be a single JSON object, without anything after it.")
 
 func (s *streamReader) member(name string) error {
 	switch name {

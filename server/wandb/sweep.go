@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	errPriorRuns = domain.Invalid("priorRunsFilters", "The runs that a sweep begins with must be up to %d names.", maxPriorRuns)
+	errPriorRuns = domain.Invalid("priorRunsFilters", "A sweep can begin with at most %d runs, given by name.", maxPriorRuns)
 	errStates    = domain.Invalid("runState", "The states of runs must be a JSON object.")
 )
 
@@ -30,7 +30,7 @@ func (c *call) sweepMutations() object {
 // upsertSweep creates or changes a sweep.
 func (c *call) upsertSweep(a args) (any, error) {
 	if scheduler := a.str("launchScheduler") + a.str("scheduler"); strings.Trim(scheduler, "{}nul ") != "" {
-		return nil, domain.Invalid("scheduler", "Sweeps of W&B Launch are not served; leave out the scheduler, and start agents with wandb agent.")
+		return nil, domain.Invalid("scheduler", "Sweeps of W&B Launch are not supported; leave out the scheduler, and start agents with wandb agent.")
 	}
 	change := wandb.SweepChange{ID: a.str("id"), Project: a.str("projectName"), Config: a.text("config"), Name: a.text("displayName"), State: a.text("state")}
 	if change.Project == "" {
@@ -111,7 +111,7 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 			return nil, err
 		}
 		if len(states) > maxRunning {
-			return nil, domain.Invalid("runState", "An agent carries out up to %d runs at once.", maxRunning)
+			return nil, domain.Invalid("runState", "An agent can have at most %d runs at once.", maxRunning)
 		}
 	}
 	name, err := newName()

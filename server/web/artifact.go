@@ -76,7 +76,7 @@ func (w *lateWriter) WriteHeader(status int) {
 	w.status = status
 	if status == http.StatusRequestedRangeNotSatisfiable {
 		w.refuse(&domain.Error{Code: CodeRangeNotSatisfiable, Field: "Range",
-			Message: "The range lies outside of the artifact; Content-Range says how many bytes it has."})
+			Message: "The range is outside of the artifact; Content-Range has its size."})
 	}
 }
 

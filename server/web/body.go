@@ -67,7 +67,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 // encoding is the Content-Encoding.
 func checkHeader(r *http.Request, encoding string) error {
 	if encoding != "" {
-		return domain.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
+		return domain.Errorf(CodeUnsupportedMediaType, "This route does not accept Content-Encoding %q; send plain JSON.", Clip(encoding))
 	}
 	// A page of another origin can send a body without this header, or as a form, without a
 	// preflight request of the browser. It can't send one that is declared as JSON.
@@ -87,7 +87,7 @@ func readError(err error, limits Limits) error {
 	case errors.As(err, &tooLarge), errors.Is(err, errUnpackedSize), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return domain.Errorf(domain.CodePayloadTooLarge, "The body is larger than %d bytes; send less at once.", limits.Size)
 	}
-	return domain.Errorf(CodeMalformedBody, "The body is damaged or ended before it was complete; send it again.")
+	return domain.Errorf(CodeMalformedBody, "The body is damaged or incomplete; send it again.")
 }
 
 // Body is a JSON body that is decoded while it arrives.
@@ -144,7 +144,7 @@ func (b fileBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	var known *domain.Error
 	if err != nil && err != io.EOF && !errors.As(err, &known) {
-		err = &domain.Error{Code: b.code, Err: err, Message: "The body ended before it was complete; send it again."}
+		err = &domain.Error{Code: b.code, Err: err, Message: "The body is incomplete; send it again."}
 	}
 	return n, err
 }
@@ -200,7 +200,7 @@ const zstdWindow = 8 << 20
 // processors are left for other requests.
 var unpacking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
-var errUnpackedSize = errors.New("the body is too large when it is unpacked")
+var errUnpackedSize = errors.New("the body is too large after decompression")
 
 // unpackAll returns packed decompressed. It decompresses it twice: first to find its size,
 // because it may have to wait for that much memory.
@@ -254,7 +254,7 @@ func unpack(encoding string, body io.Reader, size int64) (io.Reader, func(), err
 	case "gzip":
 		r, err := gzip.NewReader(body)
 		if err != nil {
-			return nil, nil, domain.Errorf(CodeMalformedBody, "The body is not gzip, as its Content-Encoding says.")
+			return nil, nil, domain.Errorf(CodeMalformedBody, "The body is not gzip, although its Content-Encoding is.")
 		}
 		return r, func() { r.Close() }, nil
 	case "zstd":
@@ -264,5 +264,5 @@ func unpack(encoding string, body io.Reader, size int64) (io.Reader, func(), err
 		}
 		return r, r.Close, nil
 	}
-	return nil, nil, domain.Errorf(CodeUnsupportedMediaType, "This route takes Content-Encoding gzip or zstd, not %q.", Clip(encoding))
+	return nil, nil, domain.Errorf(CodeUnsupportedMediaType, "This route accepts Content-Encoding gzip or zstd, not %q.", Clip(encoding))
 }

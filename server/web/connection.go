@@ -52,7 +52,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-const refusal = `{"code":"UNAVAILABLE","message":"The server has as many connections as it takes; close some, or try again in a moment."}`
+const refusal = `{"code":"UNAVAILABLE","message":"Too many open connections; close some, or try again in a moment."}`
 
 func (l *limitedListener) refuse(c net.Conn) {
 	if l.refusals.Add(1) > maxRefusals {

@@ -40,7 +40,7 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 		out.send()
 	case !out.begun:
 		InfoOf(r).Err = err
-		out.status, out.held = http.StatusInternalServerError, []byte(`{"code":"SERVER_ERROR","message":"The answer can't be written as JSON."}`)
+		out.status, out.held = http.StatusInternalServerError, []byte(`{"code":"SERVER_ERROR","message":"The response can't be encoded as JSON."}`)
 		out.send()
 	default:
 		InfoOf(r).Err = err
@@ -117,7 +117,7 @@ func decodeError(err error, dst any) error {
 		field := fieldName(syntax.JSONPointer)
 		return domain.Invalid(field, "%s is given twice; give it once.", field)
 	case errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF):
-		return domain.Errorf(CodeMalformedBody, "The body is not valid JSON at byte %d; check how it was written.", syntax.ByteOffset)
+		return domain.Errorf(CodeMalformedBody, "The body is not valid JSON at byte %d; correct it and send it again.", syntax.ByteOffset)
 	case errors.As(err, &semantic):
 		return semanticError(semantic, dst)
 	case errors.Is(err, io.ErrUnexpectedEOF):

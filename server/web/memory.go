@@ -56,7 +56,7 @@ type Share struct {
 func (m *Memory) Share(ctx context.Context) *Share { return &Share{of: m, ctx: ctx, used: -quantum} }
 
 var errNoMemory = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: time.Second,
-	Message: "Other requests hold all the memory that there is for large ones; try again in a moment, or ask for less at once."}
+	Message: "Other large requests use all available memory; try again in a moment, or request less at once."}
 
 // Grow takes n more bytes, waiting for them if necessary. If it returns an
 // error, it has taken nothing.

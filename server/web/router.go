@@ -60,7 +60,7 @@ func Router(routes []Route, noPath *domain.Error, fail func(http.ResponseWriter,
 				return
 			}
 			w.Header().Set("Allow", allow)
-			fail(w, r, domain.Errorf(CodeMethodNotAllowed, "This path takes %s only.", allow))
+			fail(w, r, domain.Errorf(CodeMethodNotAllowed, "This path accepts only %s.", allow))
 		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

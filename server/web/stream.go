@@ -41,7 +41,7 @@ func NewStreams(limit int, observe func(int)) *Streams {
 	return &Streams{limit: int64(limit), observe: observe}
 }
 
-var errStreams = domain.Errorf(domain.CodeUnavailable, "The server has as many event streams as it takes; close some pages, or try again in a moment.")
+var errStreams = domain.Errorf(domain.CodeUnavailable, "Too many open event streams; close some pages, or try again in a moment.")
 
 // enter counts a stream that begins.
 func (s *Streams) enter() error {

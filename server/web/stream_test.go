@@ -41,7 +41,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 	text, err := io.ReadAll(third.Body)
 	third.Body.Close()
-	if err != nil || third.StatusCode == http.StatusOK || !strings.Contains(string(text), "as many event streams as it takes") {
+	if err != nil || third.StatusCode == http.StatusOK || !strings.Contains(string(text), "Too many open event streams") {
 		t.Errorf("one too many is answered %s %s (%v)", third.Status, text, err)
 	}
 	res.Body.Close()

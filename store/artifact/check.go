@@ -151,7 +151,7 @@ func CheckInline(tx *sqlite.Tx) ([]string, error) {
 		HAVING have <> size_bytes OR count(blob_piece.part) <> coalesce(max(blob_piece.part) + 1, 0)`)
 	var found []string
 	for _, c := range all {
-		found = append(found, fmt.Sprintf("The inline blob %s has %d bytes in its pieces instead of %d.", c.Hash, c.Have, c.Size))
+		found = append(found, fmt.Sprintf("The pieces of the inline blob %s have %d bytes instead of %d.", c.Hash, c.Have, c.Size))
 	}
 	return found, err
 }

@@ -123,7 +123,7 @@ func (c *Claim) Release(ctx context.Context) {
 		_, err = c.store.DeleteUnused(ctx, c.blob)
 	}
 	if err != nil {
-		c.store.log.Warn("the bytes of a failed upload could not be deleted; it is tried again later", "error", err)
+		c.store.log.Warn("could not delete the bytes of a failed upload; will try again later", "error", err)
 	}
 }
 

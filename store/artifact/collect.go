@@ -123,7 +123,7 @@ func (s *Store) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if _, err := s.CollectUnused(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("not all orphans could be deleted; it is tried again", "error", err)
+			s.log.Warn("could not delete all orphans; will try again", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -163,7 +163,7 @@ func (b inline) Open(ctx context.Context, want blob.Blob) (io.ReadSeekCloser, er
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("the database has no bytes under the hash %.70q: %w", want.Hash, blob.ErrNotFound)
+		return nil, fmt.Errorf("the database has no content with the hash %.70q: %w", want.Hash, blob.ErrNotFound)
 	case err != nil:
 		return nil, inlineError(err)
 	case r.size != want.Size:
@@ -188,7 +188,7 @@ func (b inline) Delete(ctx context.Context, hash string) error {
 		return inlineError(err)
 	}
 	if err := b.deleteRow(ctx, id); err != nil {
-		b.store.log.Warn("the pieces of a deleted blob are still there; a collection deletes them", "error", err)
+		b.store.log.Warn("could not delete the pieces of a deleted blob; the next collection of orphans will", "error", err)
 	}
 	return nil
 }

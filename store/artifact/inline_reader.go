@@ -61,7 +61,7 @@ func (r *inlineReader) load(part int64) error {
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) || err == nil && int64(len(r.piece)) != want {
-		return fmt.Errorf("piece %d of an inline blob is missing or has another size; a check of the database names its artifact: %w", part, blob.ErrDamaged)
+		return fmt.Errorf("piece %d of an inline blob is missing or has the wrong size; `tracker check` names its artifact: %w", part, blob.ErrDamaged)
 	}
 	if err != nil {
 		return inlineError(err)
@@ -76,7 +76,7 @@ type buffer []byte
 func (b *buffer) Scan(value any) error {
 	data, ok := value.([]byte)
 	if !ok {
-		return fmt.Errorf("a piece is %T", value)
+		return fmt.Errorf("a piece has the type %T", value)
 	}
 	*b = append((*b)[:0], data...)
 	return nil

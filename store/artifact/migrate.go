@@ -97,7 +97,7 @@ func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	if err == nil {
 		// A cancelled context must not interrupt the deletion.
 		if _, err := s.DeleteUnused(context.WithoutCancel(ctx), from.ID); err != nil {
-			s.log.Warn("the former bytes of an artifact could not be deleted; the next collection of orphans tries again",
+			s.log.Warn("could not delete the former bytes of an artifact; the next collection of orphans will",
 				"backend", from.Backend, "hash", from.Hash, "error", backendError(err))
 		}
 		return moved, nil
@@ -133,7 +133,7 @@ func asSourceError(err error) error {
 
 // errRecordsDeleted is returned if the records of a blob were deleted, or hidden by a
 // deletion, while the blob was copied.
-var errRecordsDeleted = errors.New("the artifacts with these bytes were being deleted; run it again for those that are left")
+var errRecordsDeleted = errors.New("the artifacts with these bytes were being deleted; run the command again for the rest")
 
 // copyBlob copies the bytes of a blob and makes its records use the copy.
 func (s *Store) copyBlob(ctx context.Context, from blobRow, to Backend, dst blob.Store, copied func(int64)) error {
@@ -144,7 +144,7 @@ func (s *Store) copyBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	}
 	defer func() {
 		if err := staged.Discard(); err != nil {
-			s.log.Warn("staged bytes could not be deleted; the next collection of orphans tries again", "backend", to, "error", err)
+			s.log.Warn("could not delete staged bytes; the next collection of orphans will", "backend", to, "error", err)
 		}
 	}()
 	claim, err := s.claim(ctx, to, want)
@@ -201,7 +201,7 @@ func (s *Store) stageCopy(ctx context.Context, from Backend, want blob.Blob, dst
 		return nil, err
 	}
 	if got := staged.Blob(); got != want {
-		err := &sourceError{fmt.Errorf("the bytes under %s have the hash %s; restore them from a backup, or upload them again", want.Hash, got.Hash)}
+		err := &sourceError{fmt.Errorf("the content of %s has the hash %s; restore it from a backup, or upload it again", want.Hash, got.Hash)}
 		return nil, errors.Join(err, staged.Discard())
 	}
 	return staged, nil

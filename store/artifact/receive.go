@@ -38,7 +38,7 @@ func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
 // them later.
 func (r *Received) Discard() {
 	if err := r.staged.Discard(); err != nil {
-		r.store.log.Warn("the staged bytes of an upload could not be deleted", "backend", r.backend, "error", err)
+		r.store.log.Warn("could not delete the staged bytes of an upload", "backend", r.backend, "error", err)
 	}
 }
 

@@ -44,9 +44,9 @@ var (
 	// ErrUploadGone is returned if the upload or its file does not exist.
 	ErrUploadGone = errors.New("the bytes of this upload are gone")
 	// ErrChecksum is returned if a part does not match its checksum.
-	ErrChecksum = errors.New("the part has another checksum")
+	ErrChecksum = errors.New("the part does not match its checksum")
 	// ErrTooLong is returned if a part extends beyond the end of the upload.
-	ErrTooLong = errors.New("the part goes beyond the end of the upload")
+	ErrTooLong = errors.New("the part exceeds the size of the upload")
 )
 
 // Part is a part of a resumable upload.
@@ -206,7 +206,7 @@ func (s *Store) ReceiveUpload(ctx context.Context, id string, size int64) (*Rece
 // fails, it logs the error, and a collection removes the file later.
 func (s *Store) RemoveUpload(id string) {
 	if err := s.removeUploadFile(id); err != nil {
-		s.log.Warn("the file of an upload could not be removed; it is tried again in a day", "upload", id, "error", err)
+		s.log.Warn("could not remove the file of an upload; will try again in a day", "upload", id, "error", err)
 	}
 }
 

@@ -229,7 +229,7 @@ func (s *Schedule) checkSpace() error {
 		return fmt.Errorf("the free space for backups is unknown: %w", err)
 	}
 	if free < size+minFree {
-		return fmt.Errorf("there is no room for a backup in %s: %s are free, and it needs %s and %s to spare", s.opts.Dir,
+		return fmt.Errorf("not enough disk space for a backup in %s: %s are free, and it needs %s plus a reserve of %s", s.opts.Dir,
 			humanize.IBytes(uint64(free)), humanize.IBytes(uint64(size)), humanize.IBytes(minFree))
 	}
 	return nil
@@ -325,7 +325,7 @@ func (s *Schedule) names() ([]string, error) {
 			return nil, fmt.Errorf("the folder for backups can't be read: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("the folder for backups %s has more than %d files: use one of its own", s.opts.Dir, maxEntries)
+	return nil, fmt.Errorf("the backup folder %s has more than %d files: use a separate folder", s.opts.Dir, maxEntries)
 }
 
 const (

@@ -38,7 +38,7 @@ func (tx *Tx) RefuseIfOverwritten(b Before, table, id string, next map[string]*s
 		}
 		if now != *next[field] && Fingerprint(now) != was {
 			return &Error{Code: CodeConflict, Field: field,
-				Message: "The " + strings.ReplaceAll(field, "_", " ") + " was changed by somebody else meanwhile; look at it and try again."}
+				Message: "The " + strings.ReplaceAll(field, "_", " ") + " was changed by someone else in the meantime; check it and try again."}
 		}
 	}
 	return nil

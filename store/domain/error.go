@@ -96,25 +96,25 @@ func AsError(err error) *Error {
 		return &Error{Code: CodeUnavailable, Err: err, Message: "The server is shutting down; try again when it is back."}
 	case errors.Is(err, sqlite.ErrTaken):
 		return &Error{Code: CodeUnavailable, Err: err,
-			Message: "Another server has taken over the database, so this one takes no more writes; stop this one. Nothing was changed."}
+			Message: "Another server has taken over the database, so this one no longer accepts writes; stop this one. Nothing was changed."}
 	case errors.Is(err, sqlite.ErrMoved):
 		return &Error{Code: CodeUnavailable, Err: err,
-			Message: "The database file was moved, deleted or replaced while the server ran; put it back, or restart the server. Nothing was changed."}
+			Message: "The database file was moved, deleted or replaced while the server was running; put it back, or restart the server. Nothing was changed."}
 	case errors.Is(err, sqlite.ErrOverwritten):
 		return &Error{Code: CodeUnavailable, Err: err,
-			Message: "Another program has written over the database file while the server ran, so the server takes no more writes; an administrator must stop it and restore a backup. Nothing was changed."}
+			Message: "Another program overwrote the database file while the server was running, so the server no longer accepts writes; an administrator must stop it and restore a backup. Nothing was changed."}
 	case sqlite.IsFull(err):
 		return &Error{Code: CodeStorageFull, Err: err,
-			Message: "The disk is full or can't be written to; free some room, for example by emptying the trash, and try again. Nothing was changed."}
+			Message: "The disk is full or can't be written to; free some space, for example by emptying the trash, and try again. Nothing was changed."}
 	case sqlite.IsBusy(err):
 		return &Error{Code: CodeUnavailable, Err: err,
-			Message: "Another process holds the database; try again in a moment."}
+			Message: "Another process has locked the database; try again in a moment."}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: CodeUnavailable, Err: err,
-			Message: "The request was given up before it was carried out."}
+			Message: "The request was canceled before it was completed."}
 	}
 	return &Error{Code: CodeServerError, Err: err,
-		Message: "Something went wrong in the server; its log says more under the request id."}
+		Message: "Something went wrong in the server; its log has details under the request id."}
 }
 
 // fileCodes holds the codes of the problems of database files that are not failures of

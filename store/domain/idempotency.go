@@ -59,7 +59,7 @@ func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	switch {
 	case err == nil && !bytes.Equal(hash, k.BodyHash):
 		return out, Invalid("Idempotency-Key",
-			"This Idempotency-Key was used for a request with another body; take a new key for each new request.")
+			"This Idempotency-Key was used with a different request body; use a new key for each request.")
 	case err == nil:
 		return out, json.Unmarshal([]byte(answer), &out)
 	case !errors.Is(err, sql.ErrNoRows):

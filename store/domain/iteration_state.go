@@ -82,7 +82,7 @@ func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]Iteratio
 // AllowExisting is AllowIterations, but it leaves out iterations that do not exist.
 func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationState, error) {
 	if len(ids) > MaxLimit {
-		return nil, Invalid("ids", "Ask for at most %d ids at once.", MaxLimit)
+		return nil, Invalid("ids", "At most %d ids can be given at once.", MaxLimit)
 	}
 	list, err := json.Marshal(ids)
 	if err != nil {

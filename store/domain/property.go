@@ -31,7 +31,7 @@ type PropertyOwner struct {
 // CheckProperties checks that all keys and values are valid.
 func CheckProperties(all []Property) error {
 	if len(all) > MaxProperties {
-		return Invalid("properties", "Set up to %d properties at once.", MaxProperties)
+		return Invalid("properties", "At most %d properties can be set at once.", MaxProperties)
 	}
 	for _, p := range all {
 		if err := FirstError(CheckKey(p.Key), CheckText("value", p.Value)); err != nil {

@@ -38,14 +38,14 @@ func WithinLimit[T any](tx *Tx, slow func() error, fn func() (T, error)) (T, err
 // SlowRead returns the argument slow of WithinLimit for a read that is not a search.
 func SlowRead(tx *Tx, field string) func() error {
 	return func() error {
-		return Invalid(field, "This took longer than %v to read and was stopped; ask for fewer records or columns at once.", tx.DB.SearchLimit)
+		return Invalid(field, "Reading took longer than %v and was stopped; request fewer records or columns at once.", tx.DB.SearchLimit)
 	}
 }
 
 // ListLimited is WithinLimit for a search that compares records one by one.
 func ListLimited[T any](tx *Tx, fn func() ([]T, error)) ([]T, error) {
 	return WithinLimit(tx, func() error {
-		return Invalid("filter", "The search took longer than %v and was stopped. Make it smaller: name fewer tags, or look for texts with = rather than LIKE.",
+		return Invalid("filter", "The search took longer than %v and was stopped. Simplify it: use fewer tags, or compare text with = instead of LIKE.",
 			tx.DB.SearchLimit)
 	}, fn)
 }

@@ -38,7 +38,7 @@ func CheckShort(field, s string) error {
 	}
 	for _, r := range s {
 		if !printable(r) {
-			return Invalid(field, "%s must consist of printable characters; %U is not one.", field, r)
+			return Invalid(field, "%s must have printable characters only; %U is not printable.", field, r)
 		}
 	}
 	return nil

@@ -104,7 +104,7 @@ func HTML(ctx context.Context, e Source, r *transfer.Result) ([]byte, error) {
 		s.runs = append(s.runs, run)
 		for _, a := range run.artifacts {
 			if !isImage(a.ContentType) {
-				r.Lose(run.Name, "Artifacts that are no images are not on the page; an archive has them.")
+				r.Lose(run.Name, "Only images are on the page; an archive has all artifacts.")
 				continue
 			}
 			if a.SizeBytes > maxMedia || media+int(a.SizeBytes) > maxMediaTotal {
@@ -128,7 +128,7 @@ func HTML(ctx context.Context, e Source, r *transfer.Result) ([]byte, error) {
 			p.Title = s.Project
 		}
 		if s.More > 0 {
-			r.Lose(s.Name, "%d runs are not on the page, which has at most %d of an experiment.", s.More, maxRuns)
+			r.Lose(s.Name, "%d runs are left out: a page has at most %d runs of an experiment.", s.More, maxRuns)
 		}
 		s.table()
 		if err := s.charts(ctx, e); err != nil {

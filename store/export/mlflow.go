@@ -99,13 +99,13 @@ func (m *mlflowStore) experiment(v *View, project projects.Project, id string) e
 		name = fmt.Sprintf("%s (%d)", first, n)
 	}
 	if m.names[name] = true; name != e.Name && name != project.Name+"/"+e.Name {
-		m.r.Lose(e.Name, "The experiment is named %q: another one has its name.", name)
+		m.r.Lose(e.Name, "The experiment is named %q, because another one has the same name.", name)
 	}
 	location := m.uri + "/" + folder
 	tags := map[string]string{}
 	for _, p := range e.Properties {
 		if p.Key == "mlflow.artifactLocation" {
-			m.r.Lose(e.Name, "Its clients keep artifacts at %s themselves, which is not written; new runs keep them in the folder.", p.Value)
+			m.r.Lose(e.Name, "Its clients store artifacts at %s, which is not written; new runs store them in the folder.", p.Value)
 			continue
 		}
 		tags[p.Key] = p.Value
@@ -169,7 +169,7 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 			}
 		}
 		if c.GitDiff != "" || c.Dependencies != "" || c.Command != "" || c.Runtime != "" || c.Hostname != "" {
-			m.r.Lose(run.Name, "Of its code, only commit, repository and entry point are written.")
+			m.r.Lose(run.Name, "Only the commit, repository and entry point of its code are written.")
 		}
 	}
 	for _, tag := range run.Tags {

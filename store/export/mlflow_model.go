@@ -19,11 +19,11 @@ func (m *mlflowStore) outputs(at string, run run) error {
 	written := map[string]bool{}
 	for _, use := range run.Models {
 		if use.Role != registry.OutputModel {
-			m.r.Lose(run.Name, "That it has used the logged model %s is not written.", use.ModelID)
+			m.r.Lose(run.Name, "Its use of the logged model %s is not written.", use.ModelID)
 			continue
 		}
 		if written[use.ModelID] {
-			m.r.Lose(run.Name, "It has made the logged model %s at more than one step; one is written.", use.ModelID)
+			m.r.Lose(run.Name, "It has logged the model %s at several steps; one of them is written.", use.ModelID)
 			continue
 		}
 		written[use.ModelID] = true

@@ -141,7 +141,7 @@ func writeTables(ctx context.Context, e Source, path, format string, r *transfer
 	}
 	r.Found = int(e.Count("iteration"))
 	if n := e.Count("resource"); n > 0 {
-		r.Lose("artifacts."+format, "The bytes of artifacts (%d) are not in tables; an archive has them.", n)
+		r.Lose("artifacts."+format, "The contents of artifacts (%d) are not in tables; an archive has them.", n)
 	}
 	if n := e.Count("model"); n > 0 {
 		r.Lose(r.Path, "The models of the registry (%d) are not in tables; an archive has them.", n)

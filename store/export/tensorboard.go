@@ -58,7 +58,7 @@ func writeTensorBoard(ctx context.Context, e Source, path string, r *transfer.Re
 		return err
 	})
 	if err == nil {
-		r.Lose(r.Path, "Event files have no status, no notes and no end of a run.")
+		r.Lose(r.Path, "Event files can't hold the status, the notes and the end of a run.")
 	}
 	return err
 }

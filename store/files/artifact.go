@@ -59,7 +59,7 @@ func (db *DB) Receive(ctx context.Context, r io.Reader, want string) (*artifact.
 }
 
 func errHash(got string) error {
-	return domain.Invalid("data", "The bytes that arrived have the SHA-256 %s and not the one that was announced; send them again.", got)
+	return domain.Invalid("data", "The received content has the SHA-256 %s, which is not the announced one; send it again.", got)
 }
 
 // CheckSize checks the size of an artifact in bytes. It returns PAYLOAD_TOO_LARGE if the
@@ -74,7 +74,7 @@ func (db *DB) CheckSize(size int64) error {
 	}
 	free, known, err := db.base.Artifacts.FreeSpace()
 	if err == nil && known && size > free {
-		return domain.Errorf(domain.CodeStorageFull, "There is room for %d more bytes where artifacts are kept, and this needs %d; free some and send it again. Nothing was stored.", free, size)
+		return domain.Errorf(domain.CodeStorageFull, "The artifact storage has %d bytes left, and this needs %d; free some space and send it again. Nothing was stored.", free, size)
 	}
 	return AsError(err)
 }
@@ -83,7 +83,7 @@ func (db *DB) CheckSize(size int64) error {
 func (db *DB) MaxUpload() int64 { return db.base.Options.MaxUpload }
 
 func errTooLarge(limit int64) error {
-	return domain.Errorf(domain.CodePayloadTooLarge, "An artifact may have at most %d bytes here; send a smaller one, or have the limit of the server raised.", limit)
+	return domain.Errorf(domain.CodePayloadTooLarge, "An artifact can have at most %d bytes on this server; send a smaller one, or ask an admin to raise the limit.", limit)
 }
 
 // LimitReader returns a reader that returns PAYLOAD_TOO_LARGE if r has more than limit bytes.
@@ -134,27 +134,27 @@ func AsError(err error) error {
 		return err
 	case errors.Is(err, artifact.ErrDeleting):
 		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
-			Message: "The same bytes are being removed just now; send them again in a moment."}
+			Message: "The same content is being removed right now; send it again in a moment."}
 	case errors.Is(err, artifact.ErrClaimLost):
 		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
-			Message: "The bytes were removed before they became an artifact, as unfinished uploads are; send them again."}
+			Message: "The content was removed as an unfinished upload before the artifact was created; send it again."}
 	case errors.As(err, &missing):
-		return domain.Errorf(domain.CodeUnavailable, "The backend %s is not set up here; an administrator must give its settings to the server.", missing.Name)
+		return domain.Errorf(domain.CodeUnavailable, "The artifact backend %s is not configured; an administrator must configure it.", missing.Name)
 	case errors.Is(err, blob.ErrFull):
 		return &domain.Error{Code: domain.CodeStorageFull, Err: err,
-			Message: "There is no room for the bytes where artifacts are kept; free some and send them again. Nothing was stored."}
+			Message: "The artifact storage is full; free some space and send the content again. Nothing was stored."}
 	case errors.Is(err, blob.ErrRefused):
 		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
-			Message: "The place where artifacts are kept refuses the server; an administrator must look at its bucket or folder and at the credentials. The log says more."}
+			Message: "The artifact storage denies access; an administrator must check the bucket or folder and the credentials. The log has details."}
 	case errors.Is(err, blob.ErrUnavailable):
 		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
-			Message: "The place where artifacts are kept does not answer; try again in a moment."}
+			Message: "The artifact storage does not answer; try again in a moment."}
 	case errors.Is(err, blob.ErrDamaged):
 		return &domain.Error{Code: domain.CodeServerError, Err: err,
-			Message: "The bytes of this artifact are damaged; upload them again, or have an administrator restore them from a backup."}
+			Message: "The content of this artifact is damaged; upload it again, or ask an administrator to restore it from a backup."}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
-			Message: "The place where artifacts are kept took too long, or the request was given up."}
+			Message: "The artifact storage took too long, or the request was canceled."}
 	}
 	return err
 }

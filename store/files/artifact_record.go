@@ -217,7 +217,7 @@ func CheckArtifactName(s string) error {
 	}
 	for segment := range strings.SplitSeq(s, "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return domain.Invalid("name", `name must be like model.bin or images/1.png: no slash at an end, none twice, and no part that is "." or "..".`)
+			return domain.Invalid("name", `name must be like model.bin or images/1.png: no slash at either end, no double slash, and no part that is "." or "..".`)
 		}
 	}
 	return nil

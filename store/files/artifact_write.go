@@ -117,7 +117,7 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string,
 // removeFormer removes the bytes that an artifact had before if no other artifact has them.
 func (db *DB) removeFormer(ctx context.Context, blobID int64) {
 	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), blobID); err != nil {
-		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
+		db.base.Log.Warn("could not remove the former bytes of an artifact; will try again later", "error", err)
 	}
 }
 

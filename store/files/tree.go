@@ -85,7 +85,7 @@ func (db *DB) Files(ctx context.Context, actor domain.Actor, t Tree, folder stri
 				GROUP BY iif(instr(rest, '/'), substr(rest, 1, instr(rest, '/')), rest))
 			ORDER BY name, folder LIMIT ?`, len([]rune(from))+1, at.owner, from, to, to, MaxFiles+1)
 		if err == nil && len(all) > MaxFiles {
-			err = domain.Invalid("path", "The folder has more than %d entries; ask for one of its folders.", MaxFiles)
+			err = domain.Invalid("path", "The folder has more than %d entries; list one of its subfolders.", MaxFiles)
 		}
 		return all, err
 	})

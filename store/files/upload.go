@@ -94,13 +94,13 @@ func (db *DB) CreateUpload(ctx context.Context, actor domain.Actor, experimentID
 
 func (db *DB) checkUpload(n NewUpload) error {
 	if n.Size < 0 {
-		return domain.Invalid("Upload-Length", "Upload-Length must be the number of bytes of the artifact.")
+		return domain.Invalid("Upload-Length", "Upload-Length must be the size of the artifact in bytes.")
 	}
 	if err := db.CheckSize(n.Size); err != nil {
 		return err
 	}
 	if raw, err := hex.DecodeString(n.Hash); n.Hash != "" && (err != nil || len(raw) != 32 || n.Hash != hex.EncodeToString(raw)) {
-		return domain.Invalid("sha256", "sha256 must be the SHA-256 of the whole artifact in 64 lowercase hexadecimal digits.")
+		return domain.Invalid("sha256", "sha256 must be the SHA-256 of the whole artifact as 64 lowercase hexadecimal digits.")
 	}
 	return CheckArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
 }
@@ -157,7 +157,7 @@ func (db *DB) DeleteUpload(ctx context.Context, actor domain.Actor, id string) e
 
 // errUploadTooLong returns the error for bytes beyond the announced size.
 func errUploadTooLong(size int64) error {
-	return domain.Invalid("Upload-Length", "The part goes beyond the %d bytes of the upload; send what is left of them.", size)
+	return domain.Invalid("Upload-Length", "The part exceeds the size of the upload, %d bytes; send only the remaining bytes.", size)
 }
 
 // WriteUpload adds a part to an upload. An error of p.Body is returned unchanged, and the
@@ -188,7 +188,7 @@ func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p 
 	}
 	if p.Offset != u.Offset {
 		return u, &domain.Error{Code: domain.CodeConflict, Field: "Upload-Offset",
-			Message: fmt.Sprintf("The upload has %d bytes; go on from there.", u.Offset)}
+			Message: fmt.Sprintf("The upload has %d bytes; continue at this offset.", u.Offset)}
 	}
 	if u.ArtifactID != nil {
 		return u, nil
@@ -210,7 +210,7 @@ func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p 
 
 // ErrChecksum is returned for a part that does not match its checksum.
 var ErrChecksum = &domain.Error{Code: domain.CodeInvalidPayload, Field: "checksum",
-	Message: "The part does not have the checksum that was sent with it; send it again from the same offset."}
+	Message: "The part does not match its checksum; send it again from the same offset."}
 
 // uploadError returns an error of package artifact about a resumable upload as a
 // *domain.Error.
@@ -219,7 +219,7 @@ func uploadError(err error) error {
 	case errors.Is(err, artifact.ErrUploadBusy):
 		return &domain.Error{Code: domain.CodeUnavailable, Err: err, Message: "Another request is completing this upload; ask again in a moment."}
 	case errors.Is(err, artifact.ErrUploadGone):
-		return &domain.Error{Code: domain.CodeNotFound, Err: err, Message: "The bytes of this upload are gone; begin it again."}
+		return &domain.Error{Code: domain.CodeNotFound, Err: err, Message: "The content of this upload is gone; start the upload again."}
 	case errors.Is(err, artifact.ErrChecksum):
 		return ErrChecksum
 	}

@@ -42,7 +42,7 @@ func (p *parser) ref() (Ref, *Error) {
 	named := f == Param || f == Metric || f == Property
 	switch {
 	case t.quoted && t.text == "":
-		return r, p.wrong("param. or metric. stands before a name in backquotes")
+		return r, p.wrong("write param. or metric. before a name in backquotes")
 	case !ok:
 		name := word
 		if t.is("and") || t.is("or") || t.is("in") || t.is("contains") {
@@ -50,9 +50,9 @@ func (p *parser) ref() (Ref, *Error) {
 		}
 		return r, p.wrong("%q is not known; write param.%s, metric.%s, %s", word, name, name, fieldNames)
 	case named && !dotted:
-		return r, p.wrong("a dot and a name follow %s", word)
+		return r, p.wrong("write a dot and a name after %s", word)
 	case !named && (dotted || t.quoted):
-		return r, p.wrong("nothing follows %s", word)
+		return r, p.wrong("write %s alone, without a dot or backquotes", word)
 	case t.quoted && rest != "":
 		return r, p.wrong("put the whole name in backquotes")
 	}
@@ -62,7 +62,7 @@ func (p *parser) ref() (Ref, *Error) {
 			return r, err
 		}
 		if p.search != nil && !p.search.add(r.Key) {
-			return r, p.wrong("filter and sort may name %d different parameters and metrics", MaxKeys)
+			return r, p.wrong("filter and sort can name at most %d different parameters and metrics", MaxKeys)
 		}
 	}
 	return r, p.next()
@@ -83,9 +83,9 @@ func (p *parser) readName(r *Ref, rest string) *Error {
 		case r.Field == Metric && ok:
 			r.Stat = stat
 		case r.Field == Metric:
-			return p.wrong("after the name comes one of .min .max .mean .last .count, or nothing")
+			return p.wrong("write .min .max .mean .last .count or nothing after the name")
 		default:
-			return p.wrong("nothing follows the name of a parameter")
+			return p.wrong("remove the dot and the text after the name of the parameter")
 		}
 	} else {
 		r.Name = rest
@@ -94,11 +94,11 @@ func (p *parser) readName(r *Ref, rest string) *Error {
 			r.Name, r.Stat = rest[:dot], stat
 		}
 		if strings.HasSuffix(r.Name, ".") {
-			return p.wrong("a name that ends with a dot is put in backquotes")
+			return p.wrong("put a name that ends with a dot in backquotes")
 		}
 	}
 	if r.Name == "" {
-		return p.wrong("a name follows the dot")
+		return p.wrong("write a name after the dot")
 	}
 	return nil
 }
@@ -132,15 +132,15 @@ func (c *Comparison) check(pos int, values []token) *Error {
 	switch c.Ref.Field {
 	case Tag:
 		if !equality && c.Op != "contains" {
-			return wrong(pos, "a tag is compared with =, !=, in or contains")
+			return wrong(pos, "compare a tag with =, !=, in or contains")
 		}
 	case Status:
 		if !equality {
-			return wrong(pos, "status is compared with =, != or in")
+			return wrong(pos, "compare status with =, != or in")
 		}
 	case Metric, Created, Ended, LastSeen, Duration:
 		if c.Op == "contains" {
-			return wrong(pos, "contains is for texts: a parameter, tag, name or id")
+			return wrong(pos, "contains works with text only: a parameter, tag, name or id")
 		}
 	}
 	for _, t := range values {
@@ -151,7 +151,7 @@ func (c *Comparison) check(pos int, values []token) *Error {
 		case math.IsNaN(v.Number) && !equality:
 			return wrong(t.at, "NaN is neither less nor greater than a number; use =, != or in")
 		case c.Op == "contains" && len(v.Text) > MaxContains:
-			return wrong(t.at, "a text to look for may have %d bytes", MaxContains)
+			return wrong(t.at, "the text to search for can have at most %d bytes", MaxContains)
 		}
 		c.Values = append(c.Values, v)
 	}
@@ -174,7 +174,7 @@ func (c *Comparison) literal(t token) (v Literal, err *Error) {
 			v.Number, v.IsNumber = parseNotFinite(text), true
 		}
 		if !v.IsNumber {
-			return v, wrong(t.at, "a metric is compared with a number, NaN, Infinity or -Infinity")
+			return v, wrong(t.at, "compare a metric with a number, NaN, Infinity or -Infinity")
 		}
 	case Param:
 	case Created, Ended, LastSeen:
@@ -187,11 +187,11 @@ func (c *Comparison) literal(t token) (v Literal, err *Error) {
 	case Status:
 		v.Text = strings.ToUpper(v.Text)
 		if t.kind != textToken || v.Text != Lost && !slices.Contains(Statuses, v.Text) {
-			return v, wrong(t.at, "a status is 'RUNNING', 'SUCCEEDED', 'FAILED' or 'KILLED', or 'LOST' for a run that has not been seen for five minutes")
+			return v, wrong(t.at, "write 'RUNNING', 'SUCCEEDED', 'FAILED' or 'KILLED', or 'LOST' for a run that has not been seen for five minutes")
 		}
 	default:
 		if t.kind != textToken {
-			return v, wrong(t.at, "put a text in quotes")
+			return v, wrong(t.at, "put text in quotes")
 		}
 	}
 	return v, nil

@@ -218,11 +218,11 @@ func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	}
 	switch {
 	case !ok:
-		return nil, &Error{Part: "filter", Pos: 1, Message: fmt.Sprintf("a search names at most %d parameters, metrics and properties", MaxKeys)}
+		return nil, &Error{Part: "filter", Pos: 1, Message: fmt.Sprintf("a search can name at most %d parameters, metrics and properties", MaxKeys)}
 	case comparisons > MaxComparisons:
-		return nil, &Error{Part: "filter", Pos: 1, Message: fmt.Sprintf("an expression has at most %d comparisons", MaxComparisons)}
+		return nil, &Error{Part: "filter", Pos: 1, Message: fmt.Sprintf("an expression can have at most %d comparisons", MaxComparisons)}
 	case len(sort) > MaxSortKeys:
-		return nil, &Error{Part: "sort", Pos: 1, Message: fmt.Sprintf("a search is sorted by at most %d names", MaxSortKeys)}
+		return nil, &Error{Part: "sort", Pos: 1, Message: fmt.Sprintf("a search can be sorted by at most %d names", MaxSortKeys)}
 	}
 	return p.keys, nil
 }

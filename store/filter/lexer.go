@@ -53,7 +53,7 @@ type lexer struct {
 func newLexer(s string) (*lexer, *Error) {
 	l := &lexer{src: []rune(s)}
 	if len(l.src) > MaxLength {
-		return nil, wrong(MaxLength+1, "it may have %d characters", MaxLength)
+		return nil, wrong(MaxLength+1, "it can have at most %d characters", MaxLength)
 	}
 	at := 1
 	for i, r := range s {
@@ -132,7 +132,7 @@ func (l *lexer) sign(t token) (token, *Error) {
 			return t, wrong(t.at, "%s", advice)
 		}
 		if !strings.Contains("=<>(),+-", t.text) {
-			return t, wrong(t.at, "%q has no meaning here; put a text in quotes and a name in backquotes", t.text)
+			return t, wrong(t.at, "%q is unexpected here; put text in quotes and a name in backquotes", t.text)
 		}
 	}
 	l.pos += len(t.text)
@@ -207,7 +207,7 @@ func (l *lexer) number(t token) (token, *Error) {
 	}
 	t.text = string(l.src[start:l.pos])
 	if r := l.peek(0); continuesName(r) || strings.ContainsRune("\"'`", r) && r != 0 {
-		return t, wrong(l.pos+1, "a number ends before this; put a text in quotes")
+		return t, wrong(l.pos+1, "a number ends before this; put text in quotes")
 	}
 	return t, nil
 }

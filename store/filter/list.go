@@ -18,7 +18,7 @@ func parseList[T any](text string, search *Parser, limit int, element func(*pars
 	var all []T
 	for {
 		if len(all) == limit {
-			return nil, p.wrong("there may be %d names", limit)
+			return nil, p.wrong("at most %d names are allowed", limit)
 		}
 		e, err := element(p)
 		if err != nil {
@@ -98,7 +98,7 @@ func parseGroup(text string, search *Parser) ([]Ref, *Error) {
 	}
 	for i, r := range by {
 		if slices.ContainsFunc(by[:i], func(o Ref) bool { return o.Key == r.Key }) {
-			return nil, wrong(r.Pos, "this name is there twice")
+			return nil, wrong(r.Pos, "this name is given twice")
 		}
 	}
 	if len(by) == 0 {

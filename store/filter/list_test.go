@@ -32,15 +32,15 @@ func TestListsAreRefusedWithAPosition(t *testing.T) {
 		{sort("-"), "sort", "sort is wrong at character 2: write param.NAME"},
 		{sort("loss"), "sort", `sort is wrong at character 1: "loss" is not known`},
 		{sort("+name"), "sort", "sort is wrong at character 1: write param.NAME"},
-		{sort(repeat("name", ",", MaxSortKeys+1)), "sort", "sort is wrong at character 51: there may be 10 names"},
+		{sort(repeat("name", ",", MaxSortKeys+1)), "sort", "sort is wrong at character 51: at most 10 names are allowed"},
 		{columns("param.lr, name"), "columns", "columns is wrong at character 11: a column is param.NAME or metric.NAME"},
 		{columns("-param.lr"), "columns", "columns is wrong at character 1: write param.NAME"},
 		{columns(","), "columns", "columns is wrong at character 1: write param.NAME"},
-		{columns(repeat("param.x", ",", MaxColumns+1)), "columns", "columns is wrong at character 1601: there may be 200 names"},
+		{columns(repeat("param.x", ",", MaxColumns+1)), "columns", "columns is wrong at character 1601: at most 200 names are allowed"},
 		{group(""), "group", "group is wrong at character 1: write param.NAME or tag here"},
 		{group("tag, name"), "group", "group is wrong at character 6: runs are grouped by param.NAME or tag"},
-		{group("param.x, tag, param.`x`"), "group", "group is wrong at character 15: this name is there twice"},
-		{group("param.a,param.b,param.c,param.d"), "group", "group is wrong at character 25: there may be 3 names"},
+		{group("param.x, tag, param.`x`"), "group", "group is wrong at character 15: this name is given twice"},
+		{group("param.a,param.b,param.c,param.d"), "group", "group is wrong at character 25: at most 3 names are allowed"},
 	} {
 		err := c.parse(new(Parser))
 		var refused *Error
@@ -62,7 +62,7 @@ func TestKeysOfFilterAndSortCountTogether(t *testing.T) {
 		t.Errorf("a key counts twice: %v", err)
 	}
 	_, err := p.Sort("metric.loss")
-	if want := "sort is wrong at character 1: filter and sort may name 30"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "sort is wrong at character 1: filter and sort can name at most 30"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if n := len(p.Keys()); n != MaxKeys {

@@ -38,7 +38,7 @@ func (p *parser) wrong(format string, args ...any) *Error {
 // advice, except for a decimal comma.
 func (p *parser) unexpected(advice string) *Error {
 	if p.token.sign(",") && p.before.kind == numberToken {
-		return p.wrong("a number has a decimal point, like 0.2, and no comma")
+		return p.wrong("write a number with a decimal point, like 0.2, without a comma")
 	}
 	return p.wrong("%s", advice)
 }
@@ -123,7 +123,7 @@ func (p *parser) condition() (Expr, *Error) {
 // end of the expression.
 func (p *parser) enter() (leave func(), err *Error) {
 	if p.depth == MaxNesting {
-		return nil, p.wrong("parentheses and nots may be nested %d deep", MaxNesting)
+		return nil, p.wrong("parentheses and nots can be nested at most %d deep", MaxNesting)
 	}
 	p.depth++
 	return func() { p.depth-- }, p.next()
@@ -131,7 +131,7 @@ func (p *parser) enter() (leave func(), err *Error) {
 
 func (p *parser) comparison() (Expr, *Error) {
 	if p.comparisons == MaxComparisons {
-		return nil, p.wrong("there may be %d comparisons", MaxComparisons)
+		return nil, p.wrong("at most %d comparisons are allowed", MaxComparisons)
 	}
 	p.comparisons++
 	r, err := p.ref()
@@ -173,7 +173,7 @@ func (p *parser) operator() (string, *Error) {
 // list reads values in parentheses.
 func (p *parser) list() ([]token, *Error) {
 	if !p.token.sign("(") {
-		return nil, p.wrong("a list of values in parentheses follows in")
+		return nil, p.wrong("write a list of values in parentheses after in")
 	}
 	if err := p.next(); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (p *parser) list() ([]token, *Error) {
 	var values []token
 	for {
 		if len(values) == MaxValues {
-			return nil, p.wrong("a list may have %d values", MaxValues)
+			return nil, p.wrong("a list can have at most %d values", MaxValues)
 		}
 		var err *Error
 		if values, err = p.value(values); err != nil {
@@ -208,7 +208,7 @@ func (p *parser) value(values []token) ([]token, *Error) {
 			return nil, err
 		}
 		if number, ok := notFinite(p.token); !ok || number == "NaN" || p.token.kind != wordToken {
-			return nil, p.wrong("a number follows a sign")
+			return nil, p.wrong("write a number after a sign")
 		}
 		t.text += p.token.text
 		t.kind = wordToken
@@ -216,7 +216,7 @@ func (p *parser) value(values []token) ([]token, *Error) {
 	_, special := notFinite(t)
 	if t.kind != numberToken && t.kind != textToken && !special {
 		if p.token.kind == wordToken {
-			return nil, p.wrong("put a text in quotes, like '%s'", p.token.text)
+			return nil, p.wrong("put text in quotes, like '%s'", p.token.text)
 		}
 		return nil, p.wrong("write a number, or a text in quotes, here")
 	}

@@ -120,7 +120,7 @@ func stepAfter(largest *Step) (Step, error) {
 		return 0, nil
 	}
 	if *largest == math.MaxInt64 {
-		return 0, invalid("step", "The series already has the largest step there is; give the step yourself.")
+		return 0, invalid("step", "The series already has the largest possible step; set the step yourself.")
 	}
 	return *largest + 1, nil
 }

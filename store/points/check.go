@@ -73,7 +73,7 @@ func (c *Check) wrongStats(tx *Tx, s *series) (*Problem, error) {
 	}
 	return &Problem{
 		Iteration: s.iteration,
-		Text:      fmt.Sprintf("The statistics of metric %q do not match its points, of which there are %d.", s.key, want.Count),
+		Text:      fmt.Sprintf("The statistics of metric %q do not match its %d points.", s.key, want.Count),
 		Repair:    func(tx *Tx) error { return tx.recompute(s.id) },
 	}, nil
 }
@@ -131,7 +131,7 @@ func (tx *Tx) wrongCounter(used int64) ([]Problem, error) {
 		return nil, err
 	}
 	return []Problem{{
-		Text: fmt.Sprintf("The counter of points is at %d, before point %d.", next, used),
+		Text: fmt.Sprintf("The point counter is %d, but point %d exists.", next, used),
 		Repair: func(tx *Tx) error {
 			o := tx.engine.open
 			o.seq = max(o.seq, used)

@@ -59,7 +59,7 @@ func (e *Engine) maintain(ctx context.Context) {
 				continue
 			}
 			if err := e.Compact(context.Background()); err != nil && !errors.Is(err, sqlite.ErrClosed) {
-				e.opts.Logger.Error("points could not be compacted; they are kept, and it is tried again", "error", err)
+				e.opts.Logger.Error("could not compact points; they are kept, will try again", "error", err)
 				wait = ticksAfterFailure
 			}
 		}

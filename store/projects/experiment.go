@@ -181,7 +181,7 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id strin
 		}
 		switch {
 		case status == domain.InProgress && p.EndDate != nil:
-			return domain.Invalid("end_date", "An experiment in progress has no end_date; give the status STOPPED or FINISHED with it.")
+			return domain.Invalid("end_date", "An experiment in progress can't have an end_date; set the status to STOPPED or FINISHED, too.")
 		case p.EndDate != nil:
 			end = p.EndDate
 		case status != domain.InProgress && end == nil:

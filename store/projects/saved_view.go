@@ -124,16 +124,16 @@ func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string
 }
 
 var errSavedViewExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
-	Message: "The experiment has a view of this name; overwrite that one or choose another name."}
+	Message: "The experiment already has a view with this name; overwrite it or choose another name."}
 
 // checkSavedViewQuery checks that s is the query of a URL.
 func checkSavedViewQuery(s string) error {
 	if len(s) > MaxSavedViewQuery {
-		return domain.Invalid("query", "The view is too large to be kept: its address has %d bytes of at most %d.", len(s), MaxSavedViewQuery)
+		return domain.Invalid("query", "The view is too large to be saved: its address has %d bytes, and at most %d are allowed.", len(s), MaxSavedViewQuery)
 	}
 	outside := func(r rune) bool { return r <= ' ' || r > '~' || r == '#' }
 	if _, err := url.ParseQuery(s); err != nil || strings.ContainsFunc(s, outside) {
-		return domain.Invalid("query", "query must be that of an address, like filter=param.lr+%%3C+0.1.")
+		return domain.Invalid("query", "query must be the query string of a URL, like filter=param.lr+%%3C+0.1.")
 	}
 	return nil
 }

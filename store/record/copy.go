@@ -43,7 +43,7 @@ type ConflictError struct{ Message string }
 
 func (e *ConflictError) Error() string { return e.Message }
 
-var errRace = &ConflictError{"Somebody else is writing the same records; try again."}
+var errRace = &ConflictError{"Another process is writing the same records; try again."}
 
 // Copier copies records from a snapshot of one database to another database. It replaces an
 // existing record only if the record has not changed since both databases last had the same
@@ -139,7 +139,7 @@ func (c *Copier) record(ctx context.Context, ref Ref) error {
 	}
 	err = c.write(ctx, ref, state, v)
 	if sqlite.IsDuplicate(err) {
-		return c.leaveOut(ref, "Another record has the name, number or id of a part of it; nothing was changed.")
+		return c.leaveOut(ref, "Another record has the same name, number or id as a part of it; nothing was changed.")
 	}
 	if err == nil {
 		c.written = append(c.written, writtenRecord{ref, state})

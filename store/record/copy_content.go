@@ -126,7 +126,7 @@ func (c *Copier) artifact(ctx context.Context, ref Ref, a Artifact) error {
 	}
 	switch {
 	case exists && !there.Ours:
-		c.Result.Lose(a.Name, "Another artifact has its id.")
+		c.Result.Lose(a.Name, "Another artifact has the same id.")
 		return nil
 	case exists && there.Deleted:
 		c.Result.Lose(a.Name, "The artifact is in the trash.")

@@ -148,7 +148,7 @@ func AddParams(old Params, more []domain.Property) (string, error) {
 			return "", err
 		}
 		if had, ok := all[p.Key]; ok && had != p.Value {
-			return "", domain.Invalid("params", "The model has the parameter %q with another value; parameters of a logged model can't be changed.", p.Key)
+			return "", domain.Invalid("params", "The model already has the parameter %q with a different value; parameters of a logged model can't be changed.", p.Key)
 		}
 		all[p.Key] = p.Value
 	}
@@ -157,7 +157,7 @@ func AddParams(old Params, more []domain.Property) (string, error) {
 	}
 	text, err := json.Marshal(all)
 	if err == nil && len(text) > domain.MaxText {
-		err = domain.Invalid("params", "The parameters of a logged model can have up to %d bytes together.", domain.MaxText)
+		err = domain.Invalid("params", "The parameters of a logged model can have at most %d bytes in total.", domain.MaxText)
 	}
 	return string(text), err
 }

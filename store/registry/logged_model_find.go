@@ -22,7 +22,7 @@ type LoggedModelQuery struct {
 // parameters, oldest first. Needs read on all of the experiments that exist.
 func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]LoggedModel, error) {
 	if len(experimentIDs) > domain.MaxSearched {
-		return nil, domain.Invalid("experiment_ids", "Search up to %d experiments at once.", domain.MaxSearched)
+		return nil, domain.Invalid("experiment_ids", "At most %d experiments can be searched at once.", domain.MaxSearched)
 	}
 	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, false)
 	if err != nil {

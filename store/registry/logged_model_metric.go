@@ -87,7 +87,7 @@ const MaxLoggedModelPoints = 10_000
 // the actor may not read one of the models.
 func (v *View) allowLoggedModels(ids []string) (string, error) {
 	if len(ids) > domain.MaxLimit {
-		return "", domain.Invalid("ids", "Ask for up to %d logged models at once.", domain.MaxLimit)
+		return "", domain.Invalid("ids", "At most %d logged models can be requested at once.", domain.MaxLimit)
 	}
 	list, err := json.Marshal(ids)
 	if err != nil {

@@ -157,7 +157,7 @@ func (db *DB) DeleteModel(ctx context.Context, actor domain.Actor, id string) er
 }
 
 var errModelExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
-	Message: "The project has a model of this name; add a version to that one or choose another name."}
+	Message: "The project already has a model with this name; add a version to it or choose another name."}
 
 // AllowModel returns the model. It returns an error if the model does not exist or actor
 // does not have the right in its project.

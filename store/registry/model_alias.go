@@ -41,7 +41,7 @@ func checkAlias(s string) error {
 	case strings.EqualFold(s, "latest"):
 		return domain.Invalid("aliases", "The alias latest is reserved for the newest version; choose another name.")
 	case versionFormat.MatchString(s):
-		return domain.Invalid("aliases", "The alias %s could be taken for the number of a version; choose another name.", s)
+		return domain.Invalid("aliases", "The alias %s could be confused with a version number; choose another name.", s)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (db *DB) ModelVersion(ctx context.Context, actor domain.Actor, id string) (
 // Needs create.
 func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelID string, n NewModelVersion) (domain.Created, error) {
 	if n.IterationID == "" && n.Source == "" {
-		return domain.Created{}, domain.Invalid("iteration_id", "iteration_id must name the iteration that the version came from.")
+		return domain.Created{}, domain.Invalid("iteration_id", "iteration_id must name the source of the version.")
 	}
 	err := domain.FirstError(domain.CheckText("description", n.Description), domain.CheckText("source", n.Source), domain.CheckProperties(n.Properties))
 	if err != nil {
@@ -281,7 +281,7 @@ func IterationOfProject(tx *domain.Tx, projectID, id string) (num *int64, err er
 		WHERE iteration.id = ? AND experiment.project_id = ?
 		AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`, id, projectID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, domain.Invalid("iteration_id", "iteration_id must name an iteration of the model's project.")
+		return nil, domain.Invalid("iteration_id", "iteration_id must belong to the model's project.")
 	}
 	return num, err
 }
@@ -301,7 +301,7 @@ func artifactOfProject(tx *domain.Tx, projectID string, id *string) (num *int64,
 		WHERE resource.id = ? AND experiment.project_id = ? AND NOT blob.deleting
 		AND resource.deleted_date IS NULL AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`, *id, projectID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, domain.Invalid("resource_id", "resource_id must name an artifact of the model's project.")
+		return nil, domain.Invalid("resource_id", "resource_id must belong to the model's project.")
 	}
 	return num, err
 }

@@ -36,7 +36,7 @@ func takeSummaries(tx *domain.Tx, list string) error {
 		return err
 	}
 	if size > domain.MaxAnswerBytes {
-		return domain.Invalid("id", "The answer would be larger than %d MiB; ask for the parameters page by page.", domain.MaxAnswerBytes>>20)
+		return domain.Invalid("id", "The response would be larger than %d MiB; request the parameters page by page.", domain.MaxAnswerBytes>>20)
 	}
 	return domain.Take(tx.Context(), size)
 }
@@ -68,7 +68,7 @@ func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]i
 		}
 	}
 	if sum > domain.MaxAnswerBytes {
-		return nil, domain.Invalid("columns", "The answer would be larger than %d MiB; ask for fewer iterations or columns.", domain.MaxAnswerBytes>>20)
+		return nil, domain.Invalid("columns", "The response would be larger than %d MiB; request fewer rows or columns.", domain.MaxAnswerBytes>>20)
 	}
 	return nums, domain.Take(tx.Context(), sum)
 }

@@ -31,14 +31,14 @@ type ConsoleGrowth struct {
 // Needs create, and update for an iteration that has ended.
 func (db *DB) WriteConsole(ctx context.Context, actor domain.Actor, iterationID string, from *int64, lines []string) (ConsoleWritten, error) {
 	if len(lines) > MaxConsoleWrite {
-		return ConsoleWritten{}, domain.Invalid("lines", "Send up to %d lines at once, not %d.", MaxConsoleWrite, len(lines))
+		return ConsoleWritten{}, domain.Invalid("lines", "At most %d lines can be sent at once, not %d.", MaxConsoleWrite, len(lines))
 	}
 	if from != nil && (*from < 0 || *from > console.MaxNumber) {
-		return ConsoleWritten{}, domain.Invalid("from", "from must be the number of a line, from 0 to %d.", int64(console.MaxNumber))
+		return ConsoleWritten{}, domain.Invalid("from", "from must be a line number from 0 to %d.", int64(console.MaxNumber))
 	}
 	for _, line := range lines {
 		if strings.Contains(line, "\n") {
-			return ConsoleWritten{}, domain.Invalid("lines", "A line must not contain a line feed; send each line by itself.")
+			return ConsoleWritten{}, domain.Invalid("lines", "A line must not contain a line feed; send each line separately.")
 		}
 		if !utf8.ValidString(line) {
 			return ConsoleWritten{}, domain.Invalid("lines", "A line must be UTF-8.")

@@ -30,7 +30,7 @@ const (
 // CheckDatasets returns an error if a field of a dataset is not valid.
 func CheckDatasets(all []DatasetUse) error {
 	if len(all) > MaxDatasets {
-		return domain.Invalid("datasets", "Add up to %d datasets at once.", MaxDatasets)
+		return domain.Invalid("datasets", "At most %d datasets can be added at once.", MaxDatasets)
 	}
 	for _, d := range all {
 		if d.Name == "" || d.Digest == "" {

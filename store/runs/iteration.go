@@ -179,7 +179,7 @@ const EndingLength = 12
 // endings, in the order of endings. It omits endings without an iteration. Needs read.
 func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]string, error) {
 	if len(endings) > domain.MaxLimit {
-		return nil, domain.Invalid("ids", "Ask for at most %d ids at once.", domain.MaxLimit)
+		return nil, domain.Invalid("ids", "At most %d ids can be given at once.", domain.MaxLimit)
 	}
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ func (p IterationPatch) check() error {
 			return err
 		}
 		if *p.Status == domain.Running && p.EndDate != nil {
-			return domain.Invalid("end_date", "A RUNNING iteration has no end_date; leave it out.")
+			return domain.Invalid("end_date", "end_date can't be set with the status RUNNING; leave it out.")
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func (l *IterationLog) check() error {
 		}
 	}
 	if len(l.Models) > registry.MaxUses {
-		return domain.Invalid("models", "Add up to %d models at once.", registry.MaxUses)
+		return domain.Invalid("models", "At most %d models can be added at once.", registry.MaxUses)
 	}
 	return domain.FirstError(
 		domain.CheckProperties(l.Properties),
@@ -177,7 +177,7 @@ func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) er
 		return nil
 	case err == nil:
 		return &domain.Error{Code: domain.CodeConflict, Field: "key", Message: "The parameter " + scalar.Quote(p.Key) + " has the value " + scalar.Quote(old) +
-			" already and can't become " + scalar.Quote(p.Value) + "; start another run for it."}
+			", which can't be changed to " + scalar.Quote(p.Value) + "; start another run for the new value."}
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
@@ -189,7 +189,7 @@ func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) er
 	return err
 }
 
-var errOwnParent = domain.Invalid("parent_iteration_id", "The parent of a run must not be the run itself or one below it; choose another run, or none.")
+var errOwnParent = domain.Invalid("parent_iteration_id", "The parent must not be the run itself or one of its descendants; choose another run, or none.")
 
 // setParent sets the parent of an iteration to an iteration of its experiment; "" for none.
 func setParent(tx *domain.Tx, it domain.IterationState, parentID string) error {

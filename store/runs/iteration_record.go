@@ -72,7 +72,7 @@ func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], er
 	p := domain.Page{Limit: max(0, min(q.Limit, MaxRecords)), Offset: max(0, q.Offset)}
 	l := domain.List[IterationRecord]{Data: []IterationRecord{}, Limit: p.Limit, Offset: p.Offset}
 	if len(q.Experiments) > domain.MaxSearched {
-		return l, domain.Invalid("experiment_ids", "Search up to %d experiments at once.", domain.MaxSearched)
+		return l, domain.Invalid("experiment_ids", "At most %d experiments can be searched at once.", domain.MaxSearched)
 	}
 	experiments, inTrash, err := v.tx.AllowExperiments(v.tx.Actor, q.Experiments, q.Trash != domain.NotTrash)
 	if err != nil || len(experiments) == 0 {

@@ -153,7 +153,7 @@ func (db *DB) SameParams(ctx context.Context, actor domain.Actor, experimentID, 
 		return nil, err
 	}
 	if len(keys) > filter.MaxColumns {
-		return nil, domain.Invalid("columns", "Ask for up to %d names at once.", filter.MaxColumns)
+		return nil, domain.Invalid("columns", "At most %d names can be requested at once.", filter.MaxColumns)
 	}
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]string, error) {
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {

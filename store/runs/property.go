@@ -91,7 +91,7 @@ func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id st
 		m, projectID, err := registry.AllowLoggedModel(tx, actor, id, want)
 		return domain.PropertyOwner{ProjectID: projectID, Column: "logged_model_num", Key: m.Num}, err
 	}
-	return domain.PropertyOwner{}, domain.Errorf(domain.CodeNotFound, "Only an experiment, an iteration, a model, a model version or a logged model has properties.")
+	return domain.PropertyOwner{}, domain.Errorf(domain.CodeNotFound, "The kind must be experiment, iteration, model, modelversion or loggedmodel.")
 }
 
 // PropertyOf returns the values of one property of experiments, by the id of the

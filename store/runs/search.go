@@ -198,6 +198,6 @@ func tooSlow(s search.Query, limit time.Duration) error {
 	default:
 		field = "group"
 	}
-	return domain.Invalid(field, "The search took longer than %v and was stopped. Make it smaller: compare and sort by fewer names, "+
-		"look for texts with = or in rather than contains, or put the runs into several experiments.", limit)
+	return domain.Invalid(field, "The search took longer than %v and was stopped. Simplify it: compare and sort by fewer names, "+
+		"compare text with = or in instead of contains, or split the runs into several experiments.", limit)
 }

@@ -72,7 +72,7 @@ func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 		FROM snapshot
 		WHERE iteration_num IN (SELECT value FROM json_each(?))`, iterationBytes, string(list)).Scan(&size)
 	if err == nil && size > domain.MaxAnswerBytes {
-		err = domain.Invalid("id", "The environments of these runs have more than %d MiB; ask for fewer runs.", domain.MaxAnswerBytes>>20)
+		err = domain.Invalid("id", "The environments of these runs have more than %d MiB; request fewer runs.", domain.MaxAnswerBytes>>20)
 	}
 	if err == nil {
 		err = domain.Take(v.tx.Context(), size)

@@ -34,13 +34,13 @@ func copyError(path string, err error) error {
 	if !IsFull(err) {
 		return err
 	}
-	return fileError(NoRoom, err, "there is no room on the disk for %s: free some, or choose another place", path)
+	return fileError(NoRoom, err, "not enough disk space for %s: free some space, or choose another location", path)
 }
 
 func mustNotExist(path string) error {
 	_, err := os.Lstat(path)
 	if err == nil {
-		return fileError(Exists, nil, "%s is there already; choose another name or remove it first", path)
+		return fileError(Exists, nil, "%s already exists; choose another name or remove it first", path)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -53,7 +53,7 @@ func mustNotExist(path string) error {
 func (s Schema) copy(ctx context.Context, src, dst string) (err error) {
 	f, err := createPartial(dst)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s for the copy: make it first, or choose another place", filepath.Dir(dst))
+		return fmt.Errorf("the folder %s for the copy does not exist: create it, or choose another location", filepath.Dir(dst))
 	}
 	if err != nil {
 		return err

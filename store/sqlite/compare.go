@@ -30,11 +30,11 @@ func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	}
 	for name, sql := range there {
 		if wanted[name] != sql {
-			return fileError(Foreign, nil, "the schema of %s is not the one of %s: its %s differs", path, s.Application, name)
+			return fileError(Foreign, nil, "the schema of %s does not match the schema of %s: its %s differs", path, s.Application, name)
 		}
 	}
 	if len(there) < len(wanted) {
-		return fileError(Foreign, nil, "the schema of %s is not the one of %s: parts are missing", path, s.Application)
+		return fileError(Foreign, nil, "the schema of %s does not match the schema of %s: parts are missing", path, s.Application)
 	}
 	return s.shortTexts(ctx, path)
 }
@@ -133,7 +133,7 @@ func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 			return OpenError(path, err)
 		}
 		if longest > maxForeignText {
-			return fileError(Foreign, nil, "the table %s of %s has a text of %d bytes, and at most %d are read", c.Table, path, longest, maxForeignText)
+			return fileError(Foreign, nil, "the table %s of %s has a text of %d bytes, and at most %d are allowed", c.Table, path, longest, maxForeignText)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ var (
 	// ErrTaken means that another process has opened the database exclusively.
 	ErrTaken = errors.New("another process serves the database now")
 	// ErrMoved means that the files were moved, deleted or replaced.
-	ErrMoved = errors.New("the database is not where it was opened")
+	ErrMoved = errors.New("the database was moved, deleted or replaced")
 	// ErrOverwritten means that another program has overwritten or truncated the files.
 	ErrOverwritten = errors.New("the database was overwritten while it was open")
 )
@@ -78,13 +78,13 @@ func OpenError(path string, err error) error {
 		return err
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), isReadOnly(err):
 		return fileError(Unwritable, err,
-			"the database %s can't be written: give this user the right to write to its folder, or choose another place", path)
+			"the database %s is not writable: give this user write permission on its folder, or choose another location", path)
 	case IsDamaged(err):
 		return fileError(Damaged, err, "%s is damaged or not a SQLite database: restore a backup, or choose another file", path)
 	case IsFull(err):
-		return fileError(NoRoom, err, "there is no room on the disk for the database %s: free some and start again", path)
+		return fileError(NoRoom, err, "not enough disk space for the database %s: free some space and start again", path)
 	case IsBusy(err):
-		return fileError(Busy, err, "another process holds the database %s: end it, or try again in a moment", path)
+		return fileError(Busy, err, "another process has locked the database %s: stop it, or try again in a moment", path)
 	}
 	return fileError(Unusable, err, "the database %s can't be opened", path)
 }

@@ -116,7 +116,7 @@ func refuseHardLinks(path string) error {
 	}
 	if n := links(info); n > 1 {
 		return fileError(Linked, nil,
-			"the database %s has %d names in the file system (hard links), which would get a write-ahead log each: make a copy of it, or remove the other names", path, n)
+			"the database %s has %d hard links, and each would get its own write-ahead log: copy the file, or remove the other links", path, n)
 	}
 	return nil
 }

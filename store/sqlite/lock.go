@@ -50,7 +50,7 @@ func lockFile(path string) (*fileLock, error) {
 		if pid, _, _ := strings.Cut(string(owner), "\n"); readErr == nil && pid != "" {
 			who = "process " + pid
 		}
-		return nil, fileError(Served, nil, "the database %s is already being served by %s; use that server, or end it first", path, who)
+		return nil, fileError(Served, nil, "the database %s is already being served by %s; use that server, or stop it first", path, who)
 	}
 	former := readNote(f)
 	if err == nil {

@@ -72,6 +72,6 @@ func servedElsewhere(f *os.File) error {
 		who = "a process of another container or computer"
 	}
 	return fileError(Served, nil,
-		"the database %s is already being served by %s, under another path (a mount or a link), or its lock file was removed; use that server, or end it first",
+		"the database %s is already being served by %s, under another path (a mount or a link), or its lock file was removed; use that server, or stop it first",
 		f.Name(), who)
 }

@@ -74,7 +74,7 @@ func (o *opened) compare(last *contents, stillOurs func() error) (problem string
 		return "", err
 	}
 	if !ok {
-		return "the index of the log is not as SQLite has left it", nil
+		return "the index of the log was changed by another program", nil
 	}
 	if problem, err := o.checkLog(index); problem != "" || err != nil {
 		return problem, err
@@ -84,7 +84,7 @@ func (o *opened) compare(last *contents, stillOurs func() error) (problem string
 		return "", err
 	}
 	if len(page) < len(last.page1) {
-		return "the file has been cut off", nil
+		return "the file was truncated", nil
 	}
 	now := *last
 	if !bytes.Equal(page, last.page1) {
@@ -117,18 +117,18 @@ func (o *opened) checkLog(index logIndex) (problem string, err error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return "the log has been cut off", nil
+		return "the log was truncated", nil
 	case err != nil:
 		return "", err
 	case !bytes.Equal(head[16:24], index.salts[:]), !bytes.Equal(frame[8:16], index.salts[:]), !bytes.Equal(frame[16:], index.checksum[:]):
-		return "the log has other contents than were written to it", nil
+		return "the log was changed by another program", nil
 	}
 	return "", nil
 }
 
 // checkPage1 checks that page can follow the last page 1.
 func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOurs func() error) (problem string, err error) {
-	const changed = "the file has other contents than were written to it"
+	const changed = "the file was changed by another program"
 	if logged, err := o.logged(page, index); logged || err != nil {
 		return "", err
 	}
@@ -279,6 +279,6 @@ func refuseOverwritten(path, note string) error {
 		return nil
 	}
 	return fileError(Overwritten, nil,
-		"the database %s was overwritten or cut off while a server ran, and %s-wal belongs to what it was before: restore a backup; or, to use the file as it is now, remove %s-wal and %s-shm",
+		"the database %s was overwritten or truncated while a server was running, and %s-wal belongs to its previous contents: restore a backup; or, to use the file as it is, remove %s-wal and %s-shm",
 		path, path, path, path)
 }

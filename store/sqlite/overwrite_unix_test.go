@@ -106,7 +106,7 @@ func TestOverwrittenFile(t *testing.T) {
 				if err := db.Ping(ctx); err == nil {
 					t.Error("Ping finds nothing wrong")
 				}
-				if !strings.Contains(log.String(), "no more writes are taken") {
+				if !strings.Contains(log.String(), "no more writes are accepted") {
 					t.Errorf("the log has %q", log.String())
 				}
 				if err := db.Backup(ctx, filepath.Join(dir, "late.db")); err == nil {

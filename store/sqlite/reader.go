@@ -92,7 +92,7 @@ func readStart(f *os.File) error {
 	var magic [16]byte
 	_, err := f.ReadAt(magic[:], 0)
 	if err == nil && string(magic[:]) != "SQLite format 3\x00" {
-		err = fileError(Damaged, nil, "%s is damaged: it does not begin as a SQLite file; restore a backup, or choose another file", f.Name())
+		err = fileError(Damaged, nil, "%s is damaged: it does not begin with the header of a SQLite file; restore a backup, or choose another file", f.Name())
 	}
 	return err
 }

@@ -58,10 +58,10 @@ func (s Schema) version(tx *Tx, path string, known int) (int, error) {
 	case id != int(s.ID) && (tables > 0 || version > 0):
 		return 0, fileError(Foreign, nil, "the file %s is a SQLite database of another program; choose another one", path)
 	case id == int(s.ID) && version < 1:
-		return 0, fileError(BadVersion, nil, "the database %s is damaged: its schema has the number %d; restore a backup", path, version)
+		return 0, fileError(BadVersion, nil, "the database %s is damaged: its schema number is %d; restore a backup", path, version)
 	case version > known:
 		return 0, fileError(Newer, nil,
-			"the database %s was made by a newer %s (schema %d, this one knows %d); use that one, or restore an older backup",
+			"the database %s was created by a newer %s (schema %d, this one supports %d); use the newer one, or restore an older backup",
 			path, s.Application, version, known)
 	}
 	return version, nil
@@ -153,7 +153,7 @@ func unusedName(name string) (string, error) {
 			return "", err
 		}
 	}
-	return "", fileError(Exists, nil, "%s and %d copies with a number after the name are there already; remove some of them", name, most-1)
+	return "", fileError(Exists, nil, "%s and %d numbered copies already exist; remove some of them", name, most-1)
 }
 
 // stamp returns t in the format of file names.

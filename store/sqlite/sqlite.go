@@ -186,11 +186,11 @@ func (db *DB) open(ctx context.Context) error {
 	info, err := os.Stat(db.path)
 	switch {
 	case db.opts.MustExist && errors.Is(err, fs.ErrNotExist):
-		return fileError(Missing, nil, "there is no file %s", db.path)
+		return fileError(Missing, nil, "the file %s does not exist", db.path)
 	case err == nil && info.Size() == 0 && db.opts.MustExist:
 		return fileError(Empty, nil, "%s is an empty file, not a database of %s; restore a backup", db.path, db.opts.Schema.Application)
 	case err == nil && info.Size() == 0:
-		db.opts.Logger.Warn("the database file was there and empty; a new database is made in it", "file", db.path)
+		db.opts.Logger.Warn("the database file is empty; creating a new database in it", "file", db.path)
 	}
 	if err := createFile(db.path); err != nil {
 		return err
@@ -310,7 +310,7 @@ func (db *DB) end() error {
 	}
 	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
 	if IsFull(err) {
-		err = fmt.Errorf("there is no room on the disk to copy %s-wal into the database: nothing is lost; keep both, free some space, and the next start copies it (%w)",
+		err = fmt.Errorf("not enough disk space to copy %s-wal into the database: nothing is lost; keep both files and free some space, and the next start copies it (%w)",
 			db.path, err)
 	}
 	return errors.Join(err, db.closeFiles())

@@ -46,7 +46,7 @@ func checkPages(f *os.File, path string) error {
 			return nil
 		}
 		if attempt == attempts {
-			return fileError(Damaged, nil, "the database %s has been cut off: %d of its %d pages are missing at %d bytes; restore a backup, or choose another file",
+			return fileError(Damaged, nil, "the database %s is truncated: %d of its %d pages are missing at %d bytes; restore a backup, or choose another file",
 				path, missing, pages, size)
 		}
 		time.Sleep(pause)

@@ -16,7 +16,7 @@ import (
 // because the file is then only a part of a database.
 func (s Schema) Verify(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fileError(Missing, nil, "there is no file %s", path)
+		return fileError(Missing, nil, "the file %s does not exist", path)
 	} else if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (tx *Tx) Integrity() (problems []string, err error) {
 		return problems, err
 	}
 	for _, b := range broken {
-		problems = append(problems, fmt.Sprintf("A row of table %s points at a row of %s that is not there.", b.Table, b.Parent))
+		problems = append(problems, fmt.Sprintf("A row of table %s refers to a missing row of %s.", b.Table, b.Parent))
 	}
 	return problems, nil
 }

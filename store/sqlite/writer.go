@@ -161,7 +161,7 @@ func (db *DB) serve(first *job, stage Stage) {
 // full, it is first repeated with the space of the reserve.
 func (db *DB) answer(j *job, stage Stage) {
 	if (j.free || j.mark) && IsFull(j.err) && db.reserve.release(j.free) {
-		db.opts.Logger.Warn("the disk is full; the reserve was given back for a deletion", "file", db.reserve.path)
+		db.opts.Logger.Warn("the disk is full; released the reserve for a deletion", "file", db.reserve.path)
 		if _, err := db.transaction(j, nil, stage); err != nil {
 			j.err = err
 		}
@@ -258,7 +258,7 @@ func (db *DB) noteLoss(err error) {
 	}
 	if !db.lossLogged && (overwritten || errors.Is(err, ErrTaken) || errors.Is(err, ErrMoved)) {
 		db.lossLogged = true
-		db.opts.Logger.Error("no more writes are taken: the database belongs to another server, is not where it was opened, or was overwritten",
+		db.opts.Logger.Error("no more writes are accepted: the database was taken over by another server, moved or overwritten",
 			"database", db.path, "error", err)
 	}
 }

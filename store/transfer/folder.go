@@ -66,7 +66,7 @@ func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, 
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // a deleted file is not a loss
-				im.Lose(at, "It is not a file, or a link out of the folder of its run; it is left out.")
+				im.Lose(at, "It is not a file inside the folder of its run; it is left out.")
 			}
 			return nil
 		}

@@ -37,7 +37,7 @@ func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	}
 	if im.Options.Name != "" {
 		if im.named != uuid.Nil && im.named != r.ID {
-			im.Lose(path, "The given name is for one run; this one keeps its own.")
+			im.Lose(path, "The given name applies to one run; this one keeps its own name.")
 		} else {
 			r.Name, im.named = im.Options.Name, r.ID
 		}
@@ -322,7 +322,7 @@ func (w *RunWriter) took(o Outcome) {
 			w.im.note(id, grown)
 		}
 		if o.OrphanOf != "" {
-			w.im.Lose(w.path, "Its parent, the run %s, was not imported; it has none.", o.OrphanOf)
+			w.im.Lose(w.path, "Its parent, the run %s, was not imported; the run has no parent here.", o.OrphanOf)
 		}
 		w.known = true
 	}

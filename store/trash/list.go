@@ -279,7 +279,7 @@ func (t Trashed) String() string { return fmt.Sprintf("%s %q", t.Kind.Word(), t.
 // tooMany returns an error if there are more ids than one call accepts.
 func tooMany(ids []string) error {
 	if len(ids) > domain.MaxLimit {
-		return domain.Invalid("ids", "Choose up to %d records.", domain.MaxLimit)
+		return domain.Invalid("ids", "At most %d records can be chosen.", domain.MaxLimit)
 	}
 	return nil
 }

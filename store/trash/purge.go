@@ -197,7 +197,7 @@ func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err err
 	default:
 		return t, nil
 	}
-	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
+	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those permanently first.", args...)
 }
 
 // Purged is a record that Empty has processed.
@@ -257,7 +257,7 @@ func (db *DB) PurgeExpired(ctx context.Context) {
 	for {
 		err := db.Empty(ctx, domain.System, db.base.Options.TrashAge, func(Purged) {})
 		if err != nil && ctx.Err() == nil && !errors.Is(err, sqlite.ErrClosed) {
-			db.base.Log.Warn("the trash could not be purged; it is tried again", "error", err)
+			db.base.Log.Warn("could not purge the trash; will try again", "error", err)
 		}
 		select {
 		case <-ctx.Done():

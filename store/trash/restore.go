@@ -45,7 +45,7 @@ func restore(tx *domain.Tx, actor domain.Actor, id string) error {
 	_, err = tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = NULL, deleted_by = NULL WHERE id = ?`, id)
 	if sqlite.IsDuplicate(err) {
 		return &domain.Error{Code: domain.CodeConflict, Field: "name",
-			Message: "The project has another model of this name by now; rename that one first."}
+			Message: "The project now has another model with this name; rename that one first."}
 	}
 	if err != nil {
 		return err

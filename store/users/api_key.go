@@ -62,7 +62,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name
 			return err
 		}
 		if n >= MaxAPIKeys {
-			return domain.Errorf(domain.CodeConflict, "The account has %d keys already; revoke those that are not needed.", n)
+			return domain.Errorf(domain.CodeConflict, "The account already has %d keys; revoke some of them first.", n)
 		}
 		id, err := domain.NewID()
 		if err != nil {
@@ -118,7 +118,7 @@ func (db *DB) UserOfAPIKey(ctx context.Context, key string) (domain.User, error)
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
 		err = tx.Get(&u, `SELECT `+domain.UserColumns+` FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))
 		if err := domain.OrNotFound(err, "key"); err != nil && domain.AsError(err).Code == domain.CodeNotFound {
-			return u, domain.Errorf(domain.CodeInvalidCredentials, "The API key is not known, or was revoked; get another one.")
+			return u, domain.Errorf(domain.CodeInvalidCredentials, "The API key is unknown or was revoked; create another one.")
 		}
 		return u, err
 	})

@@ -40,7 +40,7 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtif
 		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
 		domain.CheckText("description", n.Description), domain.CheckText("metadata", n.Metadata), checkAliases(n.Aliases))
 	if err == nil && strings.ContainsAny(n.Collection, "/:") {
-		err = domain.Invalid("name", "The name of an artifact must have neither a slash nor a colon.")
+		err = domain.Invalid("name", "The name of an artifact must not have a slash or a colon.")
 	}
 	if err != nil {
 		return Artifact{}, err

@@ -112,7 +112,7 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string,
 
 func checkAliases(all []string) error {
 	if len(all) > domain.MaxLimit {
-		return domain.Invalid("aliases", "Give up to %d aliases.", domain.MaxLimit)
+		return domain.Invalid("aliases", "At most %d aliases can be given.", domain.MaxLimit)
 	}
 	for _, a := range all {
 		if err := domain.CheckName("alias", a); err != nil {

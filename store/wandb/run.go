@@ -106,7 +106,7 @@ type Saved struct {
 // trash.
 func (db *DB) SaveRun(ctx context.Context, actor domain.Actor, c Change) (Saved, error) {
 	if len(c.Name) > maxName {
-		return Saved{}, domain.Invalid("name", "The id of a run has up to %d bytes.", maxName)
+		return Saved{}, domain.Invalid("name", "The id of a run can have at most %d bytes.", maxName)
 	}
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (Saved, error) {
 		it, inserted, err := wandbTarget(tx, c)
@@ -241,7 +241,7 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 		}
 		if c.Notes != nil {
 			if notes = new(transfer.FitText(*c.Notes)); len(*notes) < len(*c.Notes) {
-				w.Lose("The notes were cut: they may have %d bytes.", domain.MaxText)
+				w.Lose("The notes were cut to %d bytes.", domain.MaxText)
 			}
 		}
 		n, err := tx.Exec(`UPDATE iteration SET name = coalesce(?1, name), notes = coalesce(?2, notes)

@@ -14,7 +14,7 @@ import (
 // SetConfig sets the configuration.
 func (r *Run) SetConfig(text string) {
 	if len(text) > maxText {
-		r.Lose("A configuration of %d bytes was left out: it may have %d.", len(text), maxText)
+		r.Lose("A configuration of %d bytes was left out: at most %d are allowed.", len(text), maxText)
 		return
 	}
 	if json.Values([]byte(text)) > maxTextValues {
@@ -89,7 +89,7 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 		}
 	}
 	if len(after) >= maxParameters {
-		r.Lose("Of the configuration, only %d values are parameters.", maxParameters)
+		r.Lose("Only %d values of the configuration became parameters.", maxParameters)
 	}
 	return replaced, nil
 }

@@ -17,7 +17,7 @@ import (
 // final means that the run has ended; before, a summary may be older than the metrics.
 func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if len(summary) > maxText {
-		r.Lose("A summary of %d bytes was left out: it may have %d.", len(summary), maxText)
+		r.Lose("A summary of %d bytes was left out: at most %d are allowed.", len(summary), maxText)
 		return nil
 	}
 	if json.Values([]byte(summary)) > maxTextValues {
@@ -58,7 +58,7 @@ func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 				return
 			}
 			if len(samples) == maxPoints {
-				r.Lose("Of the summary, only %d values became metrics.", maxPoints)
+				r.Lose("Only %d values of the summary became metrics.", maxPoints)
 				return
 			}
 			if old := last[own]; old == nil || !sameNumber(old.Value, x) {

@@ -308,7 +308,7 @@ func updateSweep(tx *domain.Tx, c SweepChange) error {
 		return err
 	}
 	if c.Config != nil && *c.Config != s.Text && s.Given > 0 {
-		return domain.Invalid("config", "The sweep has given %d runs to agents, so that its configuration can't change any more; start another sweep.", s.Given)
+		return domain.Invalid("config", "The sweep has already given %d runs to agents, so its configuration can't be changed; start another sweep.", s.Given)
 	}
 	var name *string
 	if c.Name != nil {

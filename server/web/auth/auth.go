@@ -241,7 +241,7 @@ var (
 	errMissing = domain.Errorf(web.CodeTokenMissing,
 		"This needs the header `Authorization: Bearer <token>`; get a token with POST /auth.")
 	errInvalid = domain.Errorf(web.CodeTokenInvalid, "The token is not valid; sign in again.")
-	errKey     = domain.Errorf(web.CodeTokenInvalid, "The API key is not valid, or was revoked; make another one.")
+	errKey     = domain.Errorf(web.CodeTokenInvalid, "The API key is invalid or was revoked; create another one.")
 	errChanged = domain.Errorf(web.CodeTokenInvalid, "The password was changed after this token was issued; sign in again.")
 	errExpired = domain.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
 )

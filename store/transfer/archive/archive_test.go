@@ -143,12 +143,12 @@ func TestHostileArchives(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"a path upwards":        {rewritten(t, good, nil, plain("../evil", "x")), "not the name of a file in an archive"},
-		"an absolute path":      {rewritten(t, good, nil, plain("/etc/passwd", "x")), "not the name of a file in an archive"},
-		"a path within":         {rewritten(t, good, nil, plain("artifacts/ab/../../evil", "x")), "not the name of a file in an archive"},
-		"another folder":        {rewritten(t, good, nil, plain("artifacts/zz/"+hashOf("x"), "x")), "not the name of a file in an archive"},
+		"a path upwards":        {rewritten(t, good, nil, plain("../evil", "x")), "not a valid file name in an archive"},
+		"an absolute path":      {rewritten(t, good, nil, plain("/etc/passwd", "x")), "not a valid file name in an archive"},
+		"a path within":         {rewritten(t, good, nil, plain("artifacts/ab/../../evil", "x")), "not a valid file name in an archive"},
+		"another folder":        {rewritten(t, good, nil, plain("artifacts/zz/"+hashOf("x"), "x")), "not a valid file name in an archive"},
 		"a link":                {rewritten(t, good, nil, entry{link, "/etc/passwd"}), "is not a regular file"},
-		"a name twice":          {rewritten(t, good, nil, plain(ReadmeName, "x")), "is there twice"},
+		"a name twice":          {rewritten(t, good, nil, plain(ReadmeName, "x")), "is listed twice"},
 		"a packed artifact":     {rewritten(t, good, nil, entry{zip.FileHeader{Name: blobName(hashOf("x")), Method: zip.Deflate}, "xx"}), "is compressed"},
 		"one artifact more":     {rewritten(t, good, nil, plain(blobName(hashOf("x")), "x")), "its manifest.json says 1"},
 		"no manifest":           {rewritten(t, good, without(ManifestName)), "has no manifest.json"},
@@ -156,7 +156,7 @@ func TestHostileArchives(t *testing.T) {
 		"no JSON":               {rewritten(t, good, replace(ManifestName, "{", "[")), "manifest.json can't be read"},
 		"a newer format":        {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 2`)), "use a newer program"},
 		"another size":          {rewritten(t, good, replace(DatabaseName, "SQLite", "SQLite!")), "another size than its manifest.json says"},
-		"a bomb":                {rewritten(t, good, replace(DatabaseName, "SQLite", strings.Repeat("\x00", freeRatio+1))), "which no database does"},
+		"a bomb":                {rewritten(t, good, replace(DatabaseName, "SQLite", strings.Repeat("\x00", freeRatio+1))), "more than any database"},
 		"a manifest of nothing": {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 1, "x": [0`+strings.Repeat(",0", maxValues)+"]")), "values, and at most"},
 		"no zip":                {[]byte("PK\x03\x04 no zip file"), "its end is missing"},
 		"nothing":               {nil, "its end is missing"},

@@ -79,7 +79,7 @@ func Open(path string) (a *Archive, err error) {
 	}
 	z, err := zip.NewReader(f, info.Size())
 	if err != nil {
-		return nil, refused("it is not a zip file that can be read: %v", err)
+		return nil, refused("it is not a valid zip file: %v", err)
 	}
 	a = &Archive{file: f, files: make(map[string]*zip.File, len(z.File))}
 	var stored uint64
@@ -88,11 +88,11 @@ func Open(path string) (a *Archive, err error) {
 			return nil, err
 		}
 		if a.files[e.Name] != nil {
-			return nil, refused("%q is there twice", e.Name)
+			return nil, refused("%q is listed twice", e.Name)
 		}
 		a.files[e.Name] = e
 		if stored += e.CompressedSize64; e.CompressedSize64 > uint64(info.Size()) || stored > uint64(info.Size()) {
-			return nil, refused("its files say that they are larger than the archive")
+			return nil, refused("the stated sizes of its files exceed the size of the archive")
 		}
 	}
 	return a, a.readManifest()
@@ -117,7 +117,7 @@ func checkDirectory(f *os.File, size int64) error {
 		directory = binary.LittleEndian.Uint64(end[40:])
 	}
 	if directory > maxDirectory || directory > uint64(size) {
-		return refused("its list of files has %d bytes, and at most %d are read", directory, min(maxDirectory, uint64(size)))
+		return refused("its list of files has %d bytes, and at most %d are allowed", directory, min(maxDirectory, uint64(size)))
 	}
 	return nil
 }
@@ -131,17 +131,17 @@ func checkEntry(e *zip.File) error {
 	case ManifestName, ReadmeName, ReportName, DatabaseName:
 	default:
 		if hash, ok := strings.CutPrefix(e.Name, "artifacts/"); !ok || len(hash) != 67 || !isHash(hash[3:]) || hash[:3] != hash[3:5]+"/" {
-			return refused("%q is not the name of a file in an archive", short(e.Name))
+			return refused("%q is not a valid file name in an archive", short(e.Name))
 		}
 		if e.Method != zip.Store || e.UncompressedSize64 != e.CompressedSize64 {
-			return refused("%q is compressed, which artifacts in an archive are not", e.Name)
+			return refused("%q is compressed, but artifacts in an archive must not be", e.Name)
 		}
 	}
 	if e.Method != zip.Store && e.Method != zip.Deflate {
 		return refused("%q is compressed with an unknown method", e.Name)
 	}
 	if e.UncompressedSize64 > freeRatio && e.UncompressedSize64/maxRatio > e.CompressedSize64 {
-		return refused("%q would grow to %d bytes from %d, which no database does", e.Name, e.UncompressedSize64, e.CompressedSize64)
+		return refused("%q would decompress to %d bytes from %d, more than any database", e.Name, e.UncompressedSize64, e.CompressedSize64)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (a *Archive) readManifest() error {
 		return refused("it has no %s", ManifestName)
 	}
 	if e.UncompressedSize64 > maxManifest {
-		return refused("its %s has %d bytes, and at most %d are read", ManifestName, e.UncompressedSize64, maxManifest)
+		return refused("its %s has %d bytes, and at most %d are allowed", ManifestName, e.UncompressedSize64, maxManifest)
 	}
 	r, err := e.Open()
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *Archive) readManifest() error {
 		return damaged(ManifestName, err)
 	}
 	if n := json.Values(text); n > maxValues {
-		return refused("its %s has %d values, and at most %d are read", ManifestName, n, maxValues)
+		return refused("its %s has %d values, and at most %d are allowed", ManifestName, n, maxValues)
 	}
 	if err := json.Unmarshal(text, &a.Manifest); err != nil {
 		return refused("its %s can't be read: %v", ManifestName, err)
@@ -235,12 +235,12 @@ func (a *Archive) Extract(path string) (err error) {
 // not match the hash.
 func (a *Archive) Blob(b Blob) (io.ReadCloser, error) {
 	if !isHash(b.Hash) {
-		return nil, refused("%q is no SHA-256", short(b.Hash))
+		return nil, refused("%q is not a SHA-256", short(b.Hash))
 	}
 	name := blobName(b.Hash)
 	e := a.files[name]
 	if e == nil {
-		return nil, refused("the bytes %s are not in it", name)
+		return nil, refused("the content %s is missing", name)
 	}
 	r, err := e.Open()
 	if err != nil {

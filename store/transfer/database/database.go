@@ -131,7 +131,7 @@ func hasWAL(path string) (bool, error) {
 }
 
 // errChanging is returned for a database that is written to while it is copied.
-var errChanging = errors.New("the database was changed while it was copied, five times; stop what writes to it and import again")
+var errChanging = errors.New("the database changed during each of five attempts to copy it; stop the program that writes to it and import again")
 
 // copyDatabase copies a consistent snapshot of a database and its log.
 func copyDatabase(ctx context.Context, from, to string) error {

@@ -223,7 +223,7 @@ func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 	}
 	defer in.Close()
 	if f.Position > t.info.Size() {
-		im.Lose(t.path, "It has become shorter since it was read, and was read again.")
+		im.Lose(t.path, "The file was truncated and was read again from the start.")
 		w.Rewind(t.key, -1<<63)
 		f.Position = 0
 	}
@@ -234,7 +234,7 @@ func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			im.Lose(t.path, "The row at byte %d is longer than %d bytes; nothing was read from there on.", f.Position, maxLine)
+			im.Lose(t.path, "The row at byte %d is longer than %d bytes; the rest was not read.", f.Position, maxLine)
 			break
 		}
 		if err != nil {
@@ -242,7 +242,7 @@ func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 		}
 		if f.Position > 0 {
 			if !addRow(w, t, string(line)) {
-				im.Lose(t.path, "The row at byte %d is no number at a step; it was skipped.", f.Position)
+				im.Lose(t.path, "The row at byte %d does not have a number and a step; it was skipped.", f.Position)
 			}
 		}
 		f.Position += int64(len(line))

@@ -283,7 +283,7 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 	again := position > last
 	if again {
 		position = 0
-		im.Lose(r.path, "Its metrics have other row numbers than at the last import, and were read again.")
+		im.Lose(r.path, "The row numbers of its metrics have changed since the last import; all were read again.")
 	}
 	rows, err := db.QueryContext(ctx, `SELECT rowid, coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), `+cell("value")+`, `+cell("timestamp")+`,
 			`+cell("step")+`, `+cell("is_nan")+`

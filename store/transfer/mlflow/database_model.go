@@ -272,7 +272,7 @@ func registeredModels(ctx context.Context, db *sql.DB, im *transfer.Import, path
 			}
 			n, ok := wholeOf(number)
 			if !ok {
-				im.Lose(m.path, "The tag or alias %q is of the version %s, which is not a number; it is left out.", key, shown(number))
+				im.Lose(m.path, "The tag or alias %q belongs to the version %s, which is not a number; it is left out.", key, shown(number))
 				return nil
 			}
 			t.add(m, n, key, value)

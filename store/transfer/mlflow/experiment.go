@@ -37,7 +37,7 @@ func (e *experiment) importExperiment(ctx context.Context, im *transfer.Import) 
 	if e.created != nil {
 		at, ok := timeAt(e.created)
 		if !ok {
-			im.Lose(e.path, "The creation time of the experiment, %s, is not a time; it is shown as made today.", shown(e.created))
+			im.Lose(e.path, "The creation time of the experiment, %s, is not a valid time; it is shown as created today.", shown(e.created))
 		}
 		to.Created = at
 	}

@@ -244,7 +244,7 @@ func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.R
 	position := known.Position
 	if m.size < position {
 		position = 0
-		im.Lose(m.path, "It has become shorter since it was read, and was read again.")
+		im.Lose(m.path, "The file was truncated and was read again from the start.")
 		w.Rewind(m.key, transfer.Step(-1<<63))
 	}
 	if _, err := f.Seek(position, io.SeekStart); err != nil {
@@ -261,7 +261,7 @@ func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.R
 	for n := 0; ; n++ {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			im.Lose(m.path, "The line at byte %d is longer than %d bytes; nothing was read from there on.", position, maxLine)
+			im.Lose(m.path, "The line at byte %d is longer than %d bytes; the rest was not read.", position, maxLine)
 			break
 		}
 		if errors.Is(err, io.EOF) {

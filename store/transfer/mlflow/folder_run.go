@@ -58,7 +58,7 @@ func folderRuns(im *transfer.Import, experiments []*experiment, left *leftOut) (
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				if hasRun && !strings.HasPrefix(filepath.Base(path), "m-") {
-					im.Lose(path, "The run has no meta.yaml, so nothing is known of it; it is left out.")
+					im.Lose(path, "The run has no meta.yaml; it is left out.")
 				}
 				if filepath.Base(path) == "traces" {
 					loseTraces(im, path)
@@ -69,7 +69,7 @@ func folderRuns(im *transfer.Import, experiments []*experiment, left *leftOut) (
 				continue
 			case m.runID() == "":
 				if hasRun {
-					im.Lose(path, "Its meta.yaml has no run_id, so nothing is known of the run; it is left out.")
+					im.Lose(path, "Its meta.yaml has no run_id; the run is left out.")
 				}
 				continue
 			}

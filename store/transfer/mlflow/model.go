@@ -61,7 +61,7 @@ func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, p *pl
 	}
 	status, ok := wholeOf(m.status)
 	if !ok || status < 1 || status > 3 {
-		im.Lose(m.path, "The status of the logged model, %s, is none of MLflow's; it is PENDING here.", shown(m.status))
+		im.Lose(m.path, "The status of the logged model, %s, is not one of MLflow's; it is PENDING here.", shown(m.status))
 	}
 	to := transfer.LoggedModel{ID: m.id, Project: projectName, Experiment: m.experiment, Name: m.name, Type: m.kind, Ready: status == 2,
 		Failed: status == 3, Trashed: m.experimentDeleted, RunID: runOf(m.run), Params: entriesOf(m.params), Properties: entriesOf(m.tags),
@@ -96,11 +96,11 @@ func (m registered) importModel(ctx context.Context, im *transfer.Import) error 
 		}
 		if !ok {
 			stage = "NONE"
-			im.Lose(m.path, "The stage of the version %d, %q, is none of MLflow's; it is NONE here.", v.number, v.stage)
+			im.Lose(m.path, "The stage of the version %d, %q, is not one of MLflow's; it is NONE here.", v.number, v.stage)
 		}
 		nv := transfer.ModelVersion{Number: v.number, RunID: runOf(v.run), Source: v.source, Description: v.description, Stage: stage, Properties: entriesOf(v.tags)}
 		if v.number < 1 || v.number > math.MaxInt32 || v.source == "" && v.run == "" {
-			im.Lose(m.path, "The version %d has no number that MLflow gives, or no source; it is left out.", v.number)
+			im.Lose(m.path, "The version %d has an invalid number or no source; it is left out.", v.number)
 			continue
 		}
 		nv.Created = madeAt(im, m.path, fmt.Sprintf("version %d", v.number), v.created)

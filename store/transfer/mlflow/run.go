@@ -68,7 +68,7 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 	status, ok := statuses[r.status]
 	if !ok {
 		status = transfer.Running
-		im.Lose(r.path, "The status of the run, %q, is none of MLflow's; it is RUNNING here.", r.status)
+		im.Lose(r.path, "The status of the run, %q, is not one of MLflow's; it is RUNNING here.", r.status)
 	}
 	to := transfer.Run{ID: r.uuid(), Project: projectName, Experiment: r.experiment, Name: r.name, Notes: r.tags["mlflow.note.content"], Status: status,
 		Deleted: r.deleted, ExperimentDeleted: r.experimentDeleted}
@@ -79,14 +79,14 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 	case r.start == nil:
 		im.Lose(r.path, "The run has no start time; it is shown as started in 1970.")
 	case !ok:
-		im.Lose(r.path, "The start of the run, %s, is not a time; it is shown as started in 1970.", shown(r.start))
+		im.Lose(r.path, "The start of the run, %s, is not a valid time; it is shown as started in 1970.", shown(r.start))
 	default:
 		to.Created = at
 	}
 	if r.end != nil {
 		ended, ok := timeAt(r.end)
 		if !ok {
-			im.Lose(r.path, "The end of the run, %s, is not a time; a run that has ended gets the time of its last point.", shown(r.end))
+			im.Lose(r.path, "The end of the run, %s, is not a valid time; a run that has ended gets the time of its last point.", shown(r.end))
 		} else if status != transfer.Running {
 			to.Ended = &ended
 		}

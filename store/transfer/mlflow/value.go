@@ -83,9 +83,9 @@ func madeAt(im *transfer.Import, path, what string, v any) transfer.Time {
 	at, ok := timeAt(v)
 	switch {
 	case v == nil:
-		im.Lose(path, "The %s has no creation time; it is shown as made in 1970.", what)
+		im.Lose(path, "The %s has no creation time; it is shown as created in 1970.", what)
 	case !ok:
-		im.Lose(path, "The creation time of the %s, %s, is not a time; it is shown as made in 1970.", what, shown(v))
+		im.Lose(path, "The creation time of the %s, %s, is not a valid time; it is shown as created in 1970.", what, shown(v))
 		at = 0
 	}
 	return at

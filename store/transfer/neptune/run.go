@@ -150,7 +150,7 @@ func (b *importing) point(ctx context.Context, key string, v row) error {
 func (b *importing) line(key string, v row) {
 	line := v["string_value"].Text
 	if b.held += len(line) + 1; b.held > maxTexts {
-		b.im.Lose(b.path, "Its texts over time have more than %d MiB; the others are left out.", maxTexts>>20)
+		b.im.Lose(b.path, "Its text series have more than %d MiB; the others are left out.", maxTexts>>20)
 		return
 	}
 	t := b.texts[key]

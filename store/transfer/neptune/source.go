@@ -26,7 +26,7 @@ const projectName = "Neptune"
 
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "neptune", Title: "what neptune-exporter has written", Project: projectName, Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "neptune", Title: "files of neptune-exporter", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
 		return transfer.Found(s, len(s.runs) == 0, err)
 	}}
@@ -123,7 +123,7 @@ func (s source) Size() (n int64) {
 // Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, r := range s.incomplete {
-		im.Lose(r.parts[0].path, "The part 0 of the run is not there: it was not exported to its end, and is left out.")
+		im.Lose(r.parts[0].path, "Part 0 of the run is missing, because its export did not finish; the run is left out.")
 	}
 	for _, r := range s.runs {
 		about, err := r.about(ctx)

@@ -82,7 +82,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 		return nil, errShort
 	}
 	if n > maxFooter {
-		return nil, fmt.Errorf("its metadata have %d bytes, and at most %d are read", n, maxFooter)
+		return nil, fmt.Errorf("its metadata have %d bytes, and at most %d are allowed", n, maxFooter)
 	}
 	footer := make([]byte, n)
 	if _, err := r.ReadAt(footer, size-8-n); err != nil {

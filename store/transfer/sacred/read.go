@@ -148,7 +148,7 @@ func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 		im.Lose(path, "The metric %q has %d steps, %d times and %d values; it is left out.", key, n[0], n[1], n[2])
 		return nil
 	case count[key] > n[2]:
-		im.Lose(path, "The metric %q has fewer points than when it was read, and was read again.", key)
+		im.Lose(path, "The metric %q has fewer points than at the last import and was read again.", key)
 		w.Rewind(key, math.MinInt64)
 		count[key] = 0
 	}

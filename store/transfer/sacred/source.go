@@ -144,7 +144,7 @@ func (a about) run(im *transfer.Import, folder string) transfer.Run {
 	var ok bool
 	if to.Status, ok = statuses[a.Status]; !ok {
 		to.Status = transfer.Running
-		im.Lose(folder, "The status of the run, %q, is none of Sacred's; it is RUNNING here.", a.Status)
+		im.Lose(folder, "The status of the run, %q, is not one of Sacred's; it is RUNNING here.", a.Status)
 	}
 	if to.Created, ok = timeOf(a.Start); !ok {
 		im.Lose(folder, "The run has no start time; it is shown as started in 1970.")

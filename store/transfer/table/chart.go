@@ -131,7 +131,7 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 		}
 		step, err := strconv.ParseFloat(strings.TrimSpace(record[0]), 64)
 		if err != nil || step != math.Trunc(step) || math.Abs(step) >= 1<<62 {
-			im.Lose(f.path, "The row %d has no whole number in the column %q, which has the steps; it was skipped. Export the chart with steps on the horizontal axis.", n, rows.header[0])
+			im.Lose(f.path, "The row %d has no whole number in the step column %q; it was skipped. Export the chart with steps on the horizontal axis.", n, rows.header[0])
 			continue
 		}
 		for i, text := range record {

@@ -213,7 +213,7 @@ func (r *reader) add(cells []cell) {
 		case r.step:
 			x, err := strconv.ParseFloat(strings.TrimSpace(c.text), 64)
 			if err != nil || x != math.Trunc(x) || math.Abs(x) >= 1<<63 {
-				r.im.Lose(r.file.path, "The row %d has no whole number in the column %q, which has the steps; it was skipped.", r.row, r.step)
+				r.im.Lose(r.file.path, "The row %d has no whole number in the step column %q; it was skipped.", r.row, r.step)
 				return
 			}
 			step, hasStep = transfer.Step(x), true
@@ -228,7 +228,7 @@ func (r *reader) add(cells []cell) {
 		}
 	}
 	if r.step != "" && !hasStep && len(cells) > 0 {
-		r.im.Lose(r.file.path, "The row %d has nothing in the column %q, which has the steps; it was skipped.", r.row, r.step)
+		r.im.Lose(r.file.path, "The row %d has no value in the step column %q; it was skipped.", r.row, r.step)
 		return
 	}
 	if hasTime && (r.firstTime == 0 || at < r.firstTime) && !r.isKnown {

@@ -221,7 +221,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 		return err
 	}
 	for _, path := range s.others {
-		im.Lose(path, "In a folder, only tables with the names that frameworks give them are read; import it by itself if it is a run.")
+		im.Lose(path, "In a folder, only tables with the standard names of frameworks are read; import this file separately if it is a run.")
 	}
 	for _, f := range s.files {
 		if err := s.importFile(ctx, im, f); err != nil {

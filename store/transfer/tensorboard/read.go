@@ -83,10 +83,10 @@ func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWri
 	if f.changed {
 		why := "changed"
 		if f.size < known.Position {
-			why = "become shorter"
+			why = "truncated"
 		}
 		known.Position, known.State = 0, ""
-		im.Lose(f.path, "It has %s since it was read, and was read again.", why)
+		im.Lose(f.path, "The file was %s and was read again from the start.", why)
 	}
 	if known.State != "" {
 		if err := json.Unmarshal([]byte(known.State), &r.state); err != nil {
@@ -306,7 +306,7 @@ func (r *reader) point(step int64, at transfer.Time, s *scalar) error {
 			return &valueError{fmt.Errorf("the value of %q can't be read: %w", t.key, err)}
 		}
 		if len(x.numbers) != 1 {
-			r.im.Lose(r.file.path, "The values of %q are no scalars, and are not imported.", t.key)
+			r.im.Lose(r.file.path, "The values of %q are not scalars and are not imported.", t.key)
 			return nil
 		}
 		number = x.numbers[0]

@@ -144,7 +144,7 @@ type run struct {
 // Import imports all runs.
 func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.links {
-		im.Lose(l, "It is a link to outside of the folder, or can't be read; import what it leads to by itself.")
+		im.Lose(l, "It is a link out of the folder or can't be read; import its target separately.")
 	}
 	files, err := identified(ctx, im, s.files)
 	if err != nil {
@@ -300,7 +300,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) err
 	created, ok := timeOf(first)
 	if !ok {
 		created = 0
-		im.Lose(path, "The time of its first event is not a time; it is shown as started in 1970.")
+		im.Lose(path, "The time of its first event is not a valid time; it is shown as started in 1970.")
 	}
 	w := im.Begin(transfer.Run{ID: id, Project: projectName, Experiment: filepath.Base(s.root), Name: name, Created: created, Status: transfer.Running},
 		path, isKnown)

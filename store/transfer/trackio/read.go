@@ -259,7 +259,7 @@ func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix 
 			if x, ok := format.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
 				w.Point(key, step, x, at)
 			} else if text != "null" {
-				im.Lose(r.path, "The values of %q are no numbers, and are not imported; files are.", key)
+				im.Lose(r.path, "The values of %q are not numbers and are not imported; files are.", key)
 			}
 		})
 	}

@@ -184,8 +184,8 @@ func TestTensorBoardDamaged(t *testing.T) {
 		"data":   {flip(good, len(good)-5), 9, "do not match their checksum"},
 		"length": {flip(good, second), 0, "length of a record"},
 		"half":   {good[:len(good)-3], 9, ""},
-		"not a message": {tensorboard.AppendRecord(bytes.Clone(good), []byte{0xff}), 10,
-			"not a message of protocol buffers"},
+		"not a valid protocol buffers message": {tensorboard.AppendRecord(bytes.Clone(good), []byte{0xff}), 10,
+			"not a valid protocol buffers message"},
 		"a time that is none": {tensorboard.AppendRecord(bytes.Clone(good), protowire.AppendBytes(
 			append(protowire.AppendFixed64([]byte{9}, math.Float64bits(math.NaN())), 0x2a), []byte{0x0a, 0})), 10, "is not valid"},
 	} {

@@ -110,7 +110,7 @@ func (r *reader) importArtifacts(ctx context.Context) error {
 	return nil
 }
 
-var errOtherBytes = errors.New("it does not have the bytes that were logged")
+var errOtherBytes = errors.New("its content was changed after it was logged")
 
 // open opens the file if it matches the logged hash.
 func (f artifactFile) open() (io.ReadCloser, error) {

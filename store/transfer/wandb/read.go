@@ -72,7 +72,7 @@ func (r *reader) read(ctx context.Context, records *log) error {
 		case errors.Is(err, errHalf):
 			return r.finish(ctx, records.pos)
 		case errors.Is(err, errDamaged), errors.Is(err, errPart):
-			r.im.Lose(r.log.path, "At byte %d something was skipped: %v.", at, err)
+			r.im.Lose(r.log.path, "Data at byte %d was skipped: %v.", at, err)
 			continue
 		case err != nil:
 			r.im.Lose(r.log.path, "It was read up to byte %d: %v.", at, err)
@@ -341,7 +341,7 @@ func (r *reader) loseValue(key, text string) {
 	if kind := format.TypeOf(text); kind != "" {
 		r.loseMedia(key, kind)
 	} else if text != "null" {
-		r.im.Lose(r.log.path, "The values of %q are no numbers, and are not imported.", key)
+		r.im.Lose(r.log.path, "The values of %q are not numbers and are not imported.", key)
 	}
 }
 

@@ -73,7 +73,7 @@ func find(at string) (s source, err error) {
 		if _, err := io.ReadFull(in, header); err == nil && isLog(header) {
 			s.logs = append(s.logs, logFile{path, info})
 		} else {
-			s.others = append(s.others, transfer.Loss{Path: path, Reason: "It does not begin as a log of W&B's, and is left out."})
+			s.others = append(s.others, transfer.Loss{Path: path, Reason: "It is not a log of W&B and is left out."})
 		}
 		return nil
 	})
@@ -155,7 +155,7 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 		return nil
 	}
 	if k.Position > l.info.Size() {
-		im.Lose(l.path, "It has become shorter since it was read; what is new in it is not imported.")
+		im.Lose(l.path, "The file was truncated after it was read; its new data is not imported.")
 		k.Size = l.info.Size()
 	}
 	r := &reader{log: l, im: im, source: file, id: id, last: last}

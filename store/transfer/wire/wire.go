@@ -9,7 +9,7 @@ import (
 )
 
 // Err is returned for data that are not a valid message.
-var Err = errors.New("it is not a message of protocol buffers")
+var Err = errors.New("it is not a valid protocol buffers message")
 
 // Fields calls fn for each field of a message, with the number of a varint or fixed-size field, or
 // the data of a length-delimited field. It returns the first error of fn, or Err.

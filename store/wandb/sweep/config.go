@@ -65,7 +65,7 @@ func wrong(format string, args ...any) error { return &Error{fmt.Sprintf(format,
 // Parse parses a configuration in YAML or JSON. The error is an *Error.
 func Parse(text string) (Config, error) {
 	if len(text) > MaxConfig {
-		return Config{}, wrong("The configuration of a sweep has up to %d bytes; this one has %d.", MaxConfig, len(text))
+		return Config{}, wrong("The configuration of a sweep can have at most %d bytes; this one has %d.", MaxConfig, len(text))
 	}
 	var in map[string]any
 	if err := yaml.Unmarshal([]byte(text), &in); err != nil || in == nil {
@@ -77,7 +77,7 @@ func Parse(text string) (Config, error) {
 		return c, wrong("The method of a sweep is grid, random or bayes, not %q.", clip(string(c.Method)))
 	}
 	if controller, ok := in["controller"].(map[string]any); ok && textOf(controller["type"]) == "local" {
-		return c, wrong("A sweep with a local controller is not served; leave out controller, and the server chooses the settings.")
+		return c, wrong("A sweep with a local controller is not supported; leave out controller, and the server chooses the settings.")
 	}
 	if metric, ok := in["metric"].(map[string]any); ok {
 		goal := textOf(metric["goal"])
@@ -107,7 +107,7 @@ func Parse(text string) (Config, error) {
 	if c.Method == Grid {
 		for _, d := range c.Dimensions {
 			if d.count() == 0 {
-				return c, wrong("The parameter %s has infinitely many values, so that a grid can't have all of them; give values, or a step q.", d.Name())
+				return c, wrong("The parameter %s has infinitely many values, which a grid can't cover; give values, or a step q.", d.Name())
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func Parse(text string) (Config, error) {
 // that are left for their values.
 func (c *Config) addDimensions(path []string, parameters map[string]any, left *int) error {
 	if len(path) > maxDepth {
-		return wrong("Parameters of a sweep are nested up to %d deep.", maxDepth)
+		return wrong("Parameters of a sweep can be nested at most %d deep.", maxDepth)
 	}
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		at := append(slices.Clone(path), name)
@@ -137,14 +137,14 @@ func (c *Config) addDimensions(path []string, parameters map[string]any, left *i
 			continue
 		}
 		if *left -= sizeOf(settings["value"], *left) + sizeOf(settings["values"], *left); *left < 0 {
-			return wrong("The values of the parameters of a sweep have up to %d bytes, with each alias written out.", MaxConfig)
+			return wrong("The values of the parameters of a sweep can have at most %d bytes, with each alias expanded.", MaxConfig)
 		}
 		d, err := parseDimension(at, settings)
 		if err != nil {
 			return err
 		}
 		if c.Dimensions = append(c.Dimensions, d); len(c.Dimensions) > maxDimensions {
-			return wrong("A sweep has up to %d parameters.", maxDimensions)
+			return wrong("A sweep can have at most %d parameters.", maxDimensions)
 		}
 	}
 	return nil

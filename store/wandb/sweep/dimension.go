@@ -118,10 +118,10 @@ func parseDimension(path []string, in map[string]any) (Dimension, error) {
 			}
 		}
 		if strings.HasSuffix(d.Distribution, "_values") && low <= 0 {
-			return d, wrong("The parameter %s has logarithms, so that its min must be above 0.", name)
+			return d, wrong("The parameter %s is logarithmic, so its min must be above 0.", name)
 		}
 		if strings.HasSuffix(d.Distribution, "log_uniform") && max(-low, high) > 700 {
-			return d, wrong("The min and max of the parameter %s are exponents of e from -700 to 700; for values themselves the distribution is log_uniform_values.", name)
+			return d, wrong("The min and max of the parameter %s must be exponents of e from -700 to 700; use log_uniform_values to give the values themselves.", name)
 		}
 	case "normal", "log_normal":
 		d.low, d.high = 0, 1
@@ -134,10 +134,10 @@ func parseDimension(path []string, in map[string]any) (Dimension, error) {
 			}
 		}
 		if d.base() == "log_normal" && math.Abs(d.low)+7*d.high > 700 {
-			return d, wrong("The values of the parameter %s would be too large: mu and sigma are of its logarithm.", name)
+			return d, wrong("The values of the parameter %s would be too large: mu and sigma describe its logarithm.", name)
 		}
 	default:
-		return d, wrong("The distribution %q of the parameter %s is not served; use uniform, log_uniform_values, normal, or values.", clip(d.Distribution), name)
+		return d, wrong("The distribution %q of the parameter %s is not supported; use uniform, log_uniform_values, normal, or values.", clip(d.Distribution), name)
 	}
 	return d, nil
 }
