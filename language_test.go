@@ -1,11 +1,13 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -15,18 +17,17 @@ import (
 var foreign = regexp.MustCompile(`\b(those|that) of\b|\bfails unless\b|\bthe ones that\b|\bof (which|whom)\b|, those\b|` +
 	`\b[Mm]eanwhile\b|\bas far as\b|\b[Uu]ntil then\b`)
 
+// foreignText matches constructions that make a message or help text hard to read.
+var foreignText = regexp.MustCompile(foreign.String() + `|\b(is|are) tried again\b|\b[Ss]omebody else\b|\bno room\b|` +
+	`\bfree some[,;.]|\bgiven up\b|\bwith commas between\b|\bis there (already|twice)\b`)
+
+// portNoun matches nouns that only the REST API uses. Messages of the store need no such noun.
+var portNoun = regexp.MustCompile(`\b([Aa]n?|[Tt]he|[Tt]his|[Ss]uch|[Nn]o|%d) (iteration|resource)s?\b`)
+
 // TestPlainComments looks for such constructions in all Go comments.
 func TestPlainComments(t *testing.T) {
 	read := 0
-	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_templ.go") {
-			return err
-		}
-		positions := token.NewFileSet()
-		file, err := parser.ParseFile(positions, path, nil, parser.ParseComments)
-		if err != nil {
-			return err
-		}
+	for _, file := range goFiles(t) {
 		for _, group := range file.Comments {
 			read++
 			text := strings.ReplaceAll(group.Text(), "\n", " ")
@@ -34,9 +35,60 @@ func TestPlainComments(t *testing.T) {
 				t.Errorf("%s: say it without %q: %.100s", positions.Position(group.Pos()), found, text)
 			}
 		}
-		return nil
-	})
-	if err != nil || read < 5000 {
-		t.Errorf("read %d comments (%v)", read, err)
 	}
+	if read < 5000 {
+		t.Errorf("read %d comments", read)
+	}
+}
+
+// TestPlainMessages looks for such constructions in all texts of the program, and for nouns of the
+// REST API in the texts of the store, which all ports show.
+func TestPlainMessages(t *testing.T) {
+	read := 0
+	for path, file := range goFiles(t) {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil || !strings.Contains(text, " ") {
+				return true
+			}
+			read++
+			found := foreignText.FindString(text)
+			if found == "" && strings.HasPrefix(path, "store"+string(filepath.Separator)) {
+				found = portNoun.FindString(text)
+			}
+			if found != "" {
+				t.Errorf("%s: say it without %q: %.100s", positions.Position(n.Pos()), found, text)
+			}
+			return true
+		})
+	}
+	if read < 3000 {
+		t.Errorf("read %d texts", read)
+	}
+}
+
+// positions holds the lines of the files that goFiles returns.
+var positions = token.NewFileSet()
+
+// goFiles returns the syntax of all Go files that are not generated from templates.
+func goFiles(t *testing.T) map[string]*ast.File {
+	all := map[string]*ast.File{}
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_templ.go") {
+			return err
+		}
+		all[path], err = parser.ParseFile(positions, path, nil, parser.ParseComments)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -117,7 +117,7 @@ func TestWordsOfScripts(t *testing.T) {
 	}
 }
 
-// Messages of the store are in the words of the API, and pages show them in theirs.
+// Errors on pages say run and artifact, and not iteration and resource as in the REST API.
 func TestWordsOfMessages(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
