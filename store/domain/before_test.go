@@ -1,4 +1,4 @@
-package store_test
+package domain_test
 
 import (
 	"testing"
@@ -13,8 +13,9 @@ import (
 // If a field has changed since the client read it, a patch changes nothing. Fields that have not
 // changed can be set, and setting a field to its present value is not a conflict.
 func TestBefore(t *testing.T) {
-	r := newRegistry(t)
-	version := r.version(t, r.model, r.iteration, nil)
+	r := newBed(t)
+	model := newModel(t, r, r.Project, "fraud")
+	version := must(r.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: r.Iteration}))(t).ID
 	user := must(r.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "eve", Password: "long enough"}))(t).ID
 	for name, record := range map[string]struct {
 		field  string
@@ -22,27 +23,27 @@ func TestBefore(t *testing.T) {
 		read   func() (value, other string)
 	}{
 		"project": {"description", func(v *string, b domain.Before, other *string) error {
-			return r.Projects.UpdateProject(ctx, domain.System, r.project, projects.ProjectPatch{Name: other, Description: v, Before: b})
+			return r.Projects.UpdateProject(ctx, domain.System, r.Project, projects.ProjectPatch{Name: other, Description: v, Before: b})
 		}, func() (string, string) {
-			p := must(r.Projects.Project(ctx, domain.System, r.project))(t)
+			p := must(r.Projects.Project(ctx, domain.System, r.Project))(t)
 			return p.Description, p.Name
 		}},
 		"experiment": {"name", func(v *string, b domain.Before, other *string) error {
-			return r.Projects.UpdateExperiment(ctx, domain.System, r.experiment, projects.ExperimentPatch{Name: v, Description: other, Before: b})
+			return r.Projects.UpdateExperiment(ctx, domain.System, r.Experiment, projects.ExperimentPatch{Name: v, Description: other, Before: b})
 		}, func() (string, string) {
-			e := must(r.Projects.Experiment(ctx, domain.System, r.experiment))(t)
+			e := must(r.Projects.Experiment(ctx, domain.System, r.Experiment))(t)
 			return e.Name, e.Description
 		}},
 		"iteration": {"notes", func(v *string, b domain.Before, other *string) error {
-			return r.Runs.UpdateIteration(ctx, domain.System, r.iteration, runs.IterationPatch{Name: other, Notes: v, Before: b})
+			return r.Runs.UpdateIteration(ctx, domain.System, r.Iteration, runs.IterationPatch{Name: other, Notes: v, Before: b})
 		}, func() (string, string) {
-			i := must(r.Runs.Iteration(ctx, domain.System, r.iteration))(t)
+			i := must(r.Runs.Iteration(ctx, domain.System, r.Iteration))(t)
 			return i.Notes, i.Name
 		}},
 		"model": {"name", func(v *string, b domain.Before, other *string) error {
-			return r.Models.UpdateModel(ctx, domain.System, r.model, registry.ModelPatch{Name: v, Description: other, Before: b})
+			return r.Models.UpdateModel(ctx, domain.System, model, registry.ModelPatch{Name: v, Description: other, Before: b})
 		}, func() (string, string) {
-			m := must(r.Models.Model(ctx, domain.System, r.model))(t)
+			m := must(r.Models.Model(ctx, domain.System, model))(t)
 			return m.Name, m.Description
 		}},
 		"version": {"description", func(v *string, b domain.Before, other *string) error {
@@ -77,8 +78,8 @@ func TestBefore(t *testing.T) {
 			}
 		})
 	}
-	wantOK(t, r.Projects.UpdateExperiment(ctx, domain.System, r.experiment, projects.ExperimentPatch{Status: new(domain.Finished)}))
-	wantCode(t, r.Projects.UpdateExperiment(ctx, domain.System, r.experiment, projects.ExperimentPatch{Status: new(domain.Stopped),
+	wantOK(t, r.Projects.UpdateExperiment(ctx, domain.System, r.Experiment, projects.ExperimentPatch{Status: new(domain.Finished)}))
+	wantCode(t, r.Projects.UpdateExperiment(ctx, domain.System, r.Experiment, projects.ExperimentPatch{Status: new(domain.Stopped),
 		Before: domain.Before{"status": domain.Fingerprint(string(domain.InProgress))}}), domain.CodeConflict)
 }
 

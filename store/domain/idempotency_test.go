@@ -1,4 +1,4 @@
-package store_test
+package domain_test
 
 import (
 	"context"
@@ -34,28 +34,28 @@ func TestRepeatedCreates(t *testing.T) {
 			return b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "again"})
 		},
 		"user_permission": func(ctx context.Context) (any, error) {
-			return b.Users.CreateUserPermission(ctx, domain.System, user, b.project, users.PermissionPatch{})
+			return b.Users.CreateUserPermission(ctx, domain.System, user, b.Project, users.PermissionPatch{})
 		},
 		"experiment": func(ctx context.Context) (any, error) {
-			return b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "again"})
+			return b.Projects.CreateExperiment(ctx, domain.System, b.Project, projects.NewExperiment{Name: "again"})
 		},
 		"iteration": func(ctx context.Context) (any, error) {
-			return b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{})
+			return b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{})
 		},
 		"tag": func(ctx context.Context) (any, error) {
-			return b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, b.project, "tag")
+			return b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, b.Project, "tag")
 		},
 		"parameter": func(ctx context.Context) (any, error) {
-			return b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "1")
+			return b.Runs.CreateParameter(ctx, domain.System, b.Iteration, "lr", "1")
 		},
 		"snapshot": func(ctx context.Context) (any, error) {
-			return b.Runs.CreateSnapshot(ctx, domain.System, b.iteration, runs.NewSnapshot{GitSHA: "abc"})
+			return b.Runs.CreateSnapshot(ctx, domain.System, b.Iteration, runs.NewSnapshot{GitSHA: "abc"})
 		},
 		"metric": func(ctx context.Context) (any, error) {
-			return b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
+			return b.Runs.CreateMetric(ctx, domain.System, b.Iteration, points.Sample{Key: "loss"})
 		},
 		"metric ": func(ctx context.Context) (any, error) { // a batch that stops in the middle
-			return b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, []points.Sample{{Key: "a"}, {Key: "b"}, {Key: ""}, {Key: "c"}})
+			return b.Runs.CreateMetricBatch(ctx, domain.System, b.Iteration, []points.Sample{{Key: "a"}, {Key: "b"}, {Key: ""}, {Key: "c"}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,27 +107,27 @@ func TestKeysOfOthers(t *testing.T) {
 func TestKeysAreForgottenAfterADay(t *testing.T) {
 	b := newBed(t)
 	log := func(key string) string {
-		return must(b.Runs.CreateMetric(withKey(key, "body"), domain.System, b.iteration, points.Sample{Key: "loss"}))(t).ID
+		return must(b.Runs.CreateMetric(withKey(key, "body"), domain.System, b.Iteration, points.Sample{Key: "loss"}))(t).ID
 	}
 	file := raw(t, b.Path())
 	keys := func() string {
 		return ask[string](t, file, `SELECT coalesce(group_concat(key, ' '), '') FROM (SELECT key FROM idempotency ORDER BY key)`)
 	}
 	first := log("a")
-	b.clock.Add(12 * time.Hour)
+	b.Clock.Add(12 * time.Hour)
 	second := log("b")
-	b.clock.Add(12*time.Hour - time.Millisecond)
+	b.Clock.Add(12*time.Hour - time.Millisecond)
 	if log("a") != first {
 		t.Error("forgotten before the day was over")
 	}
-	b.clock.Add(time.Millisecond)
+	b.Clock.Add(time.Millisecond)
 	if log("a") == first {
 		t.Error("not forgotten after a day")
 	}
 	if log("b") != second {
 		t.Error("the younger one was forgotten, too")
 	}
-	b.clock.Add(24 * time.Hour)
+	b.Clock.Add(24 * time.Hour)
 	log("c")
 	if got := keys(); got != "c" {
 		t.Errorf("the keys %q are kept, want c", got)
@@ -148,10 +148,10 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 			key = fmt.Sprint("fail ", i)
 		}
 		waits = append(waits, queue(b.DB, func() error {
-			_, err := b.Runs.CreateMetric(withKey(key, "body"), domain.System, b.iteration, points.Sample{Key: "loss", Value: scalar.Value(i)})
+			_, err := b.Runs.CreateMetric(withKey(key, "body"), domain.System, b.Iteration, points.Sample{Key: "loss", Value: scalar.Value(i)})
 			return err
 		}), queue(b.DB, func() error {
-			_, err := b.Runs.CreateTag(withKey(key+" tag", "body"), domain.System, runs.ProjectTag, b.project, key)
+			_, err := b.Runs.CreateTag(withKey(key+" tag", "body"), domain.System, runs.ProjectTag, b.Project, key)
 			return err
 		}))
 	}
@@ -165,13 +165,13 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 	if failed != 10 {
 		t.Errorf("%d writes failed, want 10", failed)
 	}
-	stored := pointsOf(t, b.DB, b.iteration, nil)
+	stored := pointsOf(t, b.DB, b.Iteration, nil)
 	for i, m := range stored {
 		if int(m.Value)%4 == 1 || int(m.Step) != i {
 			t.Errorf("point %d is %+v", i, m)
 		}
 	}
-	tags := must(b.Runs.Tags(ctx, domain.System, runs.ProjectTag, b.project, domain.FirstPage))(t)
+	tags := must(b.Runs.Tags(ctx, domain.System, runs.ProjectTag, b.Project, domain.FirstPage))(t)
 	if len(stored) != 15 || tags.Total != 15 {
 		t.Errorf("%d points and %d tags, want 15", len(stored), tags.Total)
 	}
@@ -183,7 +183,7 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 	}
 	// When the cause of the failure is removed, the request with the same key succeeds.
 	execSQL(t, file, `DROP TRIGGER no`)
-	must(b.Runs.CreateMetric(withKey("fail 1", "body"), domain.System, b.iteration, points.Sample{Key: "loss"}))(t)
+	must(b.Runs.CreateMetric(withKey("fail 1", "body"), domain.System, b.Iteration, points.Sample{Key: "loss"}))(t)
 	wantClean(t, b.DB)
 }
 
@@ -191,10 +191,10 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 func TestRefusedRequestsAreNotKept(t *testing.T) {
 	b := newBed(t)
 	end := func(s domain.IterationStatus) {
-		wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: &s}))
+		wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.Iteration, runs.IterationPatch{Status: &s}))
 	}
 	log := func() error {
-		_, err := b.Runs.CreateMetric(withKey("key", "body"), domain.System, b.iteration, points.Sample{Key: "loss"})
+		_, err := b.Runs.CreateMetric(withKey("key", "body"), domain.System, b.Iteration, points.Sample{Key: "loss"})
 		return err
 	}
 	end(domain.Failed)
@@ -203,10 +203,10 @@ func TestRefusedRequestsAreNotKept(t *testing.T) {
 	wantOK(t, log())
 	end(domain.Failed)
 	wantOK(t, log()) // the first answer, although the request would be refused now
-	if n := len(pointsOf(t, b.DB, b.iteration, nil)); n != 1 {
+	if n := len(pointsOf(t, b.DB, b.Iteration, nil)); n != 1 {
 		t.Errorf("%d points, want 1", n)
 	}
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	wantOK(t, log())
 	wantClean(t, b.DB)
 }
