@@ -7,6 +7,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
@@ -124,4 +125,9 @@ func TestRecentAfterAStart(t *testing.T) {
 	}
 	wantNoSeqTwice(t, again)
 	wantClean(t, again)
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	return string(must(json.Marshal(v, json.Deterministic(true)))(t))
 }

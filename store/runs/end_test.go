@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"testing"
@@ -13,8 +13,8 @@ import (
 // creation date, and that a run that goes on has none.
 func TestEnd(t *testing.T) {
 	b := newBed(t)
-	run := func() runs.Iteration { return must(b.Runs.Iteration(ctx, domain.System, b.iteration))(t) }
-	set := func(p runs.IterationPatch) { wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, p)) }
+	run := func() runs.Iteration { return must(b.Runs.Iteration(ctx, domain.System, b.Iteration))(t) }
+	set := func(p runs.IterationPatch) { wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.Iteration, p)) }
 	created := run().CreatedDate
 	early := created - scalar.Time(time.Hour.Milliseconds())
 	set(runs.IterationPatch{Status: new(domain.Failed), EndDate: &early})
@@ -27,7 +27,7 @@ func TestEnd(t *testing.T) {
 		t.Errorf("it goes on, and has ended at %v", it.EndDate)
 	}
 	later := created + scalar.Time(time.Hour.Milliseconds()) // the clock of its client is ahead
-	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET created_date = ? WHERE id = ?`, int64(later), b.iteration)
+	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET created_date = ? WHERE id = ?`, int64(later), b.Iteration)
 	set(runs.IterationPatch{Status: new(domain.Killed)})
 	if it := run(); it.EndDate == nil || *it.EndDate != later {
 		t.Errorf("it has ended at %v, and began at %v", it.EndDate, later)

@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 
 func (b *bed) print(t testing.TB, from int64, lines ...string) int64 {
 	t.Helper()
-	return must(b.Runs.WriteConsole(ctx, domain.System, b.iteration, &from, lines))(t).Next
+	return must(b.Runs.WriteConsole(ctx, domain.System, b.Iteration, &from, lines))(t).Next
 }
 
 func (b *bed) console(t testing.TB, q console.Query) string {
 	t.Helper()
-	c := must(b.Runs.Console(ctx, domain.System, b.iteration, q))(t)
+	c := must(b.Runs.Console(ctx, domain.System, b.Iteration, q))(t)
 	text := fmt.Sprintf("%d-%d:", c.First, c.Next)
 	for _, l := range c.Lines {
 		text += fmt.Sprintf(" %d=%s", l.Number, l.Text)
@@ -41,7 +41,7 @@ func TestConsole(t *testing.T) {
 	if next := b.print(t, 1, "100%|###|", "Epoch 2"); next != 3 {
 		t.Errorf("the next line is %d", next)
 	}
-	if next := must(b.Runs.WriteConsole(ctx, domain.System, b.iteration, nil, []string{"done"}))(t).Next; next != 4 {
+	if next := must(b.Runs.WriteConsole(ctx, domain.System, b.Iteration, nil, []string{"done"}))(t).Next; next != 4 {
 		t.Errorf("the line after the appended one is %d", next)
 	}
 	wantText(t, b.console(t, console.Query{Limit: 2}), "0-4: 2=Epoch 2 3=done")
@@ -50,7 +50,7 @@ func TestConsole(t *testing.T) {
 
 	// A line is cut at the end of a character.
 	b.print(t, 4, strings.Repeat("ä", console.MaxLine))
-	c := must(b.Runs.Console(ctx, domain.System, b.iteration, console.Query{Limit: 1}))(t)
+	c := must(b.Runs.Console(ctx, domain.System, b.Iteration, console.Query{Limit: 1}))(t)
 	if text := c.Lines[0].Text; len(text) > console.MaxLine || !strings.HasSuffix(text, "ä…") {
 		t.Errorf("the long line has %d bytes and ends with %q", len(text), text[len(text)-5:])
 	}
@@ -70,7 +70,7 @@ func TestConsole(t *testing.T) {
 		from  int64
 		lines []string
 	}{{-1, nil}, {1 << 50, nil}, {0, []string{"a\nb"}}, {0, []string{"\xff"}}, {0, make([]string, runs.MaxConsoleWrite+1)}} {
-		_, err := b.Runs.WriteConsole(ctx, domain.System, b.iteration, &bad.from, bad.lines)
+		_, err := b.Runs.WriteConsole(ctx, domain.System, b.Iteration, &bad.from, bad.lines)
 		wantCode(t, err, domain.CodeInvalidPayload)
 	}
 	_, err := b.Runs.WriteConsole(ctx, domain.System, "none", nil, nil)
@@ -83,20 +83,20 @@ func TestConsoleRights(t *testing.T) {
 	b := newBed(t)
 	user := func(name string, p users.PermissionPatch) domain.Actor {
 		id := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: name, Password: "12345678"}))(t).ID
-		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.project, p))(t)
+		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.Project, p))(t)
 		return domain.Actor{UserID: id}
 	}
 	reader, creator := user("reader", users.PermissionPatch{}), user("creator", users.PermissionPatch{Create: new(true)})
 	both := user("both", users.PermissionPatch{Create: new(true), Update: new(true)})
 	line := []string{"x"}
-	_, err := b.Runs.WriteConsole(ctx, reader, b.iteration, nil, line)
+	_, err := b.Runs.WriteConsole(ctx, reader, b.Iteration, nil, line)
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
-	must(b.Runs.WriteConsole(ctx, creator, b.iteration, nil, line))(t)
-	must(b.Runs.Console(ctx, reader, b.iteration, console.Query{}))(t)
-	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: new(domain.Succeeded)}))
-	_, err = b.Runs.WriteConsole(ctx, creator, b.iteration, nil, line)
+	must(b.Runs.WriteConsole(ctx, creator, b.Iteration, nil, line))(t)
+	must(b.Runs.Console(ctx, reader, b.Iteration, console.Query{}))(t)
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.Iteration, runs.IterationPatch{Status: new(domain.Succeeded)}))
+	_, err = b.Runs.WriteConsole(ctx, creator, b.Iteration, nil, line)
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
-	if next := must(b.Runs.WriteConsole(ctx, both, b.iteration, nil, line))(t).Next; next != 2 {
+	if next := must(b.Runs.WriteConsole(ctx, both, b.Iteration, nil, line))(t).Next; next != 2 {
 		t.Errorf("the next line is %d", next)
 	}
 }
@@ -104,14 +104,14 @@ func TestConsoleRights(t *testing.T) {
 // TestConsoleChanges checks that events of a run, and of no other run, report its console.
 func TestConsoleChanges(t *testing.T) {
 	b := newBed(t)
-	start := must(b.Runs.IterationChanges(ctx, domain.System, b.iteration, ""))(t).Cursor
+	start := must(b.Runs.IterationChanges(ctx, domain.System, b.Iteration, ""))(t).Cursor
 	b.print(t, 0, "a")
 	b.print(t, 1, "b")
-	c := must(b.Runs.IterationChanges(ctx, domain.System, b.iteration, start))(t)
-	if len(c.Console) != 1 || c.Console[0] != (runs.ConsoleGrowth{IterationID: b.iteration, Next: 2}) || len(c.Iterations) > 0 {
+	c := must(b.Runs.IterationChanges(ctx, domain.System, b.Iteration, start))(t)
+	if len(c.Console) != 1 || c.Console[0] != (runs.ConsoleGrowth{IterationID: b.Iteration, Next: 2}) || len(c.Iterations) > 0 {
 		t.Errorf("the changes are %+v", c)
 	}
-	if c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, start))(t); !c.Empty() {
+	if c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, start))(t); !c.Empty() {
 		t.Errorf("the changes of the experiment are %+v", c)
 	}
 }

@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"fmt"
@@ -24,9 +24,9 @@ func TestPropertiesGoWithTheirRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set(runs.ExperimentProperty, b.experiment)
-	set(runs.IterationProperty, b.iteration)
-	if err := b.Projects.DeleteExperiment(ctx, domain.System, b.experiment); err != nil {
+	set(runs.ExperimentProperty, b.Experiment)
+	set(runs.IterationProperty, b.Iteration)
+	if err := b.Projects.DeleteExperiment(ctx, domain.System, b.Experiment); err != nil {
 		t.Fatal(err)
 	}
 	problems := must(b.Check(ctx, false))(t)
@@ -41,11 +41,11 @@ func TestLatestPoints(t *testing.T) {
 	for name, b := range map[string]*bed{"with a head": newBed(t), "plain": newPlainBed(t)} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 40 {
-				b.log(t, "up", int64(i), float64(i))
-				b.log(t, "down", int64(-i), float64(i))
+				b.Log(t, "up", int64(i), float64(i))
+				b.Log(t, "down", int64(-i), float64(i))
 			}
-			b.log(t, "up", 39, 100) // if points have the same step, the last written one is used
-			r := must(b.Runs.IterationRecord(ctx, domain.System, b.iteration))(t)
+			b.Log(t, "up", 39, 100) // if points have the same step, the last written one is used
+			r := must(b.Runs.IterationRecord(ctx, domain.System, b.Iteration))(t)
 			got := ""
 			for _, l := range r.Latest {
 				got += fmt.Sprint(l.Key, " ", l.Step, " ", l.Value, "; ")
@@ -74,23 +74,23 @@ func TestLogIterationOnce(t *testing.T) {
 	}
 	for range 3 {
 		for _, metrics := range [][]points.Sample{few, many} {
-			if err := b.Runs.LogIteration(ctx, domain.System, b.iteration, runs.IterationLog{Metrics: metrics}); err != nil {
+			if err := b.Runs.LogIteration(ctx, domain.System, b.Iteration, runs.IterationLog{Metrics: metrics}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if n := len(pointsOf(t, b.DB, b.iteration, nil)); n != 105 {
+	if n := len(pointsOf(t, b.DB, b.Iteration, nil)); n != 105 {
 		t.Errorf("there are %d points, want 105", n)
 	}
 }
 
 func TestFilesOfARun(t *testing.T) {
 	b := newBed(t)
-	if err := b.Files.DeleteFiles(ctx, domain.System, files.Tree{IterationID: b.iteration}, "nothing"); err == nil || domain.AsError(err).Code != domain.CodeNotFound {
+	if err := b.Files.DeleteFiles(ctx, domain.System, files.Tree{IterationID: b.Iteration}, "nothing"); err == nil || domain.AsError(err).Code != domain.CodeNotFound {
 		t.Errorf("deleting nothing: %v", err)
 	}
 	for _, name := range []string{"../x", "a//b", "/a", "a/", ""} {
-		if err := b.Files.AllowFile(ctx, domain.System, files.Tree{IterationID: b.iteration}, name); err == nil || domain.AsError(err).Code != domain.CodeInvalidPayload {
+		if err := b.Files.AllowFile(ctx, domain.System, files.Tree{IterationID: b.Iteration}, name); err == nil || domain.AsError(err).Code != domain.CodeInvalidPayload {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestFilesOfARun(t *testing.T) {
 func TestSearchByProperty(t *testing.T) {
 	b := newBed(t)
 	for _, value := range []string{"red", "blue", "10"} {
-		id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &value}))(t).ID
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: &value}))(t).ID
 		err := b.Runs.SetProperties(ctx, domain.System, runs.IterationProperty, id, []domain.Property{{Key: "team", Value: value}})
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestSearchByProperty(t *testing.T) {
 		"property.nothing = 'red'":                "",
 		"not property.team = 'red' and name = ''": "",
 	} {
-		l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: filter, Sort: "property.team"}))(t)
+		l := must(b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: filter, Sort: "property.team"}))(t)
 		got := ""
 		for _, i := range l.Data {
 			got += i.Name + " "
@@ -124,7 +124,7 @@ func TestSearchByProperty(t *testing.T) {
 			t.Errorf("%s: %q, want %q", filter, got, want)
 		}
 	}
-	_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: "property.team = 1"})
+	_, err := b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: "property.team = 1"})
 	if err == nil || domain.AsError(err).Code != domain.CodeInvalidPayload {
 		t.Errorf("a number: %v", err)
 	}
@@ -135,7 +135,7 @@ func TestFirstWrongField(t *testing.T) {
 	b := newBed(t)
 	wrong := "\xff"
 	for range 20 {
-		err := b.Runs.LogIteration(ctx, domain.System, b.iteration, runs.IterationLog{
+		err := b.Runs.LogIteration(ctx, domain.System, b.Iteration, runs.IterationLog{
 			Snapshot: &runs.SnapshotPatch{GitSHA: &wrong, GitRemote: &wrong, Entrypoint: &wrong}})
 		if e := domain.AsError(err); e == nil || e.Field != "git_sha" {
 			t.Fatalf("snapshot: %v", err)
@@ -144,7 +144,7 @@ func TestFirstWrongField(t *testing.T) {
 		if e := domain.AsError(err); e == nil || e.Field != "description" {
 			t.Fatalf("artifact: %v", err)
 		}
-		err = b.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: b.project, Records: []string{"report/b", "report/a", "report/c"}},
+		err = b.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: b.Project, Records: []string{"report/b", "report/a", "report/c"}},
 			store.ArchiveOptions{}, io.Discard)
 		if e := domain.AsError(err); e == nil || !strings.Contains(e.Message, "report/b") {
 			t.Fatalf("archive: %v", err)

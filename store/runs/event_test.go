@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"slices"
@@ -15,38 +15,38 @@ import (
 
 func TestChangesTellWhatHappened(t *testing.T) {
 	b := newBed(t)
-	other := must(b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "other"}))(t).ID
-	begin := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, ""))(t)
+	other := must(b.Projects.CreateExperiment(ctx, domain.System, b.Project, projects.NewExperiment{Name: "other"}))(t).ID
+	begin := must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, ""))(t)
 	if !begin.Empty() {
 		t.Fatalf("changes before the beginning: %+v", begin)
 	}
-	one, two := b.newIteration(t), b.newIteration(t)
+	one, two := b.NewIteration(t), b.NewIteration(t)
 	must(b.Runs.CreateIteration(ctx, domain.System, other, runs.NewIteration{}))(t)
 	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, one, "best"))(t)
 	for step := range int64(3) {
 		must(b.Runs.CreateMetric(ctx, domain.System, one, point("loss", step, 1)))(t)
-		must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, point("acc", step, 1)))(t)
+		must(b.Runs.CreateMetric(ctx, domain.System, b.Iteration, point("acc", step, 1)))(t)
 	}
 	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, two, runs.IterationPatch{Status: new(domain.Failed)}))
 	if _, err := b.Runs.CreateMetric(ctx, domain.System, two, point("late", 0, 1)); err == nil {
 		t.Fatal("an ended iteration took a point")
 	}
-	c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, begin.Cursor))(t)
+	c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, begin.Cursor))(t)
 	if len(c.Iterations) != 2 || c.Iterations[0].ID != one || c.Iterations[0].Tags[0] != "best" || c.Iterations[1].Status != domain.Failed {
 		t.Errorf("iterations: %+v", c.Iterations)
 	}
-	if len(c.Series) != 2 || c.Series[0].Key != "loss" || *c.Series[0].LastStep != 2 || c.Series[1].IterationID != b.iteration {
+	if len(c.Series) != 2 || c.Series[0].Key != "loss" || *c.Series[0].LastStep != 2 || c.Series[1].IterationID != b.Iteration {
 		t.Errorf("series: %+v", c.Series)
 	}
-	mine := must(b.Runs.IterationChanges(ctx, domain.System, b.iteration, begin.Cursor))(t)
+	mine := must(b.Runs.IterationChanges(ctx, domain.System, b.Iteration, begin.Cursor))(t)
 	if len(mine.Iterations) != 0 || len(mine.Series) != 1 || mine.Series[0].Key != "acc" {
 		t.Errorf("of one iteration: %+v", mine)
 	}
-	if again := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, c.Cursor))(t); !again.Empty() {
+	if again := must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, c.Cursor))(t); !again.Empty() {
 		t.Errorf("told twice: %+v", again)
 	}
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, one))
-	c = must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, c.Cursor))(t)
+	c = must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, c.Cursor))(t)
 	if !slices.Equal(c.Deleted, []string{one}) || len(c.Iterations) != 0 {
 		t.Errorf("after the delete: %+v", c)
 	}
@@ -55,7 +55,7 @@ func TestChangesTellWhatHappened(t *testing.T) {
 // A change of a record that belongs to a run is a change of the run.
 func TestChangesTellWhatIsRecorded(t *testing.T) {
 	b := newBed(t)
-	run, project := b.iteration, b.project
+	run, project := b.Iteration, b.Project
 	var parameter, artifact, child, model, version string
 	steps := []struct {
 		name string
@@ -75,7 +75,7 @@ func TestChangesTellWhatIsRecorded(t *testing.T) {
 			return err
 		}},
 		{"an artifact", func() error {
-			artifact = b.keep(t, b.experiment, files.NewArtifact{Name: "a.txt", IterationID: run}, "a")
+			artifact = b.Keep(t, b.Experiment, files.NewArtifact{Name: "a.txt", IterationID: run}, "a")
 			return nil
 		}},
 		{"its new name", func() error {
@@ -89,7 +89,7 @@ func TestChangesTellWhatIsRecorded(t *testing.T) {
 		}},
 		{"its end", func() error { return b.Files.DeleteArtifact(ctx, domain.System, artifact) }},
 		{"a child", func() error {
-			c, err := b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ParentIterationID: &run})
+			c, err := b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{ParentIterationID: &run})
 			child = c.ID
 			return err
 		}},
@@ -112,7 +112,7 @@ func TestChangesTellWhatIsRecorded(t *testing.T) {
 			return err
 		}},
 		{"the stage that it loses", func() error {
-			v, err := b.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: b.newIteration(t)})
+			v, err := b.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: b.NewIteration(t)})
 			if err == nil {
 				_, err = b.Models.SetStage(ctx, domain.System, v.ID, registry.Production)
 			}
@@ -135,17 +135,17 @@ func TestChangesTellWhatIsRecorded(t *testing.T) {
 
 func TestChangesOfAnotherLifeAreReset(t *testing.T) {
 	b := newBed(t)
-	now := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, ""))(t).Cursor
+	now := must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, ""))(t).Cursor
 	for _, cursor := range []string{"x", "-", "-1", "0123456789ab-0", now + "0", now + "x"} {
-		if c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, cursor))(t); !c.Reset || c.Cursor != now {
+		if c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, cursor))(t); !c.Reset || c.Cursor != now {
 			t.Errorf("%q: %+v", cursor, c)
 		}
 	}
 	// Changes by another process are not reported.
 	second := open(t, store.Options{Path: b.Path()})
 	must(second.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t)
-	b.log(t, "loss", 0, 1)
-	if c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, now))(t); !c.Reset {
+	b.Log(t, "loss", 0, 1)
+	if c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.Experiment, now))(t); !c.Reset {
 		t.Errorf("not reset: %+v", c)
 	}
 }

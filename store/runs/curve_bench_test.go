@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func BenchmarkCurves(b *testing.B) {
 	const n = 100_000
 	var ids []string
 	for range 20 {
-		id := bed.newIteration(b)
+		id := bed.NewIteration(b)
 		all := make([]points.Sample, n)
 		for i := range all {
 			all[i] = point("loss", int64(i), float64(i*7919%1000))
@@ -48,7 +48,7 @@ func BenchmarkManyCurves(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 100_000} {
 		var ids []string
 		for range 100 {
-			id := bed.newIteration(b)
+			id := bed.NewIteration(b)
 			all := make([]points.Sample, n)
 			for i := range all {
 				all[i] = point("loss", int64(i), float64(i*7919%1000))
@@ -76,7 +76,7 @@ func BenchmarkMeanCurves(b *testing.B) {
 	for _, c := range []struct{ runs, points int }{{1000, 1000}, {100, 100_000}} {
 		var ids []string
 		for range c.runs {
-			id := bed.newIteration(b)
+			id := bed.NewIteration(b)
 			all := make([]points.Sample, c.points)
 			for i := range all {
 				all[i] = point("loss", int64(i), float64(i*7919%1000))

@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"math"
@@ -40,7 +40,7 @@ func TestMeanCurves(t *testing.T) {
 	for _, points := range []int{5000, 60} {
 		b := newBed(t)
 		rng := rand.New(rand.NewPCG(1, uint64(points)))
-		ids := []string{b.iteration, b.newIteration(t), b.newIteration(t), b.newIteration(t)}
+		ids := []string{b.Iteration, b.NewIteration(t), b.NewIteration(t), b.NewIteration(t)}
 		var values [][]float64
 		for i, steps := range []int{3000, 2000, 1000} {
 			values = append(values, b.walk(t, rng, ids[i], "loss", steps))
@@ -91,10 +91,10 @@ func TestMeanCurves(t *testing.T) {
 // Over the time since the start, points of the same age of their runs are averaged.
 func TestMeanCurveSinceStart(t *testing.T) {
 	b := newBed(t)
-	ids := []string{b.iteration}
-	start := b.clock.Time()
-	b.clock.Add(time.Hour)
-	ids = append(ids, b.newIteration(t))
+	ids := []string{b.Iteration}
+	start := b.Clock.Time()
+	b.Clock.Add(time.Hour)
+	ids = append(ids, b.NewIteration(t))
 	for i, id := range ids {
 		at := start + scalar.Time(i)*3_600_000
 		for n := range 5 {
@@ -124,21 +124,21 @@ func TestMeanCurveSinceStart(t *testing.T) {
 // bucket.
 func TestPairedCurves(t *testing.T) {
 	b := newBed(t)
-	other := b.newIteration(t)
+	other := b.NewIteration(t)
 	for step := range int64(2000) {
-		must(b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, []points.Sample{point("x", step, float64(step)/10)}))(t)
+		must(b.Runs.CreateMetricBatch(ctx, domain.System, b.Iteration, []points.Sample{point("x", step, float64(step)/10)}))(t)
 		if step%3 == 0 {
-			b.log(t, "y", step, float64(-step))
+			b.Log(t, "y", step, float64(-step))
 		}
 	}
-	b.log(t, "y", 5000, 1) // x has no point there
-	b.log(t, "x", 2001, math.Inf(1))
-	b.log(t, "y", 2001, 2)
+	b.Log(t, "y", 5000, 1) // x has no point there
+	b.Log(t, "x", 2001, math.Inf(1))
+	b.Log(t, "y", 2001, 2)
 	must(b.Runs.CreateMetric(ctx, domain.System, other, point("y", 1, 1)))(t)
 	q := pairQuery("y", 1000)
 	q.Against = "x"
-	all := must(b.Runs.PairedCurves(ctx, domain.System, []string{b.iteration, other}, q))(t)
-	if len(all) != 1 || all[0].IterationID != b.iteration || len(all[0].X) != 667 || all[0].Count != 669 {
+	all := must(b.Runs.PairedCurves(ctx, domain.System, []string{b.Iteration, other}, q))(t)
+	if len(all) != 1 || all[0].IterationID != b.Iteration || len(all[0].X) != 667 || all[0].Count != 669 {
 		t.Fatalf("there are %d curves: %+v", len(all), all)
 	}
 	for i, x := range all[0].X {
@@ -147,11 +147,11 @@ func TestPairedCurves(t *testing.T) {
 		}
 	}
 	q.Points = 50
-	few := must(b.Runs.PairedCurves(ctx, domain.System, []string{b.iteration}, q))(t)[0]
+	few := must(b.Runs.PairedCurves(ctx, domain.System, []string{b.Iteration}, q))(t)[0]
 	if len(few.X) < 10 || len(few.X) > 50 || few.Count != 669 {
 		t.Errorf("in buckets there are %d of %d", len(few.X), few.Count)
 	}
-	means := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{{b.iteration, other}}, q))(t)[0][0]
+	means := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{{b.Iteration, other}}, q))(t)[0][0]
 	if means.Iterations != 1 || len(means.X) != len(few.X) || means.X[3] != few.X[3] || means.Mean[3] != few.Value[3] {
 		t.Errorf("the mean over one is %+v", means)
 	}
@@ -172,7 +172,7 @@ func TestMeanCurveOfMany(t *testing.T) {
 	var ids []string
 	var values [][]float64
 	for range runs {
-		ids = append(ids, b.newIteration(t))
+		ids = append(ids, b.NewIteration(t))
 		values = append(values, b.walk(t, rng, ids[len(ids)-1], "loss", steps))
 	}
 	// Buckets of eight steps; all runs have a point in the last one.

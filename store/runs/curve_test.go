@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func (b *bed) curve(t *testing.T, q points.CurveQuery) runs.Curve {
 	if q.Scale == "" {
 		q.Scale = points.Linear
 	}
-	curves := must(b.Runs.Curves(ctx, domain.System, []string{b.iteration}, q))(t)
+	curves := must(b.Runs.Curves(ctx, domain.System, []string{b.Iteration}, q))(t)
 	if len(curves) != 1 {
 		t.Fatalf("%d curves, want 1", len(curves))
 	}
@@ -50,7 +50,7 @@ func TestCurveKeepsEveryPeak(t *testing.T) {
 			samples = append(samples, samples[rng.IntN(len(samples))]) // a repeated step
 		}
 	}
-	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, samples))
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.Iteration, samples))
 	for range 100 {
 		q := points.CurveQuery{
 			Points: 2 + rng.IntN(300),
@@ -174,7 +174,7 @@ func TestCurveAtTheLimits(t *testing.T) {
 	for _, step := range []scalar.Step{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64} {
 		samples = append(samples, points.Sample{Key: "k", Value: scalar.Value(step), Step: &step})
 	}
-	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, samples))
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.Iteration, samples))
 	for samples := 2; samples < 9; samples++ {
 		for _, scale := range []points.Scale{points.Linear, points.Log} {
 			c := b.curve(t, points.CurveQuery{Points: samples, Scale: scale})
@@ -188,17 +188,17 @@ func TestCurveAtTheLimits(t *testing.T) {
 // TestSummary compares the statistics of an iteration with its points.
 func TestSummary(t *testing.T) {
 	b := newBed(t)
-	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.10"))(t)
-	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.iteration, "best"))(t)
+	must(b.Runs.CreateParameter(ctx, domain.System, b.Iteration, "lr", "0.10"))(t)
+	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.Iteration, "best"))(t)
 	steps := []scalar.Step{5, 1, 3}
-	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.Iteration, []points.Sample{
 		{Key: "loss", Value: 2, Step: &steps[0]},
 		{Key: "loss", Value: -1, Step: &steps[1]},
 		{Key: "loss", Value: scalar.Value(math.NaN()), Step: &steps[2]},
 		{Key: "dead", Value: scalar.Value(math.Inf(-1))},
 	}))
-	got := jsonOf(t, must(b.Runs.Summary(ctx, domain.System, b.iteration))(t))
-	want := `{"iteration_id":"` + b.iteration + `","metrics":{` +
+	got := jsonOf(t, must(b.Runs.Summary(ctx, domain.System, b.Iteration))(t))
+	want := `{"iteration_id":"` + b.Iteration + `","metrics":{` +
 		`"dead":{"count":1,"last":"-Infinity","last_step":0,"min":null,"min_step":null,"max":null,"max_step":null,"mean":null},` +
 		`"loss":{"count":3,"last":2,"last_step":5,"min":-1,"min_step":1,"max":2,"max_step":5,"mean":0.5}},` +
 		`"params":{"lr":"0.10"},"tags":["best"]}`
@@ -212,19 +212,19 @@ func TestSummary(t *testing.T) {
 func TestBulkIsAllOrNothing(t *testing.T) {
 	b := newBed(t)
 	largest := scalar.Step(math.MaxInt64)
-	err := b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{
+	err := b.Runs.CreateMetrics(ctx, domain.System, b.Iteration, []points.Sample{
 		{Key: "a", Value: 1}, {Key: "b", Value: 1, Step: &largest}, {Key: "a", Value: 2}, {Key: "b", Value: 2},
 	})
 	if err == nil || domain.AsError(err).Field != "step" {
 		t.Fatalf("got %v, want a refused step", err)
 	}
-	if all := pointsOf(t, b.DB, b.iteration, nil); len(all) != 0 {
+	if all := pointsOf(t, b.DB, b.Iteration, nil); len(all) != 0 {
 		t.Errorf("%d points were written", len(all))
 	}
-	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.Iteration, []points.Sample{
 		{Key: "a", Value: 1}, {Key: "b", Value: 3}, {Key: "a", Value: 2},
 	}))
-	all := pointsOf(t, b.DB, b.iteration, nil)
+	all := pointsOf(t, b.DB, b.Iteration, nil)
 	if len(all) != 3 || all[0].Step != 0 || all[2].Step != 1 || all[2].Value != 2 {
 		t.Errorf("got %+v", all)
 	}
@@ -236,7 +236,7 @@ func TestCurvesOfManyIterations(t *testing.T) {
 	b := newBed(t)
 	var ids, want []string
 	for i := range 60 {
-		id := b.newIteration(t)
+		id := b.NewIteration(t)
 		ids = append(ids, id)
 		for _, key := range []string{"b", "a"} {
 			if i%7 != 3 {

@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestWords(t *testing.T) {
 	b := newBed(t)
 	run := func(name, notes, tag, optimizer string) {
 		t.Helper()
-		id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name, Notes: notes}))(t).ID
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: &name, Notes: notes}))(t).ID
 		must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, id, tag))(t)
 		must(b.Runs.CreateParameter(ctx, domain.System, id, "optimizer", scalar.Text(optimizer)))(t)
 	}
@@ -36,7 +36,7 @@ func TestWords(t *testing.T) {
 		"param":          "",
 		" sgd  paper ":   "linear",
 	} {
-		list, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: text})
+		list, err := b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: text})
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -49,7 +49,7 @@ func TestWords(t *testing.T) {
 		wantText(t, strings.Join(names, " "), want)
 	}
 	for _, wrong := range []string{"lr < 0.1", "adamw and", "not adamw", "name", "param.lr", "'adamw'", "status run", strings.Repeat("x ", 21)} {
-		_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: wrong})
+		_, err := b.Runs.Iterations(ctx, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: wrong})
 		wantCode(t, err, domain.CodeInvalidPayload)
 	}
 }
@@ -57,15 +57,15 @@ func TestWords(t *testing.T) {
 func TestValues(t *testing.T) {
 	b := newBed(t)
 	for _, lr := range []string{"0.1", "0.1", "0.2", strings.Repeat("9", 300)} {
-		id := b.newIteration(t)
+		id := b.NewIteration(t)
 		must(b.Runs.CreateParameter(ctx, domain.System, id, "lr", scalar.Text(lr)))(t)
 		must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, id, "Tag "+lr[:3]))(t)
 	}
 	wantOK(t, b.View(ctx, domain.System, func(v *store.View) error {
-		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.experiment, "lr", ""))(t)), "[{0.1 2} {0.2 1}]")
-		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.experiment, "lr", "2"))(t)), "[{0.2 1}]")
-		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.experiment, "decay", ""))(t)), "[]")
-		wantText(t, fmt.Sprint(must(v.Runs.TagValues(b.experiment, "tag 0.1"))(t)), "[{Tag 0.1 2}]")
+		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.Experiment, "lr", ""))(t)), "[{0.1 2} {0.2 1}]")
+		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.Experiment, "lr", "2"))(t)), "[{0.2 1}]")
+		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.Experiment, "decay", ""))(t)), "[]")
+		wantText(t, fmt.Sprint(must(v.Runs.TagValues(b.Experiment, "tag 0.1"))(t)), "[{Tag 0.1 2}]")
 		return nil
 	}))
 }

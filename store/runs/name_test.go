@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"maps"
@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/projects"
@@ -15,7 +14,7 @@ import (
 )
 
 func TestWordsOfNames(t *testing.T) {
-	for _, words := range [][]string{store.Adjectives, store.Nouns} {
+	for _, words := range [][]string{runs.Adjectives, runs.Nouns} {
 		if n := len(slices.Compact(slices.Sorted(slices.Values(words)))); n != len(words) {
 			t.Errorf("%d of %d words are different", n, len(words))
 		}
@@ -33,7 +32,7 @@ func TestMadeUpNamesAreUnique(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 60 {
-				if _, err := b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{}); err != nil {
+				if _, err := b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -51,17 +50,17 @@ func TestMadeUpNamesAreUnique(t *testing.T) {
 func TestNamesWhenThousandsAreTaken(t *testing.T) {
 	b := newBed(t)
 	taken := map[string]bool{}
-	for _, a := range store.Adjectives {
-		for _, n := range store.Nouns {
+	for _, a := range runs.Adjectives {
+		for _, n := range runs.Nouns {
 			taken[a+"-"+n], taken[a+"-"+n+"-2"] = true, true
 		}
 	}
 	all := must(json.Marshal(slices.Collect(maps.Keys(taken))))(t)
 	execSQL(t, raw(t, b.Path()), `INSERT INTO iteration (id, experiment_id, name, status, created_date, last_seen)
-		SELECT value, ?, value, 'RUNNING', 0, 0 FROM json_each(?)`, b.experiment, string(all))
+		SELECT value, ?, value, 'RUNNING', 0, 0 FROM json_each(?)`, b.Experiment, string(all))
 	pattern := regexp.MustCompile(`^[a-z]+-[a-z]+-[0-9]+$`)
 	for range 100 {
-		id := b.newIteration(t)
+		id := b.NewIteration(t)
 		i := must(b.Runs.Iteration(ctx, domain.System, id))(t)
 		if taken[i.Name] || !pattern.MatchString(i.Name) {
 			t.Errorf("the name %q", i.Name)
@@ -69,7 +68,7 @@ func TestNamesWhenThousandsAreTaken(t *testing.T) {
 		taken[i.Name] = true
 	}
 	// In another experiment they are free.
-	other := must(b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "other"}))(t).ID
+	other := must(b.Projects.CreateExperiment(ctx, domain.System, b.Project, projects.NewExperiment{Name: "other"}))(t).ID
 	id := must(b.Runs.CreateIteration(ctx, domain.System, other, runs.NewIteration{}))(t).ID
 	if i := must(b.Runs.Iteration(ctx, domain.System, id))(t); pattern.MatchString(i.Name) {
 		t.Errorf("the first name of an experiment is %q", i.Name)
@@ -80,7 +79,7 @@ func TestNamesWhenThousandsAreTaken(t *testing.T) {
 func TestGivenNames(t *testing.T) {
 	b := newBed(t)
 	for i, name := range []string{"mine", "mine", "с именем 🙂", "amber-acorn"} {
-		id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name}))(t).ID
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: &name}))(t).ID
 		if got := must(b.Runs.Iteration(ctx, domain.System, id))(t).Name; got != name {
 			t.Errorf("name %d is %q, want %q", i, got, name)
 		}

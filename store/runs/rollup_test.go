@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/scalar"
+	"tracker/store/storetest"
 )
 
 // TestRollupsAgreeWithPoints writes, patches and deletes points of long series with all methods,
@@ -24,12 +25,12 @@ func TestRollupsAgreeWithPoints(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := &rollups{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), bed: newBed(t)}
 			if r.direct = r.DB; seed%2 == 0 {
-				r.direct = open(t, store.Options{Path: r.Path(), Now: r.clock.Now})
+				r.direct = open(t, store.Options{Path: r.Path(), Now: r.Clock.Now})
 			}
 			for range 30 {
 				r.change()
 				if r.IntN(3) == 0 {
-					wantOK(t, r.Compact())
+					wantOK(t, storetest.Compact(r.DB))
 				}
 				for range 4 {
 					r.compare()
@@ -120,7 +121,7 @@ func (r *rollups) change() {
 		for range 30 {
 			m := r.metric(r.next)
 			r.next += r.stride
-			r.ids = append(r.ids, must(db.Runs.CreateMetric(ctx, domain.System, r.iteration, m))(r.T).ID)
+			r.ids = append(r.ids, must(db.Runs.CreateMetric(ctx, domain.System, r.Iteration, m))(r.T).ID)
 			r.points = append(r.points, m)
 		}
 		return
@@ -137,11 +138,11 @@ func (r *rollups) change() {
 		all = append(all, r.metric(r.next+300*r.stride))
 		r.next += 301 * r.stride
 	}
-	wantOK(r.T, db.Runs.CreateMetrics(ctx, domain.System, r.iteration, all))
+	wantOK(r.T, db.Runs.CreateMetrics(ctx, domain.System, r.Iteration, all))
 	r.points = append(r.points, all...)
 	if r.IntN(15) == 0 {
 		edge := r.metric([]int64{math.MinInt64, math.MaxInt64 - 1}[r.IntN(2)])
-		id := must(db.Runs.CreateMetric(ctx, domain.System, r.iteration, edge))(r.T).ID
+		id := must(db.Runs.CreateMetric(ctx, domain.System, r.Iteration, edge))(r.T).ID
 		wantOK(r.T, db.Runs.DeleteMetric(ctx, domain.System, id))
 	}
 }
@@ -200,11 +201,11 @@ func (r *rollups) compare() {
 		}
 	}
 	slices.SortStableFunc(in, order)
-	b := *r.bed
+	b := *r.Bed
 	if r.IntN(3) == 0 {
 		b.DB = r.direct
 	}
-	c := b.curve(r.T, q)
+	c := (&bed{&b}).curve(r.T, q)
 	checkCurve(r.T, fmt.Sprintf("%d points, %s, %s, %v to %v", q.Points, q.X, q.Scale, q.From, q.To), c, len(r.points), in, q, at)
 	if len(in) <= q.Points {
 		return
@@ -233,8 +234,8 @@ func TestLatePointsInTheOpenRow(t *testing.T) {
 			m.RecordedAt = new(scalar.Time(1_700_000_000_000 + step))
 			all = append(all, m)
 		}
-		wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, all))
-		wantOK(t, b.Compact())
+		wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.Iteration, all))
+		wantOK(t, storetest.Compact(b.DB))
 	}
 	if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM rollup`); n < 7 {
 		t.Fatalf("%d rows of rollups", n)
@@ -249,7 +250,7 @@ func TestRollupsAreCheckedAndRepaired(t *testing.T) {
 	for i := range all {
 		all[i] = point("k", int64(i), math.Sin(float64(i)))
 	}
-	wantOK(t, sound.Runs.CreateMetrics(ctx, domain.System, sound.iteration, all))
+	wantOK(t, sound.Runs.CreateMetrics(ctx, domain.System, sound.Iteration, all))
 	wantClean(t, sound.DB)
 	q := points.CurveQuery{Points: 50}
 	want := jsonOf(t, sound.curve(t, q))
@@ -269,14 +270,13 @@ func TestRollupsAreCheckedAndRepaired(t *testing.T) {
 		t.Run(damage, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "damaged.db")
 			copyFiles(t, sound.Path(), path)
-			b := *sound
-			b.DB = open(t, store.Options{Path: path})
+			b := &bed{&storetest.Bed{DB: open(t, store.Options{Path: path}), Iteration: sound.Iteration}}
 			execSQL(t, raw(t, path), damage)
 			if !hasProblem(must(b.Check(ctx, false))(t), "rollups of metric \"k\"", true, false) {
 				t.Error("the damage is not found")
 			}
 			if refuses {
-				_, err := b.Runs.Curves(ctx, domain.System, []string{b.iteration}, points.CurveQuery{Points: 50, X: points.ByStep, Scale: points.Linear})
+				_, err := b.Runs.Curves(ctx, domain.System, []string{b.Iteration}, points.CurveQuery{Points: 50, X: points.ByStep, Scale: points.Linear})
 				if err == nil {
 					t.Error("a curve is drawn from a damaged rollup")
 				}

@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 // run creates an iteration with parameters and metrics.
 func (b *bed) run(t testing.TB, params map[string]string, metrics map[string]float64) string {
 	t.Helper()
-	id := b.newIteration(t)
+	id := b.NewIteration(t)
 	for key, value := range params {
 		must(b.Runs.CreateParameter(ctx, domain.System, id, key, scalar.Text(value)))(t)
 	}
@@ -26,7 +26,7 @@ func (b *bed) run(t testing.TB, params map[string]string, metrics map[string]flo
 }
 
 func (b *bed) importance(q runs.ImportanceQuery) (runs.Importance, error) {
-	q.ExperimentID = b.experiment
+	q.ExperimentID = b.Experiment
 	return b.Runs.Importance(ctx, func() (in runs.ImportanceInput, err error) {
 		err = b.View(ctx, domain.System, func(v *store.View) error {
 			in, err = v.Runs.ImportanceInput(q)
@@ -74,7 +74,7 @@ func TestImportance(t *testing.T) {
 		t.Errorf("without a target: %+v", got)
 	}
 	// Runs in the trash are ignored.
-	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	if got = must(b.importance(runs.ImportanceQuery{Target: "metric.loss"}))(t); got.Total != 63 || got.Missing != 0 {
 		t.Errorf("after a deletion: %+v", got)
 	}

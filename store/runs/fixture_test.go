@@ -1,0 +1,40 @@
+package runs_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"tracker/store/storetest"
+)
+
+// Short names for package storetest.
+var (
+	ctx        = context.Background()
+	newModel   = storetest.NewModel
+	open       = storetest.Open
+	raw        = storetest.Raw
+	execSQL    = storetest.Exec
+	point      = storetest.Point
+	pointsOf   = storetest.PointsOf
+	countRows  = storetest.CountRows
+	copyFiles  = storetest.CopyFiles
+	hasProblem = storetest.HasProblem
+	sameFloat  = storetest.SameFloat
+	wantOK     = storetest.WantOK
+	wantCode   = storetest.WantCode
+	wantClean  = storetest.WantClean
+)
+
+// bed is a storetest.Bed with methods for the tests of this package.
+type bed struct{ *storetest.Bed }
+
+func newBed(t testing.TB) *bed      { return &bed{storetest.New(t)} }
+func newPlainBed(t testing.TB) *bed { return &bed{storetest.NewPlain(t)} }
+
+func must[T any](v T, err error) func(testing.TB) T { return storetest.Must(v, err) }
+
+func ask[T any](t testing.TB, db *sql.DB, query string, args ...any) T {
+	t.Helper()
+	return storetest.Ask[T](t, db, query, args...)
+}
