@@ -1,4 +1,4 @@
-package store_test
+package registry_test
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestSeveralVersionsShareAStage(t *testing.T) {
 	r := newRegistry(t)
 	var ids []string
 	for range 3 {
-		ids = append(ids, r.version(t, r.model, r.iteration, nil))
+		ids = append(ids, r.version(t, r.model, r.Iteration, nil))
 	}
 	for _, id := range ids {
 		r.stage(t, id, registry.Production, registry.OthersKept)
@@ -69,14 +69,14 @@ func TestVersionWithASourceNeedsNoIteration(t *testing.T) {
 		t.Errorf("the properties are %v", properties)
 	}
 	r.promote(t, id, registry.Production)
-	r.promote(t, r.version(t, r.model, r.iteration, nil), registry.Production)
+	r.promote(t, r.version(t, r.model, r.Iteration, nil), registry.Production)
 	wantOK(t, r.Models.DeleteModelVersion(ctx, domain.System, id))
 	wantClean(t, r.DB)
 }
 
 func TestAliasBelongsToOneVersion(t *testing.T) {
 	r := newRegistry(t)
-	first, second := r.version(t, r.model, r.iteration, nil), r.version(t, r.model, r.iteration, nil)
+	first, second := r.version(t, r.model, r.Iteration, nil), r.version(t, r.model, r.Iteration, nil)
 	aliases := func(version string) string {
 		return strings.Join(must(r.Models.ModelVersion(ctx, domain.System, version))(t).Aliases, " ")
 	}
@@ -118,9 +118,9 @@ func TestAliasBelongsToOneVersion(t *testing.T) {
 
 func TestLoggedModel(t *testing.T) {
 	r := newRegistry(t)
-	n := registry.NewLoggedModel{Name: "iris", Type: "sklearn", IterationID: r.iteration,
+	n := registry.NewLoggedModel{Name: "iris", Type: "sklearn", IterationID: r.Iteration,
 		Params: []domain.Property{{Key: "C", Value: "1"}}, Properties: []domain.Property{{Key: "k", Value: "v"}}}
-	id := must(r.Models.CreateLoggedModel(ctx, domain.System, r.experiment, n))(t).ID
+	id := must(r.Models.CreateLoggedModel(ctx, domain.System, r.Experiment, n))(t).ID
 	if len(id) != 34 || !strings.HasPrefix(id, "m-") {
 		t.Errorf("the id is %q", id)
 	}
@@ -129,15 +129,15 @@ func TestLoggedModel(t *testing.T) {
 	wantField(t, r.Models.SetLoggedModelStatus(ctx, domain.System, id, "DONE"), "status")
 	wantOK(t, r.Models.SetLoggedModelStatus(ctx, domain.System, id, registry.LoggedModelReady))
 	m := must(r.Models.LoggedModel(ctx, domain.System, id))(t)
-	if m.Status != registry.LoggedModelReady || fmt.Sprint(m.Params) != "map[C:1 l1:]" || *m.IterationID != r.iteration || m.Name != "iris" || m.Type != "sklearn" {
+	if m.Status != registry.LoggedModelReady || fmt.Sprint(m.Params) != "map[C:1 l1:]" || *m.IterationID != r.Iteration || m.Name != "iris" || m.Type != "sklearn" {
 		t.Errorf("the logged model is %+v", m)
 	}
-	r.keep(t, r.experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "MLmodel"}, "flavors")
-	r.keep(t, r.experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "data/model.skops"}, "weights")
-	r.keep(t, r.experiment, files.NewArtifact{Name: "models/m-other/MLmodel"}, "other")
+	r.Keep(t, r.Experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "MLmodel"}, "flavors")
+	r.Keep(t, r.Experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "data/model.skops"}, "weights")
+	r.Keep(t, r.Experiment, files.NewArtifact{Name: "models/m-other/MLmodel"}, "other")
 
 	version := must(r.Models.CreateModelVersion(ctx, domain.System, r.model,
-		registry.NewModelVersion{IterationID: r.iteration, Source: "models:/" + id}))(t).ID
+		registry.NewModelVersion{IterationID: r.Iteration, Source: "models:/" + id}))(t).ID
 	err := r.Models.DeleteLoggedModel(ctx, domain.System, id)
 	wantCode(t, err, domain.CodeConflict)
 	if message := domain.AsError(err).Message; !strings.Contains(message, "model fraud, version 1;") {
@@ -145,7 +145,7 @@ func TestLoggedModel(t *testing.T) {
 	}
 	wantOK(t, r.Models.DeleteModelVersion(ctx, domain.System, version))
 	wantOK(t, r.Models.DeleteLoggedModel(ctx, domain.System, id))
-	left := must(r.Files.Artifacts(ctx, domain.System, r.experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Data
+	left := must(r.Files.Artifacts(ctx, domain.System, r.Experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Data
 	if len(left) != 1 || left[0].Name != "models/m-other/MLmodel" {
 		t.Errorf("the artifacts that are left are %+v", left)
 	}
@@ -157,10 +157,10 @@ func TestLoggedModelsOfAProject(t *testing.T) {
 	elsewhere := must(r.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t).ID
 	foreign := must(r.Projects.CreateExperiment(ctx, domain.System, elsewhere, projects.NewExperiment{Name: "e"}))(t).ID
 	stranger := must(r.Models.CreateLoggedModel(ctx, domain.System, foreign, registry.NewLoggedModel{Name: "m"}))(t).ID
-	_, err := r.Models.CreateLoggedModel(ctx, domain.System, foreign, registry.NewLoggedModel{Name: "m", IterationID: r.iteration})
+	_, err := r.Models.CreateLoggedModel(ctx, domain.System, foreign, registry.NewLoggedModel{Name: "m", IterationID: r.Iteration})
 	wantField(t, err, "iteration_id")
 	use := []registry.LoggedModelUse{{Role: registry.InputModel, ModelID: stranger}}
-	wantCode(t, r.Runs.LogIteration(ctx, domain.System, r.iteration, runs.IterationLog{Models: use}), domain.CodeNotFound)
+	wantCode(t, r.Runs.LogIteration(ctx, domain.System, r.Iteration, runs.IterationLog{Models: use}), domain.CodeNotFound)
 	point := []registry.LoggedModelMetric{{ModelID: stranger, Key: "acc"}}
-	wantCode(t, r.Runs.LogIteration(ctx, domain.System, r.iteration, runs.IterationLog{ModelMetrics: point}), domain.CodeNotFound)
+	wantCode(t, r.Runs.LogIteration(ctx, domain.System, r.Iteration, runs.IterationLog{ModelMetrics: point}), domain.CodeNotFound)
 }

@@ -1,4 +1,4 @@
-package store_test
+package registry_test
 
 import (
 	"database/sql"
@@ -28,7 +28,7 @@ type registryBed struct {
 func newRegistry(t testing.TB) *registryBed {
 	t.Helper()
 	b := newBed(t)
-	return &registryBed{b, raw(t, b.Path()), newModel(t, b, b.project, "fraud")}
+	return &registryBed{b, raw(t, b.Path()), newModel(t, b, b.Project, "fraud")}
 }
 
 // version adds a version to a model.
@@ -75,12 +75,12 @@ func (r *registryBed) stages(t testing.TB, model string) (all []registry.Stage) 
 
 func TestVersionsCountWithoutGaps(t *testing.T) {
 	r := newRegistry(t)
-	other := newModel(t, r.bed, r.project, "spam")
-	r.version(t, r.model, r.iteration, nil)
-	r.version(t, other, r.iteration, nil)
+	other := newModel(t, r.bed, r.Project, "spam")
+	r.version(t, r.model, r.Iteration, nil)
+	r.version(t, other, r.Iteration, nil)
 	_, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: "gone"})
 	wantCode(t, err, domain.CodeInvalidPayload)
-	r.version(t, r.model, r.iteration, nil)
+	r.version(t, r.model, r.Iteration, nil)
 	if got := r.numbers(t, r.model); !slices.Equal(got, []int64{2, 1}) {
 		t.Errorf("after a refused one the versions are %v", got)
 	}
@@ -91,13 +91,13 @@ func TestVersionsCountWithoutGaps(t *testing.T) {
 
 func TestVersionNumbersAreNotGivenAgain(t *testing.T) {
 	r := newRegistry(t)
-	r.version(t, r.model, r.iteration, nil)
-	middle := r.version(t, r.model, r.iteration, nil)
-	last := r.version(t, r.model, r.iteration, nil)
+	r.version(t, r.model, r.Iteration, nil)
+	middle := r.version(t, r.model, r.Iteration, nil)
+	last := r.version(t, r.model, r.Iteration, nil)
 	for _, id := range []string{middle, last} {
 		wantOK(t, r.Models.DeleteModelVersion(ctx, domain.System, id))
 	}
-	r.version(t, r.model, r.iteration, nil)
+	r.version(t, r.model, r.Iteration, nil)
 	if got := r.numbers(t, r.model); !slices.Equal(got, []int64{4, 1}) {
 		t.Errorf("the versions are %v", got)
 	}
@@ -116,7 +116,7 @@ func TestConcurrentVersionsCountWithoutGaps(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if _, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: r.iteration}); err != nil {
+				if _, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: r.Iteration}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -137,17 +137,17 @@ func TestConcurrentVersionsCountWithoutGaps(t *testing.T) {
 
 func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	r := newRegistry(t)
-	first, second := r.version(t, r.model, r.iteration, nil), r.version(t, r.model, r.iteration, nil)
-	other := newModel(t, r.bed, r.project, "spam")
-	r.promote(t, r.version(t, other, r.iteration, nil), registry.Production)
+	first, second := r.version(t, r.model, r.Iteration, nil), r.version(t, r.model, r.Iteration, nil)
+	other := newModel(t, r.bed, r.Project, "spam")
+	r.promote(t, r.version(t, other, r.Iteration, nil), registry.Production)
 	r.promote(t, first, registry.Production)
-	r.clock.Add(time.Second)
+	r.Clock.Add(time.Second)
 	r.promote(t, second, registry.Production)
 	if got := r.stages(t, r.model); !slices.Equal(got, []registry.Stage{registry.Production, registry.Archived}) {
 		t.Errorf("the stages are %v", got)
 	}
-	if v := must(r.Models.ModelVersion(ctx, domain.System, first))(t); v.UpdatedDate != r.clock.Time() {
-		t.Errorf("the one before was changed at %v, want %v", v.UpdatedDate, r.clock.Time())
+	if v := must(r.Models.ModelVersion(ctx, domain.System, first))(t); v.UpdatedDate != r.Clock.Time() {
+		t.Errorf("the one before was changed at %v, want %v", v.UpdatedDate, r.Clock.Time())
 	}
 	if v := must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t); v.ID != second {
 		t.Errorf("in production is %+v", v)
@@ -172,7 +172,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	r := newRegistry(t)
 	var ids []string
 	for range writers {
-		ids = append(ids, r.version(t, r.model, r.iteration, nil))
+		ids = append(ids, r.version(t, r.model, r.Iteration, nil))
 	}
 	r.promote(t, ids[0], registry.Production)
 	var wg, reads sync.WaitGroup
@@ -238,8 +238,8 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 // The file itself refuses a second version in production.
 func TestFileHasOneVersionInProduction(t *testing.T) {
 	r := newRegistry(t)
-	r.version(t, r.model, r.iteration, nil)
-	r.version(t, r.model, r.iteration, nil)
+	r.version(t, r.model, r.Iteration, nil)
+	r.version(t, r.model, r.Iteration, nil)
 	if _, err := r.file.Exec(`UPDATE model_version SET stage = 'PRODUCTION'`); err == nil {
 		t.Error("two versions of a model were put into production")
 	}
@@ -250,10 +250,10 @@ func TestVersionsAreOfTheModelsProject(t *testing.T) {
 	elsewhere := must(r.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t).ID
 	foreign := must(r.Projects.CreateExperiment(ctx, domain.System, elsewhere, projects.NewExperiment{Name: "e"}))(t).ID
 	stranger := must(r.Runs.CreateIteration(ctx, domain.System, foreign, runs.NewIteration{}))(t).ID
-	own, strange := r.resource(t, r.experiment, ""), r.resource(t, foreign, "")
-	removing := r.resource(t, r.experiment, "")
+	own, strange := r.resource(t, r.Experiment, ""), r.resource(t, foreign, "")
+	removing := r.resource(t, r.Experiment, "")
 	execSQL(t, r.file, `UPDATE blob SET deleting = 1 WHERE id = (SELECT blob_id FROM resource WHERE id = ?)`, removing)
-	version := r.version(t, r.model, r.iteration, &own)
+	version := r.version(t, r.model, r.Iteration, &own)
 	for _, c := range []struct {
 		name                string
 		iteration, resource string
@@ -261,11 +261,11 @@ func TestVersionsAreOfTheModelsProject(t *testing.T) {
 	}{
 		{"no iteration", "", own, "iteration_id"},
 		{"iteration of another project", stranger, own, "iteration_id"},
-		{"an experiment", r.experiment, own, "iteration_id"},
-		{"artifact of another project", r.iteration, strange, "resource_id"},
-		{"artifact that is being removed", r.iteration, removing, "resource_id"},
-		{"no artifact", r.iteration, "", "resource_id"},
-		{"an iteration as artifact", r.iteration, r.iteration, "resource_id"},
+		{"an experiment", r.Experiment, own, "iteration_id"},
+		{"artifact of another project", r.Iteration, strange, "resource_id"},
+		{"artifact that is being removed", r.Iteration, removing, "resource_id"},
+		{"no artifact", r.Iteration, "", "resource_id"},
+		{"an iteration as artifact", r.Iteration, r.Iteration, "resource_id"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := r.Models.CreateModelVersion(ctx, domain.System, r.model,
@@ -292,10 +292,10 @@ func wantField(t testing.TB, err error, field string) {
 
 func TestUpdatedDateIsThatOfAChange(t *testing.T) {
 	r := newRegistry(t)
-	made := r.clock.Time()
-	artifact := r.resource(t, r.experiment, "")
-	version := r.version(t, r.model, r.iteration, &artifact)
-	r.clock.Add(time.Second)
+	made := r.Clock.Time()
+	artifact := r.resource(t, r.Experiment, "")
+	version := r.version(t, r.model, r.Iteration, &artifact)
+	r.Clock.Add(time.Second)
 	for _, same := range []registry.ModelVersionPatch{{}, {Stage: new(registry.NoStage), Description: new(""), ArtifactID: &artifact}} {
 		wantOK(t, r.Models.UpdateModelVersion(ctx, domain.System, version, same))
 	}
@@ -309,7 +309,7 @@ func TestUpdatedDateIsThatOfAChange(t *testing.T) {
 	wantOK(t, r.Models.UpdateModel(ctx, domain.System, r.model, registry.ModelPatch{Description: new("new")}))
 	wantOK(t, r.Models.UpdateModelVersion(ctx, domain.System, version, registry.ModelVersionPatch{Description: new("new")}))
 	m, v = must(r.Models.Model(ctx, domain.System, r.model))(t), must(r.Models.ModelVersion(ctx, domain.System, version))(t)
-	if now := r.clock.Time(); m.UpdatedDate != now || v.UpdatedDate != now || m.CreatedDate != made || v.CreatedDate != made {
+	if now := r.Clock.Time(); m.UpdatedDate != now || v.UpdatedDate != now || m.CreatedDate != made || v.CreatedDate != made {
 		t.Errorf("changed at %v, made at %v: %+v, %+v", now, made, m, v)
 	}
 }
@@ -317,7 +317,7 @@ func TestUpdatedDateIsThatOfAChange(t *testing.T) {
 func TestModelsAreFoundByName(t *testing.T) {
 	r := newRegistry(t)
 	for _, name := range []string{"Fraud", "card fraud", "spam", "100%", "_"} {
-		newModel(t, r.bed, r.project, name)
+		newModel(t, r.bed, r.Project, name)
 	}
 	newModel(t, r.bed, must(r.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t).ID, "fraud")
 	for _, c := range []struct {
@@ -333,7 +333,7 @@ func TestModelsAreFoundByName(t *testing.T) {
 		{"", new("%"), nil},
 		{"", new(""), nil},
 	} {
-		l := must(r.Models.Models(ctx, domain.System, r.project, registry.ModelQuery{Page: domain.FirstPage, Part: c.part, Name: c.name}))(t)
+		l := must(r.Models.Models(ctx, domain.System, r.Project, registry.ModelQuery{Page: domain.FirstPage, Part: c.part, Name: c.name}))(t)
 		var got []string
 		for _, m := range l.Data {
 			got = append(got, m.Name)

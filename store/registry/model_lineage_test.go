@@ -1,4 +1,4 @@
-package store_test
+package registry_test
 
 import (
 	"fmt"
@@ -7,15 +7,16 @@ import (
 	"tracker/store/domain"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/store/storetest"
 	"tracker/store/users"
 )
 
 func TestLineage(t *testing.T) {
 	r := newRegistry(t)
-	other := newModel(t, r.bed, r.project, "audit")
-	run := must(r.Runs.CreateIteration(ctx, domain.System, r.experiment, runs.NewIteration{}))(t).ID
-	idle := must(r.Runs.CreateIteration(ctx, domain.System, r.experiment, runs.NewIteration{}))(t).ID
-	a := r.resource(t, r.experiment, run)
+	other := newModel(t, r.bed, r.Project, "audit")
+	run := must(r.Runs.CreateIteration(ctx, domain.System, r.Experiment, runs.NewIteration{}))(t).ID
+	idle := must(r.Runs.CreateIteration(ctx, domain.System, r.Experiment, runs.NewIteration{}))(t).ID
+	a := r.resource(t, r.Experiment, run)
 	r.promote(t, r.version(t, r.model, run, &a), registry.Production)
 	r.promote(t, r.version(t, r.model, run, nil), registry.Production)
 	r.version(t, other, run, &a)
@@ -26,16 +27,16 @@ func TestLineage(t *testing.T) {
 		}
 		return s
 	}
-	if got := text(must(r.ArtifactVersions(ctx, domain.System, a))(t)); got != "audit 1 NONE; fraud 1 ARCHIVED; " {
+	if got := text(must(storetest.ArtifactVersions(ctx, r.DB, domain.System, a))(t)); got != "audit 1 NONE; fraud 1 ARCHIVED; " {
 		t.Errorf("of the artifact came %q", got)
 	}
-	if got := text(must(r.IterationVersions(ctx, domain.System, run))(t)); got != "audit 1 NONE; fraud 1 ARCHIVED; fraud 2 PRODUCTION; " {
+	if got := text(must(storetest.IterationVersions(ctx, r.DB, domain.System, run))(t)); got != "audit 1 NONE; fraud 1 ARCHIVED; fraud 2 PRODUCTION; " {
 		t.Errorf("of the run came %q", got)
 	}
-	if got := text(must(r.IterationVersions(ctx, domain.System, idle))(t)); got != "" {
+	if got := text(must(storetest.IterationVersions(ctx, r.DB, domain.System, idle))(t)); got != "" {
 		t.Errorf("of the idle run came %q", got)
 	}
-	states := must(r.ModelStates(ctx, domain.System, r.project))(t)
+	states := must(storetest.ModelStates(ctx, r.DB, domain.System, r.Project))(t)
 	if s := states[r.model]; s.Versions != 2 || s.Production == nil || *s.Production != 2 {
 		t.Errorf("fraud is %+v", s)
 	}
@@ -45,17 +46,17 @@ func TestLineage(t *testing.T) {
 
 	user := must(r.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
 	bob := domain.Actor{UserID: user}
-	_, err := r.ArtifactVersions(ctx, bob, a)
-	_, err2 := r.IterationVersions(ctx, bob, run)
-	_, err3 := r.ModelStates(ctx, bob, r.project)
+	_, err := storetest.ArtifactVersions(ctx, r.DB, bob, a)
+	_, err2 := storetest.IterationVersions(ctx, r.DB, bob, run)
+	_, err3 := storetest.ModelStates(ctx, r.DB, bob, r.Project)
 	for _, err := range []error{err, err2, err3} {
 		if domain.AsError(err).Code != domain.CodeProjectPermissionRequired {
 			t.Errorf("a stranger gets %v", err)
 		}
 	}
 	for _, err := range []error{
-		second(r.ArtifactVersions(ctx, domain.System, "none")), second(r.IterationVersions(ctx, domain.System, "none")),
-		second(r.ModelStates(ctx, domain.System, "none")),
+		second(storetest.ArtifactVersions(ctx, r.DB, domain.System, "none")), second(storetest.IterationVersions(ctx, r.DB, domain.System, "none")),
+		second(storetest.ModelStates(ctx, r.DB, domain.System, "none")),
 	} {
 		if domain.AsError(err).Code != domain.CodeNotFound {
 			t.Errorf("nothing gives %v", err)

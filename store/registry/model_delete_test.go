@@ -1,4 +1,4 @@
-package store_test
+package registry_test
 
 import (
 	"strings"
@@ -15,25 +15,25 @@ import (
 // experiment that contains them.
 func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	r := newRegistry(t)
-	second := must(r.Projects.CreateExperiment(ctx, domain.System, r.project, projects.NewExperiment{Name: "second"}))(t).ID
+	second := must(r.Projects.CreateExperiment(ctx, domain.System, r.Project, projects.NewExperiment{Name: "second"}))(t).ID
 	elsewhere := must(r.Runs.CreateIteration(ctx, domain.System, second, runs.NewIteration{}))(t).ID
-	third := must(r.Projects.CreateExperiment(ctx, domain.System, r.project, projects.NewExperiment{Name: "third"}))(t).ID
+	third := must(r.Projects.CreateExperiment(ctx, domain.System, r.Project, projects.NewExperiment{Name: "third"}))(t).ID
 	artifact := r.resource(t, second, elsewhere)
 	loose := r.resource(t, third, "")
-	unused := r.resource(t, r.experiment, r.iteration)
-	r.version(t, r.model, r.iteration, nil)
-	r.version(t, r.model, r.iteration, &artifact)
-	spam := newModel(t, r.bed, r.project, "spam")
-	last := r.version(t, spam, r.iteration, &loose)
+	unused := r.resource(t, r.Experiment, r.Iteration)
+	r.version(t, r.model, r.Iteration, nil)
+	r.version(t, r.model, r.Iteration, &artifact)
+	spam := newModel(t, r.bed, r.Project, "spam")
+	last := r.version(t, spam, r.Iteration, &loose)
 
 	deletes := []struct {
 		what, id string
 		remove   func(id string) error
 		names    string
 	}{
-		{"iteration", r.iteration, r.deleteIteration, "model fraud, versions 1 and 2; model spam, version 1;"},
+		{"iteration", r.Iteration, r.deleteIteration, "model fraud, versions 1 and 2; model spam, version 1;"},
 		{"iteration of an artifact", elsewhere, r.deleteIteration, "model fraud, version 2;"},
-		{"experiment of an iteration", r.experiment, r.deleteExperiment, "model fraud, versions 1 and 2; model spam, version 1;"},
+		{"experiment of an iteration", r.Experiment, r.deleteExperiment, "model fraud, versions 1 and 2; model spam, version 1;"},
 		{"experiment of an artifact", second, r.deleteExperiment, "model fraud, version 2;"},
 		{"experiment of an artifact without iteration", third, r.deleteExperiment, "model spam, version 1;"},
 		{"artifact", artifact, r.deleteArtifact, "model fraud, version 2;"},
@@ -69,7 +69,7 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 			wantOK(t, d.remove(d.id))
 		}
 	}
-	wantOK(t, r.deleteExperiment(r.experiment))
+	wantOK(t, r.deleteExperiment(r.Experiment))
 }
 
 func (r *registryBed) deleteIteration(id string) error {
@@ -100,13 +100,13 @@ func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
 			for name, n := range c.models {
 				model := r.model
 				if name != "fraud" {
-					model = newModel(t, r.bed, r.project, name)
+					model = newModel(t, r.bed, r.Project, name)
 				}
 				for range n {
-					r.version(t, model, r.iteration, nil)
+					r.version(t, model, r.Iteration, nil)
 				}
 			}
-			err := r.deleteIteration(r.iteration)
+			err := r.deleteIteration(r.Iteration)
 			wantCode(t, err, domain.CodeConflict)
 			if message := domain.AsError(err).Message; !strings.Contains(message, c.want) {
 				t.Errorf("%q, want %q", message, c.want)
@@ -117,11 +117,11 @@ func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
 
 func TestDeletingAModelKeepsWhatItPointsAt(t *testing.T) {
 	r := newRegistry(t)
-	artifact := r.resource(t, r.experiment, r.iteration)
+	artifact := r.resource(t, r.Experiment, r.Iteration)
 	before := countRows(t, r.file)
-	model := newModel(t, r.bed, r.project, "spam")
+	model := newModel(t, r.bed, r.Project, "spam")
 	for range 3 {
-		r.version(t, model, r.iteration, &artifact)
+		r.version(t, model, r.Iteration, &artifact)
 	}
 	wantOK(t, r.Models.DeleteModel(ctx, domain.System, model))
 	for table, n := range countRows(t, r.file) {
@@ -134,9 +134,9 @@ func TestDeletingAModelKeepsWhatItPointsAt(t *testing.T) {
 
 func TestDeletingAProjectTakesItsModelsAlong(t *testing.T) {
 	r := newRegistry(t)
-	artifact := r.resource(t, r.experiment, r.iteration)
-	r.promote(t, r.version(t, r.model, r.iteration, &artifact), registry.Production)
-	wantOK(t, r.Projects.DeleteProject(ctx, domain.System, r.project))
+	artifact := r.resource(t, r.Experiment, r.Iteration)
+	r.promote(t, r.version(t, r.model, r.Iteration, &artifact), registry.Production)
+	wantOK(t, r.Projects.DeleteProject(ctx, domain.System, r.Project))
 	for _, table := range []string{"model", "model_version", "iteration", "resource"} {
 		if n := countRows(t, r.file)[table]; n != 0 {
 			t.Errorf("%d rows in %s", n, table)
@@ -152,7 +152,7 @@ func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 			other := must(r.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "other"}))(t).ID
 			experiment := must(r.Projects.CreateExperiment(ctx, domain.System, other, projects.NewExperiment{Name: "e"}))(t).ID
 			iteration := must(r.Runs.CreateIteration(ctx, domain.System, experiment, runs.NewIteration{}))(t).ID
-			r.version(t, r.model, r.iteration, nil)
+			r.version(t, r.model, r.Iteration, nil)
 			if into == "iteration" {
 				execSQL(t, r.file, `UPDATE model_version SET iteration_num = (SELECT num FROM iteration WHERE id = ?)`, iteration)
 			} else {
@@ -163,7 +163,7 @@ func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 			if message := domain.AsError(err).Message; !strings.Contains(message, "model fraud, version 1") {
 				t.Errorf("the message is %q", message)
 			}
-			wantOK(t, r.Projects.DeleteProject(ctx, domain.System, r.project))
+			wantOK(t, r.Projects.DeleteProject(ctx, domain.System, r.Project))
 			wantOK(t, r.Projects.DeleteProject(ctx, domain.System, other))
 		})
 	}
@@ -173,7 +173,7 @@ func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 func TestVersionAndDeleteOfItsIterationAtOnce(t *testing.T) {
 	r := newRegistry(t)
 	for range 50 {
-		iteration := r.newIteration(t)
+		iteration := r.NewIteration(t)
 		var made, removed error
 		var wg sync.WaitGroup
 		wg.Go(func() {
