@@ -1,4 +1,4 @@
-package store_test
+package files_test
 
 import (
 	"strings"
@@ -41,31 +41,31 @@ func TestCollectClaims(t *testing.T) {
 	file := raw(t, b.Path())
 	claim := func(content, change string, args ...any) {
 		t.Helper()
-		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, content)
+		id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, content)
 		execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
 		execSQL(t, file, strings.ReplaceAll(change, "BLOB", `(SELECT id FROM blob WHERE hash = '`+hashOf(content)+`')`), args...)
 	}
 	const pin, mark = `INSERT INTO blob_pin (blob_id, expires_date) VALUES (BLOB, ?)`, `UPDATE blob SET deleting = 1, deleting_until = ? WHERE id = BLOB`
-	now := int64(b.clock.Time())
+	now := int64(b.Clock.Time())
 	claim("pinned", pin, now+time.Hour.Milliseconds())
 	claim("pinned by the server", pin, nil)
 	claim("marked", mark, now+5*time.Minute.Milliseconds())
 	claim("marked by the server", mark, nil)
 	collect(t, b.DB, artifact.StagedAge)
-	noon := b.clock.Now()
+	noon := b.Clock.Now()
 	wantKept(t, b.DB, artifact.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
 	wantKept(t, b.DB, time.Minute, map[string]time.Time{"pinned": noon.Add(time.Minute), "marked": noon.Add(time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
 	wantKept(t, b.DB, 24*time.Hour, map[string]time.Time{"pinned": noon.Add(24 * time.Hour), "marked": noon.Add(5 * time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
-	b.clock.Add(10 * time.Minute)
+	b.Clock.Add(10 * time.Minute)
 	collect(t, b.DB, artifact.StagedAge, hashOf("marked"))
 	wantKept(t, b.DB, artifact.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
 		"pinned by the server": {}, "marked by the server": {}})
 	collect(t, b.DB, 10*time.Minute, hashOf("pinned"))
-	claim("pinned again", pin, int64(b.clock.Time())+time.Hour.Milliseconds())
-	claim("marked again", mark, int64(b.clock.Time())+5*time.Minute.Milliseconds())
+	claim("pinned again", pin, int64(b.Clock.Time())+time.Hour.Milliseconds())
+	claim("marked again", mark, int64(b.Clock.Time())+5*time.Minute.Milliseconds())
 	collect(t, b.DB, 0, hashOf("pinned again"), hashOf("marked again"))
 	for _, c := range []string{"pinned by the server", "marked by the server"} {
 		if n := ask[int](t, file, `SELECT count(*) FROM blob WHERE hash = ?`, hashOf(c)); n != 1 {
@@ -79,8 +79,8 @@ func TestCollectClaims(t *testing.T) {
 func TestUnknownBytesThatAreTaken(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		b := newBedWith(t, o)
-		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "taken")
-		removed, err := b.RemoveUnknown(ctx, o.Backends.Default, blob.Blob{Hash: hashOf("taken"), Size: 5})
+		id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "taken")
+		removed, err := b.Base().Artifacts.DeleteUnknown(ctx, o.Backends.Default, blob.Blob{Hash: hashOf("taken"), Size: 5})
 		if removed || err != nil {
 			t.Errorf("removed is %v, %v", removed, err)
 		}
@@ -113,7 +113,7 @@ func TestClaimOfALongMove(t *testing.T) {
 			}}, err
 		}
 		b = newBedWith(t, o)
-		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+		id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "bytes")
 		moved := migrate(t, b.DB, artifact.Filesystem)
 		if len(moved) != 1 || moved[0].Err != nil || moved[0].Gone {
 			t.Errorf("%+v", moved)
@@ -146,9 +146,9 @@ func TestUploadThatLosesItsClaim(t *testing.T) {
 	b = newBedWith(t, o)
 	r := must(b.Files.Receive(ctx, strings.NewReader("bytes"), ""))(t)
 	defer r.Discard()
-	_, err := b.Files.CreateArtifact(ctx, domain.System, b.experiment, files.NewArtifact{Name: "a"}, r)
+	_, err := b.Files.CreateArtifact(ctx, domain.System, b.Experiment, files.NewArtifact{Name: "a"}, r)
 	wantCode(t, err, domain.CodeUnavailable)
-	if n := must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Total; n != 0 {
+	if n := must(b.Files.Artifacts(ctx, domain.System, b.Experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Total; n != 0 {
 		t.Errorf("%d artifacts", n)
 	}
 	wantContents(t, b)

@@ -1,4 +1,4 @@
-package store_test
+package files_test
 
 import (
 	"context"
@@ -78,10 +78,10 @@ func TestMigrateArtifacts(t *testing.T) {
 				var ids []string
 				var before []files.Artifact
 				for i, c := range contents {
-					ids = append(ids, b.keep(t, b.experiment, files.NewArtifact{Name: fmt.Sprint(i)}, c))
+					ids = append(ids, b.Keep(t, b.Experiment, files.NewArtifact{Name: fmt.Sprint(i)}, c))
 					before = append(before, must(b.Files.Artifact(ctx, domain.System, ids[i]))(t))
 				}
-				b.clock.Add(time.Hour)
+				b.Clock.Add(time.Hour)
 				m := must(b.PlanMigration(ctx, to))(t)
 				if m.Blobs != 3 || m.Bytes != 1_000_003 {
 					t.Errorf("%+v", m)
@@ -120,7 +120,7 @@ func TestMigrateDamagedArtifacts(t *testing.T) {
 	path := func(c string) string { return filepath.Join(root, hashOf(c)[:2], hashOf(c)) }
 	var ids []string
 	for _, c := range []string{"missing", "changed", "short", "sound"} {
-		ids = append(ids, b.keep(t, b.experiment, files.NewArtifact{Name: c}, c))
+		ids = append(ids, b.Keep(t, b.Experiment, files.NewArtifact{Name: c}, c))
 	}
 	wantOK(t, os.Remove(path("missing")))
 	wantOK(t, os.WriteFile(path("changed"), []byte("CHANGED"), 0o600))
@@ -160,7 +160,7 @@ func TestMigrateToABackendThatFails(t *testing.T) {
 		return spoiling{s, &lie}, err
 	}
 	b := newBedWith(t, o)
-	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+	id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "bytes")
 	m := must(b.PlanMigration(ctx, artifact.Filesystem))(t)
 	lie = true
 	if err := b.MigrateArtifacts(ctx, m, nil, nil); !errors.Is(err, blob.ErrDamaged) {
@@ -217,7 +217,7 @@ func eachMove(t *testing.T, size int, test func(*testing.T, movedArtifact)) {
 			}
 			o, _ := allBackends(t, from)
 			m := movedArtifact{bed: newBedWith(t, o), from: from, to: to, want: strings.Repeat("0123456789", size)}
-			m.id = m.keep(t, m.experiment, files.NewArtifact{Name: "a"}, m.want)
+			m.id = m.Keep(t, m.Experiment, files.NewArtifact{Name: "a"}, m.want)
 			_, r, err := m.Files.OpenArtifact(ctx, domain.System, m.id)
 			wantOK(t, err)
 			defer r.Close()
@@ -260,7 +260,7 @@ func TestMigrateUnderUse(t *testing.T) {
 			o.Now = time.Now
 			b := newBedWith(t, server)
 			other := open(t, o)
-			keep := b.keep(t, b.experiment, files.NewArtifact{Name: "kept"}, "content 0")
+			keep := b.Keep(t, b.Experiment, files.NewArtifact{Name: "kept"}, "content 0")
 			var users sync.WaitGroup
 			done := make(chan struct{})
 			stop := sync.OnceFunc(func() {
@@ -277,7 +277,7 @@ func TestMigrateUnderUse(t *testing.T) {
 							return
 						default:
 						}
-						if err := useSameBytes(b.DB, b.experiment, random); err != nil {
+						if err := useSameBytes(b.DB, b.Experiment, random); err != nil {
 							t.Error(err)
 						}
 					}
@@ -317,7 +317,7 @@ func TestDeleteWhileMoved(t *testing.T) {
 		<-end
 		return next()
 	})
-	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+	id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "bytes")
 	deleted := make(chan error, 1)
 	var once sync.Once
 	var moved []artifact.Moved
@@ -372,7 +372,7 @@ func TestOpenWhileMoved(t *testing.T) {
 		}
 	}
 	b = newBedWith(t, o)
-	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+	id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "bytes")
 	moves = 4
 	_, r, err := b.Files.OpenArtifact(ctx, domain.System, id)
 	wantOK(t, err)

@@ -1,4 +1,4 @@
-package store_test
+package files_test
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func wantContents(t testing.TB, b *bed) {
 	must(b.Collect(ctx))(t)
 	s := must(b.BlobStore(b.DefaultBackend()))(t)
 	want := map[string]bool{}
-	for _, r := range must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.Page{Limit: domain.MaxLimit}}))(t).Data {
+	for _, r := range must(b.Files.Artifacts(ctx, domain.System, b.Experiment, files.ArtifactQuery{Page: domain.Page{Limit: domain.MaxLimit}}))(t).Data {
 		want[r.ContentHash] = true
 		if err := blob.Verify(ctx, s, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes}); err != nil {
 			t.Errorf("%s: %v", r.Name, err)
@@ -74,7 +74,7 @@ func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
 			all.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(worker), 1))
 				for range 40 {
-					if err := useSameBytes(db, b.experiment, random); err != nil {
+					if err := useSameBytes(db, b.Experiment, random); err != nil {
 						t.Error(err)
 					}
 				}
@@ -141,7 +141,7 @@ func TestDeletionThatCantBeWritten(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Exclusive = true
 		b := newBedWith(t, o)
-		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+		id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "bytes")
 		file := raw(t, b.Path())
 		execSQL(t, file, `CREATE TRIGGER failing BEFORE DELETE ON blob BEGIN SELECT RAISE(ABORT, 'a failure of the test'); END`)
 		if err := b.Files.DeleteArtifact(ctx, domain.System, id); err == nil {
@@ -154,7 +154,7 @@ func TestDeletionThatCantBeWritten(t *testing.T) {
 		must(b.Collect(ctx))(t)
 		_, err := b.Files.Artifact(ctx, domain.System, id)
 		wantCode(t, err, domain.CodeNotFound)
-		b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+		b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "bytes")
 		wantContents(t, b)
 	})
 }
@@ -191,13 +191,13 @@ func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
 		<-end
 		return next()
 	})
-	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "same")
+	id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "same")
 	deleted := make(chan error, 1)
 	go func() { deleted <- b.Files.DeleteArtifact(ctx, domain.System, id) }()
 	<-began
 	_, err := b.Files.Artifact(ctx, domain.System, id)
 	wantCode(t, err, domain.CodeNotFound)
-	if n := must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Total; n != 0 {
+	if n := must(b.Files.Artifacts(ctx, domain.System, b.Experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Total; n != 0 {
 		t.Errorf("%d artifacts are listed", n)
 	}
 	wantCode(t, b.Files.DeleteArtifact(ctx, domain.System, id), domain.CodeNotFound)
@@ -205,10 +205,10 @@ func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
 	defer r.Discard()
 	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
-	_, err = b.Files.CreateArtifact(soon, domain.System, b.experiment, files.NewArtifact{Name: "impatient"}, r)
+	_, err = b.Files.CreateArtifact(soon, domain.System, b.Experiment, files.NewArtifact{Name: "impatient"}, r)
 	wantCode(t, err, domain.CodeUnavailable)
 	uploaded := make(chan string)
-	go func() { uploaded <- b.keep(t, b.experiment, files.NewArtifact{Name: "b"}, "same") }()
+	go func() { uploaded <- b.Keep(t, b.Experiment, files.NewArtifact{Name: "b"}, "same") }()
 	select {
 	case <-uploaded:
 		t.Error("the upload did not wait")
@@ -253,7 +253,7 @@ func TestUploadThatLosesItsPin(t *testing.T) {
 	}}})
 	r := must(b.Files.Receive(ctx, strings.NewReader("bytes"), ""))(t)
 	defer r.Discard()
-	_, err := b.Files.CreateArtifact(ctx, domain.System, b.experiment, files.NewArtifact{Name: "a"}, r)
+	_, err := b.Files.CreateArtifact(ctx, domain.System, b.Experiment, files.NewArtifact{Name: "a"}, r)
 	wantCode(t, err, domain.CodeUnavailable)
 	wantContents(t, b)
 }
@@ -267,7 +267,7 @@ func TestRemovalThatFails(t *testing.T) {
 		}
 		return next()
 	})
-	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+	id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "bytes")
 	err := b.Files.DeleteArtifact(ctx, domain.System, id)
 	wantCode(t, err, domain.CodeUnavailable)
 	if !errors.Is(err, errTest) {
@@ -277,7 +277,7 @@ func TestRemovalThatFails(t *testing.T) {
 		t.Errorf("it came back with %q", got)
 	}
 	// It is deleted at once with the record that contains it. Removing its bytes is tried again.
-	other := b.keep(t, must(b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "e"}))(t).ID, files.NewArtifact{Name: "b"}, "more")
+	other := b.Keep(t, must(b.Projects.CreateExperiment(ctx, domain.System, b.Project, projects.NewExperiment{Name: "e"}))(t).ID, files.NewArtifact{Name: "b"}, "more")
 	r := must(b.Files.Artifact(ctx, domain.System, other))(t)
 	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, r.ExperimentID))
 	if _, err := b.Collect(ctx); !errors.Is(err, errTest) {
@@ -298,11 +298,11 @@ func TestStartAfterAKill(t *testing.T) {
 		clock := newClock()
 		o.Now = clock.Now
 		b := newBedWith(t, o)
-		marked, pinned, others, mine := b.keep(t, b.experiment, files.NewArtifact{Name: "marked"}, "1"), "2", "3", "4"
-		half := b.keep(t, b.experiment, files.NewArtifact{Name: "half"}, "5")
+		marked, pinned, others, mine := b.Keep(t, b.Experiment, files.NewArtifact{Name: "marked"}, "1"), "2", "3", "4"
+		half := b.Keep(t, b.Experiment, files.NewArtifact{Name: "half"}, "5")
 		file := raw(t, b.Path())
 		for _, c := range []string{pinned, others, mine} {
-			id := b.keep(t, b.experiment, files.NewArtifact{Name: "n"}, c)
+			id := b.Keep(t, b.Experiment, files.NewArtifact{Name: "n"}, c)
 			execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
 		}
 		at := func(hash string) string { return `(SELECT id FROM blob WHERE hash = '` + hash + `')` }

@@ -1,4 +1,4 @@
-package store_test
+package files_test
 
 import (
 	"bytes"
@@ -55,10 +55,10 @@ func TestCollectOrphans(t *testing.T) {
 		o.Now = time.Now
 		b := newBedWith(t, o)
 		s := must(b.BlobStore(o.Backends.Default))(t)
-		kept := b.keep(t, b.experiment, files.NewArtifact{Name: "kept"}, "kept")
+		kept := b.Keep(t, b.Experiment, files.NewArtifact{Name: "kept"}, "kept")
 		collect(t, b.DB, 0)
 		plant(t, s, "no row")
-		lost := b.keep(t, b.experiment, files.NewArtifact{Name: "lost"}, "no artifact")
+		lost := b.Keep(t, b.Experiment, files.NewArtifact{Name: "lost"}, "no artifact")
 		execSQL(t, raw(t, b.Path()), `DELETE FROM resource WHERE id = ?`, lost)
 		other := must(b.BlobStore(artifact.Inline))(t)
 		plant(t, other, "elsewhere")
@@ -93,7 +93,7 @@ func TestCollectStagedBytes(t *testing.T) {
 		if n != 1 || size != int64(len(large)) || err != nil {
 			t.Errorf("%d, %d, %v", n, size, err)
 		}
-		if _, err := b.Files.CreateArtifact(ctx, domain.System, b.experiment, files.NewArtifact{Name: "a"}, r); err == nil {
+		if _, err := b.Files.CreateArtifact(ctx, domain.System, b.Experiment, files.NewArtifact{Name: "a"}, r); err == nil {
 			t.Error("bytes that were removed became an artifact")
 		}
 		wantOK(t, s.Walk(ctx, func(f blob.Info) error { t.Errorf("%s is there", f.Hash); return nil }))
@@ -107,16 +107,16 @@ func TestCollectUploads(t *testing.T) {
 	dir := b.Path() + ".uploads"
 	begin := func() string {
 		t.Helper()
-		u := must(b.Files.CreateUpload(ctx, domain.System, b.experiment, files.NewUpload{NewArtifact: files.NewArtifact{Name: "a"}, Size: 10}))(t)
+		u := must(b.Files.CreateUpload(ctx, domain.System, b.Experiment, files.NewUpload{NewArtifact: files.NewArtifact{Name: "a"}, Size: 10}))(t)
 		must(b.Files.WriteUpload(ctx, domain.System, u.ID, artifact.Part{Body: bytes.NewReader([]byte("12345"))}))(t)
-		wantOK(t, os.Chtimes(filepath.Join(dir, u.ID), time.Time{}, b.clock.Now()))
+		wantOK(t, os.Chtimes(filepath.Join(dir, u.ID), time.Time{}, b.Clock.Now()))
 		return u.ID
 	}
 	old := begin()
-	b.clock.Add(23 * time.Hour)
+	b.Clock.Add(23 * time.Hour)
 	young := begin()
 	collect(t, b.DB, artifact.StagedAge)
-	b.clock.Add(time.Hour)
+	b.Clock.Add(time.Hour)
 	collect(t, b.DB, artifact.StagedAge, old)
 	u := must(b.Files.WriteUpload(ctx, domain.System, young, artifact.Part{Offset: 5, Body: bytes.NewReader([]byte("67890"))}))(t)
 	if got := content(t, b.DB, *u.ArtifactID); got != "1234567890" {
@@ -179,11 +179,11 @@ func TestArtifactUsage(t *testing.T) {
 	project := must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "other"}))(t).ID
 	other := must(b.Projects.CreateExperiment(ctx, domain.System, project, projects.NewExperiment{Name: "large"}))(t).ID
 	for range 3 {
-		b.keep(t, b.experiment, files.NewArtifact{Name: "small"}, "1234")
+		b.Keep(t, b.Experiment, files.NewArtifact{Name: "small"}, "1234")
 	}
-	b.keep(t, other, files.NewArtifact{Name: "first"}, strings.Repeat("x", 100))
-	b.keep(t, b.experiment, files.NewArtifact{Name: "second"}, strings.Repeat("x", 100))
-	b.keep(t, other, files.NewArtifact{Name: "once"}, "12345")
+	b.Keep(t, other, files.NewArtifact{Name: "first"}, strings.Repeat("x", 100))
+	b.Keep(t, b.Experiment, files.NewArtifact{Name: "second"}, strings.Repeat("x", 100))
+	b.Keep(t, other, files.NewArtifact{Name: "once"}, "12345")
 	must(b.Files.CreateUpload(ctx, domain.System, other, files.NewUpload{NewArtifact: files.NewArtifact{Name: "a"}, Size: 10}))(t)
 	u = must(b.Files.ArtifactUsage(ctx))(t)
 	if u.Artifacts != 6 || u.Bytes != 217 || u.Contents != 3 || u.StoredBytes != 109 || u.Uploads != 1 {

@@ -1,4 +1,4 @@
-package store_test
+package files_test
 
 import (
 	"crypto/x509"
