@@ -1,4 +1,4 @@
-package store_test
+package projects_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/store/storetest"
 	"tracker/store/users"
 )
 
@@ -14,8 +15,8 @@ func TestFind(t *testing.T) {
 	b := newBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
 	bob := domain.Actor{UserID: user}
-	must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: new("an EXPERIMENT of one")}))(t)
-	must(b.Models.CreateModel(ctx, domain.System, b.project, registry.NewModel{Name: "an experimental one"}))(t)
+	must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: new("an EXPERIMENT of one")}))(t)
+	must(b.Models.CreateModel(ctx, domain.System, b.Project, registry.NewModel{Name: "an experimental one"}))(t)
 	names := func(actor domain.Actor, part string, limit int) string {
 		t.Helper()
 		var all []string
@@ -47,7 +48,7 @@ func TestFind(t *testing.T) {
 	if got := names(bob, "", 10); got != "" {
 		t.Errorf("bob found %q", got)
 	}
-	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.project, users.PermissionPatch{}))(t)
+	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.Project, users.PermissionPatch{}))(t)
 	if got := names(bob, "Experiment", 10); got != want {
 		t.Errorf("bob found %q, want %q", got, want)
 	}
@@ -57,19 +58,19 @@ func TestRights(t *testing.T) {
 	b := newBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
 	bob := domain.Actor{UserID: user}
-	if _, err := b.Rights(ctx, bob, b.project); domain.AsError(err).Code != domain.CodeProjectPermissionRequired {
+	if _, err := storetest.Rights(ctx, b.DB, bob, b.Project); domain.AsError(err).Code != domain.CodeProjectPermissionRequired {
 		t.Errorf("without reading: %v", err)
 	}
-	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.project, users.PermissionPatch{Update: new(true)}))(t)
-	r := must(b.Rights(ctx, bob, b.project))(t)
+	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.Project, users.PermissionPatch{Update: new(true)}))(t)
+	r := must(storetest.Rights(ctx, b.DB, bob, b.Project))(t)
 	if !r.Read || !r.Update || r.Create || r.Delete {
 		t.Errorf("bob has %+v", r)
 	}
-	r = must(b.Rights(ctx, domain.System, b.project))(t)
+	r = must(storetest.Rights(ctx, b.DB, domain.System, b.Project))(t)
 	if !r.Read || !r.Update || !r.Create || !r.Delete {
 		t.Errorf("the system has %+v", r)
 	}
-	if _, err := b.Rights(ctx, bob, "none"); domain.AsError(err).Code != domain.CodeNotFound {
+	if _, err := storetest.Rights(ctx, b.DB, bob, "none"); domain.AsError(err).Code != domain.CodeNotFound {
 		t.Errorf("no project: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package store_test
+package projects_test
 
 import (
 	"strings"
@@ -16,23 +16,23 @@ func TestReports(t *testing.T) {
 	user := func(name string, p users.PermissionPatch) domain.Actor {
 		t.Helper()
 		id := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: name, Password: "12345678"}))(t).ID
-		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.project, p))(t)
+		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.Project, p))(t)
 		return domain.Actor{UserID: id}
 	}
 	reader, creator := user("reader", users.PermissionPatch{}), user("creator", users.PermissionPatch{Create: new(true)})
 	updater, deleter := user("updater", users.PermissionPatch{Update: new(true)}), user("deleter", users.PermissionPatch{Delete: new(true)})
 	good := projects.NewReport{Name: "findings", Text: "# Why\n\n```chart\nmetrics: loss\n```\n"}
 	for _, who := range []domain.Actor{reader, updater, deleter} {
-		_, err := b.Projects.CreateReport(ctx, who, b.project, good)
+		_, err := b.Projects.CreateReport(ctx, who, b.Project, good)
 		wantCode(t, err, domain.CodeProjectPermissionRequired)
 	}
 	for _, bad := range []projects.NewReport{{Name: " "}, {Name: "x", Text: strings.Repeat("x", domain.MaxText+1)}} {
-		_, err := b.Projects.CreateReport(ctx, creator, b.project, bad)
+		_, err := b.Projects.CreateReport(ctx, creator, b.Project, bad)
 		wantCode(t, err, domain.CodeInvalidPayload)
 	}
-	id := must(b.Projects.CreateReport(ctx, creator, b.project, good))(t).ID
+	id := must(b.Projects.CreateReport(ctx, creator, b.Project, good))(t).ID
 	r := must(b.Projects.Report(ctx, reader, id))(t)
-	if r.Text != good.Text || r.Name != good.Name || r.ProjectID != b.project || r.CreatedBy == nil || *r.CreatedBy != "creator" {
+	if r.Text != good.Text || r.Name != good.Name || r.ProjectID != b.Project || r.CreatedBy == nil || *r.CreatedBy != "creator" {
 		t.Errorf("the report is %+v", r)
 	}
 	before := domain.Before{"text": domain.Fingerprint(good.Text)}
