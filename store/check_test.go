@@ -28,7 +28,7 @@ func newSeries(t testing.TB) *bed {
 	}
 	moved := b.log(t, "acc", 0, 1)
 	wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, moved, points.Patch{Step: new(scalar.Step(5))}))
-	model := newModel(t, b, b.project, "fraud")
+	model := storetest.NewModel(t, b.Bed, b.project, "fraud")
 	for range 2 {
 		must(b.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: b.iteration}))(t)
 	}

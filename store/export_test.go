@@ -4,18 +4,10 @@ import (
 	"context"
 	"io/fs"
 
-	"tracker/blob"
-	"tracker/store/artifact"
 	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/runs"
-	"tracker/store/search"
 )
-
-// Job queues fn for the writer, like a write.
-func (db *DB) Job(ctx context.Context, fn func() error) error {
-	return domain.Change(ctx, db.base, domain.System, func(*domain.Tx) error { return fn() })
-}
 
 // WriterPragma runs a pragma on the writer's connection and returns its answer.
 func (db *DB) WriterPragma(pragma string) (n int64, err error) {
@@ -39,17 +31,6 @@ func SetMigrations(files fs.FS) (restore func()) {
 
 // ReadMigrations returns the SQL of every migration.
 func ReadMigrations() ([]string, error) { return schema().Scripts() }
-
-// RemoveUnknown removes bytes that a collection has found without a row.
-func (db *DB) RemoveUnknown(ctx context.Context, name artifact.Backend, b blob.Blob) (bool, error) {
-	return db.base.Artifacts.DeleteUnknown(ctx, name, b)
-}
-
-// Adjectives and Nouns are the parts of generated names.
-var (
-	Adjectives = runs.Adjectives
-	Nouns      = runs.Nouns
-)
 
 // Compact moves all points of the head to table metric, as the server does regularly. Without the
 // lock it does nothing.
@@ -79,22 +60,5 @@ func (db *DB) StatisticsOf(iterationID string) (all []points.Statistics, err err
 			all, err = tx.Points().Statistics(it.Num)
 		}
 		return err
-	})
-}
-
-// QueueSize returns the number of writes that can wait.
-func (db *DB) QueueSize() int { return db.base.Kernel.QueueSize() }
-
-// MaxReaders returns the number of reads that can run at once.
-func (db *DB) MaxReaders() int { return db.base.Kernel.MaxReaders() }
-
-// CopyForSearch copies the statistics of a metric in every iteration, as searches do.
-func (db *DB) CopyForSearch(key string) error {
-	return domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
-		var nums []int64
-		if err := tx.Select(&nums, `SELECT num FROM iteration`); err != nil {
-			return err
-		}
-		return search.CopyStats(tx.Tx, key, nums)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math"
 	"testing"
 
 	"tracker/store"
@@ -21,7 +20,7 @@ var (
 	execSQL    = storetest.Exec
 	point      = storetest.Point
 	pointsOf   = storetest.PointsOf
-	content    = storetest.Content
+	sameFloat  = storetest.SameFloat
 	wantOK     = storetest.WantOK
 	wantCode   = storetest.WantCode
 	wantClean  = storetest.WantClean
@@ -67,18 +66,9 @@ func (b *bed) keep(t testing.TB, experiment string, n files.NewArtifact, content
 	return b.Keep(t, experiment, n, content)
 }
 
-func newModel(t testing.TB, b *bed, project, name string) string {
-	return storetest.NewModel(t, b.Bed, project, name)
-}
-
-func fill(t testing.TB, b *bed, user string) string { return storetest.Fill(t, b.Bed, user) }
-
 type (
 	clock   = storetest.Clock
 	commits = storetest.Commits
 )
-
-// sameFloat compares two numbers. NaN equals NaN, and both zeros are equal.
-func sameFloat(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
 var errTest = errors.New("a failure of the test's own")

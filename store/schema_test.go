@@ -80,10 +80,10 @@ func TestEveryTableIsStrict(t *testing.T) {
 	}
 }
 
-// fillAll is fill with an imported experiment.
+// fillAll is storetest.Fill with an imported experiment.
 func fillAll(t testing.TB, b *bed, user string) (project string) {
 	t.Helper()
-	project = fill(t, b, user)
+	project = storetest.Fill(t, b.Bed, user)
 	name := "full " + uuid.NewString()
 	wantOK(t, b.Projects.UpdateProject(ctx, domain.System, project, projects.ProjectPatch{Name: &name}))
 	must(b.Imports.Sink(domain.System).Write(ctx, []*transfer.Batch{{

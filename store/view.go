@@ -49,15 +49,6 @@ func (db *DB) View(ctx context.Context, actor domain.Actor, fn func(*View) error
 	})
 }
 
-// view calls fn with a view of a new snapshot and returns its result.
-func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (out T, err error) {
-	err = db.View(ctx, actor, func(v *View) error {
-		out, err = fn(v)
-		return err
-	})
-	return out, err
-}
-
 // Cursor returns the cursor for ExperimentChanges and IterationChanges. All changes that the view
 // does not include come after it.
 func (v *View) Cursor() string { return v.cursor }

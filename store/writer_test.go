@@ -14,6 +14,7 @@ import (
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
+	"tracker/store/storetest"
 )
 
 func TestQueuedWritesShareCommits(t *testing.T) {
@@ -68,14 +69,14 @@ func TestFailingJobTakesNoOtherDown(t *testing.T) {
 		code  domain.Code
 	}{
 		{func() error { return tag("first") }, ""},
-		{func() error { return b.Job(ctx, func() error { return errTest }) }, domain.CodeServerError},
+		{func() error { return storetest.Job(ctx, b.DB, func() error { return errTest }) }, domain.CodeServerError},
 		{func() error { return tag("half") }, domain.CodeServerError},
 		{func() error { return tag("second") }, ""},
 		{func() error {
 			_, err := b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.2")
 			return err
 		}, domain.CodeConflict},
-		{func() error { return b.Job(ctx, func() error { panic("no such luck") }) }, domain.CodeServerError},
+		{func() error { return storetest.Job(ctx, b.DB, func() error { panic("no such luck") }) }, domain.CodeServerError},
 		{func() error { return b.Runs.Heartbeat(ctx, domain.System, b.project) }, domain.CodeNotFound},
 		{func() error { return tag("third") }, ""},
 	}
@@ -177,7 +178,7 @@ func TestCancelledWrite(t *testing.T) {
 	}
 
 	running, cancel := context.WithCancel(ctx)
-	err := b.Job(running, func() error {
+	err := storetest.Job(running, b.DB, func() error {
 		cancel()
 		return nil
 	})

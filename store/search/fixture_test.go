@@ -11,9 +11,7 @@ import (
 // Short names for package storetest.
 var (
 	ctx      = context.Background()
-	raw      = storetest.Raw
 	open     = storetest.Open
-	point    = storetest.Point
 	wantOK   = storetest.WantOK
 	codeOf   = storetest.CodeOf
 	wantCode = storetest.WantCode
@@ -27,7 +25,6 @@ func must[T any](v T, err error) func(testing.TB) T { return storetest.Must(v, e
 // bed is a storetest.Bed with searches.
 type bed struct{ *storetest.Bed }
 
-func newBed(t testing.TB) *bed      { return &bed{storetest.New(t)} }
-func newPlainBed(t testing.TB) *bed { return &bed{storetest.NewPlain(t)} }
+func newBed(t testing.TB) *bed { return &bed{storetest.New(t)} }
 
 func newBedWith(t testing.TB, o store.Options) *bed { return &bed{storetest.NewWith(t, o)} }
