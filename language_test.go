@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // foreign matches constructions that make a comment hard to read. CONTRIBUTING.md has the
@@ -91,4 +92,33 @@ func goFiles(t *testing.T) map[string]*ast.File {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// vendored are third-party sources, which are kept as they come.
+var vendored = map[string]bool{"htmx.js": true, "uplot.js": true, "uplot.css": true}
+
+// TestLineLength reads the sources of scripts, styles and templates, which gofmt does not format:
+// their lines have at most 120 characters.
+func TestLineLength(t *testing.T) {
+	read := 0
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if entry != nil && entry.IsDir() && (entry.Name() == "dist" || entry.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		switch ext := filepath.Ext(path); {
+		case err != nil, vendored[filepath.Base(path)], ext != ".js" && ext != ".css" && ext != ".templ":
+			return err
+		}
+		source, err := os.ReadFile(path)
+		read++
+		for i, line := range strings.Split(string(source), "\n") {
+			if n := utf8.RuneCountInString(line); n > 120 {
+				t.Errorf("%s:%d has %d characters", path, i+1, n)
+			}
+		}
+		return err
+	})
+	if err != nil || read < 80 {
+		t.Errorf("read %d files (%v)", read, err)
+	}
 }

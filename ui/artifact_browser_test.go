@@ -160,7 +160,7 @@ func browseUploads(b *browser, s *site, h shelf) {
 	b.do(chromedp.SetUploadFiles(chromedp.CSS(`#files`), []string{
 		file("<img src=x onerror=alert(1)>.txt", 100), file("large.bin", 5<<20), file("weights.bin", 1<<20)}))
 	b.is(states+`.join('; ')`, "done added; failed Artifacts may be up to 4.0 MiB on this server.; done added")
-	b.is(`window.seen.has('sending') && window.seen.has('being kept')`, "true")
+	b.is(`window.seen.has('sending') && window.seen.has('storing')`, "true")
 	b.is(`window.most`, "1")
 	b.is(`document.querySelectorAll('details.artifact').length`, "15")
 	b.is(`[...document.querySelectorAll('details.artifact .name')].some(n => n.textContent === '<img src=x onerror=alert(1)>.txt')`, "true")
@@ -272,7 +272,7 @@ func browseRun(b *browser, s *site, h shelf) {
 		b.t.Fatal(err)
 	}
 	b.click(`.edit[open] button.primary`)
-	b.is(`document.querySelector('#problem').textContent.includes('did not answer')`, "true")
+	b.is(`document.querySelector('#problem').textContent.includes('did not respond')`, "true")
 	b.is(`document.querySelector('#notes').value`, " not**why**")
 }
 

@@ -34,9 +34,9 @@ func TestAddToReport(t *testing.T) {
 	}
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page+"?filter=param.lr+%3C+1&sort=name&top=5&logy=1"))
 	add("val/loss")
-	b.is(said, "A report draws curves over steps, without smoothing and zoom.")
+	b.is(said, "A report shows curves over steps, without smoothing or zoom.")
 	b.do(chromedp.SendKeys(chromedp.CSS(`[data-testid="new-report"]`), "Findings\r"))
-	b.is(said, "The chart is at the end of Findings.")
+	b.is(said, "The chart was added at the end of Findings.")
 	first := "```chart\nexperiment: " + experiment + "\nmetrics: val/loss\nfilter: param.lr < 1\nsort: name\nruns: 4\ny: log\n```\n"
 	if r := report(); r.Name != "Findings" || r.Text != first {
 		t.Errorf("%q has %q, want %q", r.Name, r.Text, first)
@@ -46,7 +46,7 @@ func TestAddToReport(t *testing.T) {
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/compare?i="+ids[0]+"&i="+ids[2]))
 	add("lr")
 	b.press(`[aria-label="Add to Findings"]`)
-	b.is(said, "The chart is at the end of Findings.")
+	b.is(said, "The chart was added at the end of Findings.")
 	want := first + "\n```chart\nexperiment: " + experiment + "\nmetrics: lr\nfilter: id in ('" + ids[0] + "', '" + ids[2] + "')\nruns: 2\n```\n"
 	r := report()
 	if r.Text != want {
@@ -57,7 +57,7 @@ func TestAddToReport(t *testing.T) {
 
 	b.do(chromedp.Navigate(page + "?group=param.optimizer"))
 	add("val/loss")
-	b.is(said, "A report draws runs, not groups: stop grouping first.")
+	b.is(said, "Reports show runs, not groups. Remove the grouping first.")
 	b.is(`document.querySelector('[data-testid="new-report"]').checkVisibility()`, "false")
 	b.quiet()
 }

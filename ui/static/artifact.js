@@ -1,9 +1,9 @@
-// Artifacts: uploading, going through the images of a run, copying a hash.
+// The pages of artifacts: uploads, the images of a run, and copying a hash.
 import { base } from './base.js';
 import { copyText } from './clipboard.js';
 import './record.js';
 
-// The script that sends files is loaded when somebody is about to choose or drop some.
+// The upload script is loaded when the user is about to choose or drop files.
 for (const form of document.querySelectorAll('[data-uploads]')) {
   let loading;
   const begin = async ({ type }) => {
@@ -11,7 +11,8 @@ for (const form of document.querySelectorAll('[data-uploads]')) {
     const take = await loading;
     if (type === 'change') take();
   };
-  for (const name of ['pointerenter', 'focusin', 'dragenter', 'change']) form.addEventListener(name, begin, { once: true });
+  for (const name of ['pointerenter', 'focusin', 'dragenter', 'change'])
+    form.addEventListener(name, begin, { once: true });
 }
 
 document.addEventListener('click', async (event) => {
@@ -22,7 +23,7 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => { button.textContent = 'Copy'; }, 2000);
 });
 
-// Small images, such as samples of a dataset, are enlarged by a whole number.
+// fit enlarges small images, such as samples of a dataset, by an integer factor.
 function fit(image) {
   const { naturalWidth: width, naturalHeight: height } = image;
   const times = width > 0 ? Math.ceil(200 / Math.max(width, height)) : 1;
@@ -40,8 +41,7 @@ document.addEventListener('click', async (event) => {
   openImageDialog(image);
 });
 
-// A slider shows one of the images of a run; its value is the index of the
-// image.
+// A slider selects one of the images of a run by its index.
 document.addEventListener('input', (event) => {
   const slider = event.target.closest('[data-images]');
   if (!slider) return;
@@ -60,7 +60,7 @@ document.addEventListener('input', (event) => {
   const link = figure.querySelector('.at');
   link.href = path(at);
   link.firstElementChild.textContent = name;
-  // The line that the artifact is opened by names the image that is shown.
+  // The summary line names the image that is shown.
   const line = slider.closest('details.artifact')?.querySelector('summary');
   if (line) {
     const { size, bytes, hash, created } = images[at];
@@ -72,7 +72,7 @@ document.addEventListener('input', (event) => {
     put('code', hash.slice(0, 8), `SHA-256: ${hash}`);
     put('time', created.text, created.exact).dateTime = created.machine;
   }
-  // The text below is about the image of the page.
+  // The text below describes only the artifact of the page.
   const body = slider.closest('.artifact-body');
   for (const part of body.querySelectorAll(':scope > :not(.preview)')) part.hidden = body.id !== `artifact-${id}`;
   for (const [rel, by] of [['prev', -1], ['next', 1]]) {

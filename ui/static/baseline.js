@@ -1,9 +1,11 @@
-// Differences between the runs of a table: from a baseline, and which parameters differ at all.
+// Differences between the runs of a table: the baseline run, and the parameters that differ at all.
 import { fetchData } from './request.js';
 import { latestOnly } from './timing.js';
 
-// Differences requests the baseline and the parameters that are the same in all runs, if the address
-// asks for them. changed is called when one of them has changed.
+/**
+ * Differences loads the baseline run and the parameters that have the same value in all runs, if the address
+ * asks for them. It calls changed when one of them has changed.
+ */
 export class Differences {
   constructor(experiment, state, changed) {
     Object.assign(this, { experiment, state, changed });
@@ -13,7 +15,7 @@ export class Differences {
     this.askBaseline = latestOnly(fetchData);
   }
 
-  // loadSame requests which parameters are the same in all runs.
+  /** loadSame requests which of the parameters have the same value in all runs. */
   async loadSame(params) {
     const keys = this.state.has('differences') ? params : [];
     if (keys.length === 0) {
@@ -32,7 +34,7 @@ export class Differences {
     this.changed();
   }
 
-  // loadBaseline requests the run that others are compared with, and its values in some columns.
+  /** loadBaseline requests the run that others are compared with, with its values in columns. */
   async loadBaseline(columns) {
     const id = this.state.get('base');
     if (!id) {

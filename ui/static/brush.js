@@ -1,13 +1,19 @@
-// Brushes select the runs that have values in a range of a dimension. They are in the
-// address: a line for each with the dimension, the lower and the upper end.
+// Brushes: ranges of dimensions that select runs.
 
+/**
+ * Brushes holds the ranges of dimensions that select runs. The address has a line for each with the
+ * dimension, the lower and the upper end.
+ */
 export class Brushes {
-  // all are the dimensions by id.
+  /**
+   * @param {import('./state.js').State} state
+   * @param {Map<string, Object>} all dimensions by id
+   */
   constructor(state, all) {
     Object.assign(this, { state, all });
   }
 
-  // ranges are [low, high] by dimension.
+  /** ranges returns [low, high] by dimension. */
   get ranges() {
     const text = this.state.get('brush');
     if (this.text !== text) {
@@ -18,7 +24,7 @@ export class Brushes {
     return this.read;
   }
 
-  // set changes ranges by dimension; null removes one.
+  /** set changes ranges by dimension; null removes one. */
   set(changes) {
     const ranges = new Map(this.ranges);
     for (const [id, range] of Object.entries(changes)) {
@@ -32,7 +38,7 @@ export class Brushes {
     this.state.set({ brush: null });
   }
 
-  // inside reports whether the run at a place is in all ranges.
+  /** inside reports whether the run with index r is in all ranges. */
   inside(r) {
     return [...this.ranges].every(([id, [low, high]]) => {
       const v = this.all.get(id).values[r];

@@ -1,30 +1,38 @@
-// One chart: a metric of some runs. uPlot keeps axes, cursor and selection; the
-// curves are painted here, for each run has steps of its own.
+// A chart: one metric of some runs.
 import { visibleRange, needsOwnTicks, extremeTicks, nearestIndex, hasValueAt, padRange, smooth } from './curvemath.js';
 import { el } from './dom.js';
 import { count, toNumber, duration, number } from './format.js';
 import { themeColors, paintCurves, themedCharts } from './paint.js';
 
 const mostInTip = 14; // runs named in a tooltip
-const manyCurves = 8; // bands of more curves than these are fainter
-const diagonalDrag = 24; // pixels from which on a drag is along an axis too
+const manyCurves = 8; // number of curves above which bands are fainter
+const diagonalDrag = 24; // pixels from which a drag also selects a range of the other axis
 const minute = 60_000;
 const hour = 60 * minute;
 const timeSteps = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
-const mostValue = Number.MAX_VALUE / 4; // the span of larger values would not be finite
+const mostValue = Number.MAX_VALUE / 4; // a range of larger values would not be finite
 
-// wide is the space for the labels of an axis at the side: the same beside most
-// charts, so that they stand in line.
+/**
+ * axisWidth returns the width for the labels of the Y axis. It is the same for most charts, so that they
+ * align.
+ */
 const axisWidth = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
-// Chart draws into a box. view is how it draws: {x, against, logx, logy, smooth, outliers, from, to, low, high,
-// highlight}; with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
-// ends of the range to show, null for all; an axis that is left out stays as it is. left is the number of places
-// that a logarithmic axis leaves out, beyond the number of runs that go beyond the range that is shown, and none is set when
-// nothing is visible.
+/**
+ * Chart is the chart of a metric. uPlot draws axes, cursor and selection; the curves are painted here,
+ * because each run has its own steps. After draw, left is the number of points that a logarithmic axis cannot
+ * show, beyond is the number of runs that exceed the range shown, and none is set if nothing is visible.
+ */
 export class Chart {
+  /**
+   * @param {HTMLElement} box
+   * @param {string} key name of the metric
+   * @param {number} height pixels
+   * @param {Object} on callbacks: hover(x, chart), and zoom({x, y}) with the range to show, null for all; an
+   *   axis that is left out does not change
+   */
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
     this.curves = [];
@@ -50,8 +58,13 @@ export class Chart {
     this.plot = null;
   }
 
-  // draw shows curves: {id, name, color, dash, x, y, low, high, count, total, behind, before},
-  // for the mean of a group with n and runs, over a metric with step.
+  /**
+   * draw shows curves.
+   * @param {Object[]} curves {id, name, color, dash, x, y, low, high, count, total, behind, before}, with n
+   *   and runs for the mean of a group, and step over a metric
+   * @param {Object} view {x, against, logx, logy, smooth, outliers, from, to, low, high, highlight}; against
+   *   is the metric on the X axis if x is 'metric'
+   */
   draw(curves, view) {
     this.layer = null;
     this.view = view;
@@ -60,7 +73,14 @@ export class Chart {
       return { ...drawn, line: smooth(drawn, view.smooth) };
     });
     this.setRanges();
-    const axes = [view.x, view.against, view.logx, view.logy, needsOwnTicks(this.x, view.logx), needsOwnTicks(this.y, view.logy)].join(' ');
+    const axes = [
+      view.x,
+      view.against,
+      view.logx,
+      view.logy,
+      needsOwnTicks(this.x, view.logx),
+      needsOwnTicks(this.y, view.logy),
+    ].join(' ');
     const same = this.plot && this.axes === axes;
     this.axes = axes;
     if (same) this.plot.setData(this.axisData());
@@ -76,7 +96,7 @@ export class Chart {
     let first = Infinity;
     let last = -Infinity;
     for (const c of this.curves) {
-      // Steps and times are in order, the values of a metric are not.
+      // Steps and times are sorted; the values of a metric are not.
       const xs = axis === 'metric' ? c.x : [logx ? c.x.find((x) => x > 0) : c.x[0], c.x[c.x.length - 1]];
       for (const x of xs) {
         if (x == null || (logx && x <= 0)) continue;
@@ -85,13 +105,16 @@ export class Chart {
       }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
-    // A single place is in the middle.
+    // A single value is in the middle of the axis.
     const aside = axis === 'step' ? 0.5 : axis === 'metric' ? Math.abs(first) / 10 || 1 : 1000;
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
     const found = visibleRange(this.curves, this.x[0], this.x[1], { outliers, positive: logy });
-    this.y = padRange(found?.range.map((v) => Math.max(-mostValue, Math.min(mostValue, v))) || (logy ? [1, 10] : [0, 1]), logy);
+    this.y = padRange(
+      found?.range.map((v) => Math.max(-mostValue, Math.min(mostValue, v))) || (logy ? [1, 10] : [0, 1]),
+      logy
+    );
     const { low, high } = this.view;
     const chosen = low != null && (!logy || high > 0);
     this.beyond = chosen ? 0 : found?.beyond ?? 0;
@@ -111,7 +134,7 @@ export class Chart {
     return [this.x, this.y];
   }
 
-  // light highlights one curve and dims the others; '' for none.
+  /** highlightCurve highlights a curve and dims the others; '' highlights none. */
   highlightCurve(id) {
     if (!this.view || this.view.highlight === id) return;
     this.view.highlight = id;
@@ -126,9 +149,18 @@ export class Chart {
     const { x, logx, logy } = this.view;
     const axis = (log, ends, more) => {
       const filter = log ? powersOfTen : (_, splits) => splits;
-      return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
-        ticks: { stroke: line, width: 1, size: 4, filter }, ...more,
-        ...(needsOwnTicks(ends, log) && { incrs: (_, i, min, max) => [Math.max(5, max - min)], splits: (_, i, min, max) => extremeTicks(min, max, log), filter: (_, splits) => splits }) };
+      return {
+        stroke: text,
+        font: '11px system-ui, sans-serif',
+        grid: { stroke: line, width: 1, filter },
+        ticks: { stroke: line, width: 1, size: 4, filter },
+        ...more,
+        ...(needsOwnTicks(ends, log) && {
+          incrs: (_, i, min, max) => [Math.max(5, max - min)],
+          splits: (_, i, min, max) => extremeTicks(min, max, log),
+          filter: (_, splits) => splits,
+        }),
+      };
     };
     const horizontal = axis(logx, this.x, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
     if (x === 'time') delete horizontal.values;
@@ -164,8 +196,7 @@ export class Chart {
     canvas.setAttribute('aria-label', this.key);
   }
 
-  // select zooms into the range that was dragged over: along one axis, or along
-  // both.
+  /** select zooms into the range that was dragged over, along one axis or both. */
   select(u) {
     const { left, width, top, height } = u.select;
     const { clientWidth, clientHeight } = u.over;
@@ -177,21 +208,27 @@ export class Chart {
     if (ends.x || ends.y) this.on.zoom(ends);
   }
 
-  // whole rounds a range to whole steps or milliseconds, or to the digits that a
-  // metric's axis shows.
+  /**
+   * roundRange rounds a range to whole steps or milliseconds, or to the digits that the axis of a metric
+   * shows.
+   */
   roundRange(from, to) {
-    return this.view.x !== 'metric' ? [Math.floor(from), Math.ceil(to)] : [from, to].map((at) => Number(at.toPrecision(6)));
+    return this.view.x !== 'metric'
+      ? [Math.floor(from), Math.ceil(to)]
+      : [from, to].map((at) => Number(at.toPrecision(6)));
   }
 
-  // resized draws the chart at another height.
+  /** setHeight changes the height of the chart. */
   setHeight(height) {
     if (this.height === height) return;
     this.height = height;
     this.plot?.setSize({ width: this.box.clientWidth || 320, height });
   }
 
-  // paint draws all curves once, on a layer of their own: highlighting one of
-  // hundreds must not paint the others again.
+  /**
+   * paint draws all curves once on a layer of their own, so highlighting one of hundreds does not paint the
+   * others again.
+   */
   paint() {
     const u = this.plot ?? null;
     if (!u) return;
@@ -220,7 +257,10 @@ export class Chart {
     this.showTip(x, left, top);
   }
 
-  // follow shows the cursor of another chart.
+  /**
+   * showCursor shows the position of the cursor in another chart.
+   * @param {?number} x
+   */
   showCursor(x) {
     const u = this.plot;
     if (!u) return;
@@ -245,7 +285,10 @@ export class Chart {
     found.sort((a, b) => rank(b.value) - rank(a.value));
     const u = this.plot;
     const under = u.posToVal(top, 'y');
-    const closest = found.reduce((best, f) => (!best || Math.abs(f.value - under) < Math.abs(best.value - under) ? f : best), null);
+    const closest = found.reduce(
+      (best, f) => (!best || Math.abs(f.value - under) < Math.abs(best.value - under) ? f : best),
+      null
+    );
     const start = Math.max(0, Math.min(found.indexOf(closest) - (mostInTip >> 1), found.length - mostInTip));
     const smoothed = this.view.smooth > 0;
     const places = new Set(found.map((f) => this.pointLabel(f)));
@@ -257,10 +300,20 @@ export class Chart {
       f.c.n && el('td', { class: 'number where' }, `n=${count(f.c.n[f.i])}`),
       !same && el('td', { class: 'number where' }, this.pointLabel(f))));
     const rest = found.length - rows.length;
-    const head = smoothed && el('thead', {}, el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number' }, name))));
-    this.tip.replaceChildren(same ? el('p', { class: 'where' }, same) : '', el('table', {}, head, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
+    const head =
+      smoothed &&
+      el(
+        'thead',
+        {},
+        el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number' }, name)))
+      );
+    this.tip.replaceChildren(
+      same ? el('p', { class: 'where' }, same) : '',
+      el('table', {}, head, el('tbody', {}, ...rows)),
+      rest > 0 ? el('p', {}, `and ${rest} more`) : ''
+    );
     this.tip.hidden = rows.length === 0;
-    // Beside the cursor, on the side where there is room in the window.
+    // The tooltip is beside the cursor, on the side where the window has room.
     const over = u.over.getBoundingClientRect();
     const { width, height } = this.tip.getBoundingClientRect();
     const x0 = over.left + left + 16;
@@ -275,14 +328,14 @@ export class Chart {
     return c.step ? `${this.formatX(at)} at step ${count(c.step[i])}` : this.formatX(at);
   }
 
-  // place writes a place on the axis.
+  /** formatX formats a value of the X axis. */
   formatX(at) {
     if (this.view.x === 'metric') return number(at);
     if (this.view.x === 'relative') return duration(at / 1000);
     return this.view.x === 'time' ? new Date(at).toLocaleString() : count(at);
   }
 
-  // press moves the cursor and zooms by keyboard.
+  /** handleKey moves the cursor and zooms by keyboard. */
   handleKey(event) {
     const u = this.plot;
     if (!u || event.target !== this.box) return;
@@ -303,11 +356,13 @@ export class Chart {
   }
 }
 
-// deviation returns the text for the deviation of a mean.
-const deviationText = ({ c, i }) => (c.high[i] == null ? '' : ` ± ${number(Number(((toNumber(c.high[i]) - toNumber(c.low[i])) / 2).toPrecision(2)))}`);
+/** deviationText returns the standard deviation of a mean as text. */
+const deviationText = ({ c, i }) =>
+  c.high[i] == null ? '' : ` ± ${number(Number(((toNumber(c.high[i]) - toNumber(c.low[i])) / 2).toPrecision(2)))}`;
 
-// decades keeps only the lines of a logarithmic axis that are powers of ten, if
-// there are any.
+/**
+ * powersOfTen keeps only the grid lines of a logarithmic axis at powers of ten, if there are at least two.
+ */
 function powersOfTen(u, splits) {
   const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
   return splits.filter(whole).length > 1 ? splits.map((v) => (whole(v) ? v : null)) : splits;

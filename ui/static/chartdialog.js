@@ -1,14 +1,30 @@
-// The dialog with the options of one chart.
+// The dialog with the options of a chart.
 import { el, isolated } from './dom.js';
 import { openNameDialog } from './namedialog.js';
 
-// chartDialog opens it. options() returns the options of the chart, set(changes) changes them; find(q) returns
-// metrics that can be drawn there too, {names, total}, and pairs() those that differ from the chart's only by
-// train, val and the like; shown() returns the present range of its Y axis; png and csv save the chart, and report adds it
-// to a report.
+/**
+ * openChartDialog opens the dialog with the options of a chart.
+ * @param {string} key metric of the chart
+ * @param {Object} options
+ * @param {function(): Object} options.options returns the options of the chart
+ * @param {function(Object)} options.set changes options
+ * @param {function(string): Promise<Object>} options.find returns metrics that can be added, as {names,
+ *   total}
+ * @param {function(): string[]} options.pairs returns the metrics that differ from key only by train, val and
+ *   the like
+ * @param {function(): number[]} options.shown returns the range of the Y axis
+ * @param {function()} options.png saves the chart as a picture
+ * @param {function()} options.csv saves the chart as numbers
+ * @param {function()} options.report adds the chart to a report
+ * @returns {{show: function(), open: boolean}} show updates the dialog
+ */
 export function openChartDialog(key, { options, set, find, pairs, shown, png, csv, report }) {
   const select = (name, label, values) => {
-    const field = el('select', { name, 'aria-label': label, change: () => set({ [name]: field.value || null }) }, ...values.map(([value, text]) => el('option', { value }, text)));
+    const field = el(
+      'select',
+      { name, 'aria-label': label, change: () => set({ [name]: field.value || null }) },
+      ...values.map(([value, text]) => el('option', { value }, text))
+    );
     return field;
   };
   const scales = [['', 'Same as all charts'], ['linear', 'Linear'], ['log', 'Logarithmic']];
@@ -19,17 +35,37 @@ export function openChartDialog(key, { options, set, find, pairs, shown, png, cs
   const low = end('low', 'Minimum of the Y axis');
   const high = end('high', 'Maximum of the Y axis');
   const fit = el('button', { type: 'button', class: 'plain', click: () => set({ low: null, high: null }) }, 'Fit');
-  const smooth = el('input', { type: 'number', name: 'own-smooth', min: 0, max: 0.999, step: 'any', placeholder: 'same as all', 'aria-label': 'Smoothing', change: () => {
-    const weight = smooth.valueAsNumber;
-    set({ smooth: weight >= 0 ? Math.min(weight, 0.999) : null });
-  } });
+  const smooth = el('input', {
+    type: 'number',
+    name: 'own-smooth',
+    min: 0,
+    max: 0.999,
+    step: 'any',
+    placeholder: 'same as all',
+    'aria-label': 'Smoothing',
+    change: () => {
+      const weight = smooth.valueAsNumber;
+      set({ smooth: weight >= 0 ? Math.min(weight, 0.999) : null });
+    },
+  });
   const wrong = el('p', { class: 'message', role: 'alert' });
   const metrics = el('ul', { class: 'chosen', 'aria-label': 'Metrics of this chart' });
-  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'add-metric', click: () => openNameDialog('Add a metric to this chart', find, ({ name }) => join(name)) }, 'Add a metric');
+  const add = el(
+    'button',
+    {
+      type: 'button',
+      class: 'plain',
+      'data-testid': 'add-metric',
+      click: () => openNameDialog('Add a metric to this chart', find, ({ name }) => join(name)),
+    },
+    'Add a metric'
+  );
   const offered = el('span', { class: 'chips' });
 
   function range() {
-    const [from, to] = [low, high].map((field, i) => (Number.isFinite(field.valueAsNumber) ? field.valueAsNumber : shown()[i]));
+    const [from, to] = [low, high].map((field, i) =>
+      Number.isFinite(field.valueAsNumber) ? field.valueAsNumber : shown()[i]
+    );
     wrong.textContent = from < to ? '' : 'The minimum of the Y axis must be less than the maximum.';
     if (from < to) set({ low: from, high: to });
   }
@@ -46,19 +82,66 @@ export function openChartDialog(key, { options, set, find, pairs, shown, png, cs
     [low.placeholder, high.placeholder] = shown().map((v) => String(Number(v.toPrecision(3))));
     fit.disabled = o.low == null;
     smooth.value = o.smooth ?? '';
-    metrics.replaceChildren(...[key, ...o.others].map((name, i) => el('li', {}, isolated(name, 'name'),
-      i > 0 && el('button', { type: 'button', class: 'plain', 'aria-label': `Remove ${name}`, click: () => set({ others: o.others.filter((other) => other !== name) }) }, 'Remove'))));
-    offered.replaceChildren(...pairs().filter((name) => !o.others.includes(name)).map((name) => el('button', { type: 'button', class: 'plain', 'data-testid': 'add-pair', click: () => join(name) }, 'Add ', isolated(name))));
+    metrics.replaceChildren(
+      ...[key, ...o.others].map((name, i) =>
+        el(
+          'li',
+          {},
+          isolated(name, 'name'),
+          i > 0 &&
+            el(
+              'button',
+              {
+                type: 'button',
+                class: 'plain',
+                'aria-label': `Remove ${name}`,
+                click: () => set({ others: o.others.filter((other) => other !== name) }),
+              },
+              'Remove'
+            )
+        )
+      )
+    );
+    offered.replaceChildren(
+      ...pairs()
+        .filter((name) => !o.others.includes(name))
+        .map((name) =>
+          el(
+            'button',
+            { type: 'button', class: 'plain', 'data-testid': 'add-pair', click: () => join(name) },
+            'Add ',
+            isolated(name)
+          )
+        )
+    );
   }
 
   const row = (label, ...fields) => el('div', { class: 'row' }, el('span', { class: 'label' }, label), ...fields);
   const act = (label, fn) => el('button', { type: 'button', class: 'plain', click: fn }, label);
-  const dialog = el('dialog', { class: 'choose options', 'aria-labelledby': 'chart-options-title', 'data-testid': 'chart-options', close: () => dialog.remove() },
+  const dialog = el(
+    'dialog',
+    {
+      class: 'choose options',
+      'aria-labelledby': 'chart-options-title',
+      'data-testid': 'chart-options',
+      close: () => dialog.remove(),
+    },
     el('h2', { id: 'chart-options-title' }, 'Chart of ', isolated(key)),
-    row('Metrics', metrics, add, offered), row('Y axis', y, el('span', {}, 'from'), low, el('span', {}, 'to'), high, fit), wrong, row('X axis', x), row('Smoothing', smooth), row('Size', size),
-    row('Save as', act('PNG', png), act('CSV', csv)), row('Report', act('Add to a report', report)),
-    el('div', { class: 'row' }, el('button', { type: 'button', class: 'primary', click: () => dialog.close() }, 'Done'),
-      act('Reset', () => set({ x: null, y: null, low: null, high: null, smooth: null, size: null, others: [] }))));
+    row('Metrics', metrics, add, offered),
+    row('Y axis', y, el('span', {}, 'from'), low, el('span', {}, 'to'), high, fit),
+    wrong,
+    row('X axis', x),
+    row('Smoothing', smooth),
+    row('Size', size),
+    row('Save as', act('PNG', png), act('CSV', csv)),
+    row('Report', act('Add to a report', report)),
+    el(
+      'div',
+      { class: 'row' },
+      el('button', { type: 'button', class: 'primary', click: () => dialog.close() }, 'Done'),
+      act('Reset', () => set({ x: null, y: null, low: null, high: null, smooth: null, size: null, others: [] }))
+    )
+  );
   document.body.append(dialog);
   show();
   dialog.showModal();

@@ -1,11 +1,15 @@
-// Saving a chart as a picture or as numbers.
+// Downloading a chart as a picture or as numbers.
 import { paletteSize } from './color.js';
 import { el, saveFile } from './dom.js';
 import { themeColors } from './paint.js';
 
 const lineHeight = 18;
 
-// png saves a picture of the chart, with its name and the names of the runs.
+/**
+ * savePNG downloads a picture of the chart with its title and the names of the runs.
+ * @param {import('./chart.js').Chart} chart
+ * @param {string} key name of the metric
+ */
 export function savePNG(chart, key) {
   const canvas = chart.plot?.ctx.canvas;
   if (!canvas) return;
@@ -33,8 +37,12 @@ export function savePNG(chart, key) {
   out.toBlob((blob) => saveFile(blob, `${key}.png`));
 }
 
-// csv saves the points that are drawn. A cell that a spreadsheet would take for
-// a formula is quoted.
+/**
+ * saveCSV downloads the points that the chart draws. A cell that a spreadsheet would read as a formula is
+ * quoted.
+ * @param {import('./chart.js').Chart} chart
+ * @param {string} key name of the metric
+ */
 export function saveCSV(chart, key) {
   const cell = (text) => {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -42,7 +50,9 @@ export function saveCSV(chart, key) {
   };
   const means = chart.curves.some((c) => c.n);
   const axis = chart.view.x === 'metric' ? chart.view.against : chart.view.x;
-  const names = means ? ['group', cell(axis), 'mean', 'mean - sd', 'mean + sd', 'runs'] : ['run', 'id', cell(axis), 'value', 'min', 'max'];
+  const names = means
+    ? ['group', cell(axis), 'mean', 'mean - sd', 'mean + sd', 'runs']
+    : ['run', 'id', cell(axis), 'value', 'min', 'max'];
   const lines = [names.join(',')];
   for (const c of chart.curves) {
     c.x.forEach((x, i) => {

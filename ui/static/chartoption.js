@@ -1,12 +1,16 @@
-// Options of single charts. The address has a line for each chart that has some: its metric, then
-// name=value parts, separated by tabs.
+// Options of single charts. The address has a line for each chart with options: its metric and name=value
+// parts, separated by tabs.
 
-// The scales of the axes of a chart.
+/** axisScales are the scales of the axes of a chart. */
 export const axisScales = ['linear', 'log'];
 
-// read returns the options by metric: {x, y} are scales, low and high the range of the Y axis,
-// smooth a weight, size 'large', and others the metrics that the chart draws too. Missing
-// options are those of all charts.
+/**
+ * parseChartOptions returns the options of single charts by metric: {x, y} are scales, low and high the range
+ * of the Y axis, smooth is a weight, size is 'large', and others are further metrics that the chart draws.
+ * Options that are missing are the same as for all charts.
+ * @param {string} text
+ * @returns {Map<string, Object>}
+ */
 export function parseChartOptions(text) {
   const all = new Map();
   for (const line of text.split('\n')) {
@@ -31,19 +35,30 @@ function range(text) {
   return Number.isFinite(low) && Number.isFinite(high) && low < high ? { low, high } : {};
 }
 
-// write returns the text that read reads.
+/** formatChartOptions returns the text that parseChartOptions reads. */
 export function formatChartOptions(all) {
   const lines = [];
   for (const [key, o] of all) {
-    const parts = [o.x && `x=${o.x}`, o.y && `y=${o.y}`, o.low != null && `range=${o.low}~${o.high}`, o.smooth != null && `smooth=${o.smooth}`,
-      o.size && `size=${o.size}`, ...o.others.map((other) => `with=${other}`)].filter(Boolean);
+    const parts = [
+      o.x && `x=${o.x}`,
+      o.y && `y=${o.y}`,
+      o.low != null && `range=${o.low}~${o.high}`,
+      o.smooth != null && `smooth=${o.smooth}`,
+      o.size && `size=${o.size}`,
+      ...o.others.map((other) => `with=${other}`),
+    ].filter(Boolean);
     if (parts.length > 0) lines.push([key, ...parts].join('\t'));
   }
   return lines.join('\n');
 }
 
-// changed returns the text after some options of a chart were changed; null resets an option
-// to that of all charts.
+/**
+ * changeChartOptions returns the text after a change of some options of a chart. A null resets an option.
+ * @param {string} text
+ * @param {string} key metric of the chart
+ * @param {Object} changes
+ * @returns {?string} null if no chart has options
+ */
 export function changeChartOptions(text, key, changes) {
   const all = parseChartOptions(text);
   all.set(key, { others: [], ...all.get(key), ...changes });

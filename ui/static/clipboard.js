@@ -1,7 +1,10 @@
-// The clipboard.
+// Access to the clipboard.
 import { el } from './dom.js';
 
-// copy works also where the page did not come over TLS and has no clipboard.
+/**
+ * copyText copies text to the clipboard. It also works on pages without TLS, where navigator.clipboard is
+ * missing.
+ */
 export async function copyText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = el('textarea');

@@ -1,14 +1,29 @@
-// Colours of curves. Every run has a colour of its own, the same on all pages; of
-// runs that are drawn together, some get another one if theirs is taken.
+// Colours of curves. A run has the same colour on all pages. If two runs that are drawn together have the
+// same colour, one of them gets another.
 
+/** paletteSize is the number of curve colours. style.css defines them. */
 export const paletteSize = 12;
 
-// chosen reads the colours that were set for runs, by id, from words like id.3.
-export const parseColors = (words) => new Map(words.map((word) => [word.slice(0, word.lastIndexOf('.')), Number(word.slice(word.lastIndexOf('.') + 1))])
-  .filter(([, color]) => Number.isInteger(color) && color >= 0 && color < paletteSize));
+/**
+ * parseColors returns the colours that were set for runs, by id.
+ * @param {string[]} words such as id.3
+ * @returns {Map<string, number>}
+ */
+export const parseColors = (words) =>
+  new Map(
+    words
+      .map((word) => [word.slice(0, word.lastIndexOf('.')), Number(word.slice(word.lastIndexOf('.') + 1))])
+      .filter(([, color]) => Number.isInteger(color) && color >= 0 && color < paletteSize)
+  );
 
-// distinct returns the colours of runs by id. No colour is used twice before all are
-// in use, except those in fixed. A run keeps its colour in before.
+/**
+ * assignColors returns the colours of runs by id. No colour is used twice before all are in use, except the
+ * colours in fixed. A run keeps its colour in before.
+ * @param {{id: string, color: number}[]} runs
+ * @param {Map<string, number>} [before]
+ * @param {Map<string, number>} [fixed]
+ * @returns {Map<string, number>}
+ */
 export function assignColors(runs, before = new Map(), fixed = new Map()) {
   const used = Array(paletteSize).fill(0);
   const colors = new Map();

@@ -1,11 +1,20 @@
-// Heads of the table of runs, which sort it and move and size columns.
+// Header cells of the table of runs. They sort the table and move and resize columns.
 import { el, isolated } from './dom.js';
 
-// heads returns the heads of a layout's columns, and the elements that set their
-// widths. sort is the order of the table. sorted(order) is called to change it,
-// moved(from, to) when a column was dropped in the place of another, and sized(name,
-// width) when its edge was dragged, without a width after a double click. every is
-// the box that selects all rows.
+/**
+ * columnHeads returns the header cells of the table, which sort it and move and resize columns, and the
+ * elements that set the widths of the columns.
+ * @param {import('./tablelayout.js').TableLayout} layout
+ * @param {Object} options
+ * @param {string} options.sort current order of the table
+ * @param {HTMLElement} options.every checkbox that selects all rows
+ * @param {function(?string)} options.sorted called with the new order, null for the default
+ * @param {function(number, number)} options.moved called with the old and the new place of a column that was
+ *   dragged
+ * @param {function(string, ?number)} options.sized called with the name and the width of a resized column;
+ *   the width is null after a double click
+ * @returns {{cells: HTMLElement[], widths: HTMLElement[]}}
+ */
 export function columnHeads(layout, { sort, every, sorted, moved, sized }) {
   const widths = new Map(layout.order(layout.fixed, layout.shown).map(({ name, width }) => {
     const column = el('col');
@@ -18,8 +27,22 @@ export function columnHeads(layout, { sort, every, sorted, moved, sized }) {
     const arrow = { ascending: ' ↑', descending: ' ↓' }[order] || '';
     const next = order === 'ascending' ? down : order === 'descending' ? up : first;
     const chosen = place != null;
-    const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: chosen && 'true' }, name === 'name' && every,
-      el('button', { type: 'button', title: `Sort by ${chosen ? label : label.toLowerCase()}`, click: () => sorted(next === layout.usual ? null : next) }, isolated(label), arrow), resizeHandle(name, width, widths.get(name), sized));
+    const th = el(
+      'th',
+      { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: chosen && 'true' },
+      name === 'name' && every,
+      el(
+        'button',
+        {
+          type: 'button',
+          title: `Sort by ${chosen ? label : label.toLowerCase()}`,
+          click: () => sorted(next === layout.usual ? null : next),
+        },
+        isolated(label),
+        arrow
+      ),
+      resizeHandle(name, width, widths.get(name), sized)
+    );
     if (chosen) makeDraggable(th, place, moved);
     return th;
   };
@@ -29,7 +52,9 @@ export function columnHeads(layout, { sort, every, sorted, moved, sized }) {
   return { cells, widths: [...widths.values()] };
 }
 
-// edge is the end of a column, which sets its width.
+/**
+ * resizeHandle returns the element at the right edge of a header cell that changes the width of the column.
+ */
 function resizeHandle(name, width, column, sized) {
   let start = null;
   let now = width;
@@ -49,12 +74,12 @@ function resizeHandle(name, width, column, sized) {
       if (now !== width) sized(name, now);
     },
     dblclick: () => sized(name, null),
-    // The head has its own drag handler.
+    // The header cell has its own drag handler.
     dragstart: (event) => event.preventDefault() });
   return handle;
 }
 
-// draggable lets a column be dropped on another one, whose place it takes.
+/** makeDraggable lets a header cell be dropped on another one, whose place it takes. */
 function makeDraggable(th, place, moved) {
   th.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', String(place)));
   th.addEventListener('dragover', (event) => event.preventDefault());

@@ -1,13 +1,18 @@
-// Columns in the language of searches: param.lr, metric.val/loss.min,
-// metric.`two words`.
+// Names of columns in the filter language: param.lr, metric.val/loss.min, metric.`two words`.
 
 export const statistics = ['last', 'min', 'max', 'mean', 'count'];
 
 const bareName = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
 const statisticSuffix = /\.(last|min|max|mean|count)$/i;
-const columnPattern = /\s*(param|metric)\.(?:`((?:[^`]|``)+)`|([A-Za-z_][A-Za-z0-9_./-]*))(?:\.(last|min|max|mean|count))?\s*(?:,|$)/iy;
+const columnPattern =
+  /\s*(param|metric)\.(?:`((?:[^`]|``)+)`|([A-Za-z_][A-Za-z0-9_./-]*))(?:\.(last|min|max|mean|count))?\s*(?:,|$)/iy;
 
-// parse reads a list of columns; what can't be read ends it.
+/**
+ * parseColumns returns the columns of a list such as "param.lr, metric.loss.min". It stops at the first name
+ * that it cannot read.
+ * @param {string} text
+ * @returns {{kind: string, key: string, stat: string}[]}
+ */
 export function parseColumns(text) {
   const columns = [];
   columnPattern.lastIndex = 0;
@@ -26,17 +31,16 @@ export function parseColumns(text) {
   return columns;
 }
 
-// write returns the name of a column.
+/** formatColumn returns the name of a column, as parseColumns reads it. */
 export function formatColumn({ kind, key, stat }) {
   const plain = bareName.test(key) && !(kind === 'metric' && statisticSuffix.test(key));
   return `${kind}.${plain ? key : `\`${key.replaceAll('`', '``')}\``}${stat ? `.${stat}` : ''}`;
 }
 
-// own returns the value of an object under a key that a user chose: a metric
-// may be called "constructor".
+/** ownValue returns object[key] if it is an own property: a metric may be called "constructor". */
 export const ownValue = (object, key) => (object && Object.hasOwn(object, key) ? object[key] : undefined);
 
-// value returns the value of a run in a column.
+/** columnValue returns the value of a run in a column, undefined if there is none. */
 export function columnValue(run, { kind, key, stat }) {
   if (kind === 'param') return ownValue(run.params, key);
   if (stat) return ownValue(run.metrics, `${key}.${stat}`);

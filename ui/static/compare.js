@@ -1,5 +1,4 @@
-// The comparison of runs: their curves, and how parameters and metrics are
-// related.
+// The page that compares runs: their curves, and how parameters and metrics are related.
 import { Brushes } from './brush.js';
 import { assignColors } from './color.js';
 import { compareURL } from './compareurl.js';
@@ -25,13 +24,16 @@ show();
 state.addEventListener('change', show);
 box.addEventListener('change', () => state.set({ differences: box.checked ? '1' : null }));
 
-// The runs are named one by one, or by a filter of an experiment.
-const query = new URLSearchParams([...state.params].filter(([name]) => ['i', 'of', 'runs', 'experiment', 'filter', 'sort'].includes(name)));
+// The address names the runs one by one, or by a filter of an experiment.
+const query = new URLSearchParams(
+  [...state.params].filter(([name]) => ['i', 'of', 'runs', 'experiment', 'filter', 'sort'].includes(name))
+);
 const found = await fetchData(`compare?${query}`);
 const { runs } = found;
 const colors = assignColors(runs);
 for (const run of runs) run.color = colors.get(run.id);
-for (const dot of document.querySelectorAll('.compare [data-run]')) dot.className = `dot c${colors.get(dot.dataset.run)}`;
+for (const dot of document.querySelectorAll('.compare [data-run]'))
+  dot.className = `dot c${colors.get(dot.dataset.run)}`;
 
 const all = dimensions(runs, names, found);
 const brushes = new Brushes(state, all);
@@ -47,12 +49,17 @@ const panel = new Panel(document.getElementById('charts'), state, {
   idle: () => 'No run has values inside all brushes.',
 });
 
-// Media are requested after the charts.
+// Media are loaded after the charts.
 let media;
 const showMedia = throttle(200, async () => {
   const { Media } = await import('./media.js');
   const section = document.getElementById('media');
-  media ||= new Media(section, state, { runs: selected, found: (n) => { section.hidden = n === 0 && brushes.ranges.size === 0; } });
+  media ||= new Media(section, state, {
+    runs: selected,
+    found: (n) => {
+      section.hidden = n === 0 && brushes.ranges.size === 0;
+    },
+  });
   await media.load();
 });
 showMedia();
@@ -67,10 +74,21 @@ function select() {
     [...tr.children].slice(1).forEach((cell, r) => cell.classList.toggle('out', out[r]));
   }
   said.hidden = brushes.ranges.size === 0;
-  const url = compareURL(experiment, some.map((run) => run.id));
-  said.replaceChildren(`${count(some.length)} of ${count(runs.length)} runs inside the brushes`,
-    el('button', { type: 'button', class: 'plain', 'data-testid': 'clear-brushes', click: () => brushes.clear() }, 'Clear'),
-    some.length > 1 && some.length < runs.length ? el('a', { href: url, 'data-testid': 'compare-these' }, 'Compare these') : '');
+  const url = compareURL(
+    experiment,
+    some.map((run) => run.id)
+  );
+  said.replaceChildren(
+    `${count(some.length)} of ${count(runs.length)} runs inside the brushes`,
+    el(
+      'button',
+      { type: 'button', class: 'plain', 'data-testid': 'clear-brushes', click: () => brushes.clear() },
+      'Clear'
+    ),
+    some.length > 1 && some.length < runs.length
+      ? el('a', { href: url, 'data-testid': 'compare-these' }, 'Compare these')
+      : ''
+  );
 }
 state.addEventListener('change', ({ detail }) => {
   if (!detail.has('brush')) return;
@@ -89,7 +107,7 @@ document.addEventListener('pointerover', ({ target }) => {
   if (id) for (const e of document.querySelectorAll(`.plots [data-of="${CSS.escape(id)}"]`)) e.classList.add('lit');
 });
 
-// The importance of parameters for the metric on the Y axis, among the same runs.
+// showImportance shows the importance of parameters for the metric on the Y axis, among the same runs.
 const showImportance = importanceTable(document.getElementById('matters'), experiment,
   state.has('experiment') ? state.get('filter') : `id in (${runs.map((r) => `'${r.id}'`).join(', ')})`);
 

@@ -1,11 +1,16 @@
-// Short names of runs, for addresses of many.
+// Addresses of comparisons.
 import { base } from './base.js';
 
 const mostFullIDs = 10; // runs that are named in full
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f]{12})$/;
 
-// comparison returns the address that compares runs of an experiment. It names many by the
-// last 48 bits of each id, in base64.
+/**
+ * compareURL returns the address of the page that compares runs. Many runs are named by the last 48 bits of
+ * their ids in base64, which keeps the address short.
+ * @param {string} experiment id of the experiment
+ * @param {string[]} ids ids of the runs
+ * @returns {URL}
+ */
 export function compareURL(experiment, ids) {
   const url = new URL('compare', base);
   const ends = ids.map((id) => idPattern.exec(id)?.[1]);
@@ -13,7 +18,11 @@ export function compareURL(experiment, ids) {
     for (const id of ids) url.searchParams.append('i', id);
     return url;
   }
-  const short = ends.map((end) => btoa(String.fromCharCode(...end.match(/../g).map((byte) => Number.parseInt(byte, 16)))).replaceAll('+', '-').replaceAll('/', '_'));
+  const short = ends.map((end) =>
+    btoa(String.fromCharCode(...end.match(/../g).map((byte) => Number.parseInt(byte, 16))))
+      .replaceAll('+', '-')
+      .replaceAll('/', '_')
+  );
   url.searchParams.set('of', experiment);
   url.searchParams.set('runs', short.join('.'));
   return url;

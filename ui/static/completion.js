@@ -1,19 +1,38 @@
-// Completing what is typed into the filter: fields, the names of parameters and
-// metrics, and statuses.
+// Completion of the filter: fields, names of parameters and metrics, statuses and values.
 import { statistics, formatColumn } from './columnname.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import { fetchData } from './request.js';
 import { debounce } from './timing.js';
 
-const fields = [['param.', 'a parameter'], ['metric.', 'a metric'], ['tag', ''], ['name', ''], ['status', ''], ['created', 'a time'],
-  ['ended', 'a time'], ['last_seen', 'a time'], ['duration', 'seconds, or \'1h30m\''], ['id', '']];
+const fields = [
+  ['param.', 'a parameter'],
+  ['metric.', 'a metric'],
+  ['tag', ''],
+  ['name', ''],
+  ['status', ''],
+  ['created', 'a time'],
+  ['ended', 'a time'],
+  ['last_seen', 'a time'],
+  ['duration', "seconds, or '1h30m'"],
+  ['id', ''],
+];
 const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
-const mostOffers = 12; // offers at once
-const namesRequested = 100; // names, of which those that begin with what is typed come first
+// Text that ends where the value of a parameter or a tag is expected.
+const beforeValue = new RegExp(
+  '(?:\\bparam\\.(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*))|\\b(tag))' +
+    '\\s*(?:!?=|contains|in\\s*\\((?:[^()]*,)?)\\s*$',
+  'iu'
+);
+const mostOffers = 12;
+const namesRequested = 100; // names that begin with the typed word come first
 
-// wordAt returns the word before the cursor: where it begins, and whether it is a name, a
-// status, or the value of a parameter or tag; null if none of them can be there.
+/**
+ * wordAtCursor returns the word at the end of text that can be completed: a name, a status, or the value of a
+ * parameter or tag. It returns null if none of them can be there.
+ * @param {string} text text of the filter up to the cursor
+ * @returns {?{start: number, word: string, status?: boolean, value?: Object}}
+ */
 export function wordAtCursor(text) {
   let quote = '';
   let open = 0;
@@ -22,20 +41,36 @@ export function wordAtCursor(text) {
     else if (quote) quote = text[i] === quote ? '' : quote;
     else if ('\'"`'.includes(text[i])) [quote, open] = [text[i], i];
   }
-  const isText = quote === '\'' || quote === '"';
-  const start = isText ? open : text.length - /[\p{L}\p{N}_./-]*$/u.exec(quote ? text.slice(0, open) : text)[0].length - (quote ? text.length - open : 0);
+  const isText = quote === "'" || quote === '"';
+  const start = isText
+    ? open
+    : text.length -
+      /[\p{L}\p{N}_./-]*$/u.exec(quote ? text.slice(0, open) : text)[0].length -
+      (quote ? text.length - open : 0);
   const before = text.slice(0, start);
   const word = text.slice(start);
-  if (/\bstatus\s*(!?=|in\s*\([^()]*)\s*$/i.test(before)) return { start, word: word.replace(/^['"]/, ''), status: true };
-  const value = /(?:\bparam\.(?:`((?:[^`]|``)+)`|([\p{L}_][\p{L}\p{N}_./-]*))|\b(tag))\s*(?:!?=|contains|in\s*\((?:[^()]*,)?)\s*$/iu.exec(before);
-  if (value) return { start, word: word.replace(/^['"]/, ''), value: value[3] ? { tag: true } : { param: value[1]?.replaceAll('``', '`') ?? value[2] } };
+  if (/\bstatus\s*(!?=|in\s*\([^()]*)\s*$/i.test(before))
+    return { start, word: word.replace(/^['"]/, ''), status: true };
+  const value = beforeValue.exec(before);
+  if (value)
+    return {
+      start,
+      word: word.replace(/^['"]/, ''),
+      value: value[3] ? { tag: true } : { param: value[1]?.replaceAll('``', '`') ?? value[2] },
+    };
   return !isText && /(^|\(|\b(and|or|not))\s*$/i.test(before) ? { start, word } : null;
 }
 
-// quoted writes a value in the language of searches.
-const quoteValue = (value) => (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? value : `'${value.replaceAll('\\', '\\\\').replaceAll('\'', '\\\'').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}'`);
+/** quoteValue writes a value in the filter language. */
+const quoteValue = (value) =>
+  /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value)
+    ? value
+    : `'${value.replaceAll(/['\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}'`;
 
-// offers returns the completions of a word: {text, label, hint}.
+/**
+ * completions returns the completions of a word.
+ * @returns {Promise<{text: string, label: string, hint: string}[]>}
+ */
 async function completions({ word, status, value }, experiment) {
   const lower = word.toLowerCase();
   if (value) {
@@ -44,26 +79,60 @@ async function completions({ word, status, value }, experiment) {
   }
   if (status) return statuses.filter((s) => s.startsWith(lower)).map((s) => ({ text: `'${s}'`, label: s }));
   const [, kind, rest] = /^(?:(param|metric)\.)?(.*)$/is.exec(word);
-  const plain = fields.filter(([name]) => !kind && name.startsWith(lower)).map(([name, hint]) => ({ text: name, label: name, hint }));
+  const plain = fields
+    .filter(([name]) => !kind && name.startsWith(lower))
+    .map(([name, hint]) => ({ text: name, label: name, hint }));
   if (!word) return plain;
   const q = rest.replace(/^`/, '').replaceAll('``', '`');
-  const names = async (part) => (await fetchData(`experiment/${experiment}/keys`, { query: { q: part, kind: kind?.toLowerCase(), limit: namesRequested } })).data;
+  const names = async (part) =>
+    (
+      await fetchData(`experiment/${experiment}/keys`, {
+        query: { q: part, kind: kind?.toLowerCase(), limit: namesRequested },
+      })
+    ).data;
   const begins = (k) => k.key.toLowerCase().startsWith(q.toLowerCase());
   const found = (await names(q)).sort((a, b) => begins(b) - begins(a));
-  const all = found.map((k) => ({ text: formatColumn({ ...k, stat: '' }), label: formatColumn({ ...k, stat: '' }), hint: k.iterations === 1 ? '1 run' : `${count(k.iterations)} runs` }));
+  const all = found.map((k) => ({
+    text: formatColumn({ ...k, stat: '' }),
+    label: formatColumn({ ...k, stat: '' }),
+    hint: k.iterations === 1 ? '1 run' : `${count(k.iterations)} runs`,
+  }));
   const [, key, stat] = /^(.+)\.(\w*)$/s.exec(q.replace(/`(?=\.\w*$)/, '')) || [];
   if (key && kind?.toLowerCase() === 'metric' && (await names(key)).some((k) => k.key === key)) {
-    all.unshift(...statistics.filter((s) => s.startsWith(stat.toLowerCase())).map((s) => formatColumn({ kind: 'metric', key, stat: s })).map((text) => ({ text, label: text })));
+    all.unshift(
+      ...statistics
+        .filter((s) => s.startsWith(stat.toLowerCase()))
+        .map((s) => formatColumn({ kind: 'metric', key, stat: s }))
+        .map((text) => ({ text, label: text }))
+    );
   }
   return [...plain, ...all];
 }
 
-// complete has a field offer what can stand at the cursor. The arrows lead through
-// the list, Enter and Tab take what they have led to, Tab also the first of what fits what is typed, Escape closes it.
-// It returns the function that offers.
+/**
+ * enableCompletion makes a filter field offer completions at the cursor. The arrow keys move through the
+ * list, Enter and Tab insert the selected one, Tab inserts the first one if none is selected, and Escape
+ * closes the list.
+ * @param {HTMLInputElement} field
+ * @param {string} experiment id of the experiment
+ * @returns {function()} shows the completions
+ */
 export function enableCompletion(field, experiment) {
-  const list = el('ul', { role: 'listbox', id: 'offers', class: 'offers', 'aria-label': 'Suggestions', 'data-testid': 'offers', hidden: true });
-  for (const [name, value] of Object.entries({ role: 'combobox', 'aria-autocomplete': 'list', 'aria-controls': 'offers', 'aria-expanded': 'false' })) field.setAttribute(name, value);
+  const list = el('ul', {
+    role: 'listbox',
+    id: 'offers',
+    class: 'offers',
+    'aria-label': 'Suggestions',
+    'data-testid': 'offers',
+    hidden: true,
+  });
+  for (const [name, value] of Object.entries({
+    role: 'combobox',
+    'aria-autocomplete': 'list',
+    'aria-controls': 'offers',
+    'aria-expanded': 'false',
+  }))
+    field.setAttribute(name, value);
   field.after(list);
   let shown = [];
   let at = -1;
@@ -79,7 +148,16 @@ export function enableCompletion(field, experiment) {
 
   function put(all) {
     shown = all.slice(0, mostOffers);
-    list.replaceChildren(...shown.map((o, i) => el('li', { role: 'option', id: `offer-${i}`, click: () => take(o) }, isolated(o.label, 'name'), o.hint && el('span', { class: 'count' }, o.hint))));
+    list.replaceChildren(
+      ...shown.map((o, i) =>
+        el(
+          'li',
+          { role: 'option', id: `offer-${i}`, click: () => take(o) },
+          isolated(o.label, 'name'),
+          o.hint && el('span', { class: 'count' }, o.hint)
+        )
+      )
+    );
     list.hidden = shown.length === 0;
     field.setAttribute('aria-expanded', String(!list.hidden));
     select(-1);
@@ -87,7 +165,8 @@ export function enableCompletion(field, experiment) {
     const pen = document.createElement('canvas').getContext('2d');
     const style = getComputedStyle(field);
     pen.font = style.font;
-    const left = pen.measureText(field.value.slice(0, start)).width + Number.parseFloat(style.paddingLeft) - field.scrollLeft;
+    const left =
+      pen.measureText(field.value.slice(0, start)).width + Number.parseFloat(style.paddingLeft) - field.scrollLeft;
     list.style.left = `${Math.max(0, Math.min(left, field.offsetWidth - list.offsetWidth))}px`;
   }
 

@@ -1,14 +1,18 @@
-// The console of a run, which follows the run.
+// The console output of a run. It follows the run.
 import { el } from './dom.js';
 import { count } from './format.js';
 import { fetchData } from './request.js';
 import { debounce, throttle } from './timing.js';
 
 const mostLines = 2000; // lines that are shown
-const rereadLines = 20; // the last lines may still change, as progress bars do
+const rereadLines = 20; // the last lines can still change, as progress bars do
 
-// printed shows the console of a run. Its method grow takes the number after that of the
-// newest line.
+/**
+ * showConsole shows the console output of a run.
+ * @param {string} iteration id of the run
+ * @returns {{grow: function(?number)}} grow loads new lines; its argument is the number of lines of the run,
+ *   if known
+ */
 export function showConsole(iteration) {
   const section = document.getElementById('console');
   const box = section.querySelector('.lines');
@@ -28,8 +32,13 @@ export function showConsole(iteration) {
     url.hash = 'console';
     return url;
   };
-  const row = ({ number: n, spans }) => el('li', { 'data-line': n }, el('a', { class: 'at', href: address(n), 'data-n': n + 1, 'aria-label': `Line ${n + 1}` }),
-    el('code', {}, ...(spans || []).map((s) => (s.class ? el('span', { class: s.class }, s.text) : s.text))));
+  const row = ({ number: n, spans }) =>
+    el(
+      'li',
+      { 'data-line': n },
+      el('a', { class: 'at', href: address(n), 'data-n': n + 1, 'aria-label': `Line ${n + 1}` }),
+      el('code', {}, ...(spans || []).map((s) => (s.class ? el('span', { class: s.class }, s.text) : s.text)))
+    );
 
   const low = () => box.scrollTop + box.clientHeight >= box.scrollHeight - 24;
   function show(answer, anew) {
@@ -48,13 +57,15 @@ export function showConsole(iteration) {
     section.hidden = next === 0;
     earlier.hidden = Boolean(field.value) || list.childElementCount === 0 || number(list.firstElementChild) <= first;
     end.hidden = Boolean(field.value) || number(list.lastElementChild) + 1 >= next;
-    status.textContent = field.value ? `${count(answer.lines.length)} found` : `${count(next)} ${next === 1 ? 'line' : 'lines'}`;
+    status.textContent = field.value
+      ? `${count(answer.lines.length)} found`
+      : `${count(next)} ${next === 1 ? 'line' : 'lines'}`;
     if (!stick) return;
     while (list.childElementCount > mostLines) list.firstElementChild.remove();
     box.scrollTop = box.scrollHeight;
   }
 
-  // reload shows the last lines, or those that have a text in them.
+  // reload shows the last lines, or the lines that match the search.
   async function reload() {
     const q = field.value;
     const answer = await lines({ q });

@@ -1,11 +1,14 @@
-// Arithmetic of curves.
+// Arithmetic on curves.
 
-// smooth is the exponential moving average over the points of a curve, weighted as
-// if there had been no first value to begin from (the correction of Adam, Kingma
-// and Ba 2015). A share of weight of it stays with each point, or with each
-// thousandth of the total of a longer curve. A place that stands for several
-// points counts as that many, on a line from the place before. Values that are not
-// finite stay as they are and do not count. c.before has the points to the left.
+/**
+ * smooth returns the exponential moving average of a curve, with the bias correction of Adam (Kingma and Ba
+ * 2015). Each point keeps the share weight of the average so far; curves of more than 1,000 points keep it
+ * for each thousandth of their length. A place that stands for several points counts as that many, on a line
+ * from the previous place. Values that are not finite stay as they are and are skipped.
+ * @param {Object} c curve; c.before has the points to the left
+ * @param {number} weight from 0 to 1
+ * @returns {number[]}
+ */
 export function smooth(c, weight) {
   if (!(weight > 0)) return c.y;
   const keep = weight ** Math.min(1, 1000 / c.total);
@@ -28,8 +31,13 @@ export function smooth(c, weight) {
   return pass(c);
 }
 
-// nearest is the index of the value nearest to x, in values that are ascending
-// or not.
+/**
+ * nearestIndex returns the index of the value nearest to x.
+ * @param {number[]} values
+ * @param {number} x
+ * @param {boolean} [ascending] whether values are in ascending order
+ * @returns {number}
+ */
 export function nearestIndex(values, x, ascending = true) {
   if (!ascending) return values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0);
   let low = 0;
@@ -42,9 +50,10 @@ export function nearestIndex(values, x, ascending = true) {
   return high > low && Math.abs(values[high] - x) < Math.abs(values[low] - x) ? high : low;
 }
 
-// reaches reports whether values have a value for x: whether x is between the first
-// and the last of them, or no farther beyond than the last two are apart. A run that
-// ended long before has none.
+/**
+ * hasValueAt reports whether x is between the first and the last value, or beyond them by no more than the
+ * distance of two values. A run that ended long before x has no value there.
+ */
 export function hasValueAt(values, x, ascending = true) {
   if (values.length < 2) return values.length === 1;
   if (!ascending) return values.some((v) => v >= x) && values.some((v) => v <= x);
@@ -52,8 +61,10 @@ export function hasValueAt(values, x, ascending = true) {
   return x >= values[0] - (values[1] - values[0]) && x <= values[last] + (values[last] - values[last - 1]);
 }
 
-// span returns the smallest and largest value of curves in a range of x, null for none. With trim, the outermost
-// twentieth at either end does not count.
+/**
+ * valueRange returns the smallest and the largest value of curves between from and to, null if there are
+ * none. With trim, the lowest and the highest five percent are ignored.
+ */
 export function valueRange(curves, from, to, { trim, positive }) {
   const all = [];
   const take = (v) => {
@@ -80,28 +91,49 @@ const minMax = (values) => values.reduce(([a, b], v) => [v < a ? v : a, v > b ? 
 
 const outlierRatio = 10; // times
 
-// usual returns a range in which most curves can be read. spans are those of the curves of one metric. Ends that are more
-// than ten times as far from 0 as three quarters of the curves reach are left out, if the rest would otherwise be drawn in
-// less than a tenth of the height. At the end where values are better, nothing is left out. outlier.go does the same.
+/**
+ * usualRange returns a range in which most curves of a metric can be read. Ends that are more than ten times
+ * as far from 0 as three quarters of the curves are left out, if the rest would otherwise use less than a
+ * tenth of the height. Nothing is left out at the end where values are better. outlier.go does the same.
+ * @param {number[][]} spans smallest and largest value of each curve
+ * @param {string} better 'smaller', 'larger' or ''
+ * @returns {number[]}
+ */
 export function usualRange(spans, better) {
   const all = minMax(spans.flat());
   if (spans.length < 3) return all;
   const reach = spans.map(([low, high]) => Math.max(-low, high)).sort((a, b) => b - a);
   const bound = outlierRatio * reach[Math.max(1, spans.length >> 2)];
-  const most = minMax(spans.flatMap(([low, high]) => [...(better === 'smaller' || low >= -bound ? [low] : []), ...(better === 'larger' || high <= bound ? [high] : [])]));
+  const most = minMax(
+    spans.flatMap(([low, high]) => [
+      ...(better === 'smaller' || low >= -bound ? [low] : []),
+      ...(better === 'larger' || high <= bound ? [high] : []),
+    ])
+  );
   const height = most[1] - most[0];
   return height > 0 && height < (all[1] - all[0]) / outlierRatio ? most : all;
 }
 
-// extent returns the range of values to show of curves between two places of x, and how many runs go beyond it; null if
-// there is nothing to show. outliers says what is done about runs that go far beyond the others: 'ignore' leaves
-// out the outermost twentieth of all points, 'show' nothing. A logarithmic scale has room for all.
+/**
+ * visibleRange returns the range of values to show between two places on the X axis, and the number of runs
+ * that exceed it. It returns null if there is nothing to show. A logarithmic scale has room for all values.
+ * @param {Object[]} curves
+ * @param {number} from
+ * @param {number} to
+ * @param {Object} options
+ * @param {string} options.outliers 'ignore' leaves out the outermost five percent of all points, 'show'
+ *   leaves out nothing
+ * @param {boolean} options.positive whether only positive values count
+ * @returns {?{range: number[], beyond: number}}
+ */
 export function visibleRange(curves, from, to, { outliers, positive }) {
   if (outliers || positive) {
     const range = valueRange(curves, from, to, { trim: outliers === 'ignore', positive });
     return range && { range, beyond: 0 };
   }
-  const known = curves.map((c) => ({ id: c.id, key: c.key, better: c.better, ends: valueRange([c], from, to, {}) })).filter((c) => c.ends);
+  const known = curves
+    .map((c) => ({ id: c.id, key: c.key, better: c.better, ends: valueRange([c], from, to, {}) }))
+    .filter((c) => c.ends);
   if (known.length === 0) return null;
   const metrics = Map.groupBy(known, (c) => c.key);
   const range = minMax([...metrics.values()].flatMap((some) => usualRange(some.map((c) => c.ends), some[0].better)));
@@ -109,27 +141,29 @@ export function visibleRange(curves, from, to, { outliers, positive }) {
   return { range, beyond: new Set(out.map((c) => c.id)).size };
 }
 
-// roomy returns a range with a little space around it.
+/** padRange returns a range with some space around it. */
 export function padRange([low, high], log) {
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
   const space = high === low ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
   return [low - space, high + space];
 }
 
-// round returns about n multiples of 1, 2 or 5 times a power of ten in a range.
+/** roundTicks returns about n multiples of 1, 2 or 5 times a power of ten in a range. */
 export function roundTicks(low, high, n) {
   const rough = (high - low) / n;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
   const all = [];
-  for (let i = Math.ceil(low / step); i * step <= high && all.length < 2 * n; i += 1) all.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step); i * step <= high && all.length < 2 * n; i += 1)
+    all.push(Number((i * step).toPrecision(12)));
   return all;
 }
 
-// extreme reports whether uPlot has no labels for an axis.
-export const needsOwnTicks = ([low, high], log) => Math.max(Math.abs(low), Math.abs(high)) > 1e30 || (log ? low : high - low) < 1e-30;
+/** needsOwnTicks reports whether a range is too large or too small for the labels of uPlot. */
+export const needsOwnTicks = ([low, high], log) =>
+  Math.max(Math.abs(low), Math.abs(high)) > 1e30 || (log ? low : high - low) < 1e-30;
 
-// marked returns about five places to label on such an axis.
+/** extremeTicks returns about five values to label on an axis for which needsOwnTicks is true. */
 export function extremeTicks(low, high, log) {
   if (!log) return roundTicks(low, high, 4);
   const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];

@@ -1,17 +1,26 @@
-// The curves of charts. Those that charts in sight lack are requested, a few at a time.
+// Loading the curves of charts.
 import { fetchData } from './request.js';
 
-const mostRequests = 3; // requests
-const curvesPerRequest = 400; // of one request, about
-const mostMembers = 1000; // runs that the mean of a group is over
-const mostOfGroups = 10_000; // the same in all groups of a chart
+const mostRequests = 3; // requests at the same time
+const curvesPerRequest = 400; // approximate limit
+const mostMembers = 1000; // runs that the mean of a group includes
+const mostOfGroups = 10_000; // runs that all groups of a chart include
 
-// Curves fills figures, which have {key, inSight, curves, dirty, others, points}; those of the metrics that
-// are drawn in the figure of another one have it as main. runs() are the runs to draw, or groups of them, of which
-// groups() returns the runs that they are made of; view(key) how they are drawn; of(key) the figure of a metric;
-// show(f) is called when one has got curves. early are curves that the browser has requested while it loaded
-// the scripts: {path, request}. gone is called when a run is not there any more, renew when figures have grown.
+/** Curves loads the curves of charts. It requests those that visible charts lack, a few at a time. */
 export class Curves {
+  /**
+   * @param {Object} options
+   * @param {function(): Object[]} options.runs returns the runs or groups to draw
+   * @param {function(): Object} options.groups returns the query of the groups
+   * @param {function(string): Object} options.view returns how the chart of a metric is drawn
+   * @param {function(string): Object} options.of returns the figure of a metric: {key, inSight, curves,
+   *   dirty, others, points}, with main if it is drawn in another one
+   * @param {function(Object)} options.show called when a figure has got curves
+   * @param {?{path: string, request: Object}} options.early curves that the browser requested while it loaded
+   *   the scripts
+   * @param {function()} options.gone called when a run was deleted
+   * @param {function()} options.renew called when figures have new points
+   */
   constructor({ runs, groups, view, of, show, early, gone, renew }) {
     Object.assign(this, { runs, groups, view, of, show, early, gone, renew });
     this.queue = new Set();
@@ -19,7 +28,7 @@ export class Curves {
     this.busy = 0;
   }
 
-  // most is how many runs of a group count.
+  /** most returns the number of runs of a group that its mean includes. */
   get most() {
     return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
   }
@@ -30,8 +39,10 @@ export class Curves {
     for (const o of f.others) this.queue.add(o);
   }
 
-  // pump requests the curves that charts in sight lack in this view, the same ones for several
-  // charts in one request. Charts show their present curves until the answer comes.
+  /**
+   * requestMissing requests the curves that visible charts lack. The same curves for several charts are one
+   * request. Charts show their present curves until the answer arrives.
+   */
   requestMissing() {
     if (this.jobs.length > 0) return; // waiting requests are sent first
     this.takeEarly();
@@ -50,7 +61,7 @@ export class Curves {
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
       const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
-        f.flight = null; // the request under way is of another query
+        f.flight = null; // the pending request is for another query
         this.show(f);
         continue;
       }
@@ -59,9 +70,10 @@ export class Curves {
         continue;
       }
       const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
-      if (f.flight?.like === like) continue; // it is under way
+      if (f.flight?.like === like) continue; // it is pending
       let b = batches.get(like);
-      if (!b || (b.figures.length + 1) * read(lacking) > curvesPerRequest) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
+      if (!b || (b.figures.length + 1) * read(lacking) > curvesPerRequest)
+        batches.set(like, (b = { like, figures: [], lacking, question, points, view, groups }));
       f.flight = b;
       b.figures.push(f);
       if (b.figures.length === 1) this.jobs.push(b);
@@ -70,8 +82,7 @@ export class Curves {
     this.startJobs();
   }
 
-  // expect takes in the curves that the browser has requested early. Other curves are requested as
-  // usual.
+  /** takeEarly uses the curves that the browser requested early. */
   takeEarly() {
     const { path, request } = this.early || {};
     this.early = null;
@@ -81,7 +92,14 @@ export class Curves {
     if (figures.length === 0 || lacking.length === 0) return;
     const { x, against, points } = request;
     const question = queryKey({ x, against, logx: request.scale === 'log', from: null, to: null }, points, null);
-    const b = { like: `${question} ${lacking.map((r) => r.id).join(' ')}`, path, figures, lacking, question, view: this.view() };
+    const b = {
+      like: `${question} ${lacking.map((r) => r.id).join(' ')}`,
+      path,
+      figures,
+      lacking,
+      question,
+      view: this.view(),
+    };
     for (const f of figures) f.flight = b;
     this.jobs.push(b);
   }
@@ -96,7 +114,7 @@ export class Curves {
         this.busy -= 1;
         for (const f of b.figures) {
           if (f.flight === b) f.flight = null;
-          if (f.dirty.size > 0) this.renewLater(); // it grew meanwhile
+          if (f.dirty.size > 0) this.renewLater(); // it has new points since the request
         }
         this.startJobs();
         if (this.jobs.length === 0) this.requestMissing();
@@ -104,14 +122,21 @@ export class Curves {
     }
   }
 
-  // load requests curves, and takes them in where nothing else was requested since.
+  /** load requests curves and stores them in the figures that have not requested others since. */
   async load(b) {
     const { path, figures, lacking, question, points, view, groups } = b;
-    const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
+    const body = {
+      keys: figures.map((f) => f.key),
+      points,
+      x: view.x,
+      against: view.against,
+      scale: view.logx && !view.against ? 'log' : 'linear',
+    };
     if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
     else body.iterations = lacking.map((r) => r.id);
-    // A range of a metric is no range of steps: whole curves are requested, and a part is shown.
-    if (view.from != null && !view.against) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
+    // The range of a metric is not a range of steps: whole curves are requested, and a part is shown.
+    if (view.from != null && !view.against)
+      Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
     const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
     for (const f of figures) {
       f.dirty.delete('group');
@@ -121,11 +146,15 @@ export class Curves {
     const begun = performance.now();
     try {
       [found, before] = await Promise.all([path ? fetchData(path) : fetchData('curves', { body }),
-        // A smoothed curve begins where the curve does.
-        !path && view.smooth > 0 && body.from != null && fetchData('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
+        // Smoothing needs the points before the range.
+        !path &&
+          view.smooth > 0 &&
+          body.from != null &&
+          fetchData('curves', { body: { ...body, from: undefined, to: body.from - 1 } }),
+      ]);
     } catch (error) {
       if (error.status !== 404) throw error;
-      this.gone?.(); // a run was deleted; the table will say which
+      this.gone?.(); // a run was deleted; the table is loaded again
       return;
     }
     const now = performance.now();
@@ -139,17 +168,27 @@ export class Curves {
       for (const c of found.curves) {
         const id = groups ? lacking[Number(c.id)].id : c.id;
         if (c.key !== f.key) continue;
-        f.curves.set(id, { ...c, asked: question, before: before && before.curves.find((o) => o.id === c.id && o.key === c.key) });
+        f.curves.set(id, {
+          ...c,
+          asked: question,
+          before: before && before.curves.find((o) => o.id === c.id && o.key === c.key),
+        });
       }
       this.show(f);
     }
   }
 
-  // extend requests the new points of curves, and adds them. A curve that has changed otherwise,
-  // such as by a point in its middle, is requested as a whole.
+  /**
+   * extend requests the new points of curves and appends them. A curve that has changed otherwise, such as by
+   * a point in the middle, is requested again as a whole.
+   */
   async extend(tails) {
     for (const { f, id } of tails) f.dirty.delete(id);
-    const body = { points: Math.max(...tails.map((t) => t.points)), scale: 'linear', tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })) };
+    const body = {
+      points: Math.max(...tails.map((t) => t.points)),
+      scale: 'linear',
+      tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })),
+    };
     const { curves } = await fetchData('curves', { body });
     for (const { f, id, c } of tails) {
       if (f.curves.get(id) !== c) continue; // it was requested again
@@ -162,22 +201,41 @@ export class Curves {
     for (const f of new Set(tails.map((t) => t.f))) this.show(f);
   }
 
-  // again requests curves that have grown. The means of large groups take the server long, so
-  // there are pauses between their requests.
+  /**
+   * renewLater requests curves that have new points. Means of large groups are expensive for the server, so
+   * there are pauses between the requests.
+   */
   renewLater() {
     setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
   }
 }
 
-// asked returns the query for curves as text; curves of another query are not reused.
-const queryKey = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
+/** queryKey returns the query for curves as text. Curves of another query are not reused. */
+const queryKey = (view, points, groups) =>
+  JSON.stringify([
+    view.x,
+    view.against,
+    view.logx,
+    view.from,
+    view.to,
+    view.from != null && view.smooth > 0,
+    points,
+    groups,
+  ]);
 
-// grows reports whether the new points of a curve may be requested alone: it is a whole curve over
-// steps, and not much longer than a new answer would be.
-const canAppend = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
+/**
+ * canAppend reports whether it suffices to request the new points of a curve: it is a whole curve over steps
+ * and not much longer than a new answer would be.
+ */
+const canAppend = (c, question, view, points) =>
+  c?.asked === question &&
+  view.x === 'step' &&
+  !view.logx &&
+  view.from == null &&
+  c.x.length > 0 &&
+  c.x.length < 2 * points;
 
-// add adds the points that a curve has gained, and reports whether it is the whole
-// curve then.
+/** appendPoints appends new points to a curve and reports whether the curve is complete. */
 function appendPoints(c, more) {
   if (c.total + more.count !== more.total) return false;
   for (const name of ['low', 'high']) {
@@ -192,8 +250,10 @@ function appendPoints(c, more) {
   return true;
 }
 
-// fine returns how many points of a curve to request. Each has the smallest and the largest value
-// of the points that it stands for, so no peak is lost.
+/**
+ * pointsPerCurve returns how many points to request. Each includes the smallest and the largest value of the
+ * points that it stands for, so no peak is lost.
+ */
 function pointsPerCurve(runs, large) {
   const steps = large ? [[2, 2000], [8, 1000], [60, 250]] : [[1, 1000], [5, 500], [60, 250]];
   return steps.find(([most]) => runs <= most)?.[1] ?? 120;

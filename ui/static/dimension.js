@@ -1,13 +1,21 @@
-// The dimensions of runs that an axis can show: parameters that differ, and
-// metrics.
+// Dimensions of runs that an axis can show: parameters that differ, and metrics.
 import { ownValue } from './columnname.js';
 import { el } from './dom.js';
 
 const collator = new Intl.Collator('en', { numeric: true });
 
-// dimensions returns {id, label, group, texts, values} by id, the metrics in the order of names. Values are by
-// run: numbers where all of them are, and else the places in texts. objective is what the runs are judged by, with
-// best, their values; extremes are the smallest and largest values of metrics, {key: {min, max}}, by run.
+/**
+ * dimensions returns what the axis of a plot can show: parameters that differ, the objective, and metrics.
+ * Each has {id, label, group, texts, values}. The values are in the order of runs. They are numbers if all
+ * are numbers, and otherwise indexes into texts.
+ * @param {Object[]} runs
+ * @param {string[]} names metrics, in the order to show
+ * @param {Object} found
+ * @param {string} found.objective name of the objective
+ * @param {number[]} found.best best values of the objective, by run
+ * @param {Object} [found.extremes] {min, max} of each metric, by run
+ * @returns {Map<string, Object>} dimensions by id
+ */
 export function dimensions(runs, names, { objective, best, extremes = {} }) {
   const all = new Map();
   const add = (id, label, group, of) => {
@@ -22,9 +30,10 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
       return Number.isFinite(n) ? n : null;
     }) });
   };
-  const number = (v) => (typeof v === 'string' ? null : v); // a value that is not a number has no place
-  for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, 'Parameters', (r) => ownValue(r.params, key));
-  // The best value of each run comes before the last ones.
+  const number = (v) => (typeof v === 'string' ? null : v); // NaN and infinities have no place on an axis
+  for (const key of new Set(runs.flatMap((r) => Object.keys(r.params))))
+    add(`param.${key}`, key, 'Parameters', (r) => ownValue(r.params, key));
+  // The best value of each run comes before the last values of metrics.
   if (objective) add('objective', objective, 'Objective', (r, i) => best[i]);
   for (const key of names) add(`metric.${key}`, key, 'Metrics, last values', (r) => number(ownValue(r.metrics, key)));
   for (const [stat, group] of [['min', 'Metrics, minimum'], ['max', 'Metrics, maximum']]) {
@@ -36,7 +45,7 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
   return all;
 }
 
-// choices returns options of a select for dimensions, in their groups.
+/** dimensionOptions returns the options of a select element for dimensions, in their groups. */
 export function dimensionOptions(dimensions) {
   const groups = new Map();
   for (const d of dimensions) {

@@ -1,7 +1,13 @@
-// Making elements. Text is always set as text.
+// Creating and arranging elements.
 
-// el makes an element; attributes that are functions listen, those that are
-// false or null are left out.
+/**
+ * el returns a new element. Attributes that are functions become event listeners; attributes that are false
+ * or null are left out. Strings among the children are inserted as text, never as HTML.
+ * @param {string} name tag name
+ * @param {Object<string, *>} attributes
+ * @param {...(Node|string|null|false)} children
+ * @returns {HTMLElement}
+ */
 export function el(name, attributes = {}, ...children) {
   const e = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -13,19 +19,28 @@ export function el(name, attributes = {}, ...children) {
   return e;
 }
 
-// isolated returns an element for text of a user, which may run from right to
-// left.
+/** isolated returns an element for text from a user, which may be written from right to left. */
 export const isolated = (text, cls) => el('bdi', { class: cls }, text);
 
-// save makes the browser save a file.
+/**
+ * saveFile makes the browser download a file.
+ * @param {Blob} blob
+ * @param {string} name file name; unsafe characters are replaced
+ */
 export function saveFile(blob, name) {
   const url = URL.createObjectURL(blob);
   el('a', { href: url, download: name.replaceAll(/[^\w.-]+/g, '_') }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-// put makes the wanted elements the children of another one. A child that has the focus is removed last:
-// the browser lays the page out when the focus is lost, and with fewer children it would scroll.
+/**
+ * setChildren makes wanted the children of parent and keeps the elements that are already there. A removed
+ * child that has the focus is removed last: the browser computes the layout when the focus is lost, and with
+ * fewer children it would scroll.
+ * @param {Element} parent
+ * @param {Element[]} wanted
+ * @param {Element|null} focused the child that has the focus
+ */
 export function setChildren(parent, wanted, focused) {
   const gone = [...parent.children].filter((child) => !wanted.includes(child));
   for (const child of gone) if (child !== focused) child.remove();

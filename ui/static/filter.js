@@ -1,18 +1,38 @@
-// Mistakes of a search, marked where they are.
+// Messages about the filter: errors, and why no run matches.
 import { el } from './dom.js';
 
-// showNothing shows why a table is empty; null means that it is not. clear
-// removes the filter.
+/**
+ * showEmptyTable shows why the table is empty.
+ * @param {HTMLElement} place
+ * @param {?{text: string, hints: string[]}} nothing null if the table is not empty
+ * @param {function(Event)} clear removes the filter
+ */
 export function showEmptyTable(place, nothing, clear) {
   const all = new URL(location);
   all.searchParams.delete('filter');
-  place.replaceChildren(...(nothing ? [
-    el('p', {}, nothing.text, ' ', el('a', { href: all, 'data-testid': 'clear-filter', click: clear }, 'Clear the filter')),
-    ...nothing.hints.map((hint) => el('p', {}, hint))] : []));
+  place.replaceChildren(
+    ...(nothing
+      ? [
+          el(
+            'p',
+            {},
+            nothing.text,
+            ' ',
+            el('a', { href: all, 'data-testid': 'clear-filter', click: clear }, 'Clear the filter')
+          ),
+          ...nothing.hints.map((hint) => el('p', {}, hint)),
+        ]
+      : [])
+  );
 }
 
-// showMistake shows below a field what is wrong with it, and marks the place
-// that the message names. null removes the message.
+/**
+ * showFilterError shows an error of the filter below its field, and marks the position that the message
+ * names.
+ * @param {HTMLInputElement} field
+ * @param {HTMLElement} place
+ * @param {?{field: string, message: string}} mistake null removes the message
+ */
 export function showFilterError(field, place, mistake) {
   if (!mistake) {
     field.removeAttribute('aria-invalid');

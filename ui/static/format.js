@@ -1,13 +1,16 @@
-// Numbers and times as texts.
+// Formatting numbers and times.
 
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export const count = (n) => plain.format(n);
 export const pointCount = (n) => `${count(n)} ${n === 1 ? 'point' : 'points'}`;
 
-// number writes a value, which may be one of the strings for what JSON has no
-// number for, to five significant digits, or in full where it is whole and
-// below ten million. number.go does the same.
+/**
+ * number formats a value with five significant digits. Integers below ten million are written in full. Values
+ * that JSON has no number for arrive as strings. number.go formats them in the same way.
+ * @param {number|string|null} v
+ * @returns {string}
+ */
 export function number(v) {
   if (v == null) return '';
   const size = Math.abs(v);
@@ -16,33 +19,44 @@ export function number(v) {
   return String(Number(v.toPrecision(5)));
 }
 
-const mostRatio = 100; // ratio of numbers from which they are too different to have the same digits
+const mostRatio = 100; // ratio of numbers above which they do not get the same decimals
 
-// digits returns the number of digits after the decimal point for all numbers of a column, so that the points
-// are aligned: up to five significant digits of the largest. It is null for whole numbers, and if the sizes
-// differ much.
+/**
+ * commonDecimals returns the number of decimals for all numbers of a column, so that the decimal points
+ * align: up to five significant digits of the largest value. It returns null for integers, and if the values
+ * differ too much in size.
+ * @param {(number|string|null)[]} values
+ * @returns {?number}
+ */
 export function commonDecimals(values) {
   const known = values.map(toNumber).filter((v) => Number.isFinite(v) && v !== 0);
   if (known.length === 0 || known.every(Number.isInteger)) return null;
   const sizes = known.map(Math.abs);
   const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
   if (least < 1e-4 || most >= 1e5 || most / least > mostRatio) return null;
-  return Math.min(4 - Math.floor(Math.log10(most)), Math.max(...known.map((v) => number(v).split('.')[1]?.length ?? 0)));
+  return Math.min(
+    4 - Math.floor(Math.log10(most)),
+    Math.max(...known.map((v) => number(v).split('.')[1]?.length ?? 0))
+  );
 }
 
-// aligned writes a value with so many digits after the point, null for as many as it needs.
+/** fixedDecimals formats a value with a number of decimals; null uses as many as the value needs. */
 export function fixedDecimals(v, places) {
   const value = toNumber(v);
-  return places > 0 && Number.isFinite(value) && (Math.abs(value) >= 10 ** -places || value === 0) && Math.abs(value) < 1e6 ? value.toFixed(places) : number(v);
+  return places > 0 &&
+    Number.isFinite(value) &&
+    (Math.abs(value) >= 10 ** -places || value === 0) &&
+    Math.abs(value) < 1e6
+    ? value.toFixed(places)
+    : number(v);
 }
 
-// double returns the number for a value that number writes.
+/** toNumber converts a value from the server to a number: NaN and infinities arrive as strings. */
 export const toNumber = (v) => (typeof v === 'string' ? Number(v) : v);
 
 const units = [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]];
 
-// duration writes seconds in the two largest units, or to two digits where they
-// are fewer than ten.
+/** duration formats seconds in the two largest units, or with two significant digits below ten seconds. */
 export function duration(seconds) {
   const size = Math.abs(seconds);
   if (size < 10) return `${Number(seconds.toPrecision(2))}s`;
@@ -57,7 +71,10 @@ export function duration(seconds) {
 const relativeTime = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const spans = [['year', 31536000], ['month', 2592000], ['day', 86400], ['hour', 3600], ['minute', 60]];
 
-// ago writes how long ago a Unix millisecond is.
+/**
+ * timeAgo formats how long ago a time was.
+ * @param {number} ms Unix milliseconds
+ */
 export function timeAgo(ms) {
   const s = (ms - Date.now()) / 1000;
   for (const [unit, size] of spans) {
@@ -70,7 +87,7 @@ export const timestamp = (ms) => `${new Date(ms).toISOString().slice(0, 19).repl
 
 const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-// bytes writes a size as the server does.
+/** bytes formats a size as the server does. */
 export function bytes(n) {
   const at = n < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log2(n) / 10));
   const value = n / 1024 ** at;

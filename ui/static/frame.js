@@ -1,4 +1,4 @@
-// The script of every page: keyboard shortcuts and their list.
+// The script of every page: keyboard shortcuts and dialogs.
 import { base } from './base.js';
 import { openGoToDialog } from './gotodialog.js';
 
@@ -7,7 +7,7 @@ const typing = (element) => element.closest('input, textarea, select, [contented
 const places = { p: '' };
 let waiting = false;
 
-// open shows a dialog of the page, unless one is open.
+/** open shows a dialog of the page. It does nothing if a dialog is open already. */
 function open(id) {
   const dialog = document.getElementById(id);
   if (dialog && !document.querySelector('dialog[open]')) dialog.showModal();

@@ -1,16 +1,26 @@
-// Finding a project, an experiment, a model or a run by its name.
+// The dialog that finds a project, an experiment, a model or a run by name.
 import { base } from './base.js';
 import { el, isolated } from './dom.js';
 import { fetchData } from './request.js';
 import { debounce } from './timing.js';
 
+/** openGoToDialog opens the dialog that searches projects, experiments, models and runs by name. */
 export function openGoToDialog() {
   if (document.querySelector('dialog[open]')) return;
   let found = [];
   let at = 0;
   const list = el('ul', { role: 'listbox', id: 'found', 'aria-label': 'Found' });
-  const field = el('input', { type: 'search', name: 'find', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'found',
-    placeholder: 'Go to a project, an experiment, a model or a run', 'aria-label': 'Name', autocomplete: 'off', 'data-testid': 'find-name' });
+  const field = el('input', {
+    type: 'search',
+    name: 'find',
+    role: 'combobox',
+    'aria-expanded': 'true',
+    'aria-controls': 'found',
+    placeholder: 'Go to a project, an experiment, a model or a run',
+    'aria-label': 'Name',
+    autocomplete: 'off',
+    'data-testid': 'find-name',
+  });
   const dialog = el('dialog', { class: 'find', 'aria-label': 'Go to', close: () => dialog.remove() }, field, list);
   const go = (f) => location.assign(new URL(`${f.kind}/${f.id}`, base));
 
@@ -29,8 +39,16 @@ export function openGoToDialog() {
     if (q !== field.value) return;
     found = answer.found || [];
     const kinds = { iteration: 'run' };
-    list.replaceChildren(...found.map((f, i) => el('li', { role: 'option', id: `found-${i}`, click: () => go(f) }, isolated(f.name),
-      el('span', { class: 'count' }, kinds[f.kind] || f.kind, f.in && ` in ${f.in}`))));
+    list.replaceChildren(
+      ...found.map((f, i) =>
+        el(
+          'li',
+          { role: 'option', id: `found-${i}`, click: () => go(f) },
+          isolated(f.name),
+          el('span', { class: 'count' }, kinds[f.kind] || f.kind, f.in && ` in ${f.in}`)
+        )
+      )
+    );
     if (found.length === 0) list.append(el('li', { class: 'count' }, answer.error?.message || 'No names match.'));
     select(0);
   }

@@ -1,4 +1,4 @@
-// A histogram over steps: the darker a place, the more values there are at that step.
+// A heat map of histograms over steps.
 import { el } from './dom.js';
 import { count, toNumber, number } from './format.js';
 
@@ -7,21 +7,34 @@ const [width, height] = [640, 160];
 const drawn = new Set();
 const redrawAll = () => { for (const draw of drawn) draw(); };
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
-new MutationObserver(redrawAll).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+new MutationObserver(redrawAll).observe(document.documentElement, {
+  attributes: true,
+  attributeFilter: ['data-theme'],
+});
 
-// heat returns {root, mark}. h is what the server answers for the histograms of a run; chose is
-// called with the step that is clicked. mark(step) marks a step, null for none.
+/**
+ * heatmap draws histograms over steps: the darker a cell, the more values.
+ * @param {Object} h histograms of a run, as the server returns them
+ * @param {string} name
+ * @param {function(number)} chose called with the step that is clicked
+ * @returns {{root: HTMLElement, mark: function(?number)}} mark marks a step; null removes the mark
+ */
 export function heatmap(h, name, chose) {
   const [low, high] = [toNumber(h.low), toNumber(h.high)];
   const { steps, counts } = h;
   const bins = counts[0].length;
-  // A column reaches halfway to its neighbours.
+  // A column extends halfway to its neighbours.
   const reach = steps.length > 1 ? steps.at(-1) - steps[0] : 1;
   const place = (step) => (steps.length > 1 ? (step - steps[0]) / reach : 0.5);
   const ends = steps.map((s, i) => (i + 1 < steps.length ? (place(s) + place(steps[i + 1])) / 2 : 1));
   const at = (share) => Math.max(0, ends.findIndex((end) => share <= end));
 
-  const canvas = el('canvas', { width, height, role: 'img', 'aria-label': `${name}: values from ${number(low)} to ${number(high)} over ${count(steps.length)} steps` });
+  const canvas = el('canvas', {
+    width,
+    height,
+    role: 'img',
+    'aria-label': `${name}: values from ${number(low)} to ${number(high)} over ${count(steps.length)} steps`,
+  });
   const line = el('div', { class: 'mark', hidden: true });
   const said = el('output', { 'data-testid': 'heat-said' });
   const usual = h.all > steps.length ? `${count(steps.length)} of ${count(h.all)} steps` : '';
@@ -52,14 +65,18 @@ export function heatmap(h, name, chose) {
 
   const share = (event) => {
     const r = canvas.getBoundingClientRect();
-    return [Math.min(1, Math.max(0, (event.clientX - r.left) / r.width)), Math.min(0.999, Math.max(0, (r.bottom - event.clientY) / r.height))];
+    return [
+      Math.min(1, Math.max(0, (event.clientX - r.left) / r.width)),
+      Math.min(0.999, Math.max(0, (r.bottom - event.clientY) / r.height)),
+    ];
   };
   canvas.addEventListener('pointermove', (event) => {
     const [x, y] = share(event);
     const i = at(x);
     const bin = Math.floor(y * bins);
     const edge = (b) => number(low + ((high - low) * b) / bins);
-    said.textContent = `Step ${count(steps[i])}: ${number(Number(counts[i][bin].toPrecision(3)))} values from ${edge(bin)} to ${edge(bin + 1)}`;
+    const values = number(Number(counts[i][bin].toPrecision(3)));
+    said.textContent = `Step ${count(steps[i])}: ${values} values from ${edge(bin)} to ${edge(bin + 1)}`;
   });
   canvas.addEventListener('pointerleave', () => { said.textContent = usual; });
   canvas.addEventListener('click', (event) => chose(steps[at(share(event)[0])]));
@@ -67,7 +84,14 @@ export function heatmap(h, name, chose) {
   const root = el('div', { class: 'heat' },
     el('div', { class: 'side-labels' }, el('span', {}, number(high)), el('span', {}, number(low))),
     el('div', { class: 'field' }, canvas, line),
-    el('div', { class: 'foot' }, el('span', {}, `Step ${count(steps[0])}`), said, el('span', {}, steps.length > 1 ? count(steps.at(-1)) : '')));
+    el(
+      'div',
+      { class: 'foot' },
+      el('span', {}, `Step ${count(steps[0])}`),
+      said,
+      el('span', {}, steps.length > 1 ? count(steps.at(-1)) : '')
+    )
+  );
   return {
     root,
     mark(step) {

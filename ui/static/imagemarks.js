@@ -5,11 +5,11 @@ import { el, isolated } from './dom.js';
 import { number } from './format.js';
 import { themeColors } from './paint.js';
 
-const mostBoxes = 1000; // of one image
-const leastPixels = 480; // pixels that what is drawn has at least, so that lines and names are sharp
-const maskOpacity = 0.35; // of the colour of a mask
+const mostBoxes = 1000; // per image
+const leastPixels = 480; // minimum size of the canvas, so that lines and names are sharp
+const maskOpacity = 0.35;
 
-const artifacts = new Map(); // by id of an artifact: what is in it
+const artifacts = new Map(); // promises of the contents, by id
 const loadOnce = (id, fetched) => {
   if (!artifacts.has(id)) artifacts.set(id, fetched(new URL(`artifact/${id}/data`, base)).catch(() => null));
   return artifacts.get(id);
@@ -20,19 +20,26 @@ const boxesOf = (id) => loadOnce(id, async (url) => {
   return all.slice(0, mostBoxes);
 });
 
-// maskOf returns the numbers of classes, {width, height, classes}.
-const maskOf = (id) => loadOnce(id, async (url) => {
-  const image = await createImageBitmap(await (await fetch(url)).blob(), { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
-  const { width, height } = image;
-  const pen = new OffscreenCanvas(width, height).getContext('2d');
-  pen.drawImage(image, 0, 0);
-  const { data } = pen.getImageData(0, 0, width, height);
-  return { width, height, classes: Uint8Array.from({ length: width * height }, (_, i) => data[4 * i]) };
-});
+/**
+ * maskOf returns the class of each pixel of a mask.
+ * @returns {Promise<?{width: number, height: number, classes: Uint8Array}>}
+ */
+const maskOf = (id) =>
+  loadOnce(id, async (url) => {
+    const image = await createImageBitmap(await (await fetch(url)).blob(), {
+      colorSpaceConversion: 'none',
+      premultiplyAlpha: 'none',
+    });
+    const { width, height } = image;
+    const pen = new OffscreenCanvas(width, height).getContext('2d');
+    pen.drawImage(image, 0, 0);
+    const { data } = pen.getImageData(0, 0, width, height);
+    return { width, height, classes: Uint8Array.from({ length: width * height }, (_, i) => data[4 * i]) };
+  });
 
 const className = (mark, c) => mark.labels?.[c] ?? `class ${c}`;
 
-// seen reports whether the pixels of a class are coloured: 0 stands for nothing unless it has a name.
+/** isDrawn reports whether the pixels of a class are coloured: 0 is the background unless it has a name. */
 const isDrawn = (mark, c) => c > 0 || mark.labels?.[0] != null;
 
 const components = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number);
@@ -53,15 +60,17 @@ async function drawMask(pen, mark, width, height) {
   return [...found].filter((c) => isDrawn(mark, c));
 }
 
-// placed returns left, top, width and height of a box in pixels of what is drawn.
+/** boxRectangle returns left, top, width and height of a box in pixels of the canvas. */
 function boxRectangle({ position: p, domain }, [width, height], [naturalWidth, naturalHeight]) {
   const [x, y] = domain === 'pixel' ? [width / naturalWidth, height / naturalHeight] : [width, height];
   if (p.middle) return [(p.middle[0] - p.width / 2) * x, (p.middle[1] - p.height / 2) * y, p.width * x, p.height * y];
   return [p.minX * x, p.minY * y, (p.maxX - p.minX) * x, (p.maxY - p.minY) * y];
 }
 
-// drawBoxes draws lines and names as thick as they are to be read; times is how many pixels of the canvas
-// one of the window has.
+/**
+ * drawBoxes draws boxes with their names and returns their classes.
+ * @param {number} times pixels of the canvas for one pixel of the window
+ */
 async function drawBoxes(pen, mark, size, natural, times) {
   const all = await boxesOf(mark.boxes) ?? [];
   const found = new Set();
@@ -75,7 +84,8 @@ async function drawBoxes(pen, mark, size, natural, times) {
     pen.strokeStyle = themeColors().runs[c % paletteSize];
     pen.strokeRect(...at);
     const scores = Object.values(box.scores ?? {});
-    const text = box.box_caption || [className(mark, c), scores.length > 0 && number(scores[0])].filter(Boolean).join(' ');
+    const text =
+      box.box_caption || [className(mark, c), scores.length > 0 && number(scores[0])].filter(Boolean).join(' ');
     const [wide, high] = [pen.measureText(text).width + 6 * times, 15 * times];
     const [left, top] = [Math.max(0, Math.min(at[0], size[0] - wide)), Math.max(0, at[1] - high)];
     pen.fillStyle = themeColors().runs[c % paletteSize];
@@ -86,8 +96,13 @@ async function drawBoxes(pen, mark, size, natural, times) {
   return [...found];
 }
 
-// cover draws marks on a canvas over an image that has come, and returns the classes that are in
-// them, by the name of the marks.
+/**
+ * drawMarks draws boxes and masks on a canvas over a loaded image.
+ * @param {HTMLCanvasElement} canvas
+ * @param {HTMLImageElement} image
+ * @param {Object[]} marks
+ * @returns {Promise<Map<string, Array>>} classes and their labels, by the name of the marks
+ */
 export async function drawMarks(canvas, image, marks) {
   const [width, height] = [image.naturalWidth, image.naturalHeight];
   const times = Math.max(1, Math.ceil(leastPixels / Math.max(width, height, 1)));
@@ -97,13 +112,18 @@ export async function drawMarks(canvas, image, marks) {
   const thick = canvas.clientWidth > 0 ? size[0] / canvas.clientWidth : 1;
   const classes = new Map();
   for (const mark of marks) {
-    const found = mark.mask ? await drawMask(pen, mark, ...size) : await drawBoxes(pen, mark, size, [width, height], thick);
-    classes.set(mark.name, found.map((c) => [c, className(mark, c)]));
+    const found = mark.mask
+      ? await drawMask(pen, mark, ...size)
+      : await drawBoxes(pen, mark, size, [width, height], thick);
+    classes.set(
+      mark.name,
+      found.map((c) => [c, className(mark, c)])
+    );
   }
   return classes;
 }
 
-// Legend has a switch for the marks of each name, and explains their colours.
+/** MarkLegend has a checkbox for the marks of each name and explains their colours. */
 export class MarkLegend {
   constructor(state, shown) {
     this.state = state;
@@ -112,7 +132,7 @@ export class MarkLegend {
     this.shown = shown;
   }
 
-  // off are the names of marks that are not drawn.
+  /** off returns the names of marks that are not drawn. */
   get off() {
     return new Set(this.state.get('marks').split('\n').filter(Boolean));
   }
@@ -122,7 +142,7 @@ export class MarkLegend {
     return marks.filter((m) => !off.has(m.name));
   }
 
-  // add takes in the classes that were drawn, and name those that are there at all.
+  /** add adds names of marks and the classes that were drawn to the legend. */
   add(names, found = new Map()) {
     const before = JSON.stringify([...this.classes].map(([name, all]) => [name, [...all]]));
     for (const name of names) if (!this.classes.has(name)) this.classes.set(name, new Map());
@@ -132,15 +152,37 @@ export class MarkLegend {
 
   show() {
     const { off } = this;
-    this.root.replaceChildren(...[...this.classes].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => {
-      const box = el('input', { type: 'checkbox', name: 'marks', value: name, change: () => {
-        const names = this.off;
-        names[box.checked ? 'delete' : 'add'](name);
-        this.state.set({ marks: [...names].join('\n') || null });
-      } });
-      box.checked = !off.has(name);
-      return el('span', { class: 'mark' }, el('label', {}, box, isolated(name)),
-        ...[...all].sort(([a], [b]) => a - b).map(([c, label]) => el('span', { class: 'class' }, el('i', { class: `square c${c % paletteSize}`, 'aria-hidden': 'true' }), isolated(label))));
-    }));
+    this.root.replaceChildren(
+      ...[...this.classes]
+        .sort(([a], [b]) => a.localeCompare(b))
+        .map(([name, all]) => {
+          const box = el('input', {
+            type: 'checkbox',
+            name: 'marks',
+            value: name,
+            change: () => {
+              const names = this.off;
+              names[box.checked ? 'delete' : 'add'](name);
+              this.state.set({ marks: [...names].join('\n') || null });
+            },
+          });
+          box.checked = !off.has(name);
+          return el(
+            'span',
+            { class: 'mark' },
+            el('label', {}, box, isolated(name)),
+            ...[...all]
+              .sort(([a], [b]) => a - b)
+              .map(([c, label]) =>
+                el(
+                  'span',
+                  { class: 'class' },
+                  el('i', { class: `square c${c % paletteSize}`, 'aria-hidden': 'true' }),
+                  isolated(label)
+                )
+              )
+          );
+        })
+    );
   }
 }

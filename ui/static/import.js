@@ -1,5 +1,5 @@
-// Importing an archive: it is sent with its progress. The answer is the page that a
-// browser without scripts would show, of which the changed part is taken.
+// The page that imports an archive. It shows the progress of the upload. The answer is the page that a
+// browser without scripts would show; the changed part is taken from it.
 import { el } from './dom.js';
 import { bytes } from './format.js';
 import './frame.js';
@@ -26,7 +26,9 @@ function wrong(text) {
   input.toggleAttribute('aria-invalid', Boolean(text));
   if (text) {
     input.setAttribute('aria-describedby', 'wrong-archive');
-    input.after(el('p', { id: 'wrong-archive', class: 'message', role: 'alert', 'data-testid': 'wrong-archive' }, text));
+    input.after(
+      el('p', { id: 'wrong-archive', class: 'message', role: 'alert', 'data-testid': 'wrong-archive' }, text)
+    );
   }
 }
 
@@ -56,7 +58,7 @@ form.addEventListener('submit', async (event) => {
         state.textContent = `${Math.floor(100 * part)}%`;
       } else {
         bar.removeAttribute('value');
-        state.textContent = 'being imported';
+        state.textContent = 'importing';
       }
     });
     const refused = answer.querySelector('#wrong-archive') ?? answer.querySelector('main .message, main p');
@@ -64,7 +66,8 @@ form.addEventListener('submit', async (event) => {
     if (result?.childElementCount) {
       imported.replaceChildren(...result.children);
       form.reset();
-    } else wrong(refused?.textContent.trim() || 'The server did not import the archive. Reload the page and try again.');
+    } else
+      wrong(refused?.textContent.trim() || 'The server did not import the archive. Reload the page and try again.');
   } catch (error) {
     wrong(error.message);
   }

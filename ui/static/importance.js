@@ -1,12 +1,17 @@
-// The importance of parameters for a metric, on a page that shows runs: the table of the page
-// of importance.
+// The importance of parameters, inserted into other pages from the page of importance.
 import { base } from './base.js';
 import { el } from './dom.js';
 import { RequestError, fetchSignedIn } from './request.js';
 
-// importance returns a function that shows the table for a metric, '' for the objective, in place of an element,
-// for the runs of an experiment that pass a filter. It returns the parameter that matters most, '' if none is
-// known.
+/**
+ * importanceTable returns a function that shows the importance of parameters for a metric in an element. The
+ * function takes the metric, '' for the objective, and returns the most important parameter, '' if none is
+ * known.
+ * @param {HTMLElement} place
+ * @param {string} experiment id of the experiment
+ * @param {string} filter filter of the runs
+ * @returns {function(string): Promise<string>}
+ */
 export function importanceTable(place, experiment, filter) {
   let wanted; // the metric that is asked for or shown
   let most = '';
@@ -23,7 +28,11 @@ export function importanceTable(place, experiment, filter) {
       if (!answer.ok) throw new RequestError({ message: page.body.textContent.trim() }, answer.status);
       section = page.querySelector('#importance');
     } catch (error) {
-      section = el('section', { 'aria-label': 'Importance' }, el('p', { class: 'count', role: 'status' }, error.message));
+      section = el(
+        'section',
+        { 'aria-label': 'Importance' },
+        el('p', { class: 'count', role: 'status' }, error.message)
+      );
     }
     if (metric !== wanted) return ''; // another one was chosen meanwhile
     most = section.querySelector('tbody tr[data-known] th')?.textContent.trim() ?? '';

@@ -1,4 +1,4 @@
-// The page of a run: its charts, and updates while the run goes on.
+// The page of a run: its charts, and updates while the run is running.
 import './artifact.js';
 import { copyText } from './clipboard.js';
 import { count, number } from './format.js';
@@ -19,36 +19,46 @@ const panel = new Panel(document.getElementById('charts'), state, {
   drawn: () => ({ experiment, iterations: [iteration] }),
   keys: async (q, offset, limit, pattern) => {
     const named = await metricMatcher(experiment, q, pattern);
-    // The table has the metrics in the order of their interest, except for new ones.
-    const places = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i]));
+    // The table has the most interesting metrics first; new metrics are not in it yet.
+    const places = new Map(
+      [...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i])
+    );
     const place = (k) => places.get(k) ?? places.size;
     const all = Object.keys((await summary()).metrics).filter(named).sort((a, b) => place(a) - place(b));
     return { data: all.slice(offset, offset + limit).map((key) => ({ key })), total: all.length };
   },
 });
 
-// Media are requested after the charts.
+// Media are loaded after the charts.
 let media;
 const showMedia = throttle(200, async () => {
   if (!Number(document.getElementById('iteration').dataset.artifacts)) return;
   const { Media } = await import('./media.js');
   const section = document.getElementById('media');
-  media ||= new Media(section, state, { runs: () => [run], found: (n) => {
-    const came = section.hidden && n > 0;
-    section.hidden = n === 0;
-    document.querySelector('[data-testid="to-media"]').hidden = n === 0;
-    if (came && location.hash === '#media') section.scrollIntoView(); // it was not there when the browser scrolled to the fragment
-  } });
+  media ||= new Media(section, state, {
+    runs: () => [run],
+    found: (n) => {
+      const came = section.hidden && n > 0;
+      section.hidden = n === 0;
+      document.querySelector('[data-testid="to-media"]').hidden = n === 0;
+      // The section was hidden when the browser scrolled to the fragment.
+      if (came && location.hash === '#media') section.scrollIntoView();
+    },
+  });
   await media.load();
 });
 showMedia();
 
-// update requests the page again and applies the changes. Elements are kept, and with
-// them the parts that are open, the focus and the scroll position.
+/**
+ * update requests the page again and applies the changes. Elements are kept, and with them open parts, the
+ * focus and the scroll position.
+ */
 async function update() {
   const url = new URL(location.href);
   if (document.getElementById('environment')) url.searchParams.set('known', '1');
-  const answer = await fetchSignedIn(url, { headers: { 'HX-Request': 'true', 'HX-Target': '#iteration', 'HX-Current-URL': location.href } });
+  const answer = await fetchSignedIn(url, {
+    headers: { 'HX-Request': 'true', 'HX-Target': '#iteration', 'HX-Current-URL': location.href },
+  });
   const text = await answer.text();
   const problem = document.getElementById('problem');
   if (!answer.ok) {
@@ -56,7 +66,7 @@ async function update() {
     return;
   }
   const root = document.getElementById('iteration');
-  // Typed text is not dropped for a newer state of the page.
+  // Open forms and typed text are not replaced.
   const edits = root.querySelector('.edits');
   edits.toggleAttribute('hx-morph-skip', Boolean(edits.querySelector('[open]')));
   for (const details of edits.children) details.toggleAttribute('hx-morph-skip', hasUnsavedInput(details));
@@ -78,10 +88,10 @@ const renew = throttle(700, async () => {
   updating = false;
 });
 
-// gained holds the metrics whose rows in the table are out of date.
+/** gained holds the metrics whose rows in the table are out of date. */
 const gained = new Set();
-const unanswered = new Set(); // metrics that were requested
-const mostRetold = 50; // for more of them the whole page is requested
+const unanswered = new Set(); // metrics with a pending request
+const mostRetold = 50; // above this number the whole page is requested
 const summaryOf = latestOnly(summary);
 const retell = throttle(2000, async () => {
   if (gained.size > mostRetold) {
@@ -92,9 +102,10 @@ const retell = throttle(2000, async () => {
   for (const key of gained) unanswered.add(key);
   gained.clear();
   const query = new URLSearchParams([...unanswered].map((key) => ['key', key]));
-  const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} })); // the event stream reports what is wrong
+  // An error is reported by the event stream.
+  const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} }));
   unanswered.clear();
-  if (updating) { // with a page that may be older
+  if (updating) { // the page that is being loaded may be older
     for (const key of Object.keys(metrics)) gained.add(key);
     retell();
   }
@@ -110,14 +121,14 @@ const retell = throttle(2000, async () => {
     tds.at(-1)?.replaceChildren(count(m.count));
   }
 });
-// The duration of the run, and when it was last seen, come from its page.
+// The duration of the run and its last-seen time are updated with the page.
 const renewSometimes = throttle(60_000, renew);
 
-// The script of the console is loaded when the console comes into sight, and requests new lines only then.
+// The console script is loaded when the console comes into sight, and requests new lines only then.
 const printing = document.getElementById('console');
 let output;
 let near = false;
-let next; // the number after that of the newest line, where it is not shown yet
+let next; // number of lines of the run, if lines are not shown yet
 async function follow() {
   if (!near) return;
   output ||= import('./console.js').then(({ showConsole }) => showConsole(iteration));
@@ -146,8 +157,14 @@ followChanges(`iteration/${iteration}`, cursor, {
       }
     }
     const known = new Set([...document.querySelectorAll('#metrics [data-metric]')].map((tr) => tr.dataset.metric));
-    const lost = document.querySelector('#run .status.lost'); // the run is not lost any more
-    if (lost || iterations.length + deleted.length > 0 || series.length === 0 || series.some((s) => s.last_step == null || !(known.has(s.key) || document.getElementById('metrics-left')))) renew();
+    const lost = document.querySelector('#run .status.lost'); // it has sent points, so it is not lost any more
+    if (
+      lost ||
+      iterations.length + deleted.length > 0 ||
+      series.length === 0 ||
+      series.some((s) => s.last_step == null || !(known.has(s.key) || document.getElementById('metrics-left')))
+    )
+      renew();
     else renewSometimes();
     for (const s of series) gained.add(s.key);
     if (series.length > 0) retell();
@@ -161,7 +178,7 @@ followChanges(`iteration/${iteration}`, cursor, {
   },
 });
 
-// The charts of the machine are folded until somebody opens them.
+// The charts of system metrics are collapsed until they are opened by a link or a click.
 function unfold() {
   const group = document.getElementById(location.hash.slice(1));
   if (group instanceof HTMLDetailsElement) group.open = true;
@@ -171,25 +188,29 @@ document.addEventListener('click', (event) => {
   if (event.target.closest('.sections a[href="#system"]')) unfold();
 });
 
-// A form that was closed shows the update that was held back while it was open.
+// The page is not updated while a form is open, so it is updated when the form is closed.
 document.addEventListener('toggle', ({ target }) => {
   if (!target.open && target.matches('#run details.edit') && target.closest('.edits[hx-morph-skip]')) renew();
 }, true);
 
 function filter(field) {
   const part = field.value.toLowerCase();
-  for (const row of document.querySelectorAll(`#${field.dataset.filters} tbody tr`)) row.hidden = !row.textContent.toLowerCase().includes(part);
+  for (const row of document.querySelectorAll(`#${field.dataset.filters} tbody tr`))
+    row.hidden = !row.textContent.toLowerCase().includes(part);
 }
 document.addEventListener('input', ({ target }) => {
   if (target.dataset.filters) filter(target);
 });
-for (const field of document.querySelectorAll('[data-filters]')) filter(field); // text that was typed before this script was loaded
+// Text may have been typed before this script was loaded.
+for (const field of document.querySelectorAll('[data-filters]')) filter(field);
 
 document.addEventListener('click', async ({ target }) => {
   const id = target.dataset.copies;
   if (!id) return;
   const rows = [...document.querySelectorAll(`#${id} tbody tr:not([hidden])`)];
-  await copyText(JSON.stringify(Object.fromEntries(rows.map((r) => [r.children[0].innerText, r.children[1].innerText])), null, 2));
+  await copyText(
+    JSON.stringify(Object.fromEntries(rows.map((r) => [r.children[0].innerText, r.children[1].innerText])), null, 2)
+  );
   target.textContent = 'Copied';
   setTimeout(() => { target.textContent = 'Copy'; }, 2000);
 });

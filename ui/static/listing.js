@@ -1,13 +1,21 @@
-// Rows that come from the server in pages, some of which are unfolded into
-// listings of their own.
+// Rows that are loaded from the server in pages. Some can be expanded to listings of their own.
 
 export const pageSize = 50;
 
-// Listing is a list of rows, each with an id. fetch(offset, limit, signal)
-// answers {data, total}; inner(row) is the listing that a row unfolds to, and
-// open(row) reports whether it is. changed is called when rows were loaded,
-// failed when loading them failed.
+/** Listing is a list of rows that is loaded in pages. A row can be expanded to a listing of its own. */
 export class Listing {
+  /**
+   * @param {function(number, number, AbortSignal): Promise<{data: Object[], total: number}>} fetch loads rows
+   *   from an offset with a limit
+   * @param {Object} callbacks
+   * @param {function(Object): boolean} callbacks.open reports whether a row is expanded
+   * @param {function(Object): Listing} callbacks.inner returns the listing of an expanded row
+   * @param {function(function(), Object)} callbacks.changed called with a function that inserts loaded rows,
+   *   and with these
+   * @param {function(Object)} callbacks.failed called if rows could not be loaded
+   * @param {number} depth
+   * @param {string} path
+   */
   constructor(fetch, { open, inner, changed, failed }, depth = 0, path = '') {
     Object.assign(this, { fetch, open, inner, changed, failed, depth, path });
     this.pages = new Map(); // by number: {rows, fresh}
@@ -17,7 +25,7 @@ export class Listing {
     this.unfolded = null;
   }
 
-  // openRows are the places of the rows that are unfolded, and their listings.
+  /** openRows returns the places of the expanded rows and their listings. */
   openRows() {
     if (this.unfolded) return this.unfolded;
     this.unfolded = [];
@@ -26,7 +34,7 @@ export class Listing {
         if (!row.unfolds || !this.open(row)) return;
         if (!this.below.has(row.id)) {
           const inner = this.inner(row, this);
-          inner.total = row.unfolds; // until it is known better
+          inner.total = row.unfolds; // until the listing is loaded
           this.below.set(row.id, inner);
         }
         this.unfolded.push([page * pageSize + i, this.below.get(row.id)]);
@@ -35,7 +43,7 @@ export class Listing {
     return this.unfolded;
   }
 
-  // refold makes the listing ask again which rows are unfolded.
+  /** updateUnfolded makes the listing determine again which rows are expanded. */
   updateUnfolded() {
     this.unfolded = null;
     for (const inner of this.below.values()) inner.updateUnfolded();
@@ -45,8 +53,7 @@ export class Listing {
     return this.openRows().reduce((sum, [, inner]) => sum + inner.size, this.total);
   }
 
-  // locate returns the listing that has the row at an index, and its index
-  // there.
+  /** locate returns the listing that contains the row at an index of the table, and its index there. */
   locate(index) {
     let at = index;
     for (const [n, inner] of this.openRows()) {
@@ -71,14 +78,13 @@ export class Listing {
     return !this.pages.get(page)?.fresh;
   }
 
-  // age marks every page as out of date, so that it is loaded again when it is
-  // next in sight.
+  /** markStale marks every page as out of date, so that it is loaded again when it is next visible. */
   markStale() {
     for (const p of this.pages.values()) p.fresh = false;
     for (const inner of this.below.values()) inner.markStale();
   }
 
-  // stop cancels the loading of pages, except those in keep.
+  /** cancel cancels the loading of pages, except those in keep. */
   cancel(keep) {
     for (const [page, stop] of this.loading) if (!keep?.has(page)) stop.abort();
   }
@@ -96,8 +102,10 @@ export class Listing {
     }
   }
 
-  // take stores loaded rows, from a page on. An unchanged row stays the same
-  // object, so that a click on it is not lost.
+  /**
+   * store inserts loaded rows from a page on. An unchanged row remains the same object, so its element and
+   * clicks on it are kept.
+   */
   store(page, found) {
     if (found.wrong) {
       this.failed(found.wrong);
@@ -106,9 +114,12 @@ export class Listing {
     const pages = Math.ceil(found.data.length / pageSize) || 1;
     const there = Array.from({ length: pages }, (_, i) => this.pages.get(page + i)?.rows || []).flat();
     const old = new Map(there.map((row) => [row.id, row]));
-    const rows = found.data.map((row) => (JSON.stringify(old.get(row.id)) === JSON.stringify(row) ? old.get(row.id) : row));
+    const rows = found.data.map((row) =>
+      JSON.stringify(old.get(row.id)) === JSON.stringify(row) ? old.get(row.id) : row
+    );
     this.changed(() => {
-      for (let i = 0; i < pages; i += 1) this.pages.set(page + i, { rows: rows.slice(i * pageSize, (i + 1) * pageSize), fresh: true });
+      for (let i = 0; i < pages; i += 1)
+        this.pages.set(page + i, { rows: rows.slice(i * pageSize, (i + 1) * pageSize), fresh: true });
       this.total = found.total;
       this.unfolded = null;
     }, found);

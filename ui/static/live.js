@@ -1,17 +1,23 @@
-// Changes on the server, as they happen.
+// The event stream: changes on the server as they happen.
 import { base } from './base.js';
 import { fetchSignedIn } from './request.js';
 
 const pause = 5000; // milliseconds before another attempt after a failure
 
-// live calls changed with each batch of changes since a cursor, that of the page, and reset when there
-// were too many changes to list. A hidden page closes its connection, of which a browser has only a
-// handful, and catches up when it is shown again.
+/**
+ * followChanges calls changed with each batch of changes on the server after the cursor of the page. A hidden
+ * page closes its connection, because browsers allow only a few, and catches up when it is shown again.
+ * @param {string} path path under /data/
+ * @param {string} cursor
+ * @param {Object} callbacks
+ * @param {function(Object)} callbacks.changed
+ * @param {function()} callbacks.reset called if there were too many changes to list
+ */
 export function followChanges(path, cursor, { changed, reset }) {
   const problem = document.getElementById('problem');
   let source = null;
   let timer = 0;
-  let late = document.hidden; // something that is not a change in the database may have happened meanwhile
+  let late = document.hidden; // changes that are not in the database may have been missed
   let said = '';
   const url = () => {
     const events = new URL(`data/${path}/events`, base);
@@ -33,7 +39,7 @@ export function followChanges(path, cursor, { changed, reset }) {
     });
     source.addEventListener('error', () => {
       delete document.documentElement.dataset.live;
-      // The browser reconnects by itself when a stream ends, but not when it is refused.
+      // The browser reconnects when a stream ends, but not if the server rejects it.
       if (source?.readyState === EventSource.CLOSED) refused();
     });
     source.addEventListener('change', (event) => {

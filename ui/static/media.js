@@ -1,5 +1,4 @@
-// The media that runs have logged: images, histograms, tables, HTML, video, audio and
-// texts, of all runs at one step, or of all steps.
+// The media that runs have logged: images, histograms, tables, HTML, video, audio and texts.
 import { base } from './base.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
@@ -9,26 +8,44 @@ import { fetchData, fetchSignedIn } from './request.js';
 import { debounce, latestOnly } from './timing.js';
 
 const mostRuns = 20;
-const mostColumns = 30; // steps of a table of all steps
-const pixelated = 96; // pixels; smaller images are enlarged without blur
+const mostColumns = 30; // steps in the table of all steps
+const pixelated = 96; // size in pixels up to which images are enlarged without blur
 
-const kindNames = { image: ['image', 'images'], audio: ['audio clip', 'audio clips'], video: ['video', 'videos'], table: ['table', 'tables'],
-  html: ['HTML page', 'HTML pages'], text: ['text', 'texts'], histogram: ['histogram', 'histograms'] };
+const kindNames = {
+  image: ['image', 'images'],
+  audio: ['audio clip', 'audio clips'],
+  video: ['video', 'videos'],
+  table: ['table', 'tables'],
+  html: ['HTML page', 'HTML pages'],
+  text: ['text', 'texts'],
+  histogram: ['histogram', 'histograms'],
+};
 const kindOrder = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'text'];
 const countOf = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
 const dataOf = (m, part = 'data') => new URL(`artifact/${m.id}/${part}`, base);
 
-// The styles are loaded by this script, because most pages show no media.
+// The styles are loaded by this script, because most pages do not show media.
 const styleSheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
-const stylesLoaded = new Promise((done) => { for (const event of ['load', 'error']) styleSheet.addEventListener(event, done); });
+const stylesLoaded = new Promise((done) => {
+  for (const event of ['load', 'error']) styleSheet.addEventListener(event, done);
+});
 document.head.append(styleSheet);
 
-// evenly returns up to most of all, with the first and the last.
-const sample = (all, most) => (all.length <= most ? all : Array.from({ length: most }, (_, i) => all[Math.floor((i * (all.length - 1)) / (most - 1))]));
+/** sample returns up to most elements at even distances, with the first and the last. */
+const sample = (all, most) =>
+  all.length <= most
+    ? all
+    : Array.from({ length: most }, (_, i) => all[Math.floor((i * (all.length - 1)) / (most - 1))]);
 
-// Media shows what runs have logged. runs() are the runs, {id, name, color}; found is called
-// with the number of names that they have logged under.
+/** Media shows the media that runs have logged at one step or at all steps. */
 export class Media {
+  /**
+   * @param {HTMLElement} root
+   * @param {import('./state.js').State} state
+   * @param {Object} options
+   * @param {function(): Object[]} options.runs returns the runs, {id, name, color}
+   * @param {function(number)} [options.found] called with the number of names that the runs have logged
+   */
   constructor(root, state, { runs, found }) {
     Object.assign(this, { root, state, runs, found });
     this.groups = new Map(); // by kind and key
@@ -54,32 +71,53 @@ export class Media {
     const { state } = this;
     const move = (by) => this.choose(this.steps[Math.max(0, Math.min(this.steps.length - 1, this.at + by))]);
     const button = (label, by) => el('button', { type: 'button', class: 'plain', click: () => move(by) }, label);
-    this.slider = el('input', { type: 'range', name: 'mediastep', min: 0, 'aria-label': 'Step', 'data-testid': 'media-step',
-      input: () => this.choose(this.steps[Number(this.slider.value)]) });
+    this.slider = el('input', {
+      type: 'range',
+      name: 'mediastep',
+      min: 0,
+      'aria-label': 'Step',
+      'data-testid': 'media-step',
+      input: () => this.choose(this.steps[Number(this.slider.value)]),
+    });
     this.step = el('output', { 'data-testid': 'media-at' });
     this.sliding = el('span', { class: 'sliding' }, button('Previous', -1), this.slider, button('Next', 1), this.step);
-    this.all = el('input', { type: 'checkbox', name: 'mediaall', change: () => state.set({ mediaall: this.all.checked ? '1' : null }) });
+    this.all = el('input', {
+      type: 'checkbox',
+      name: 'mediaall',
+      change: () => state.set({ mediaall: this.all.checked ? '1' : null }),
+    });
     this.whole = el('label', {}, this.all, 'All steps');
-    this.search = el('input', { type: 'search', name: 'mediafind', placeholder: 'Find media', 'aria-label': 'Search media by name',
-      input: debounce(200, () => state.set({ mediafind: this.search.value || null })) });
+    this.search = el('input', {
+      type: 'search',
+      name: 'mediafind',
+      placeholder: 'Find media',
+      'aria-label': 'Search media by name',
+      input: debounce(200, () => state.set({ mediafind: this.search.value || null })),
+    });
     this.note = el('p', { class: 'count', role: 'status', 'data-testid': 'media-note' }, 'Loading…');
     this.places = el('div', { class: 'media-groups' });
-    this.root.replaceChildren(el('div', { class: 'strip' }, el('h2', {}, 'Media'), this.sliding, this.whole, this.search), this.note, this.places);
+    this.root.replaceChildren(
+      el('div', { class: 'strip' }, el('h2', {}, 'Media'), this.sliding, this.whole, this.search),
+      this.note,
+      this.places
+    );
   }
 
-  // choose moves the slider to a step.
+  /** choose moves the slider to a step. */
   choose(step) {
     this.state.set({ mediastep: step === this.steps.at(-1) ? null : step });
   }
 
-  // at is the place of the chosen step: the last one at or before it.
+  /**
+   * at returns the index of the selected step, which is the last one at or before the step in the address.
+   */
   get at() {
     const step = this.state.number('mediastep', Infinity);
     const after = this.steps.findIndex((s) => s > step);
     return after < 0 ? this.steps.length - 1 : Math.max(0, after - 1);
   }
 
-  // load requests the names again.
+  /** load requests the names of the media again. */
   async load() {
     const runs = this.runs();
     this.drawn = runs.slice(0, mostRuns);
@@ -92,7 +130,7 @@ export class Media {
     this.keys = answer.keys;
     this.steps = [...new Set(answer.keys.flatMap((k) => k.steps))].sort((a, b) => a - b);
     this.left = [
-      runs.length > mostRuns && `These are the first ${count(mostRuns)} of ${count(runs.length)} runs.`,
+      runs.length > mostRuns && `Only the first ${count(mostRuns)} of ${count(runs.length)} runs are shown.`,
       answer.more && 'Only the newest 20,000 files are shown.',
     ].filter(Boolean).join(' ');
     for (const group of this.groups.values()) group.stale = true;
@@ -102,7 +140,9 @@ export class Media {
 
   arrange() {
     const part = this.state.get('mediafind').toLowerCase();
-    const keys = this.keys.filter((k) => k.key.toLowerCase().includes(part)).sort((a, b) => kindOrder.indexOf(a.kind) - kindOrder.indexOf(b.kind));
+    const keys = this.keys
+      .filter((k) => k.key.toLowerCase().includes(part))
+      .sort((a, b) => kindOrder.indexOf(a.kind) - kindOrder.indexOf(b.kind));
     const name = (k) => `${k.kind} ${k.key}`;
     const there = new Set(keys.map(name));
     for (const [id, group] of this.groups) {
@@ -119,13 +159,19 @@ export class Media {
       this.groups.get(name(k)).about(k);
     }
     const roots = keys.map((k) => this.groups.get(name(k)).root);
-    if (roots.some((r, i) => this.places.children[i] !== r) || roots.length !== this.places.children.length) this.places.replaceChildren(...roots);
-    this.note.textContent = this.keys.length === 0 ? 'No images, histograms, tables, audio, video or HTML have been logged by these runs.'
-      : keys.length === 0 ? 'No media match.' : this.left;
+    if (roots.some((r, i) => this.places.children[i] !== r) || roots.length !== this.places.children.length)
+      this.places.replaceChildren(...roots);
+    this.note.textContent =
+      this.keys.length === 0
+        ? 'No images, histograms, tables, audio, video or HTML have been logged by these runs.'
+        : keys.length === 0
+          ? 'No media match.'
+          : this.left;
     this.note.hidden = !this.note.textContent;
     this.show();
   }
 
+  /** show updates the controls and draws the visible groups. */
   show() {
     const { steps, state } = this;
     if (document.activeElement !== this.search) this.search.value = state.get('mediafind');
@@ -145,22 +191,27 @@ export class Media {
   }
 }
 
-// Group is all that was logged under one name.
+/** MediaGroup shows the media of one name and kind. */
 class MediaGroup {
   constructor(media, { key, kind }) {
     Object.assign(this, { media, key, kind, stale: true, inSight: false, byRun: new Map(), cells: new Map() });
     this.counted = el('span', { class: 'count' });
     this.grid = el('div', { class: `media-grid ${kind}` });
-    this.root = el('details', { open: true, 'data-media': key, 'data-kind': kind, 'data-testid': 'media-group', toggle: () => this.show() },
-      el('summary', {}, isolated(key), this.counted), this.grid);
+    this.root = el(
+      'details',
+      { open: true, 'data-media': key, 'data-kind': kind, 'data-testid': 'media-group', toggle: () => this.show() },
+      el('summary', {}, isolated(key), this.counted),
+      this.grid
+    );
     this.marked = new Map(); // images by the canvas over them
   }
 
   about({ count: n, steps }) {
-    this.counted.textContent = countOf(n, kindNames[this.kind]) + (steps.length > 1 ? `, ${count(steps.length)} steps` : '');
+    this.counted.textContent =
+      countOf(n, kindNames[this.kind]) + (steps.length > 1 ? `, ${count(steps.length)} steps` : '');
   }
 
-  // show draws the group once it is in sight.
+  /** show draws the group if it is visible. */
   show() {
     if (!this.inSight || !this.root.open) return;
     if (this.stale) this.load();
@@ -174,11 +225,15 @@ class MediaGroup {
     this.like = like.join(' ');
     try {
       if (this.kind === 'histogram') {
-        const all = await Promise.all(drawn.map((r) => fetchData('histograms', { body: { iterations: [r.id], key: this.key } })));
+        const all = await Promise.all(
+          drawn.map((r) => fetchData('histograms', { body: { iterations: [r.id], key: this.key } }))
+        );
         this.byRun = new Map(all.filter((h) => h.steps.length > 0).map((h) => [h.run, h]));
         this.cells.clear();
       } else {
-        const { media, labels } = await fetchData('media', { body: { iterations: like, key: this.key, kind: this.kind } });
+        const { media, labels } = await fetchData('media', {
+          body: { iterations: like, key: this.key, kind: this.kind },
+        });
         this.byRun = Map.groupBy(media, (m) => m.run);
         for (const { marks = [] } of media) for (const mark of marks) mark.labels = labels[mark.labels];
         if (media.some((m) => m.marks)) await this.explain();
@@ -203,7 +258,7 @@ class MediaGroup {
     }
   }
 
-  // explain has the marks in images drawn and explained.
+  /** explain loads the script that draws marks in images, and shows their legend. */
   async explain() {
     this.marks ||= await import('./imagemarks.js');
     if (this.legend) return;
@@ -211,32 +266,49 @@ class MediaGroup {
     this.grid.before(this.legend.root);
   }
 
-  // mark draws the marks anew, in one image or in all of them.
+  /** mark draws the marks again, in one image or in all. */
   async mark(canvas) {
     if (!this.legend) return;
     this.legend.show();
     for (const one of canvas ? [canvas] : [...this.marked.keys()]) {
       const { image, marks } = this.marked.get(one);
       if (!one.isConnected && !canvas) this.marked.delete(one);
-      else if (image.complete && image.naturalWidth > 0) this.legend.add(marks.map((m) => m.name), await this.marks.drawMarks(one, image, this.legend.on(marks)));
+      else if (image.complete && image.naturalWidth > 0)
+        this.legend.add(
+          marks.map((m) => m.name),
+          await this.marks.drawMarks(one, image, this.legend.on(marks))
+        );
     }
   }
 
   put(parts) {
     const all = parts.filter(Boolean);
-    if (all.length !== this.grid.children.length || all.some((p, i) => this.grid.children[i] !== p)) this.grid.replaceChildren(...all);
+    if (all.length !== this.grid.children.length || all.some((p, i) => this.grid.children[i] !== p))
+      this.grid.replaceChildren(...all);
   }
 
   steps() {
-    return [...new Set([...this.byRun.values()].flat().map((m) => m.step).filter((s) => s != null))].sort((a, b) => a - b);
+    return [
+      ...new Set(
+        [...this.byRun.values()]
+          .flat()
+          .map((m) => m.step)
+          .filter((s) => s != null)
+      ),
+    ].sort((a, b) => a - b);
   }
 
   title(run) {
     if (this.media.runs().length === 1) return '';
-    return el('a', { class: 'run', href: new URL(`iteration/${run.id}`, base) }, el('span', { class: `dot c${run.color}` }), isolated(run.name));
+    return el(
+      'a',
+      { class: 'run', href: new URL(`iteration/${run.id}`, base) },
+      el('span', { class: `dot c${run.color}` }),
+      isolated(run.name)
+    );
   }
 
-  // at returns what a run has logged at a step, or last before it.
+  /** at returns the cell with the media of a run at a step, or the last ones before it. */
   at(run, step) {
     const all = this.byRun.get(run.id);
     const known = all.filter((m) => m.step == null || m.step <= step);
@@ -245,11 +317,12 @@ class MediaGroup {
     let cell = this.cells.get(run.id);
     if (!cell) this.cells.set(run.id, cell = this.cell(run));
     cell.root.dataset.step = now[0]?.step ?? '';
-    cell.said.textContent = now.length === 0 ? 'Nothing up to this step'
+    cell.said.textContent = now.length === 0 ? 'Nothing logged up to this step'
       : now[0].step != null && now[0].step !== step && Number.isFinite(step) ? `Step ${count(now[0].step)}` : '';
     now.forEach((m, i) => {
       cell.items[i] = this.item(cell.items[i], m, run);
-      if (cell.box.children[i] !== cell.items[i].root) cell.box.insertBefore(cell.items[i].root, cell.box.children[i] ?? null);
+      if (cell.box.children[i] !== cell.items[i].root)
+        cell.box.insertBefore(cell.items[i].root, cell.box.children[i] ?? null);
     });
     for (const item of cell.items.splice(now.length)) item.root.remove();
     return cell.root;
@@ -257,11 +330,20 @@ class MediaGroup {
 
   cell(run) {
     const [box, said] = [el('div', { class: 'items' }), el('span', { class: 'count' })];
-    return { box, said, items: [], root: el('figure', { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' }, el('figcaption', {}, this.title(run), said), box) };
+    return {
+      box,
+      said,
+      items: [],
+      root: el(
+        'figure',
+        { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' },
+        el('figcaption', {}, this.title(run), said),
+        box
+      ),
+    };
   }
 
-  // item shows a medium in place of another one: an image stays until the next one is
-  // loaded.
+  /** item shows a medium in place of another one. An image stays visible until the next one is loaded. */
   item(before, m, run) {
     if (before?.id === m.id) return before;
     const name = this.name(m, run);
@@ -285,7 +367,7 @@ class MediaGroup {
     return `${this.key}, ${run.name}${m.step == null ? '' : `, step ${count(m.step)}`}`;
   }
 
-  // Many at once are loaded lazily, for which their size must be known before.
+  /** image returns an image with its marks. With many, images are loaded lazily. */
   image(m, name, many = false) {
     const image = el('img', { src: dataOf(m), alt: name, loading: many && 'lazy', decoding: 'async',
       load: () => {
@@ -302,23 +384,58 @@ class MediaGroup {
     return { id: m.id, root, marked: Boolean(canvas) };
   }
 
-  // table shows all steps: a row for each run, a column for each step.
+  /** table returns a table of all steps with a row for each run. */
   table(runs) {
     const all = this.steps();
     const steps = sample(all, mostColumns);
     const like = `${this.like} ${steps} ${[...this.byRun.values()].flat().length}`;
     if (this.tabled?.like === like) return this.tabled.root;
     const several = this.media.runs().length > 1;
-    const at = (run, step) => this.byRun.get(run.id).filter((m) => m.step === step).sort((a, b) => a.place - b.place)
-      .map((m) => (this.kind === 'image' ? this.image(m, this.name(m, run), true).root : el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base) }, 'Open')));
-    const cells = (run) => steps.map((step) => {
-      const all = at(run, step);
-      return el('td', {}, all.length > 1 ? el('div', { class: 'several' }, ...all) : all[0]);
-    });
-    const root = el('div', { class: 'across', tabindex: 0, role: 'region', 'aria-label': `${this.key}, all steps`, 'data-testid': 'media-steps' },
-      el('table', {}, el('thead', {}, el('tr', {}, several && el('th', { scope: 'col' }, 'Run'), ...steps.map((s) => el('th', { scope: 'col' }, `Step ${count(s)}`)))),
-        el('tbody', {}, ...runs.map((run) => el('tr', {}, several && el('th', { scope: 'row' }, this.title(run)), ...cells(run))))),
-      steps.length < all.length && el('p', { class: 'count' }, `${count(steps.length)} of ${count(all.length)} steps`));
+    const at = (run, step) =>
+      this.byRun
+        .get(run.id)
+        .filter((m) => m.step === step)
+        .sort((a, b) => a.place - b.place)
+        .map((m) =>
+          this.kind === 'image'
+            ? this.image(m, this.name(m, run), true).root
+            : el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base) }, 'Open')
+        );
+    const cells = (run) =>
+      steps.map((step) => {
+        const all = at(run, step);
+        return el('td', {}, all.length > 1 ? el('div', { class: 'several' }, ...all) : all[0]);
+      });
+    const root = el(
+      'div',
+      {
+        class: 'across',
+        tabindex: 0,
+        role: 'region',
+        'aria-label': `${this.key}, all steps`,
+        'data-testid': 'media-steps',
+      },
+      el(
+        'table',
+        {},
+        el(
+          'thead',
+          {},
+          el(
+            'tr',
+            {},
+            several && el('th', { scope: 'col' }, 'Run'),
+            ...steps.map((s) => el('th', { scope: 'col' }, `Step ${count(s)}`))
+          )
+        ),
+        el(
+          'tbody',
+          {},
+          ...runs.map((run) => el('tr', {}, several && el('th', { scope: 'row' }, this.title(run)), ...cells(run)))
+        )
+      ),
+      steps.length < all.length && el('p', { class: 'count' }, `${count(steps.length)} of ${count(all.length)} steps`)
+    );
     this.tabled = { like, root };
     return root;
   }
@@ -327,7 +444,12 @@ class MediaGroup {
     let cell = this.cells.get(run.id);
     if (!cell) {
       cell = { drawn: heatmap(this.byRun.get(run.id), `${this.key}, ${run.name}`, (to) => this.media.choose(to)) };
-      cell.root = el('figure', { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' }, el('figcaption', {}, this.title(run)), cell.drawn.root);
+      cell.root = el(
+        'figure',
+        { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' },
+        el('figcaption', {}, this.title(run)),
+        cell.drawn.root
+      );
       this.cells.set(run.id, cell);
     }
     cell.drawn.mark(this.media.steps.length > 1 && Number.isFinite(step) ? step : null);
@@ -335,26 +457,37 @@ class MediaGroup {
   }
 }
 
-// opens leads to the page of an artifact, where it can be downloaded.
+/** openLink returns a link to the page of an artifact, where it can be downloaded. */
 const openLink = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
 
-// The elements that show a medium which is no image, by its kind.
+// elementsByKind returns the elements that show a medium other than an image, by its kind.
 const made = {
-  audio: (m, name) => [el('audio', { controls: true, preload: 'none', src: dataOf(m), 'aria-label': name }), openLink(m)],
-  video: (m, name) => [el('video', { controls: true, preload: 'metadata', src: dataOf(m), 'aria-label': name }), openLink(m)],
-  html: (m, name) => [el('iframe', { sandbox: 'allow-scripts', loading: 'lazy', src: dataOf(m, 'frame'), title: name }), openLink(m)],
+  audio: (m, name) => [
+    el('audio', { controls: true, preload: 'none', src: dataOf(m), 'aria-label': name }),
+    openLink(m),
+  ],
+  video: (m, name) => [
+    el('video', { controls: true, preload: 'metadata', src: dataOf(m), 'aria-label': name }),
+    openLink(m),
+  ],
+  html: (m, name) => [
+    el('iframe', { sandbox: 'allow-scripts', loading: 'lazy', src: dataOf(m, 'frame'), title: name }),
+    openLink(m),
+  ],
   table: (m) => [preview(m), openLink(m)],
   text: (m) => [preview(m), openLink(m)],
 };
 
-// previewed shows an artifact as its page does.
+/** preview shows the preview of an artifact, as its page does. */
 function preview(m) {
   const box = el('div', { class: 'preview' }, 'Loading…');
-  fetchSignedIn(new URL(`artifact/${m.id}`, base), { headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href } })
+  fetchSignedIn(new URL(`artifact/${m.id}`, base), {
+    headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href },
+  })
     .then((answer) => answer.text())
     .then((text) => { // HTML that the server made for a page
       const preview = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-testid="preview"]');
-      box.replaceChildren(preview ? document.adoptNode(preview) : 'It can’t be shown.');
+      box.replaceChildren(preview ? document.adoptNode(preview) : 'No preview is available.');
     })
     .catch((error) => { box.textContent = error.message; });
   return box;

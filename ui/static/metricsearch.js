@@ -1,16 +1,24 @@
-// The metrics of an experiment that a search finds.
+// Searching the metrics of an experiment.
 import { fetchData } from './request.js';
 
-const mostMatched = 5000; // names of an experiment that a pattern selects from
+const mostMatched = 5000; // names that a pattern can select
 
-// matching returns a function that reports whether a name has q in it, or matches it as a
-// pattern. The server reads patterns, so that none takes long.
+/**
+ * metricMatcher returns a function that reports whether the name of a metric contains q, or matches q as a
+ * pattern. The server evaluates patterns, because it limits their run time.
+ * @param {string} experiment id of the experiment
+ * @param {string} q
+ * @param {boolean} pattern whether q is a regular expression
+ * @returns {Promise<function(string): boolean>}
+ */
 export async function metricMatcher(experiment, q, pattern) {
   const part = q.toLowerCase();
   if (!pattern || !q) return (name) => name.toLowerCase().includes(part);
   const found = new Set();
   for (let offset = 0; offset < mostMatched; offset += 1000) {
-    const { data, total } = await fetchData(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit: 1000, pattern: '1' } });
+    const { data, total } = await fetchData(`experiment/${experiment}/keys`, {
+      query: { kind: 'metric', q, offset, limit: 1000, pattern: '1' },
+    });
     for (const { key } of data) found.add(key);
     if (found.size >= total || data.length === 0) break;
   }

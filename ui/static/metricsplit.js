@@ -1,9 +1,12 @@
-// Metrics that differ only in the data that they were measured on.
+// Metrics that differ only in the data split they were measured on.
 
 const splitPattern = /(^|[/_.-])(train|training|val|valid|validation|test|eval|dev)(?=$|[/_.-])/i;
 
-// pairs returns, by the first of each set of metrics whose names differ only by train, val
-// and the like, the others of the set.
+/**
+ * groupBySplit finds metrics whose names differ only by train, val, test and the like.
+ * @param {string[]} names
+ * @returns {Map<string, string[]>} the other metrics of each group by the first one
+ */
 export function groupBySplit(names) {
   const alike = new Map();
   for (const name of names) {

@@ -1,19 +1,26 @@
-// The explanation of a metric's number in the table of runs: its smallest and
-// largest values, and their steps.
+// The details of a metric's number in the table of runs.
 import { ownValue } from './columnname.js';
 import { el } from './dom.js';
 import { number, pointCount } from './format.js';
 
 const tip = el('div', { class: 'tip', id: 'cell-tip', role: 'status', hidden: true });
 
-// explain shows it beside the cell that has the focus or is under the pointer.
-// metrics are those of the run's summary.
+/**
+ * showMetricTip shows the last, smallest and largest value of a metric with their steps, beside the cell that
+ * has the focus or is under the pointer.
+ * @param {Object} metrics metrics of the summary of the run
+ * @param {HTMLElement} td
+ */
 export function showMetricTip(metrics, td) {
   const m = ownValue(metrics, td.dataset.metric);
   if (!m) return;
-  const lines = [`last ${number(m.last)} at step ${m.last_step}`,
-    ...(m.min == null ? ['no finite value'] : [`min ${number(m.min)} at step ${m.min_step}`, `max ${number(m.max)} at step ${m.max_step}`]),
-    pointCount(m.count)];
+  const lines = [
+    `last ${number(m.last)} at step ${m.last_step}`,
+    ...(m.min == null
+      ? ['no finite value']
+      : [`min ${number(m.min)} at step ${m.min_step}`, `max ${number(m.max)} at step ${m.max_step}`]),
+    pointCount(m.count),
+  ];
   td.title = lines.join('\n');
   if (document.activeElement !== td) return;
   tip.replaceChildren(...lines.map((line) => el('div', {}, line)));

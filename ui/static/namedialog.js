@@ -1,18 +1,42 @@
-// Choosing a name among many: a dialog with a search.
+// A dialog with a search that chooses one of many names.
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import { debounce } from './timing.js';
 
-// pick opens the dialog. find(q) returns {names, total}, each name {name, hint};
-// chosen is called with the one that was chosen. The arrow keys move through the
-// list.
+/**
+ * openNameDialog opens a dialog in which one of many names is searched and chosen. The arrow keys move
+ * through the list.
+ * @param {string} title
+ * @param {function(string): Promise<{names: {name: string, hint: string}[], total: number}>} find returns the
+ *   names that match
+ * @param {function(Object)} chosen called with the chosen element of names
+ */
 export function openNameDialog(title, find, chosen) {
   const list = el('ul', { 'aria-label': 'Names' });
-  const search = el('input', { type: 'search', name: 'pick-name', placeholder: 'Search by name', 'aria-label': 'Search by name', 'data-testid': 'pick-name', autocomplete: 'off' });
-  const dialog = el('dialog', { class: 'find', 'aria-label': title, 'data-testid': 'pick', close: () => dialog.remove() }, el('h2', {}, title), el('form', { submit: (event) => {
-    event.preventDefault();
-    list.querySelector('button')?.click();
-  } }, search), list);
+  const search = el('input', {
+    type: 'search',
+    name: 'pick-name',
+    placeholder: 'Search by name',
+    'aria-label': 'Search by name',
+    'data-testid': 'pick-name',
+    autocomplete: 'off',
+  });
+  const dialog = el(
+    'dialog',
+    { class: 'find', 'aria-label': title, 'data-testid': 'pick', close: () => dialog.remove() },
+    el('h2', {}, title),
+    el(
+      'form',
+      {
+        submit: (event) => {
+          event.preventDefault();
+          list.querySelector('button')?.click();
+        },
+      },
+      search
+    ),
+    list
+  );
   const take = (n) => {
     dialog.close();
     chosen(n);
@@ -21,8 +45,18 @@ export function openNameDialog(title, find, chosen) {
     const q = search.value;
     const found = await find(q).catch((error) => ({ error }));
     if (q !== search.value) return;
-    const rows = (found.names || []).map((n) => el('li', {}, el('button', { type: 'button', class: 'plain', click: () => take(n) },
-      isolated(n.name), n.hint && el('span', { class: 'count' }, n.hint))));
+    const rows = (found.names || []).map((n) =>
+      el(
+        'li',
+        {},
+        el(
+          'button',
+          { type: 'button', class: 'plain', click: () => take(n) },
+          isolated(n.name),
+          n.hint && el('span', { class: 'count' }, n.hint)
+        )
+      )
+    );
     const more = found.total - rows.length;
     if (more > 0) rows.push(el('li', { class: 'count' }, `and ${count(more)} more: type part of a name to find them`));
     if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'No names match.'));

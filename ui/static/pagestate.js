@@ -1,10 +1,13 @@
-// The position on a page, for when somebody comes back to it: pages are not cached,
-// so the browser forgets all that is not in the address.
+// State of a page that is restored when the user returns to it. Pages are not cached, so the browser
+// forgets everything that is not in the address.
 
 const key = () => `back ${location.href}`;
 
-// keep stores the result of a function when the page is left. Storage may be
-// forbidden, or full.
+/**
+ * saveOnLeave stores the result of collect in the session when the page is left. It does nothing if storage
+ * is forbidden or full.
+ * @param {function(): *} collect
+ */
 export function saveOnLeave(what) {
   addEventListener('pagehide', () => {
     try {
@@ -13,8 +16,10 @@ export function saveOnLeave(what) {
   });
 }
 
-// kept returns what was stored when the page was left, null unless somebody comes
-// back to the page.
+/**
+ * restoreOnReturn returns the state that was stored when the page was left, or null if the page was not
+ * opened with the Back or Forward button.
+ */
 export function restoreOnReturn() {
   if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward') return null;
   try {

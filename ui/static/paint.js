@@ -1,13 +1,15 @@
-// The curves of a chart as they are painted on a canvas, in the colours of the theme.
+// Painting the curves of a chart on a canvas, in the colours of the theme.
 import { paletteSize } from './color.js';
 import { el } from './dom.js';
 
-const dashes = [[], [6, 4], [2, 3], [12, 4]]; // of the metrics of a chart, the first one solid
+const dashes = [[], [6, 4], [2, 3], [12, 4]]; // line styles of the metrics of a chart
 
 const mostPixels = 1e6; // pixels
 
-// solid has the browser resolve colours of the theme, for a canvas knows no
-// light-dark().
+/**
+ * resolveColors returns CSS variables of the theme as plain colours, because a canvas does not support
+ * light-dark().
+ */
 function resolveColors(names) {
   const probes = names.map((name) => {
     const probe = el('span', { class: 'probe' });
@@ -21,12 +23,18 @@ function resolveColors(names) {
 }
 
 let theme = null;
-// themed are the charts that are drawn anew when the theme changes.
+/** themedCharts are the charts that are drawn again when the theme changes. */
 export const themedCharts = new Set();
 
+/** themeColors returns the colours of the theme for a canvas. */
 export function themeColors() {
   if (!theme) {
-    const [text, line, ground, ...runs] = resolveColors(['--muted', '--line', '--ground', ...Array.from({ length: paletteSize }, (_, i) => `--run-${i}`)]);
+    const [text, line, ground, ...runs] = resolveColors([
+      '--muted',
+      '--line',
+      '--ground',
+      ...Array.from({ length: paletteSize }, (_, i) => `--run-${i}`),
+    ]);
     theme = { text, line, ground, runs };
   }
   return theme;
@@ -37,17 +45,26 @@ function rebuildCharts() {
   for (const chart of themedCharts) chart.rebuild();
 }
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', rebuildCharts);
-new MutationObserver(rebuildCharts).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+new MutationObserver(rebuildCharts).observe(document.documentElement, {
+  attributes: true,
+  attributeFilter: ['data-theme'],
+});
 
-// strokes paints curves on a canvas of the size of the plot u. view is how they are drawn, as in Chart; faint is
-// set when there are many.
+/**
+ * paintCurves draws curves on a canvas of the size of the plot.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Object} u uPlot
+ * @param {Object[]} curves
+ * @param {Object} view as in Chart
+ * @param {boolean} faint whether bands are faint, because there are many curves
+ */
 export function paintCurves(ctx, u, curves, view, faint) {
   const { left, top, width, height } = u.bbox;
   const at = (name, log, start, length) => {
     const { min, max } = u.scales[name];
     const f = log ? Math.log10 : (v) => v;
     const scale = length / (f(max) - f(min));
-    // A canvas draws nothing of a line to a place that is too far away.
+    // A canvas does not draw a line to a point that is too far away.
     return (v) => Math.max(-mostPixels, Math.min(mostPixels, start + (f(v) - f(min)) * scale));
   };
   const px = at('x', view.logx, left, width);
@@ -75,7 +92,7 @@ export function paintCurves(ctx, u, curves, view, faint) {
     paintNonFinite(ctx, c, px, [top, top + height]);
   }
   ctx.restore();
-  // A dot at the edge is seen wholly.
+  // Dots at the edge are not clipped.
   ctx.globalAlpha = 1;
   for (const [color, x, y] of dots) {
     if (x < left - 1 || x > left + width + 1 || y < top - 1 || y > top + height + 1) continue;
@@ -87,7 +104,7 @@ export function paintCurves(ctx, u, curves, view, faint) {
   ctx.globalAlpha = 1;
 }
 
-// line answers where points are that have no neighbour to draw a line to.
+/** paintLine draws a line and returns the positions of points without a neighbour. */
 function paintLine(ctx, xs, ys, px, py, drawable, alpha, width) {
   const alone = [];
   ctx.globalAlpha = alpha;
@@ -105,7 +122,7 @@ function paintLine(ctx, xs, ys, px, py, drawable, alpha, width) {
   return alone;
 }
 
-// band fills what lies between the smallest and largest value of each bucket.
+/** paintBand fills the area between the smallest and the largest values. */
 function paintBand(ctx, c, px, py, drawable, faint) {
   ctx.globalAlpha = faint ? 0.1 : 0.18;
   ctx.beginPath();
@@ -115,8 +132,7 @@ function paintBand(ctx, c, px, py, drawable, faint) {
   ctx.fill();
 }
 
-// marks stand where a value is no number to draw: a cross for NaN, a
-// triangle at the edge for an infinity.
+/** paintNonFinite draws a cross for NaN, and a triangle at the edge for an infinity. */
 function paintNonFinite(ctx, c, px, [top, bottom]) {
   ctx.globalAlpha = 1;
   ctx.lineWidth = 1.5 * devicePixelRatio;
@@ -125,7 +141,7 @@ function paintNonFinite(ctx, c, px, [top, bottom]) {
   c.y.forEach((v, i) => {
     if (Number.isFinite(v) || v == null) return;
     const x = px(c.x[i]);
-    if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one stands for its neighbours
+    if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one mark represents its neighbours
     last = { v, x };
     ctx.beginPath();
     if (Number.isNaN(v)) {

@@ -1,5 +1,4 @@
-// The charts of a page: one for each metric, in groups, drawn when they come
-// into sight.
+// The charts of a page.
 import { Chart } from './chart.js';
 import * as options from './chartoption.js';
 import { Curves } from './curves.js';
@@ -10,27 +9,51 @@ import { PanelBar } from './panelbar.js';
 import { throttle } from './timing.js';
 
 const keysAtOnce = 60;
-const systemGroup = 'system'; // a group that is collapsed at first
-const firstCharts = 6; // charts, before it is known which are in sight
+const systemGroup = 'system'; // this group is collapsed by default
+const firstCharts = 6; // charts that are loaded before it is known which are visible
 const [normalHeight, largeHeight] = [176, 360]; // heights of charts
 
-// Panel draws the metrics of runs. keys(q, offset, limit, pattern) answers {data, total}, those
-// of most interest first, where q is a part of their names or a pattern;
-// runs() the runs to draw, {id, name, color}, or groups of them with their values;
-// groups() returns the runs that these are made of. first is the first page of the keys; early
-// are curves that the browser has asked for while it loaded the scripts: {path,
-// request}. lead are elements at the beginning of the bar. gone is called when a run is not
-// there any more; idle() may say why there are no runs. drawn() names the runs for
-// a report, as reporting takes them.
+/** Panel shows a chart for each metric, in groups. Charts are drawn when they come into sight. */
 export class Panel {
+  /**
+   * @param {HTMLElement} root
+   * @param {import('./state.js').State} state
+   * @param {Object} options
+   * @param {function(string, number, number, boolean): Promise<{data: Object[], total: number}>} options.keys
+   *   returns metrics by a part of their name or a pattern, with offset and limit, the most interesting first
+   * @param {function(): Object[]} options.runs returns the runs to draw, {id, name, color}, or groups with
+   *   their values
+   * @param {function(): Object} options.groups returns the query of the groups
+   * @param {?Object} options.first first page of the keys
+   * @param {?{path: string, request: Object}} options.early curves that the browser requested while it loaded
+   *   the scripts
+   * @param {HTMLElement[]} [options.lead] elements at the beginning of the bar
+   * @param {function()} options.gone called when a run was deleted
+   * @param {function(): string} options.idle may return the reason why there are no runs
+   * @param {function(): Object} options.drawn returns the runs for a report, as openReportDialog takes them
+   */
   constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle, drawn }) {
     Object.assign(this, { root, state, keys, runs, first, idle, drawn });
     this.figures = new Map(); // by key
-    this.companions = new Map(); // by key: metrics that are drawn in the figure of another one
+    this.companions = new Map(); // metrics that are drawn in the figure of another one, by key
     this.highlight = '';
-    this.curves = new Curves({ runs, groups, early, gone, view: (key) => this.view(key), of: (key) => this.figureOf(key), show: (f) => this.show(f), renew: () => this.renew() });
-    this.bar = new PanelBar(state, { lead, keys, view: () => this.view(), fit: () => this.resetZoom(),
-      fits: () => !this.zoomed && ![...this.options.values()].some((o) => o.low != null) });
+    this.curves = new Curves({
+      runs,
+      groups,
+      early,
+      gone,
+      view: (key) => this.view(key),
+      of: (key) => this.figureOf(key),
+      show: (f) => this.show(f),
+      renew: () => this.renew(),
+    });
+    this.bar = new PanelBar(state, {
+      lead,
+      keys,
+      view: () => this.view(),
+      fit: () => this.resetZoom(),
+      fits: () => !this.zoomed && ![...this.options.values()].some((o) => o.low != null),
+    });
     this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
     this.wrong = el('p', { class: 'message', role: 'alert', 'data-testid': 'pattern-wrong' });
     this.places = el('div', { class: 'groups' });
@@ -44,20 +67,20 @@ export class Panel {
     return this.state.has('zoom') || this.state.has('zooms');
   }
 
-  // fit resets the zoom of all charts.
+  /** resetZoom resets the zoom of all charts. */
   resetZoom() {
     const all = new Map([...this.options].map(([key, o]) => [key, { ...o, low: null, high: null }]));
     this.state.set({ zoom: null, zooms: null, charts: options.formatChartOptions(all) || null });
   }
 
-  // options are those of single charts, by metric.
+  /** options returns the options of single charts by metric. */
   get options() {
     const text = this.state.get('charts');
     if (this.read?.text !== text) this.read = { text, all: options.parseChartOptions(text) };
     return this.read.all;
   }
 
-  // pins are the metrics whose charts come first.
+  /** pins returns the metrics whose charts come first. */
   get pins() {
     return this.state.get('pins').split('\n').filter(Boolean);
   }
@@ -68,13 +91,16 @@ export class Panel {
     this.state.set({ pins: (others.length < pins.length ? others : [...pins, key]).join('\n') || null });
   }
 
-  // together returns, by the metric of a chart, the others that it draws.
+  /** together returns the further metrics that a chart draws, by the metric of the chart. */
   get together() {
     const all = this.state.has('together') ? groupBySplit(this.names) : new Map();
     const taken = new Set([...all.values()].flat());
     for (const [key, { others }] of this.options) {
       if (others.length === 0 || taken.has(key)) continue;
-      all.set(key, [...new Set([...(all.get(key) || []), ...others])].filter((other) => !all.has(other) && other !== key));
+      all.set(
+        key,
+        [...new Set([...(all.get(key) || []), ...others])].filter((other) => !all.has(other) && other !== key)
+      );
       for (const other of others) taken.add(other);
     }
     return all;
@@ -85,7 +111,8 @@ export class Panel {
       this.bar.show();
       const any = (...names) => names.some((n) => detail.has(n));
       if (any('m') || (any('pattern') && this.state.has('m'))) this.listMetrics();
-      else if (any('together', 'pins') || (any('charts') && JSON.stringify([...this.together]) !== this.arranged)) this.arrangeFigures();
+      else if (any('together', 'pins') || (any('charts') && JSON.stringify([...this.together]) !== this.arranged))
+        this.arrangeFigures();
       if (any('charts')) this.setSizes();
       if (any('logy', 'smooth', 'trim', 'charts')) this.paint();
       if (any('x', 'logx', 'zoom', 'zooms', 'charts') || (any('smooth') && this.zoomed)) this.refresh();
@@ -93,8 +120,10 @@ export class Panel {
     });
   }
 
-  // zoom returns the name of the part of the state with the range that a chart
-  // shows. Steps of the group aside count samples, so it has a range of its own.
+  /**
+   * zoomName returns the name of the value in the address that has the zoom of a chart. Steps of system
+   * metrics count samples, so these have their own zoom.
+   */
   zoomName(key) {
     return key.startsWith(`${systemGroup}/`) && !this.state.has('x') ? 'zooms' : 'zoom';
   }
@@ -107,12 +136,25 @@ export class Panel {
     const against = x.startsWith('metric:') ? x.slice('metric:'.length) : '';
     const o = this.options.get(key) ?? {};
     const log = (scale, all) => (scale ? scale === 'log' : state.has(all));
-    return { x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step', against, logx: log(o.x, 'logx'), logy: log(o.y, 'logy'),
-      smooth: o.smooth ?? Math.min(state.number('smooth', 0), 0.999), outliers: outlierMode(state.get('trim')),
-      from: zoomed ? from : null, to: zoomed ? to : null, low: o.low ?? null, high: o.high ?? null, highlight: this.highlight };
+    return {
+      x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step',
+      against,
+      logx: log(o.x, 'logx'),
+      logy: log(o.y, 'logy'),
+      smooth: o.smooth ?? Math.min(state.number('smooth', 0), 0.999),
+      outliers: outlierMode(state.get('trim')),
+      from: zoomed ? from : null,
+      to: zoomed ? to : null,
+      low: o.low ?? null,
+      high: o.high ?? null,
+      highlight: this.highlight,
+    };
   }
 
-  // list requests the names of the metrics, and makes a place for each.
+  /**
+   * listMetrics requests the names of the metrics and creates their figures.
+   * @param {boolean} [more] whether to add the next page
+   */
   async listMetrics(more = false) {
     const asked = () => `${this.state.get('m')} ${this.state.has('pattern')}`;
     const before = asked();
@@ -127,7 +169,7 @@ export class Panel {
         wrong = error.message;
       }
     }
-    if (before !== asked()) return; // somebody types on
+    if (before !== asked()) return; // the search has changed since
     this.bar.search.setAttribute('aria-invalid', String(Boolean(wrong)));
     this.wrong.textContent = wrong;
     if (wrong) return;
@@ -138,7 +180,7 @@ export class Panel {
     this.arrangeFigures();
   }
 
-  // arrange puts the figures into their groups, and keeps existing ones.
+  /** arrangeFigures puts the figures into their groups and keeps existing ones. */
   arrangeFigures() {
     const groups = new Map();
     this.bar.pairing.hidden = groupBySplit(this.names).size === 0;
@@ -146,7 +188,8 @@ export class Panel {
     this.arranged = JSON.stringify([...paired]);
     const inside = new Set([...paired.values()].flat());
     const part = this.state.get('m').toLowerCase();
-    const sought = this.state.has('pattern') && part ? (key) => this.names.includes(key) : (key) => key.toLowerCase().includes(part);
+    const sought =
+      this.state.has('pattern') && part ? (key) => this.names.includes(key) : (key) => key.toLowerCase().includes(part);
     const pinned = this.pins.filter((key) => !inside.has(key) && sought(key));
     const charts = [...pinned, ...this.names.filter((key) => !inside.has(key) && !pinned.includes(key))];
     for (const key of charts.slice(pinned.length)) {
@@ -161,10 +204,16 @@ export class Panel {
     this.companions.clear();
     for (const key of charts) this.setCompanions(this.figure(key), paired.get(key) || []);
     const focused = document.activeElement;
-    const all = [...groups].map(([group, keys]) => ({ name: group || 'Others', keys, title: groups.size > 1 || group ? isolated(group || 'Others') : 'Metrics' }));
+    const all = [...groups].map(([group, keys]) => ({
+      name: group || 'Others',
+      keys,
+      title: groups.size > 1 || group ? isolated(group || 'Others') : 'Metrics',
+    }));
     if (pinned.length > 0) all.unshift({ name: '', keys: pinned, title: 'Pinned' });
     const parts = all.map(({ name, keys, title }) => {
-      const details = el('details', { open: !name || !folded.has(name), 'data-pinned': !name, id: name === systemGroup && systemGroup },
+      const details = el(
+        'details',
+        { open: !name || !folded.has(name), 'data-pinned': !name, id: name === systemGroup && systemGroup },
         el('summary', {}, title, el('span', { class: 'count' }, String(keys.length))),
         el('div', { class: 'figures' }, ...keys.map((k) => this.figure(k).root)));
       details.addEventListener('toggle', () => {
@@ -177,8 +226,18 @@ export class Panel {
       return details;
     });
     const rest = this.total - this.listed;
-    if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.listMetrics(true) }, `Show more metrics (${count(rest)} left)`));
-    if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? 'No metrics match.' : 'No metrics have been logged yet.'));
+    if (rest > 0)
+      parts.push(
+        el(
+          'button',
+          { type: 'button', class: 'plain', click: () => this.listMetrics(true) },
+          `Show more metrics (${count(rest)} left)`
+        )
+      );
+    if (parts.length === 0)
+      parts.push(
+        el('p', { class: 'nothing' }, this.state.get('m') ? 'No metrics match.' : 'No metrics have been logged yet.')
+      );
     this.places.replaceChildren(...parts);
     for (const [key, f] of this.figures) f.pinned.setAttribute('aria-pressed', String(pinned.includes(key)));
     this.setSizes();
@@ -192,18 +251,36 @@ export class Panel {
     f.points = el('span', { class: 'count', 'data-testid': 'points' });
     f.beyond = el('span', { class: 'beyond', 'data-testid': 'beyond' });
     f.box = el('div', { class: 'plot' });
-    const act = (label, fn) => el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${key}`, click: fn }, label);
+    const act = (label, fn) =>
+      el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${key}`, click: fn }, label);
     f.with = el('span', { class: 'count', 'data-testid': 'with' });
-    f.root = el('figure', { 'data-key': key, 'data-testid': 'chart' },
-      el('figcaption', {}, isolated(key, 'name'), f.with, f.points, el('span', { class: 'acts' },
-        f.pinned = act('Pin', () => this.pin(key)), act('Options', () => this.openOptions(key)), act('Enlarge', () => this.enlarge(key))), f.beyond), f.box);
+    f.root = el(
+      'figure',
+      { 'data-key': key, 'data-testid': 'chart' },
+      el(
+        'figcaption',
+        {},
+        isolated(key, 'name'),
+        f.with,
+        f.points,
+        el(
+          'span',
+          { class: 'acts' },
+          (f.pinned = act('Pin', () => this.pin(key))),
+          act('Options', () => this.openOptions(key)),
+          act('Enlarge', () => this.enlarge(key))
+        ),
+        f.beyond
+      ),
+      f.box
+    );
     f.chart = new Chart(f.box, key, normalHeight, this.chartCallbacks(key));
     this.figures.set(key, f);
     this.seen.observe(f.root);
     return f;
   }
 
-  // choose opens the dialog with the options of a chart.
+  /** openOptions opens the dialog with the options of a chart. */
   async openOptions(key) {
     const { openChartDialog } = await import('./chartdialog.js');
     const f = this.figures.get(key);
@@ -216,7 +293,11 @@ export class Panel {
         const there = new Set([key, ...f.others.map((o) => o.key)]);
         return { total: found.total, names: found.data.filter((k) => !there.has(k.key)).map((k) => ({ name: k.key })) };
       },
-      pairs: () => [...groupBySplit(this.names)].map(([first, others]) => [first, ...others]).find((all) => all.includes(key))?.filter((name) => name !== key) ?? [],
+      pairs: () =>
+        [...groupBySplit(this.names)]
+          .map(([first, others]) => [first, ...others])
+          .find((all) => all.includes(key))
+          ?.filter((name) => name !== key) ?? [],
       shown: () => f.chart.y ?? [0, 1],
       png: () => saveChart('savePNG', f.chart, key),
       csv: () => saveChart('saveCSV', f.chart, key),
@@ -224,14 +305,20 @@ export class Panel {
     });
   }
 
-  // report opens the dialog that adds a chart to a report.
+  /** addToReport opens the dialog that adds a chart to a report. */
   async addToReport(f) {
     const { logx, logy, outliers } = this.view(f.key);
     const log = (is) => (is ? 'log' : '');
-    (await import('./reportdialog.js')).openReportDialog({ ...this.drawn(), metrics: [f.key, ...f.others.map((o) => o.key)], x: log(logx), y: log(logy), outliers: outliers === 'show' ? 'show' : '' });
+    (await import('./reportdialog.js')).openReportDialog({
+      ...this.drawn(),
+      metrics: [f.key, ...f.others.map((o) => o.key)],
+      x: log(logx),
+      y: log(logy),
+      outliers: outliers === 'show' ? 'show' : '',
+    });
   }
 
-  // resize gives each chart the size that was chosen for it.
+  /** setSizes gives each chart its selected size. */
   setSizes() {
     for (const [key, f] of this.figures) {
       const wide = this.options.get(key)?.size === 'large';
@@ -240,17 +327,27 @@ export class Panel {
     }
   }
 
-  // join makes a figure draw other metrics too.
+  /** setCompanions sets the further metrics that a figure draws. */
   setCompanions(f, keys) {
     const before = f.others || [];
     f.others = keys.map((key) => before.find((o) => o.key === key) || companionOf(f, key));
     for (const o of f.others) if (!f.large) this.companions.set(o.key, o);
-    f.with?.replaceChildren(...f.others.map((o, i) => el('span', {}, ' and ', el('i', { class: `dash ${dashes[i % dashes.length].split(' ')[0]}`, 'aria-hidden': 'true' }), isolated(o.key), ` (${dashes[i % dashes.length]})`)));
+    f.with?.replaceChildren(
+      ...f.others.map((o, i) =>
+        el(
+          'span',
+          {},
+          ' and ',
+          el('i', { class: `dash ${dashes[i % dashes.length].split(' ')[0]}`, 'aria-hidden': 'true' }),
+          isolated(o.key),
+          ` (${dashes[i % dashes.length]})`
+        )
+      )
+    );
     if (before.map((o) => o.key).join('\n') !== keys.join('\n') && f.inSight) this.curves.request(f);
   }
 
-  // of returns the figure that holds the curves of a metric, apart from the enlarged
-  // chart.
+  /** figureOf returns the figure that holds the curves of a metric, except the enlarged one. */
   figureOf(key) {
     return this.figures.get(key) || this.companions.get(key);
   }
@@ -260,7 +357,11 @@ export class Panel {
       zoom: ({ x, y }) => {
         const changes = {};
         if (x !== undefined) changes[this.zoomName(key)] = x && x.join('~');
-        if (y !== undefined) changes.charts = options.changeChartOptions(this.state.get('charts'), key, { low: y?.[0] ?? null, high: y?.[1] ?? null });
+        if (y !== undefined)
+          changes.charts = options.changeChartOptions(this.state.get('charts'), key, {
+            low: y?.[0] ?? null,
+            high: y?.[1] ?? null,
+          });
         this.state.set(changes);
       },
       hover: (x, source) => {
@@ -271,8 +372,10 @@ export class Panel {
     };
   }
 
-  // look requests the first charts at once: the browser reports which are in
-  // sight only after it has painted.
+  /**
+   * requestFirst requests the first charts at once: the browser reports which are visible only after it has
+   * painted.
+   */
   requestFirst() {
     this.note.textContent = this.noteText();
     for (const f of [...this.figures.values()].slice(0, firstCharts)) {
@@ -299,7 +402,7 @@ export class Panel {
     }
   }
 
-  // refresh is called when other curves, or finer ones, must be shown.
+  /** refresh requests other or finer curves for the visible charts. */
   refresh() {
     this.note.textContent = this.noteText();
     for (const f of this.figures.values()) if (f.inSight) this.curves.request(f);
@@ -308,10 +411,13 @@ export class Panel {
 
   noteText() {
     const runs = this.runs();
-    if (runs.length === 0) return this.idle?.() || 'No runs are drawn. To draw a run, click the colour before its name.';
+    if (runs.length === 0)
+      return this.idle?.() || 'No runs are drawn. To draw a run, click the colour before its name.';
     if (!runs[0].group) return '';
     const { most } = this.curves;
-    const first = runs.some((r) => r.iterations > most) ? `, over the first ${count(most)} of its runs in the order of the table` : '';
+    const first = runs.some((r) => r.iterations > most)
+      ? `, over the first ${count(most)} of its runs in the order of the table`
+      : '';
     return `Each curve is the mean of a group${first}; the band around it is ± one standard deviation.`;
   }
 
@@ -327,10 +433,14 @@ export class Panel {
     for (const f of [...this.figures.values(), this.big]) if (f?.inSight) f.chart.highlightCurve(id);
   }
 
-  // grow is called with the series that have new points.
+  /** markGrown marks the curves of series that have new points. */
   markGrown(series) {
     for (const s of series) {
-      for (const f of [this.figureOf(s.key), ...[this.big, ...(this.big?.others || [])].filter((b) => b?.key === s.key)]) f?.dirty.add(s.iteration_id).add('group');
+      for (const f of [
+        this.figureOf(s.key),
+        ...[this.big, ...(this.big?.others || [])].filter((b) => b?.key === s.key),
+      ])
+        f?.dirty.add(s.iteration_id).add('group');
     }
     if (series.some((s) => !this.figureOf(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
     this.curves.renewLater();
@@ -352,7 +462,13 @@ export class Panel {
       for (const [dash, one] of [f, ...f.others].entries()) {
         const c = one.curves.get(run.id);
         if (!c || c.x.length === 0) continue;
-        curves.push({ ...c, id: run.id, name: f.others.length > 0 ? `${run.name} · ${one.key}` : run.name, color: run.color, dash });
+        curves.push({
+          ...c,
+          id: run.id,
+          name: f.others.length > 0 ? `${run.name} · ${one.key}` : run.name,
+          color: run.color,
+          dash,
+        });
         drawn += c.x.length;
         all += c.count;
       }
@@ -363,22 +479,36 @@ export class Panel {
     if (f.outside !== beyond) {
       f.outside = beyond;
       const [one, many] = curves[0]?.n ? ['group goes', 'groups go'] : ['run goes', 'runs go'];
-      f.beyond.replaceChildren(...(beyond ? [`${count(beyond)} ${beyond === 1 ? one : many} beyond this range`,
-        el('button', { type: 'button', class: 'plain', click: () => this.state.set({ trim: 'no' }) }, 'Show all')] : []));
+      f.beyond.replaceChildren(
+        ...(beyond
+          ? [
+              `${count(beyond)} ${beyond === 1 ? one : many} beyond this range`,
+              el('button', { type: 'button', class: 'plain', click: () => this.state.set({ trim: 'no' }) }, 'Show all'),
+            ]
+          : [])
+      );
     }
     f.root.dataset.drawn = curves.length;
-    // A place that stands for several points has their minimum and maximum, so nothing is lost.
-    let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
-    if (none && left === 0 && view.from != null) text = `no points between ${f.chart.formatX(view.from)} and ${f.chart.formatX(view.to)}`;
-    else if (none && left === 0) text = view.against ? `no steps with ${view.against}` : `no points${this.state.get('tree') ? ' in the runs drawn' : ''}`;
-    f.points.title = left === 0 && drawn < all ? `Drawn as ${count(drawn)} points, with the minimum and maximum of those between them` : '';
+    // A drawn point that represents several points shows their minimum and maximum.
+    let text =
+      left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
+    if (none && left === 0 && view.from != null)
+      text = `no points between ${f.chart.formatX(view.from)} and ${f.chart.formatX(view.to)}`;
+    else if (none && left === 0)
+      text = view.against
+        ? `no steps with ${view.against}`
+        : `no points${this.state.get('tree') ? ' in the runs drawn' : ''}`;
+    f.points.title =
+      left === 0 && drawn < all
+        ? `Drawn as ${count(drawn)} points, which keep the minimum and maximum of the points between them`
+        : '';
     f.points.textContent = text;
-    // There is nothing to draw axes for.
+    // Without points the chart shows a text instead of axes.
     if (none) f.box.dataset.none = text;
     else delete f.box.dataset.none;
   }
 
-  // enlarge shows a chart in a dialog of its own, with more points.
+  /** enlarge shows a chart in a dialog, with more points. */
   async enlarge(key) {
     const { openEnlargedChart: open } = await import('./enlargedchart.js');
     const f = this.figures.get(key);
@@ -389,16 +519,26 @@ export class Panel {
   }
 }
 
-// outliersOf returns what an address says about outliers: 'ignore', 'show', or '' for what is usual.
+/** outlierMode returns how the address treats outliers: 'ignore', 'show', or '' for the default. */
 const outlierMode = (trim) => (trim === 'no' ? 'show' : trim && 'ignore');
 
-// save saves a chart as a picture or as numbers.
+/** saveChart saves a chart with a function of chartexport.js. */
 const saveChart = async (as, chart, key) => (await import('./chartexport.js'))[as](chart, key);
 
-// companion holds the curves of a metric that is drawn in the figure of another one.
+/** companionOf returns the object that holds the curves of a metric in the figure of another one. */
 function companionOf(main, key) {
-  return { key, main, others: [], curves: new Map(), dirty: new Set(), points: main.points, get inSight() { return main.inSight; } };
+  return {
+    key,
+    main,
+    others: [],
+    curves: new Map(),
+    dirty: new Set(),
+    points: main.points,
+    get inSight() {
+      return main.inSight;
+    },
+  };
 }
 
-// dashes names the line styles of the metrics after the first one.
+/** dashes are the line styles of the second and further metrics. */
 const dashes = ['dashed', 'dotted', 'long dashes'];

@@ -1,38 +1,109 @@
-// The bar over charts: which metrics, over which axis, how smooth.
+// The bar over the charts.
 import { el } from './dom.js';
 import { debounce } from './timing.js';
 
-// Bar has the state shown and changed. lead are elements at its beginning; keys finds metrics
-// for the horizontal axis; view() is how charts are drawn; fit() shows all of what is drawn,
-// and fits() reports whether all is shown.
+/** PanelBar is the bar over the charts: it selects the metrics, the X axis and the smoothing. */
 export class PanelBar {
+  /**
+   * @param {import('./state.js').State} state
+   * @param {Object} options
+   * @param {HTMLElement[]} options.lead elements at the beginning of the bar
+   * @param {function} options.keys returns metrics for the X axis, as in Panel
+   * @param {function(): Object} options.view returns how charts are drawn
+   * @param {function()} options.fit resets the zoom of all charts
+   * @param {function(): boolean} options.fits reports whether no chart is zoomed
+   */
   constructor(state, { lead, keys, view, fit, fits }) {
     Object.assign(this, { state, keys, view, fits });
     this.boxes = [];
     const option = (name, label) => {
-      const box = el('input', { type: 'checkbox', name, change: () => state.set({ [name]: box.checked ? '1' : null }) });
+      const box = el('input', {
+        type: 'checkbox',
+        name,
+        change: () => state.set({ [name]: box.checked ? '1' : null }),
+      });
       this.boxes.push(box);
       return el('label', {}, box, label);
     };
-    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
-      input: debounce(200, () => state.set({ m: this.search.value || null })) });
-    this.pattern = el('button', { type: 'button', class: 'plain pattern', name: 'pattern', title: 'Use a regular expression', 'aria-label': 'Regular expression', 'data-testid': 'pattern',
-      click: () => state.set({ pattern: state.has('pattern') ? null : '1' }) }, '.*');
+    this.search = el('input', {
+      type: 'search',
+      id: 'metric-search',
+      placeholder: 'Find metrics',
+      'aria-label': 'Search metrics',
+      input: debounce(200, () => state.set({ m: this.search.value || null })),
+    });
+    this.pattern = el(
+      'button',
+      {
+        type: 'button',
+        class: 'plain pattern',
+        name: 'pattern',
+        title: 'Use a regular expression',
+        'aria-label': 'Regular expression',
+        'data-testid': 'pattern',
+        click: () => state.set({ pattern: state.has('pattern') ? null : '1' }),
+      },
+      '.*'
+    );
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
-    this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
-      'aria-label': 'Smoothing', input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
-    this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Smoothing as a number', 'data-testid': 'weight',
-      input: () => this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }) });
-    this.outliers = el('select', { name: 'trim', 'aria-label': 'Outliers', title: 'Runs that go far beyond the others', change: () => state.set({ trim: this.outliers.value || null }) },
-      ...[['', 'Outliers: auto'], ['1', 'Ignore outliers'], ['no', 'Show outliers']].map(([value, label]) => el('option', { value }, label)));
-    this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: fit }, 'Reset zoom');
+    this.smoothing = el('input', {
+      type: 'range',
+      name: 'smooth',
+      min: 0,
+      max: 0.99,
+      step: 0.01,
+      'data-testid': 'smooth',
+      'aria-label': 'Smoothing',
+      input: () => state.set({ smooth: Number(this.smoothing.value) || null }),
+    });
+    this.weight = el('input', {
+      type: 'number',
+      name: 'weight',
+      min: 0,
+      max: 0.999,
+      step: 0.01,
+      'aria-label': 'Smoothing as a number',
+      'data-testid': 'weight',
+      input: () =>
+        this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }),
+    });
+    this.outliers = el(
+      'select',
+      {
+        name: 'trim',
+        'aria-label': 'Outliers',
+        title: 'Runs that go far beyond the others',
+        change: () => state.set({ trim: this.outliers.value || null }),
+      },
+      ...[
+        ['', 'Outliers: auto'],
+        ['1', 'Ignore outliers'],
+        ['no', 'Show outliers'],
+      ].map(([value, label]) => el('option', { value }, label))
+    );
+    this.reset = el(
+      'button',
+      { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: fit },
+      'Reset zoom'
+    );
     this.pairing = option('together', 'Train and val together');
-    this.root = el('div', { class: 'strip' }, ...lead, el('span', { class: 'finding' }, this.search, this.pattern), this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
-      option('logx', 'log x'), option('logy', 'log y'), this.outliers, this.pairing, this.reset);
+    this.root = el(
+      'div',
+      { class: 'strip' },
+      ...lead,
+      el('span', { class: 'finding' }, this.search, this.pattern),
+      this.axis,
+      el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
+      option('logx', 'log x'),
+      option('logy', 'log y'),
+      this.outliers,
+      this.pairing,
+      this.reset
+    );
     this.show();
   }
 
-  // show has the controls show the state.
+  /** show updates the controls from the state. */
   show() {
     const { state } = this;
     const view = this.view();
@@ -42,8 +113,13 @@ export class PanelBar {
     this.outliers.value = state.get('trim') && (state.get('trim') === 'no' ? 'no' : '1');
     this.smoothing.value = state.number('smooth', 0);
     if (document.activeElement !== this.weight) this.weight.value = state.number('smooth', 0);
-    this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Wall time'),
-      ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
+    this.axis.replaceChildren(
+      el('option', { value: 'step' }, 'Step'),
+      el('option', { value: 'relative' }, 'Relative time'),
+      el('option', { value: 'time' }, 'Wall time'),
+      ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []),
+      el('option', { value: 'other' }, 'Metric…')
+    );
     this.axis.value = view.x;
     this.reset.hidden = this.fits();
   }

@@ -1,3 +1,3 @@
-// A page with forms that change a part of it.
+// The script of pages with forms that change a part of the page.
 import './frame.js';
 import './inplace.js';

@@ -1,7 +1,10 @@
 // Requests to the server.
 import { base } from './base.js';
 
-// Refused is an error that the server answered, with its message.
+/**
+ * RequestError is an error response of the server. It has the message, the HTTP status, and the name of the
+ * field that is wrong.
+ */
 export class RequestError extends Error {
   constructor(body, status) {
     super(body.message || 'The server answered with an error; try again.');
@@ -10,24 +13,50 @@ export class RequestError extends Error {
   }
 }
 
-// typed reports whether a form has text that is not stored, because it was not sent or
-// was refused. Then the page is not left for the sign-in; sending the form leads there.
-export const hasUnsavedInput = (root = document) => root.matches?.('[data-typed]') || root.querySelector('[data-typed]') !== null || [...root.querySelectorAll('form[method="post"] :is(input, textarea, select)')]
-  .some((field) => (field.options ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((o) => o.defaultSelected))
-    : field.value !== field.defaultValue || field.checked !== field.defaultChecked));
+/**
+ * hasUnsavedInput reports whether a form in root has input that is not stored, because it was not sent or was
+ * rejected. The page is then not left for the sign-in; sending the form leads there.
+ * @returns {boolean}
+ */
+export const hasUnsavedInput = (root = document) =>
+  root.matches?.('[data-typed]') ||
+  root.querySelector('[data-typed]') !== null ||
+  [...root.querySelectorAll('form[method="post"] :is(input, textarea, select)')].some((field) =>
+    field.options
+      ? field.selectedIndex !==
+        Math.max(
+          0,
+          [...field.options].findIndex((o) => o.defaultSelected)
+        )
+      : field.value !== field.defaultValue || field.checked !== field.defaultChecked
+  );
 
-// reach is fetch, but leads to the sign-in if that has ended.
+/**
+ * fetchSignedIn is fetch, but opens the sign-in page if the session has ended.
+ * @param {URL|string} url
+ * @param {RequestInit} [options]
+ * @returns {Promise<Response>}
+ */
 export async function fetchSignedIn(url, options) {
   const answer = await fetch(url, options);
   if (answer.status !== 401) return answer;
-  if (hasUnsavedInput()) throw new RequestError({ message: 'Your session has expired. What you typed is still here: sign in in another window, then try again.' }, 401);
+  if (hasUnsavedInput())
+    throw new RequestError(
+      { message: 'Your session has expired. What you typed is still here: sign in in another window, then try again.' },
+      401
+    );
   const here = location.pathname.slice(base.pathname.length - 1) + location.search;
   location.assign(new URL(`login?next=${encodeURIComponent(here)}`, base));
-  return new Promise(() => {}); // the page is about to go
+  return new Promise(() => {}); // never settles, because the page is left
 }
 
-// ask returns the answer of a path under /data/. With a body it is a POST,
-// unless another method is named.
+/**
+ * fetchData requests a path under /data/ and returns the decoded JSON. With a body the method is POST, unless
+ * another one is given. It throws a RequestError if the server reports an error.
+ * @param {string} path
+ * @param {{query?: Object, body?: Object, signal?: AbortSignal, method?: string}} [options]
+ * @returns {Promise<*>}
+ */
 export async function fetchData(path, { query, body, signal, method } = {}) {
   const url = new URL(`data/${path}`, base);
   for (const [name, value] of Object.entries(query || {})) {

@@ -2,7 +2,11 @@
 import { paletteSize } from './color.js';
 import * as columns from './columnname.js';
 
-// names returns the names that runs are grouped by: param.lr, tag.
+/**
+ * parseGroups returns the names that runs are grouped by, such as param.lr or tag, with their labels.
+ * @param {string} text comma-separated names
+ * @returns {{name: string, label: string}[]}
+ */
 export function parseGroups(text) {
   return text.split(',').map((s) => s.trim()).filter(Boolean).map((name) => (
     name === 'tag' ? { name, label: 'tag' } : { name, label: columns.parseColumns(name)[0]?.key ?? name }));
@@ -10,14 +14,18 @@ export function parseGroups(text) {
 
 const missing = { tag: 'no tag' };
 
-// row returns a row for a group. Its id names its values, and is one word.
+/**
+ * groupRow returns a table row for a group. Its id encodes the values of the group.
+ * @param {Object} group group, as the server returns it
+ * @param {{name: string, label: string}[]} by
+ */
 export function groupRow(group, by) {
   const labels = group.values.map((v, i) => v ?? (missing[by[i]?.name] || `no ${by[i]?.label}`));
   return { ...group, id: `g:${encodeURIComponent(JSON.stringify(group.values))}`, group: true, name: labels.join(' · '),
     labels, color: group.rank % paletteSize, unfolds: group.iterations };
 }
 
-// values returns the values in the id of a group.
+/** groupValues returns the values that the id of a group encodes. */
 export function groupValues(id) {
   try {
     return JSON.parse(decodeURIComponent(id.slice(2)));
@@ -26,4 +34,5 @@ export function groupValues(id) {
   }
 }
 
+/** isGroupID reports whether id is the id of a group, not of a run. */
 export const isGroupID = (id) => id.startsWith('g:');

@@ -1,27 +1,56 @@
-// Two dimensions against each other, with the colours of a third. Dragging over some
-// runs selects them.
+// The scatter plot of two dimensions.
 import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { valueLabel, dimensionAxis, rangeColor, svgElement, valueColor } from './plotaxis.js';
 
 const [width, height, left, bottom, top, right] = [1000, 360, 72, 44, 28, 24];
-const plotPadding = 8; // between the outermost runs and the ends of an axis
-const mostCategories = 24; // in the legend
+const plotPadding = 8; // space between the outermost runs and the ends of an axis
+const mostCategories = 24; // categories in the legend
 
-// scatter draws two dimensions against each other. judged is called with the metric on
-// the Y axis, '' for the objective, and returns the parameter that matters most for it: that is
-// on the X axis where the address names none.
+/**
+ * scatterPlot draws two dimensions against each other, with a third one as colour. Dragging over runs selects
+ * them.
+ * @param {HTMLElement} root
+ * @param {Object[]} runs
+ * @param {Map<string, Object>} all dimensions by id
+ * @param {Object} options
+ * @param {import('./state.js').State} options.state
+ * @param {import('./brush.js').Brushes} options.brushes
+ * @param {function(string): Promise<string>} options.judged called with the metric on the Y axis, '' for the
+ *   objective; returns its most important parameter, which is the X axis by default
+ */
 export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   const ids = [...all.keys()];
-  const metric = all.has('objective') ? 'objective' : ids.slice(1).find((id) => id.startsWith('metric.') && !id.startsWith('metric.system/')) || ids[1];
+  const metric = all.has('objective')
+    ? 'objective'
+    : ids.slice(1).find((id) => id.startsWith('metric.') && !id.startsWith('metric.system/')) || ids[1];
   let first = ids.find((id) => id !== metric);
-  const choose = (name, title, none) => el('select', { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || null }) },
-    none && el('option', { value: '' }, 'Run'), ...dimensionOptions(all.values()));
+  const choose = (name, title, none) =>
+    el(
+      'select',
+      { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || null }) },
+      none && el('option', { value: '' }, 'Run'),
+      ...dimensionOptions(all.values())
+    );
   const fields = { sx: choose('sx', 'X'), sy: choose('sy', 'Y'), sc: choose('sc', 'Colour by', true) };
   const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Scatter plot' });
   const legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
-  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Scatter plot'), el('label', {}, 'X', fields.sx), el('label', {}, 'Y', fields.sy), el('label', {}, 'Colour', fields.sc)), plot, legend);
-  state.addEventListener('change', ({ detail }) => ['sx', 'sy', 'sc', 'brush'].some((name) => detail.has(name)) && draw());
+  root.append(
+    el(
+      'div',
+      { class: 'strip' },
+      el('h2', {}, 'Scatter plot'),
+      el('label', {}, 'X', fields.sx),
+      el('label', {}, 'Y', fields.sy),
+      el('label', {}, 'Colour', fields.sc)
+    ),
+    plot,
+    legend
+  );
+  state.addEventListener(
+    'change',
+    ({ detail }) => ['sx', 'sy', 'sc', 'brush'].some((name) => detail.has(name)) && draw()
+  );
 
   async function rank(d) {
     if (d.group === 'Parameters') return;
@@ -45,21 +74,59 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
     const said = (d, i) => `${d.label} ${d.values[i] == null ? '' : valueLabel(d, d.values[i])}`;
     const spots = runs.map((run, i) => {
       if (dx.values[i] == null || dy.values[i] == null) return '';
-      const spot = svgElement('circle', { class: `spot c${run.color}${brushes.inside(i) ? '' : ' out'}`, 'data-of': run.id, cx: px(dx.values[i]), cy: py(dy.values[i]), r: 5 },
-        svgElement('title', {}, document.createTextNode([run.name, said(dx, i), said(dy, i), dc && said(dc, i)].filter(Boolean).join('\n'))));
+      const spot = svgElement(
+        'circle',
+        {
+          class: `spot c${run.color}${brushes.inside(i) ? '' : ' out'}`,
+          'data-of': run.id,
+          cx: px(dx.values[i]),
+          cy: py(dy.values[i]),
+          r: 5,
+        },
+        svgElement(
+          'title',
+          {},
+          document.createTextNode([run.name, said(dx, i), said(dy, i), dc && said(dc, i)].filter(Boolean).join('\n'))
+        )
+      );
       if (dc) spot.style.fill = dc.values[i] == null ? 'var(--line)' : valueColor(dc, dc.values[i]);
       return spot;
     });
-    const text = (x, y, anchor, words, cls) => svgElement('text', { x, y, 'text-anchor': anchor, class: cls }, document.createTextNode(words));
+    const text = (x, y, anchor, words, cls) =>
+      svgElement('text', { x, y, 'text-anchor': anchor, class: cls }, document.createTextNode(words));
     const line = (x1, y1, x2, y2, cls) => svgElement('line', { x1, y1, x2, y2, class: cls });
     const base = height - bottom;
     const chosen = svgElement('rect', { class: 'brush', visibility: 'hidden' });
-    const drawing = svgElement('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${dy.label} over ${dx.label} of ${runs.length} runs` },
-      svgElement('g', { class: 'axis' },
-        ...mx.ticks(8).flatMap((v) => [line(px(v), top, px(v), base, 'grid-line'), text(px(v), base + 16, 'middle', valueLabel(dx, v), 'tick')]),
-        ...my.ticks(5).flatMap((v) => [line(left, py(v), width - right, py(v), 'grid-line'), text(left - 8, py(v) + 4, 'end', valueLabel(dy, v), 'tick')]),
-        line(left, base, width - right, base), line(left, top, left, base)),
-      text((left + width) / 2, height - 6, 'middle', dx.label, 'title'), text(8, 14, 'start', dy.label, 'title'), ...spots.filter(Boolean), chosen);
+    const drawing = svgElement(
+      'svg',
+      {
+        viewBox: `0 0 ${width} ${height}`,
+        role: 'img',
+        'aria-label': `${dy.label} over ${dx.label} of ${runs.length} runs`,
+      },
+      svgElement(
+        'g',
+        { class: 'axis' },
+        ...mx
+          .ticks(8)
+          .flatMap((v) => [
+            line(px(v), top, px(v), base, 'grid-line'),
+            text(px(v), base + 16, 'middle', valueLabel(dx, v), 'tick'),
+          ]),
+        ...my
+          .ticks(5)
+          .flatMap((v) => [
+            line(left, py(v), width - right, py(v), 'grid-line'),
+            text(left - 8, py(v) + 4, 'end', valueLabel(dy, v), 'tick'),
+          ]),
+        line(left, base, width - right, base),
+        line(left, top, left, base)
+      ),
+      text((left + width) / 2, height - 6, 'middle', dx.label, 'title'),
+      text(8, 14, 'start', dy.label, 'title'),
+      ...spots.filter(Boolean),
+      chosen
+    );
     enableSelection(drawing, chosen, (x1, y1, x2, y2) => {
       const value = (m, t) => m.value(Math.max(0, Math.min(1, t)));
       const across = [x1, x2].map((x) => value(mx, (x - left - plotPadding) / wide));
@@ -74,8 +141,7 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   draw();
 }
 
-// selectable calls picked with the corners of a rectangle that was dragged in a
-// drawing.
+/** enableSelection calls picked with the corners of a rectangle that is dragged in a drawing. */
 function enableSelection(drawing, chosen, picked) {
   const at = (event) => {
     const box = drawing.getBoundingClientRect();
@@ -95,7 +161,14 @@ function enableSelection(drawing, chosen, picked) {
   drawing.addEventListener('pointermove', (event) => {
     if (!start) return;
     const [x1, y1, x2, y2] = corners(event);
-    for (const [name, value] of Object.entries({ x: x1, y: y1, width: x2 - x1, height: y2 - y1, visibility: 'visible' })) chosen.setAttribute(name, value);
+    for (const [name, value] of Object.entries({
+      x: x1,
+      y: y1,
+      width: x2 - x1,
+      height: y2 - y1,
+      visibility: 'visible',
+    }))
+      chosen.setAttribute(name, value);
   });
   drawing.addEventListener('pointerup', (event) => {
     if (!start) return;
@@ -106,8 +179,7 @@ function enableSelection(drawing, chosen, picked) {
   });
 }
 
-// explain returns the legend of the colours of a dimension: its categories, or its
-// ends.
+/** legendItems returns the legend for the colours of a dimension: its categories, or its ends. */
 function legendItems(d) {
   if (!d) return [];
   const item = (color, words) => {
@@ -118,5 +190,9 @@ function legendItems(d) {
   const title = el('li', { class: 'count' }, isolated(d.label));
   if (!d.texts) return [title, ...dimensionAxis(d).ends.map((v) => item(rangeColor(d, v), valueLabel(d, v)))];
   const rest = d.texts.length - mostCategories;
-  return [title, ...d.texts.slice(0, mostCategories).map((_, i) => item(valueColor(d, i), valueLabel(d, i))), ...(rest > 0 ? [el('li', { class: 'count' }, `and ${rest} more`)] : [])];
+  return [
+    title,
+    ...d.texts.slice(0, mostCategories).map((_, i) => item(valueColor(d, i), valueLabel(d, i))),
+    ...(rest > 0 ? [el('li', { class: 'count' }, `and ${rest} more`)] : []),
+  ];
 }

@@ -1,9 +1,11 @@
-// The selection in the table of runs: some runs, or all that pass a filter
-// except some.
+// The selection in the table of runs.
 import { fetchData } from './request.js';
 
 const mostByID = 200; // runs that are selected one by one
 
+/**
+ * Selection is the selection in the table of runs: single runs, or all runs that pass a filter except some.
+ */
 export class Selection {
   constructor() {
     this.last = null; // place of the row that was clicked last
@@ -12,8 +14,8 @@ export class Selection {
 
   clear() {
     this.runs = new Map(); // by id
-    this.all = null; // {filter, total, but} for all that pass filter except the ids in but
-    this.whole = false; // nothing that passes the filter is left out
+    this.all = null; // {filter, total, but}: all runs that pass filter, except the ids in but
+    this.whole = false; // all runs that pass the filter are selected
   }
 
   get size() {
@@ -31,8 +33,12 @@ export class Selection {
     else this.runs.delete(run.id);
   }
 
-  // range selects or deselects the rows from the last one that was clicked to another one; at(i)
-  // is a row, if it is known.
+  /**
+   * range selects or deselects the rows from the last one that was clicked to index.
+   * @param {number} index
+   * @param {boolean} on
+   * @param {function(number): ?Object} at returns a row if it is loaded
+   */
   range(index, on, at) {
     if (this.last == null) return;
     for (let i = Math.min(index, this.last); i <= Math.max(index, this.last); i += 1) {
@@ -41,19 +47,24 @@ export class Selection {
     }
   }
 
-  // renew updates a run in the selection.
+  /** update replaces a run in the selection by its newer state. */
   update(run) {
     if (this.runs.has(run.id)) this.runs.set(run.id, run);
   }
 
-  // asked is called with the filter and the total that the table shows now.
+  /**
+   * tableLoaded takes over the filter and the total of the loaded table. A selection by another filter is
+   * cleared.
+   */
   tableLoaded(filter, total) {
     if (this.all && this.all.filter !== filter) this.clear();
     if (this.all && total != null) this.all.total = total;
   }
 
-  // fill selects all runs that pass a filter, in sight or not: few by their ids,
-  // which allow more actions, and many by the filter.
+  /**
+   * selectAll selects all runs that pass a filter. Up to 200 are selected by id, which allows more actions;
+   * more are selected by the filter.
+   */
   async selectAll(experiment, { filter, sort }) {
     const found = await fetchData(`experiment/${experiment}/iterations`, { query: { filter, sort, limit: mostByID } });
     this.clear();
@@ -62,7 +73,7 @@ export class Selection {
     this.whole = true;
   }
 
-  // stored is the selection by a filter, null otherwise; restore restores it.
+  /** stored returns a selection by filter in a form that restore accepts, null for other selections. */
   get stored() {
     return this.all && { ...this.all, but: [...this.all.but] };
   }
@@ -73,7 +84,7 @@ export class Selection {
     this.whole = but.length === 0;
   }
 
-  // filter is the filter that exactly the selected runs pass.
+  /** filter returns the filter that exactly the selected runs pass. */
   get filter() {
     const { filter, but } = this.all;
     const out = but.size > 0 && `not id in (${[...but].map((id) => `'${id}'`).join(', ')})`;

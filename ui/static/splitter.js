@@ -1,7 +1,13 @@
-// The line between table and charts, which can be moved.
+// The movable line between table and charts.
 
 const [least, middle, most] = [20, 50, 80]; // percent
 
+/**
+ * enableSplitter makes the line between table and charts movable by pointer and keyboard.
+ * @param {HTMLElement} root element with both parts
+ * @param {HTMLElement} handle the line
+ * @param {import('./state.js').State} state
+ */
 export function enableSplitter(root, handle, state) {
   const show = () => {
     const at = Math.min(most, Math.max(least, state.number('split', middle)));

@@ -1,9 +1,23 @@
-// The state of a view is its address: what is set here is in the link that one
-// person sends another.
+// The state of a view is in its address, so a link contains it.
 
-// Values that change in small steps do not make entries in the history.
-const continuous = new Set(['smooth', 'split', 'widths', 'm', 'open', 'fold', 'brush', 'pick', 'mediastep', 'mediafind']);
+// Values that change in small steps do not create entries in the history.
+const continuous = new Set([
+  'smooth',
+  'split',
+  'widths',
+  'm',
+  'open',
+  'fold',
+  'brush',
+  'pick',
+  'mediastep',
+  'mediafind',
+]);
 
+/**
+ * State holds the state of a view in the address, so that links contain it. It dispatches "change" with the
+ * set of names that changed.
+ */
 export class State extends EventTarget {
   constructor() {
     super();
@@ -33,8 +47,10 @@ export class State extends EventTarget {
     return (this.params.get(name) || '').split(' ').filter(Boolean);
   }
 
-  // set changes some values; null removes one from the address. The button Back
-  // returns to the former values.
+  /**
+   * set changes some values; null removes one from the address. The Back button returns to the former values,
+   * except for values that change continuously.
+   */
   set(changes) {
     const changed = [];
     for (const [name, value] of Object.entries(changes)) {

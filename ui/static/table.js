@@ -1,5 +1,5 @@
-// The table of runs: as many rows as there are, of which only those in sight
-// are made. Their data comes from the server in pages, as they are scrolled to.
+// The table of runs. Only the rows in sight have elements; their data is loaded in pages as the table is
+// scrolled.
 import { Differences } from './baseline.js';
 import { columnHeads } from './columnhead.js';
 import * as columns from './columnname.js';
@@ -13,22 +13,31 @@ import { handleRowKey, tableRow as makeRow } from './tablerow.js';
 import { debounce } from './timing.js';
 
 const rowHeight = 28;
-const extraRows = 8; // rows made above and below what is in sight
+const extraRows = 8; // rows with elements above and below the visible ones
 
-// Table shows the runs of an experiment: flat, in groups, or with children
-// folded under their parents. It dispatches "loaded" when rows were loaded,
-// "wrong" when the filter can't be read, "pick" when rows were selected, "show"
-// when one should be drawn or not, and "point" when the pointer is over a row.
+/**
+ * Table shows the runs of an experiment, flat, in groups, or with child runs below their parents. Only the
+ * rows in sight have elements. It dispatches "loaded" when rows were loaded, "wrong" if the filter cannot be
+ * read, "pick" when rows were selected, "show" when a run is to be drawn or hidden, and "point" when the
+ * pointer is over a row.
+ */
 export class Table extends EventTarget {
-  // objective is the column that runs are judged by, undefined for none; order is that of the
-  // rows where the address has none.
+  /**
+   * @param {HTMLElement} scroller
+   * @param {import('./state.js').State} state
+   * @param {Object} options
+   * @param {string} options.experiment id of the experiment
+   * @param {string} options.defaults default columns
+   * @param {string} [options.objective] column that ranks the runs
+   * @param {string} [options.order] default order of the rows
+   */
   constructor(scroller, state, { experiment, defaults, objective, order = '-created' }) {
     super();
     Object.assign(this, { scroller, state, experiment, defaults, objective, order });
     this.best = null; // id of the best run
     this.picked = new Selection();
-    this.summaries = new Map(); // by id, of the runs whose numbers were explained
-    this.rows = new Map(); // elements by the place of their row
+    this.summaries = new Map(); // summaries of runs by id, for the details of metrics
+    this.rows = new Map(); // elements by place
     this.differences = new Differences(experiment, state, () => {
       this.updateHeads();
       this.render(true);
@@ -41,7 +50,7 @@ export class Table extends EventTarget {
     new ResizeObserver(() => this.render()).observe(scroller);
   }
 
-  // columns are those that were chosen, also those that the layout leaves out.
+  /** columns returns the selected columns, including those that the layout leaves out. */
   get columns() {
     return columns.parseColumns(this.state.get('columns', this.defaults));
   }
@@ -61,16 +70,24 @@ export class Table extends EventTarget {
   query() {
     const by = this.state.get('group');
     const tree = this.state.has('tree') && !by ? '1' : '';
-    return { by, filter: this.state.get('filter'), sort: this.state.get('sort'), columns: this.columns.map(columns.formatColumn).join(', '), tree };
+    return {
+      by,
+      filter: this.state.get('filter'),
+      sort: this.state.get('sort'),
+      columns: this.columns.map(columns.formatColumn).join(', '),
+      tree,
+    };
   }
 
-  // asked is the query of the rows that are shown. The address may have changed
-  // since, to a query that the server can't read or has not answered yet.
+  /**
+   * asked returns the query of the rows that are shown. The address may already have another one, which is
+   * invalid or not answered yet.
+   */
   get asked() {
     return this.root.query;
   }
 
-  // listing returns the listing at the top, or under a row.
+  /** listing returns the top listing, or the listing under a row. */
   listing(under, depth = 0, path = '', asked = this.query()) {
     const { by: group, ...common } = asked;
     const by = groups.parseGroups(group);
@@ -78,7 +95,10 @@ export class Table extends EventTarget {
     const top = group && !under;
     const fetch = async (offset, limit, signal) => {
       const query = { ...common, ...(top ? { group } : more), limit, offset };
-      return this.toRows(await fetchData(`experiment/${this.experiment}/${top ? 'groups' : 'iterations'}`, { query, signal }), top && by);
+      return this.toRows(
+        await fetchData(`experiment/${this.experiment}/${top ? 'groups' : 'iterations'}`, { query, signal }),
+        top && by
+      );
     };
     const listing = new Listing(fetch, {
       open: (row) => this.isOpen(row),
@@ -90,7 +110,7 @@ export class Table extends EventTarget {
     return listing;
   }
 
-  // read makes the rows of an answer.
+  /** toRows converts an answer of the server to rows. */
   toRows(found, by) {
     if (found.wrong) return found;
     return { ...found, data: found.data.map((r) => (by ? groups.groupRow(r, by) : { ...r, unfolds: r.below })) };
@@ -104,11 +124,22 @@ export class Table extends EventTarget {
     this.head = el('tr');
     this.body = el('tbody');
     this.group = el('colgroup');
-    // They fill the space of rows that are not made.
+    // They fill the space of rows without elements.
     this.spaces = [1, 2].map(() => el('tr', { class: 'space', 'aria-hidden': 'true' }));
-    this.every = el('input', { type: 'checkbox', name: 'pick-all', 'aria-label': 'Select all runs that pass the filter', 'data-testid': 'pick-all',
-      change: () => this.pickAll(this.every.checked) });
-    this.table = el('table', { class: 'grid live', id: 'table', 'aria-label': 'Runs' }, this.group, el('thead', {}, this.head), this.body);
+    this.every = el('input', {
+      type: 'checkbox',
+      name: 'pick-all',
+      'aria-label': 'Select all runs that pass the filter',
+      'data-testid': 'pick-all',
+      change: () => this.pickAll(this.every.checked),
+    });
+    this.table = el(
+      'table',
+      { class: 'grid live', id: 'table', 'aria-label': 'Runs' },
+      this.group,
+      el('thead', {}, this.head),
+      this.body
+    );
     this.body.addEventListener('click', (event) => this.click(event));
     this.body.addEventListener('keydown', (event) => {
       const run = this.runOf(event.target);
@@ -116,8 +147,8 @@ export class Table extends EventTarget {
     });
     this.body.addEventListener('pointerover', (event) => this.hover(event));
     this.body.addEventListener('focusin', (event) => this.hover(event));
-    // Rows stay as they are from the press of a button to its release: the browser drops
-    // a click on an element that is replaced meanwhile.
+    // Rows do not change between the press of a button and its release, because the browser drops
+    // a click on an element that was replaced.
     this.body.addEventListener('pointerdown', () => { this.pressed = true; });
     for (const name of ['pointerup', 'pointercancel']) {
       addEventListener(name, () => setTimeout(() => {
@@ -133,14 +164,17 @@ export class Table extends EventTarget {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 
-  // load requests the rows in sight. With again, the present rows are shown
-  // until newer ones are loaded; otherwise the table begins again at its top,
-  // with first as its first page if that is known.
+  /**
+   * load requests the visible rows.
+   * @param {boolean} [again] keep the present rows until newer ones are loaded; otherwise the table starts
+   *   again at the top
+   * @param {?Object} [first] first page, if it is known
+   */
   async load(again = false, first = null) {
     this.summaries.clear();
     this.root.cancel();
     const same = this.loadDifferences();
-    if (again && this.next) return; // a newer one is being loaded
+    if (again && this.next) return; // another query is being loaded
     if (again && !this.behind) {
       this.root.markStale();
       await Promise.all([same, ...this.visibleRows().pages.map(([listing, page]) => listing.load(page))]);
@@ -157,10 +191,10 @@ export class Table extends EventTarget {
     return this.differences.loadSame(this.columns.filter((c) => c.kind === 'param').map((c) => c.key));
   }
 
-  // failed keeps the rows that are there, and shows what is wrong.
+  /** failed keeps the rows and shows the error. */
   failed(mistake, listing) {
     if (listing === this.next) {
-      this.behind = !mistake.field; // it may be answered later
+      this.behind = !mistake.field; // the query is valid, so it can be repeated
       this.next = null;
     } else if (this.mistake) {
       return;
@@ -170,8 +204,10 @@ export class Table extends EventTarget {
     this.dispatch('wrong', mistake);
   }
 
-  // changed inserts rows that were loaded, and keeps the rows in sight in place.
-  // The first rows of another query replace all rows.
+  /**
+   * changed inserts loaded rows and keeps the visible rows in place. The first rows of another query replace
+   * all rows.
+   */
   changed(change, found, listing) {
     const another = listing === this.next;
     if (!another && listing.depth === 0 && listing !== this.root) return; // it is not shown any more
@@ -194,9 +230,10 @@ export class Table extends EventTarget {
     this.render();
   }
 
-  // place inserts the rows of the table into the page. A row on which a button is being pressed
-  // waits for its release, because the browser would drop the click otherwise; the focus stays where
-  // it was.
+  /**
+   * attach inserts the rows into the page and keeps the focus. It waits while a button in the scroller is
+   * pressed, because the browser would drop the click.
+   */
   attach() {
     if (this.table.isConnected) return;
     if (this.scroller.matches(':active')) {
@@ -206,15 +243,18 @@ export class Table extends EventTarget {
     const focused = this.scroller.querySelector('a:focus');
     this.scroller.replaceChildren(this.table);
     this.render();
-    if (focused) [...this.body.querySelectorAll('a')].find((a) => a.href === focused.href)?.focus({ preventScroll: true });
+    if (focused)
+      [...this.body.querySelectorAll('a')].find((a) => a.href === focused.href)?.focus({ preventScroll: true });
   }
 
   at(index) {
     return this.root.at(index);
   }
 
-  // first returns the rows at the top, as far as they are known: of groups these
-  // alone, of folded runs those that are unfolded too.
+  /**
+   * topRows returns the first n rows that are loaded. Grouped rows are only the groups; otherwise expanded
+   * rows count.
+   */
   topRows(n) {
     const rows = [];
     const [of, size] = this.grouped ? [(i) => this.root.row(i), this.root.total] : [(i) => this.at(i), this.root.size];
@@ -225,7 +265,10 @@ export class Table extends EventTarget {
   visibleRows() {
     const { size } = this.root;
     const top = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - extraRows);
-    const end = Math.min(size, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / rowHeight) + extraRows);
+    const end = Math.min(
+      size,
+      Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / rowHeight) + extraRows
+    );
     const pages = new Map();
     for (let i = top; i < Math.max(end, top + 1); i += 1) {
       const { listing, n } = this.root.locate(i);
@@ -236,14 +279,17 @@ export class Table extends EventTarget {
     return { top, end, size, pages: [...pages].flatMap(([listing, all]) => [...all].map((page) => [listing, page])) };
   }
 
-  // anchor returns the first row in sight; keep holds it in place when rows
-  // above it come or go. At the very top new rows are shown.
+  /**
+   * anchor returns the first visible row, for restoreAnchor. It returns null at the top, where new rows are
+   * shown.
+   */
   anchor() {
     if (!this.table.isConnected) return null;
     const index = Math.floor(this.scroller.scrollTop / rowHeight);
     return this.scroller.scrollTop > 0 ? { index, id: this.at(index)?.id } : null;
   }
 
+  /** restoreAnchor scrolls so that the row of anchor stays in place when rows above it come or go. */
   restoreAnchor(anchor) {
     if (!anchor?.id) return;
     for (let i = Math.max(0, anchor.index - 2 * pageSize); i < anchor.index + 2 * pageSize; i += 1) {
@@ -257,12 +303,13 @@ export class Table extends EventTarget {
     }
   }
 
-  // render makes the rows in sight. A row whose data has not changed keeps its
-  // elements, and so the focus stays where it is.
+  /**
+   * render updates the visible rows. A row whose data has not changed keeps its elements, so the focus stays.
+   */
   render(all = false) {
     if (!this.table.isConnected || this.pressed) return;
     const { top, end, size, pages } = this.visibleRows();
-    // Pages that were scrolled past are not loaded.
+    // The loading of pages that were scrolled past is cancelled.
     const wanted = new Map();
     for (const [listing, page] of pages) wanted.set(listing, (wanted.get(listing) || new Set()).add(page));
     this.root.cancel(wanted.get(this.root));
@@ -299,29 +346,46 @@ export class Table extends EventTarget {
     this.every.indeterminate = this.picked.size > 0 && !this.picked.whole;
   }
 
-  // setBest marks the best run.
+  /** setBest marks the best run. */
   setBest(id) {
     if (id === this.best) return;
     this.best = id;
     this.render();
   }
 
-  // rest requests the rows in sight once the scrolling pauses.
+  /** loadVisible requests the visible rows once scrolling pauses. */
   loadVisible = debounce(60, () => {
     for (const [listing, page] of this.visibleRows().pages) if (listing.isStale(page)) listing.load(page);
   });
 
   rowState(run) {
-    return { picked: this.picked.has(run.id), shown: this.shown(run), color: this.color(run), best: run.id === this.best && this.objective, open: run.unfolds > 0 && this.isOpen(run) };
+    return {
+      picked: this.picked.has(run.id),
+      shown: this.shown(run),
+      color: this.color(run),
+      best: run.id === this.best && this.objective,
+      open: run.unfolds > 0 && this.isOpen(run),
+    };
   }
 
-  // heads lays the columns out anew and makes their heads.
+  /** updateHeads computes the layout of the columns and replaces their header cells. */
   updateHeads() {
     const { state } = this;
-    this.layout = new TableLayout({ chosen: this.columns, same: this.differences.same, by: this.grouped && groups.parseGroups(this.grouped),
-      pinned: columns.parseColumns(state.get('pin')), nests: this.nests, compared: state.has('base'),
-      usual: this.order, best: this.best, rows: this.root.pages.get(0)?.rows ?? [], widths: parseWidths(state.get('widths')) });
-    const { cells, widths } = columnHeads(this.layout, { sort: state.get('sort'), every: this.every,
+    this.layout = new TableLayout({
+      chosen: this.columns,
+      same: this.differences.same,
+      by: this.grouped && groups.parseGroups(this.grouped),
+      pinned: columns.parseColumns(state.get('pin')),
+      nests: this.nests,
+      compared: state.has('base'),
+      usual: this.order,
+      best: this.best,
+      rows: this.root.pages.get(0)?.rows ?? [],
+      widths: parseWidths(state.get('widths')),
+    });
+    const { cells, widths } = columnHeads(this.layout, {
+      sort: state.get('sort'),
+      every: this.every,
       sorted: (sort) => state.set({ sort }),
       moved: (from, to) => {
         const all = this.columns;
@@ -333,12 +397,12 @@ export class Table extends EventTarget {
     this.head.replaceChildren(...cells);
   }
 
-  // runOf is the run in whose row an element is.
+  /** runOf returns the run in whose row an element is. */
   runOf(element) {
     return this.rows.get(element.closest('tr')?.dataset.place)?.run;
   }
 
-  // toggle unfolds a row, or folds it.
+  /** toggle expands or collapses a row. */
   toggle(run, open = !this.isOpen(run)) {
     const others = this.state.list('open').filter((id) => id !== run.id);
     this.state.set({ open: open ? [...others, run.id] : others });
@@ -367,7 +431,7 @@ export class Table extends EventTarget {
     }
   }
 
-  // pickAll selects all runs that pass the filter, in sight or not, or none.
+  /** pickAll selects all runs that pass the filter, loaded or not, or none. */
   async pickAll(on) {
     if (on) await this.picked.selectAll(this.experiment, this.asked).catch((error) => this.dispatch('wrong', error));
     else this.picked.clear();
@@ -375,7 +439,7 @@ export class Table extends EventTarget {
     this.dispatch('pick');
   }
 
-  // hover highlights a run, and explains the number of a metric.
+  /** hover highlights a run and shows the details of the metric under the pointer. */
   hover(event) {
     const run = this.runOf(event.target);
     this.dispatch('point', run?.id || '');
@@ -384,7 +448,11 @@ export class Table extends EventTarget {
   }
 
   explainMetric = debounce(150, async (run, td) => {
-    if (!this.summaries.has(run.id)) this.summaries.set(run.id, fetchData(`iteration/${run.id}/summary`).catch(() => null));
+    if (!this.summaries.has(run.id))
+      this.summaries.set(
+        run.id,
+        fetchData(`iteration/${run.id}/summary`).catch(() => null)
+      );
     const found = await this.summaries.get(run.id);
     const { showMetricTip } = await import('./metrictip.js');
     showMetricTip(found?.metrics, td);

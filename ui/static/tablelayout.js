@@ -1,4 +1,4 @@
-// The columns of the table of runs: their selection, order and widths.
+// The layout of the table of runs: which columns it has, their order and widths.
 import * as columns from './columnname.js';
 import { fixedDecimals, commonDecimals } from './format.js';
 
@@ -10,22 +10,35 @@ const fixed = [
   { name: 'tags', label: 'Tags', sort: 'tag', width: 104 },
 ];
 
-const lessIsBetter = /loss|err|perplexity|ppl|mse|mae|mape|nll|bpc|wer|cer\b|fid\b|cost|regret|latency|entropy|distance|diverg|(^|[/_.-])kl/i;
+const lessIsBetter = new RegExp(
+  'loss|err|perplexity|ppl|mse|mae|mape|nll|bpc|wer|cer\\b|fid\\b|cost|regret|latency|entropy|distance|diverg' +
+    '|(^|[/_.-])kl',
+  'i'
+);
 
-const padding = 26; // of a cell, with some room
-const boldFactor = 1.15; // times as wide: the best value is bold
-const arrowWidth = 14; // of the column that the rows are sorted by
-const nameControls = 62; // the box and the colour
+const padding = 26; // padding of a cell
+const boldFactor = 1.15; // the best value is bold, which is wider
+const arrowWidth = 14; // arrow in the header of the sorted column
+const nameControls = 62; // width of the checkbox and the colour
 const mostFitting = { param: 320, metric: 200, head: 160 };
 const [leastWidth, mostWidth] = [48, 1000];
-const prefixShare = 0.75; // of the names, which begin alike
+const prefixShare = 0.75; // share of the names that have a common prefix
 
-// readWidths reads the widths of columns that somebody has chosen, by name, from lines of a name
-// and pixels.
-export const parseWidths = (text) => new Map(text.split('\n').map((line) => line.split('\t'))
-  .filter(([, width]) => width > 0).map(([name, width]) => [name, Math.max(leastWidth, Math.min(mostWidth, Number(width)))]));
+/**
+ * parseWidths returns the widths of columns that the user has set, by name.
+ * @param {string} text lines of a name, a tab and pixels
+ * @returns {Map<string, number>}
+ */
+export const parseWidths = (text) =>
+  new Map(
+    text
+      .split('\n')
+      .map((line) => line.split('\t'))
+      .filter(([, width]) => width > 0)
+      .map(([name, width]) => [name, Math.max(leastWidth, Math.min(mostWidth, Number(width)))])
+  );
 
-// resized returns these lines with another width of a column, 0 for the one that suits its contents.
+/** changeWidth returns text with another width of a column; 0 removes the width. */
 export function changeWidth(text, name, width) {
   const all = parseWidths(text);
   if (width) all.set(name, width);
@@ -35,7 +48,7 @@ export function changeWidth(text, name, width) {
 
 let pen = null;
 
-// wide returns the width of a text in the table, in pixels.
+/** textWidth returns the width of a text in the table in pixels. */
 function textWidth(text) {
   if (!pen) {
     pen = document.createElement('canvas').getContext('2d');
@@ -44,17 +57,26 @@ function textWidth(text) {
   return Math.ceil(pen.measureText(text).width);
 }
 
-// fitting returns the width of a column in which its cells fit, and most of its head.
+/** fittingWidth returns the width that fits the cells of a column and most of its header. */
 function fittingWidth(label, column, rows, places, best) {
-  const text = (row) => (column.kind === 'param' ? (columns.columnValue(row, column) ?? '').slice(0, 60) : fixedDecimals(columns.columnValue(row, column), places));
+  const text = (row) =>
+    column.kind === 'param'
+      ? (columns.columnValue(row, column) ?? '').slice(0, 60)
+      : fixedDecimals(columns.columnValue(row, column), places);
   const cells = Math.max(0, ...rows.map((row) => textWidth(text(row)) * (row.id === best ? boldFactor : 1)));
-  return Math.max(leastWidth, Math.min(mostFitting[column.kind], Math.ceil(cells) + padding), Math.min(mostFitting.head, padding + arrowWidth + textWidth(label)));
+  return Math.max(
+    leastWidth,
+    Math.min(mostFitting[column.kind], Math.ceil(cells) + padding),
+    Math.min(mostFitting.head, padding + arrowWidth + textWidth(label))
+  );
 }
 
-// common returns what most names begin with, up to the end of a word or before a number; "" if that is
-// too short to be in the way.
+/**
+ * commonPrefix returns the prefix that most names share, up to the end of a word or before a number. It
+ * returns "" if the prefix is short.
+ */
 export function commonPrefix(names) {
-  const shared = new Map(); // how many names begin so
+  const shared = new Map(); // number of names by prefix
   for (const name of names) {
     for (const { index, 0: mark } of name.matchAll(/[-_/:= ]|(?<!\d)\./g)) {
       const start = name.slice(0, index + mark.length);
@@ -65,32 +87,56 @@ export function commonPrefix(names) {
   return most.sort((x, y) => y.length - x.length)[0] ?? '';
 }
 
-const bestTag = 52; // pixels of the mark of the best run beside the name
+const bestTag = 52; // width of the tag of the best run
 
-// Layout holds the fixed columns, and of the chosen ones those that are shown, pinned
-// ones first. Each has {name, label, sort, width, numeric}, where sort is the order
-// that the first click on its head asks for; a chosen one has its column, its
-// place among all that are chosen, and the digits of its numbers, too.
+/**
+ * TableLayout holds the columns of the table: the fixed ones, and the selected ones that are shown, with
+ * pinned columns first. Each has {name, label, sort, width, numeric}, where sort is the order after the first
+ * click on its header. A selected column also has its column, its place among all selected ones, and the
+ * decimals of its numbers.
+ */
 export class TableLayout {
-  // by are the names that runs are grouped by; same the parameters that are left out; nests reports whether rows
-  // unfold, compared whether there is a baseline; usual is the order of runs where the address has none. best is
-  // the id of the run that is marked as the best. rows are some rows that the widths must fit; widths are those
-  // that somebody has chosen, by name.
+  /**
+   * @param {Object} options
+   * @param {Object[]} options.chosen selected columns
+   * @param {Set<string>} options.same parameters that are left out
+   * @param {Object[]} options.by names that runs are grouped by
+   * @param {Object[]} options.pinned pinned columns
+   * @param {boolean} options.nests whether rows can be expanded
+   * @param {boolean} options.compared whether there is a baseline
+   * @param {string} options.usual default order of runs
+   * @param {Object[]} options.rows rows that the widths must fit
+   * @param {Map<string, number>} options.widths widths that the user has set, by name
+   * @param {string} options.best id of the best run
+   */
   constructor({ chosen, same, by, pinned, nests, compared, usual, rows, widths, best }) {
     const pins = new Set(pinned.map(columns.formatColumn));
     const beside = compared ? 64 : 0; // pixels for the differences from the baseline
-    const shown = chosen.map((column, place) => {
-      const { kind, key, stat } = column;
-      const name = columns.formatColumn(column);
-      const metric = kind === 'metric';
-      const label = stat ? `${key} ${stat}` : key;
-      // The best value comes first: losses and errors should be small, other metrics large.
-      const most = metric && (stat === 'count' || !lessIsBetter.test(key));
-      const places = metric && !by ? commonDecimals(rows.map((row) => columns.columnValue(row, column))) : null;
-      return { name, label, column, place, digits: places, numeric: metric, sort: most ? `-${name}` : name,
-        width: widths.get(name) ?? (by && metric ? 152 : fittingWidth(label, column, by ? [] : rows, places, best) + (metric ? beside : 0)), pinned: pins.has(name) };
-    }).filter(({ column }) => column.kind !== 'param' || !same.has(column.key));
-    // Groups have means of metrics.
+    const shown = chosen
+      .map((column, place) => {
+        const { kind, key, stat } = column;
+        const name = columns.formatColumn(column);
+        const metric = kind === 'metric';
+        const label = stat ? `${key} ${stat}` : key;
+        // The first click shows the best values: the smallest losses and errors, the largest other metrics.
+        const most = metric && (stat === 'count' || !lessIsBetter.test(key));
+        const places = metric && !by ? commonDecimals(rows.map((row) => columns.columnValue(row, column))) : null;
+        return {
+          name,
+          label,
+          column,
+          place,
+          digits: places,
+          numeric: metric,
+          sort: most ? `-${name}` : name,
+          width:
+            widths.get(name) ??
+            (by && metric ? 152 : fittingWidth(label, column, by ? [] : rows, places, best) + (metric ? beside : 0)),
+          pinned: pins.has(name),
+        };
+      })
+      .filter(({ column }) => column.kind !== 'param' || !same.has(column.key));
+    // Groups have values only for metrics, so metrics come first.
     if (by) shown.sort((a, b) => (a.column.kind === 'param') - (b.column.kind === 'param'));
     this.shown = shown.sort((a, b) => b.pinned - a.pinned);
     this.pins = shown.filter((c) => c.pinned).length;
@@ -99,13 +145,34 @@ export class TableLayout {
     this.usual = by ? 'name' : usual;
     const [first, ...others] = fixed.map((c) => ({ ...c, width: widths.get(c.name) ?? c.width }));
     this.prefix = by ? '' : commonPrefix(rows.map((r) => r.name));
-    const named = Math.min(420, Math.max(first.width, nameControls + padding + Math.max(0, ...rows.map((r) => textWidth(r.name.slice(0, 80)) + (r.id === best ? bestTag : 0)))));
-    this.fixed = [{ ...first, label: by ? by.map((g) => g.label).join(' · ') : first.label,
-      width: widths.get('name') ?? Math.min(named + beside + (nests ? 56 : 0), innerWidth < 700 ? innerWidth / 2.4 : Math.max(first.width, innerWidth / 4)) }, ...others];
-    this.lefts = this.shown.slice(0, this.pins).reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [this.fixed[0].width]);
+    const named = Math.min(
+      420,
+      Math.max(
+        first.width,
+        nameControls +
+          padding +
+          Math.max(0, ...rows.map((r) => textWidth(r.name.slice(0, 80)) + (r.id === best ? bestTag : 0)))
+      )
+    );
+    this.fixed = [
+      {
+        ...first,
+        label: by ? by.map((g) => g.label).join(' · ') : first.label,
+        width:
+          widths.get('name') ??
+          Math.min(
+            named + beside + (nests ? 56 : 0),
+            innerWidth < 700 ? innerWidth / 2.4 : Math.max(first.width, innerWidth / 4)
+          ),
+      },
+      ...others,
+    ];
+    this.lefts = this.shown
+      .slice(0, this.pins)
+      .reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [this.fixed[0].width]);
   }
 
-  // chosen are the columns that are shown.
+  /** chosen returns the selected columns that are shown. */
   get chosen() {
     return this.shown.map((c) => c.column);
   }
@@ -114,7 +181,7 @@ export class TableLayout {
     return this.fixed.length + this.shown.length;
   }
 
-  // pin keeps the cells of the pinned columns in sight beside the name.
+  /** pin keeps the cells of pinned columns visible beside the name. */
   pin(cells) {
     cells.slice(0, this.pins).forEach((td, i) => {
       td.classList.add('pinned');
@@ -122,8 +189,10 @@ export class TableLayout {
     });
   }
 
-  // order places the cells of chosen columns among the fixed ones: pinned ones
-  // beside the name, the others after the status. Groups have no status.
+  /**
+   * order returns all cells of a row in order: pinned columns beside the name, the others after the status.
+   * Groups have no status.
+   */
   order(cells, chosen) {
     const beside = this.grouped ? chosen.length : this.pins;
     const [name, status, ...others] = cells;

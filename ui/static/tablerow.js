@@ -6,90 +6,187 @@ import { fixedDecimals, timeAgo, count, toNumber, duration, timestamp, number } 
 
 const indent = 20; // pixels for each level
 
-// row makes the row of a run or a group in a layout, {index, depth} its place in the table; without
-// a run it is one that has not come yet. looks is its state there: {shown, color, picked, open,
-// best}, where best is the column by which it is the best of all, false if it is not; baseline is
-// the run that others are compared with, null for none.
+/**
+ * tableRow returns the row of a run or a group. Without a run it returns a placeholder for a row that is not
+ * loaded yet.
+ * @param {import('./tablelayout.js').TableLayout} layout
+ * @param {?Object} run run or group
+ * @param {{index: number, depth: number}} place
+ * @param {Object} state {shown, color, picked, open, best}; best is the column in which the run is the best,
+ *   or false
+ * @param {?Object} baseline run that the others are compared with
+ * @returns {HTMLElement}
+ */
 export function tableRow(layout, run, { index, depth }, { shown, color, picked, open, best }, baseline) {
   const attributes = { 'aria-rowindex': index + 2, 'aria-level': layout.nests ? depth + 1 : null };
   if (!run) return el('tr', { ...attributes, class: 'empty' }, el('td', { colspan: layout.size }, '…'));
-  const name = el('div', {},
-    layout.nests && (run.unfolds > 0
-      ? el('button', { type: 'button', class: 'plain fold', 'data-part': 'fold', 'aria-expanded': String(open),
-        'aria-label': `${open ? 'Collapse' : 'Expand'} ${run.name}` }, open ? '▾' : '▸')
-      : el('span', { class: 'fold' })),
-    !run.group && el('input', { type: 'checkbox', name: 'pick', 'data-part': 'pick', 'aria-label': `Select ${run.name}` }),
-    el('button', { type: 'button', class: `swatch c${color}`, 'data-part': 'show', 'aria-pressed': String(shown), 'aria-label': `Draw ${run.name}`, title: swatchTitle(layout, run, shown) }),
-    run.group ? groupLabel(run) : el('a', { href: new URL(`iteration/${run.id}`, base), 'data-part': 'open', title: run.name }, runName(run.name, layout.prefix)),
+  const name = el(
+    'div',
+    {},
+    layout.nests &&
+      (run.unfolds > 0
+        ? el(
+            'button',
+            {
+              type: 'button',
+              class: 'plain fold',
+              'data-part': 'fold',
+              'aria-expanded': String(open),
+              'aria-label': `${open ? 'Collapse' : 'Expand'} ${run.name}`,
+            },
+            open ? '▾' : '▸'
+          )
+        : el('span', { class: 'fold' })),
+    !run.group &&
+      el('input', { type: 'checkbox', name: 'pick', 'data-part': 'pick', 'aria-label': `Select ${run.name}` }),
+    el('button', {
+      type: 'button',
+      class: `swatch c${color}`,
+      'data-part': 'show',
+      'aria-pressed': String(shown),
+      'aria-label': `Draw ${run.name}`,
+      title: swatchTitle(layout, run, shown),
+    }),
+    run.group
+      ? groupLabel(run)
+      : el(
+          'a',
+          { href: new URL(`iteration/${run.id}`, base), 'data-part': 'open', title: run.name },
+          runName(run.name, layout.prefix)
+        ),
     run.id === baseline?.id && el('span', { class: 'tag' }, 'baseline'),
     best && el('span', { class: 'tag best', 'data-testid': 'best-tag' }, 'best'),
-    run.unfolds > 0 && el('span', { class: 'count' }, run.group ? `${count(run.unfolds)} ${run.unfolds === 1 ? 'run' : 'runs'}` : `+${count(run.unfolds)}`));
+    run.unfolds > 0 &&
+      el(
+        'span',
+        { class: 'count' },
+        run.group ? `${count(run.unfolds)} ${run.unfolds === 1 ? 'run' : 'runs'}` : `+${count(run.unfolds)}`
+      )
+  );
   if (depth > 0) name.style.paddingInlineStart = `${depth * indent}px`;
   if (name.querySelector('input')) name.querySelector('input').checked = picked;
   const other = baseline?.id === run.id ? null : baseline;
-  const chosen = layout.shown.map(({ column, digits }) => (run.group ? groupCell(run, column) : runCell(run, column, other, best, digits)));
+  const chosen = layout.shown.map(({ column, digits }) =>
+    run.group ? groupCell(run, column) : runCell(run, column, other, best, digits)
+  );
   layout.pin(chosen);
   const fixed = run.group
     ? [el('td', { colspan: 4 })]
-    : [el('td', {}, el('span', { class: `status ${run.status}` }, run.status)),
-      el('td', { title: timestamp(run.created) }, timeAgo(run.created)),
-      el('td', { class: 'number' }, duration(run.seconds)),
-      el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag')))];
-  return el('tr', { ...attributes, 'data-id': run.id, 'data-testid': run.group ? 'group' : 'run', class: run.group ? 'group' : picked && 'picked' },
-    ...layout.order([el('th', { scope: 'row' }, name), ...fixed], chosen));
+    : [
+        el('td', {}, el('span', { class: `status ${run.status}` }, run.status)),
+        el('td', { title: timestamp(run.created) }, timeAgo(run.created)),
+        el('td', { class: 'number' }, duration(run.seconds)),
+        el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag'))),
+      ];
+  return el(
+    'tr',
+    {
+      ...attributes,
+      'data-id': run.id,
+      'data-testid': run.group ? 'group' : 'run',
+      class: run.group ? 'group' : picked && 'picked',
+    },
+    ...layout.order([el('th', { scope: 'row' }, name), ...fixed], chosen)
+  );
 }
 
-const nameTail = 14; // characters at the end of a name that stay when it is cut
+const nameTail = 14; // characters at the end of a shortened name
 
-// named returns a name of which the middle is cut where there is no room for it. The
-// beginning that most names share is dimmed.
+/**
+ * runName returns a name that is shortened in the middle if there is no room for it. The prefix that most
+ * names share is dimmed.
+ */
 function runName(name, usual) {
   const prefix = name.startsWith(usual) ? usual : '';
   if (!prefix && name.length <= 2 * nameTail) return isolated(name);
   const rest = name.slice(prefix.length);
   const part = (cls, text) => el('span', { class: cls }, text);
-  return el('bdi', { class: 'parts' }, prefix && part('prefix', prefix),
-    rest && el('span', { class: 'rest' }, rest.length > nameTail && part('start', rest.slice(0, -nameTail)), part('end', rest.slice(-nameTail))));
+  return el(
+    'bdi',
+    { class: 'parts' },
+    prefix && part('prefix', prefix),
+    rest &&
+      el(
+        'span',
+        { class: 'rest' },
+        rest.length > nameTail && part('start', rest.slice(0, -nameTail)),
+        part('end', rest.slice(-nameTail))
+      )
+  );
 }
 
 function swatchTitle(layout, run, shown) {
-  if (layout.grouped && !run.group) return shown ? 'Exclude from the mean in the charts' : 'Include in the mean in the charts';
+  if (layout.grouped && !run.group)
+    return shown ? 'Exclude from the mean in the charts' : 'Include in the mean in the charts';
   return shown ? 'Hide in the charts' : 'Draw in the charts';
 }
 
-const groupLabel = (group) => el('span', { class: 'name', title: group.name },
-  ...group.labels.flatMap((text, i) => [i > 0 && ' · ', el('bdi', { class: group.values[i] == null && 'count' }, text)]).filter(Boolean));
+const groupLabel = (group) =>
+  el(
+    'span',
+    { class: 'name', title: group.name },
+    ...group.labels
+      .flatMap((text, i) => [i > 0 && ' · ', el('bdi', { class: group.values[i] == null && 'count' }, text)])
+      .filter(Boolean)
+  );
 
-// spread returns the mean of a group ± the standard deviation, and the number
-// of runs.
+/** groupCell returns the cell with the mean of a group, its standard deviation and the number of runs. */
 function groupCell(group, column) {
   if (column.kind === 'param') return el('td');
   const s = columns.columnValue(group, column);
   if (!s) return el('td', { class: 'number' });
   const mean = s.mean == null ? 'too large' : number(s.mean);
-  // A mean has no more digits than its deviation justifies.
+  // The mean has only the digits that its deviation justifies.
   const digits = s.sd > 0 ? 1 - Math.floor(Math.log10(s.sd)) : -1;
   const short = s.mean != null && digits >= 0 && digits <= 8 ? s.mean.toFixed(digits) : mean;
-  return el('td', { class: 'number', title: `mean ${mean}${s.sd == null ? '' : `\nstandard deviation ${number(s.sd)}`}\nof ${count(s.n)} of ${count(group.iterations)} runs` },
-    short, s.sd != null && ` ± ${Number(s.sd.toPrecision(2))}`, el('small', {}, ` n=${count(s.n)}`));
+  const deviation = s.sd == null ? '' : `\nstandard deviation ${number(s.sd)}`;
+  return el(
+    'td',
+    { class: 'number', title: `mean ${mean}${deviation}\nof ${count(s.n)} of ${count(group.iterations)} runs` },
+    short,
+    s.sd != null && ` ± ${Number(s.sd.toPrecision(2))}`,
+    el('small', {}, ` n=${count(s.n)}`)
+  );
 }
 
-// cell returns the cell of a run in a column; digits is the number of digits after the point, null for as
-// many as the number needs.
+/**
+ * runCell returns the cell of a run in a column.
+ * @param {?Object} other baseline
+ * @param {string|false} best column in which the run is the best
+ * @param {?number} digits decimals to show; null shows as many as needed
+ */
 function runCell(run, column, other, best, digits) {
   const v = columns.columnValue(run, column);
   if (column.kind === 'param') {
-    return el('td', { title: v, class: other && columns.columnValue(other, column) !== v && 'differs' }, v == null ? '' : isolated(v.slice(0, 200)));
+    return el(
+      'td',
+      { title: v, class: other && columns.columnValue(other, column) !== v && 'differs' },
+      v == null ? '' : isolated(v.slice(0, 200))
+    );
   }
-  const td = el('td', { class: best === columns.formatColumn(column) ? 'number best' : 'number', 'data-metric': column.key, 'data-part': v != null && columns.formatColumn(column), tabindex: v != null && -1 }, fixedDecimals(v, digits));
+  const td = el(
+    'td',
+    {
+      class: best === columns.formatColumn(column) ? 'number best' : 'number',
+      'data-metric': column.key,
+      'data-part': v != null && columns.formatColumn(column),
+      tabindex: v != null && -1,
+    },
+    fixedDecimals(v, digits)
+  );
   const base = other && columns.columnValue(other, column);
   const by = toNumber(v) - toNumber(base);
-  if (v != null && base != null && Number.isFinite(by)) td.append(el('small', {}, ` ${by < 0 ? '−' : '+'}${number(Math.abs(by))}`));
+  if (v != null && base != null && Number.isFinite(by))
+    td.append(el('small', {}, ` ${by < 0 ? '−' : '+'}${number(Math.abs(by))}`));
   return td;
 }
 
-// press moves between rows and cells by keyboard, and calls unfold(open) to
-// unfold the row of a run or fold it.
+/**
+ * handleRowKey moves the focus between rows and cells by keyboard, and expands or collapses rows.
+ * @param {KeyboardEvent} event
+ * @param {Object} run
+ * @param {false|function(boolean)} unfold called with true to expand the row and false to collapse it
+ */
 export function handleRowKey(event, run, unfold) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const tr = event.target.closest('tr');

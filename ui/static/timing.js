@@ -1,7 +1,11 @@
-// Functions that limit how often another function is called, or which of its results count.
+// Functions that limit how often a function is called, or which of its results count.
 
-// newest returns a function that calls fn. A call never ends if there was a later one,
-// so that an older answer does not replace a newer one.
+/**
+ * latestOnly returns a function that calls fn. The promise of a call never settles if there was a later call,
+ * so an older answer cannot replace a newer one.
+ * @param {function(...*): Promise} fn
+ * @returns {function(...*): Promise}
+ */
 export function latestOnly(fn) {
   let last = 0;
   return async (...args) => {
@@ -14,8 +18,12 @@ export function latestOnly(fn) {
   };
 }
 
-// later returns a function that calls fn once, so many milliseconds after the
-// first of a burst of calls.
+/**
+ * throttle returns a function that calls fn once for each burst of calls, wait milliseconds after the first.
+ * @param {number} wait milliseconds
+ * @param {function()} fn
+ * @returns {function()}
+ */
 export function throttle(wait, fn) {
   let timer = 0;
   return () => {
@@ -26,7 +34,12 @@ export function throttle(wait, fn) {
   };
 }
 
-// debounce returns a function that calls fn when its calls have paused.
+/**
+ * debounce returns a function that calls fn with the latest arguments once there were no calls for some time.
+ * @param {number} wait milliseconds
+ * @param {function(...*)} fn
+ * @returns {function(...*)}
+ */
 export function debounce(wait, fn) {
   let timer = 0;
   return (...args) => {

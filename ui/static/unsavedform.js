@@ -1,22 +1,29 @@
-// Forms in which somebody has typed stay when htmx replaces the part of the page that
-// they are in.
+// Forms with unsaved input are kept when htmx replaces the part of the page that contains them.
 import { hasUnsavedInput } from './request.js';
 
-// name returns a name that identifies a form of a page, also after it was
-// replaced.
-const formName = (form) => [form.getAttribute('action'), ...[...form.elements].filter((f) => f.name && !f.name.startsWith('was-'))
-  .map((f) => (f.type === 'hidden' ? `${f.name}=${f.value}` : f.name))].join(' ');
+/** formName returns a string that identifies a form on its page, also after the form was replaced. */
+const formName = (form) =>
+  [
+    form.getAttribute('action'),
+    ...[...form.elements]
+      .filter((f) => f.name && !f.name.startsWith('was-'))
+      .map((f) => (f.type === 'hidden' ? `${f.name}=${f.value}` : f.name)),
+  ].join(' ');
 
 let focusedField = null; // the field in which somebody types while a request is under way
 
-// keep puts a form in which somebody has typed into the part that replaces its
-// own, with what it was made with. Where the part is a list of artifacts, in which a form
-// is only once its artifact is opened, that stays as it is.
+/**
+ * keepForm moves a form with unsaved input into the part of the page that replaces its own. In a list of
+ * artifacts the form exists only while its artifact is open, so the open artifact is kept.
+ */
 function keepForm(form, target, next) {
   if (!target.contains(form)) return; // it stays with its artifact
   const opened = form.closest('details.artifact');
   const listed = opened && target.contains(opened);
-  const place = listed ? [...next.querySelectorAll('details.artifact')].find((d) => d.getAttribute('hx-get') === opened.getAttribute('hx-get'))
+  const place = listed
+    ? [...next.querySelectorAll('details.artifact')].find(
+        (d) => d.getAttribute('hx-get') === opened.getAttribute('hx-get')
+      )
     : [...next.querySelectorAll('form')].find((f) => formName(f) === formName(form));
   if (!place) return; // its record is gone
   const folded = place.closest('details');

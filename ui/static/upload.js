@@ -1,5 +1,4 @@
-// Sending files: each in a request of its own, one after the other, with its
-// progress, and what went wrong beside its name.
+// Uploading files one after the other, with progress and errors beside their names.
 import { base } from './base.js';
 import { el, isolated } from './dom.js';
 import { bytes } from './format.js';
@@ -7,8 +6,7 @@ import { fetchData } from './request.js';
 
 const connectionLost = 'The connection was lost before the upload was complete. Try again.';
 
-// send returns when the file has arrived. It uses XMLHttpRequest, because fetch
-// does not report progress.
+/** send uploads a file. It uses XMLHttpRequest, because fetch does not report progress. */
 function send(experiment, file, fields, progress, signal) {
   const body = new FormData();
   for (const [name, value] of fields) body.append(name, value);
@@ -21,7 +19,7 @@ function send(experiment, file, fields, progress, signal) {
       let answer = {};
       try {
         answer = JSON.parse(request.responseText);
-      } catch { /* a proxy in between has words of its own */ }
+      } catch { /* the answer comes from a proxy */ }
       return reject(new Error(answer.message || `The server refused the file (${request.status}).`));
     });
     request.addEventListener('error', () => reject(new Error(connectionLost)));
@@ -32,8 +30,11 @@ function send(experiment, file, fields, progress, signal) {
   });
 }
 
-// uploads has a form send the files that are chosen or dropped. It returns the function that
-// takes those that are chosen.
+/**
+ * enableUploads makes a form upload the files that are chosen or dropped, one after the other.
+ * @param {HTMLFormElement} form
+ * @returns {function()} uploads the files that are chosen now
+ */
 export function enableUploads(form) {
   const list = form.querySelector('.uploads');
   const input = form.querySelector('[type="file"]');
@@ -45,15 +46,38 @@ export function enableUploads(form) {
     const ending = new AbortController();
     const bar = el('progress', { max: 1, value: 0, 'aria-label': `Progress of ${file.name}` });
     const state = el('span', { class: 'count', role: 'status' }, 'waiting');
-    const cancel = el('button', { type: 'button', class: 'plain', 'aria-label': `Cancel ${file.name}`, click: () => ending.abort() }, 'Cancel');
-    const line = el('li', { 'data-testid': 'upload' }, isolated(file.name, 'name'), el('span', { class: 'count' }, bytes(file.size)), bar, state, cancel);
+    const cancel = el(
+      'button',
+      { type: 'button', class: 'plain', 'aria-label': `Cancel ${file.name}`, click: () => ending.abort() },
+      'Cancel'
+    );
+    const line = el(
+      'li',
+      { 'data-testid': 'upload' },
+      isolated(file.name, 'name'),
+      el('span', { class: 'count' }, bytes(file.size)),
+      bar,
+      state,
+      cancel
+    );
     list.append(line);
     const end = (kind, text) => {
       line.className = kind;
       state.textContent = text;
       if (kind === 'failed') state.setAttribute('role', 'alert');
       bar.remove();
-      cancel.replaceWith(el('button', { type: 'button', class: 'plain', 'aria-label': `Remove ${file.name} from this list`, click: () => line.remove() }, 'Remove'));
+      cancel.replaceWith(
+        el(
+          'button',
+          {
+            type: 'button',
+            class: 'plain',
+            'aria-label': `Remove ${file.name} from this list`,
+            click: () => line.remove(),
+          },
+          'Remove'
+        )
+      );
     };
     const before = last;
     waiting += 1;
@@ -61,14 +85,18 @@ export function enableUploads(form) {
       await before;
       try {
         ending.signal.throwIfAborted();
-        if (Number(most) > 0 && file.size > Number(most)) throw new Error(`Artifacts may be up to ${bytes(Number(most))} on this server.`);
+        if (Number(most) > 0 && file.size > Number(most))
+          throw new Error(`Artifacts may be up to ${bytes(Number(most))} on this server.`);
         state.textContent = 'sending';
-        // A file that would be refused is not sent.
-        await fetchData(`experiment/${experiment}/artifacts`, { query: { size: String(file.size) }, signal: ending.signal });
+        // The server is asked first, so a file that it would reject is not sent.
+        await fetchData(`experiment/${experiment}/artifacts`, {
+          query: { size: String(file.size) },
+          signal: ending.signal,
+        });
         const fields = [...new FormData(form)].filter(([, value]) => typeof value === 'string');
         await send(experiment, file, fields, (part) => {
           bar.value = part;
-          state.textContent = part < 1 ? `${Math.floor(100 * part)}%` : 'being kept';
+          state.textContent = part < 1 ? `${Math.floor(100 * part)}%` : 'storing';
         }, ending.signal);
         end('done', 'added');
       } catch (error) {
@@ -101,7 +129,7 @@ export function enableUploads(form) {
     event.preventDefault();
     form.classList.remove('over');
     for (const item of event.dataTransfer.items) {
-      // Folders can't be sent.
+      // Folders cannot be uploaded.
       if (item.webkitGetAsEntry?.()?.isDirectory) continue;
       const file = item.getAsFile();
       if (file) add(file);

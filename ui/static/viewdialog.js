@@ -1,22 +1,43 @@
-// Views: the state of the page under a name, for all who may read the experiment.
+// The dialog with saved views: names for states of the page, for all who can read the experiment.
 import { el, isolated } from './dom.js';
 import { timeAgo } from './format.js';
 import { fetchData } from './request.js';
 
-// views opens the dialog with the views of an experiment.
+/**
+ * openViewDialog opens the dialog with the saved views of an experiment.
+ * @param {string} experiment id of the experiment
+ * @param {{create: string, update: string}} rights
+ */
 export function openViewDialog(experiment, rights) {
   const path = `experiment/${experiment}/views`;
   const here = location.search.slice(1);
   const list = el('ul', { class: 'views', 'aria-label': 'Views' });
   const wrong = el('p', { class: 'message', role: 'alert' });
-  const name = el('input', { id: 'view-name', name: 'view-name', maxlength: 250, autocomplete: 'off', 'data-testid': 'view-name' });
-  const form = el('form', { class: 'row' }, el('label', { for: 'view-name' }, 'Save this view as'), name,
-    el('button', { class: 'primary', 'data-testid': 'view-save' }, 'Save'));
-  const dialog = el('dialog', { class: 'choose', 'aria-labelledby': 'views-title', close: () => dialog.remove() },
-    el('h2', { id: 'views-title' }, 'Views'), list, rights.create && form, wrong,
-    el('button', { type: 'button', class: 'plain', click: () => dialog.close() }, 'Close'));
+  const name = el('input', {
+    id: 'view-name',
+    name: 'view-name',
+    maxlength: 250,
+    autocomplete: 'off',
+    'data-testid': 'view-name',
+  });
+  const form = el(
+    'form',
+    { class: 'row' },
+    el('label', { for: 'view-name' }, 'Save this view as'),
+    name,
+    el('button', { class: 'primary', 'data-testid': 'view-save' }, 'Save')
+  );
+  const dialog = el(
+    'dialog',
+    { class: 'choose', 'aria-labelledby': 'views-title', close: () => dialog.remove() },
+    el('h2', { id: 'views-title' }, 'Views'),
+    list,
+    rights.create && form,
+    wrong,
+    el('button', { type: 'button', class: 'plain', click: () => dialog.close() }, 'Close')
+  );
 
-  // act requests a change, and shows the list again or what was wrong.
+  // act requests a change and shows the list again, or the error.
   async function act(change) {
     wrong.textContent = '';
     try {
@@ -30,17 +51,36 @@ export function openViewDialog(experiment, rights) {
 
   function row(v) {
     const change = (body, method = 'PATCH') => act(() => fetchData(`view/${v.id}`, { method, body }));
-    const button = (label, fn) => el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${v.name}`, click: fn }, label);
+    const button = (label, fn) =>
+      el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${v.name}`, click: fn }, label);
     const li = el('li', { 'data-testid': 'view' });
     const acts = [
-      el('a', { href: v.query ? `?${v.query}` : location.pathname, class: 'name', 'aria-current': v.query === here && 'true' }, isolated(v.name)),
-      el('span', { class: 'count' }, `${v.created_by ? `${v.created_by}, ` : ''}${timeAgo(Date.parse(v.updated_date))}`),
+      el(
+        'a',
+        {
+          href: v.query ? `?${v.query}` : location.pathname,
+          class: 'name',
+          'aria-current': v.query === here && 'true',
+        },
+        isolated(v.name)
+      ),
+      el(
+        'span',
+        { class: 'count' },
+        `${v.created_by ? `${v.created_by}, ` : ''}${timeAgo(Date.parse(v.updated_date))}`
+      ),
       rights.update && v.query !== here && button('Overwrite', () => change({ query: here })),
       rights.update && button('Rename', () => rename(li, v, change)),
-      rights.update && button('Delete', () => {
-        li.replaceChildren(el('span', { class: 'name' }, 'Delete ', isolated(v.name), '?'), button('Delete', () => change(undefined, 'DELETE')), button('Cancel', show));
-        li.querySelector('button').focus();
-      })];
+      rights.update &&
+        button('Delete', () => {
+          li.replaceChildren(
+            el('span', { class: 'name' }, 'Delete ', isolated(v.name), '?'),
+            button('Delete', () => change(undefined, 'DELETE')),
+            button('Cancel', show)
+          );
+          li.querySelector('button').focus();
+        }),
+    ];
     li.append(...acts.filter(Boolean));
     return li;
   }
@@ -60,7 +100,16 @@ export function openViewDialog(experiment, rights) {
   async function show() {
     const found = await fetchData(path).catch((error) => ({ error }));
     const rows = (found.data || []).map(row);
-    if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'There are no saved views yet. Save the current filter, order and charts under a name, and everyone who can read this experiment can open them.'));
+    if (rows.length === 0)
+      rows.push(
+        el(
+          'li',
+          { class: 'count' },
+          found.error?.message ||
+            'There are no saved views yet. Save the current filter, order and charts under a name, ' +
+              'and everyone who can read this experiment can open them.'
+        )
+      );
     list.replaceChildren(...rows);
   }
 

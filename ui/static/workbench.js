@@ -25,11 +25,16 @@ const mostGroups = 50;
 function workbench(root) {
   const { experiment } = root.dataset;
   const state = new State();
-  const table = new Table(document.getElementById('scroll'), state, { experiment, defaults: root.dataset.columns, objective: root.dataset.objective, order: root.dataset.order });
-  let others = []; // runs that are drawn though they are not at the top
+  const table = new Table(document.getElementById('scroll'), state, {
+    experiment,
+    defaults: root.dataset.columns,
+    objective: root.dataset.objective,
+    order: root.dataset.order,
+  });
+  let others = []; // drawn runs that are not at the top of the table
 
-  // The drawn runs are those at the top of the table, without hidden ones, and
-  // those that somebody chose.
+  // drawn returns the runs to draw: the first rows of the table except hidden ones, and the runs that
+  // were switched on.
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
     const grouped = Boolean(table.grouped);
@@ -38,35 +43,54 @@ function workbench(root) {
     const there = new Set(rows.map((r) => r.id));
     for (const id of extra) {
       if (there.has(id)) continue;
-      const row = others.find((r) => r.id === id) || (grouped && groups.groupRow({ values: groups.groupValues(id), rank: 0, iterations: 0 }, groups.parseGroups(table.grouped)));
+      const row =
+        others.find((r) => r.id === id) ||
+        (grouped &&
+          groups.groupRow(
+            { values: groups.groupValues(id), rank: 0, iterations: 0 },
+            groups.parseGroups(table.grouped)
+          ));
       if (row) rows.push(row);
     }
     return rows.slice(0, grouped ? mostGroups : mostDrawn);
   };
   let shown = new Set();
-  // A run in a group counts in its mean unless it was hidden.
-  table.shown = (run) => Boolean(run) && (table.grouped && !run.group ? !state.list('hide').includes(run.id) : shown.has(run.id));
+  // A run in a group counts in its mean if it is not hidden.
+  table.shown = (run) =>
+    Boolean(run) && (table.grouped && !run.group ? !state.list('hide').includes(run.id) : shown.has(run.id));
 
   let panel;
   let current = []; // what is drawn
   let colors = new Map(); // by id, of what is drawn
   const given = () => parseColors(state.list('colors'));
   table.color = (run) => colors.get(run.id) ?? given().get(run.id) ?? run.color;
-  const amount = el('select', { name: 'top', 'aria-label': 'Runs to draw from the top of the table', change: () => state.set({ top: Number(amount.value) === drawnAtFirst ? null : amount.value }) });
+  const amount = el('select', {
+    name: 'top',
+    'aria-label': 'Runs to draw from the top of the table',
+    change: () => state.set({ top: Number(amount.value) === drawnAtFirst ? null : amount.value }),
+  });
   const drawnOf = el('span', { class: 'count', 'data-testid': 'drawn-of' });
   const control = () => {
     const top = state.number('top', drawnAtFirst);
-    amount.replaceChildren(...[...new Set([...drawChoices, top])].sort((a, b) => a - b).map((n) => el('option', { value: n, selected: n === top }, `Draw ${n}`)));
-    const nested = state.has('tree') && !table.grouped; // the total does not count children, which may be drawn
+    amount.replaceChildren(
+      ...[...new Set([...drawChoices, top])]
+        .sort((a, b) => a - b)
+        .map((n) => el('option', { value: n, selected: n === top }, `Draw ${n}`))
+    );
+    const nested = state.has('tree') && !table.grouped; // the total does not include child runs
     const [one, many] = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
     const total = nested ? current.length : table.total;
-    drawnOf.textContent = `${count(current.length)}${nested ? '' : ` of ${count(total)}`} ${total === 1 ? one : many} drawn`;
+    const ofTotal = nested ? '' : ` of ${count(total)}`;
+    drawnOf.textContent = `${count(current.length)}${ofTotal} ${total === 1 ? one : many} drawn`;
   };
   // The first rows and names come with the page.
   const first = JSON.parse(document.getElementById('first').textContent);
   const link = document.querySelector('link[as="fetch"]');
-  const early = link && { path: link.href.slice(new URL('data/', base).href.length), request: JSON.parse(new URL(link.href).searchParams.get('q')) };
-  // Charts or media of what is drawn.
+  const early = link && {
+    path: link.href.slice(new URL('data/', base).href.length),
+    request: JSON.parse(new URL(link.href).searchParams.get('q')),
+  };
+  // The right side shows charts or media.
   let media;
   const showMedia = throttle(50, async () => {
     const charts = document.getElementById('charts');
@@ -76,32 +100,62 @@ function workbench(root) {
     if (!on) return;
     const { Media } = await import('./media.js');
     if (!media) {
-      const section = el('section', { class: 'media scroll', id: 'media', 'aria-label': 'Media', 'data-testid': 'media' });
+      const section = el('section', {
+        class: 'media scroll',
+        id: 'media',
+        'aria-label': 'Media',
+        'data-testid': 'media',
+      });
       charts.append(section);
       media = new Media(section, state, { runs: () => current.filter((r) => !r.group) });
     }
     await media.load();
   });
-  const shows = el('span', { class: 'shows', role: 'group', 'aria-label': 'What is drawn' }, ...['charts', 'media'].map((name) => el('button', { type: 'button', name, 'data-testid': `show-${name}`,
-    'aria-pressed': String(name === 'charts'), click: () => state.set({ media: name === 'media' ? '1' : null }) }, name === 'media' ? 'Media' : 'Charts')));
-  const makePanel = () => new Panel(document.getElementById('charts'), state, {
-    keys: (q, offset, limit, pattern) => fetchData(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit, pattern: pattern ? '1' : '' } }),
-    runs: () => current,
-    drawn: () => {
-      if (table.grouped) return { wrong: 'A report draws runs, not groups: stop grouping first.' };
-      if (current.length === 0) return { wrong: 'No runs are drawn.' };
-      if (['hide', 'show', 'tree'].some((name) => state.has(name))) return { experiment, iterations: current.map((r) => r.id) };
-      return { experiment, filter: table.asked.filter, sort: table.asked.sort, runs: current.length };
-    },
-    groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || table.order,
-      hide: state.list('hide').filter((id) => !groups.isGroupID(id)) }),
-    first: first.keys,
-    early,
-    lead: [shows, amount, drawnOf],
-    idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
-    gone: throttle(500, () => table.load(true)),
-  });
-  let other = false; // other runs are to be drawn with the same settings
+  const shows = el(
+    'span',
+    { class: 'shows', role: 'group', 'aria-label': 'What is drawn' },
+    ...['charts', 'media'].map((name) =>
+      el(
+        'button',
+        {
+          type: 'button',
+          name,
+          'data-testid': `show-${name}`,
+          'aria-pressed': String(name === 'charts'),
+          click: () => state.set({ media: name === 'media' ? '1' : null }),
+        },
+        name === 'media' ? 'Media' : 'Charts'
+      )
+    )
+  );
+  const makePanel = () =>
+    new Panel(document.getElementById('charts'), state, {
+      keys: (q, offset, limit, pattern) =>
+        fetchData(`experiment/${experiment}/keys`, {
+          query: { kind: 'metric', q, offset, limit, pattern: pattern ? '1' : '' },
+        }),
+      runs: () => current,
+      drawn: () => {
+        if (table.grouped) return { wrong: 'Reports show runs, not groups. Remove the grouping first.' };
+        if (current.length === 0) return { wrong: 'No runs are drawn.' };
+        if (['hide', 'show', 'tree'].some((name) => state.has(name)))
+          return { experiment, iterations: current.map((r) => r.id) };
+        return { experiment, filter: table.asked.filter, sort: table.asked.sort, runs: current.length };
+      },
+      groups: () => ({
+        experiment,
+        by: table.grouped,
+        filter: table.asked.filter,
+        sort: table.asked.sort || table.order,
+        hide: state.list('hide').filter((id) => !groups.isGroupID(id)),
+      }),
+      first: first.keys,
+      early,
+      lead: [shows, amount, drawnOf],
+      idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
+      gone: throttle(500, () => table.load(true)),
+    });
+  let other = false; // the curves must be requested again
   const redraw = () => {
     const before = [...shown].join(' ');
     const firstTime = !panel;
@@ -110,7 +164,7 @@ function workbench(root) {
     current = rows.map((r) => ({ ...r, color: colors.get(r.id) }));
     shown = new Set(current.map((r) => r.id));
     control();
-    // Curves are requested before the table is made, so that both happen at the same time.
+    // Curves are requested before the table is rendered, so that both happen at the same time.
     document.getElementById('charts').classList.toggle('none', current.length === 0);
     if (!panel) panel = makePanel();
     else if (other || [...shown].join(' ') !== before) panel.refresh();
@@ -130,7 +184,7 @@ function workbench(root) {
     others.push(...await fetchRuns(state.list('show').filter((id) => !others.some((r) => r.id === id))));
     redraw();
   };
-  // After coming back from a page about some runs, these are selected.
+  // pick selects runs, after the return from a page about them.
   const pick = async (ids) => {
     for (const run of await fetchRuns(ids)) table.picked.set(run, true);
     table.render();
@@ -158,11 +212,13 @@ function workbench(root) {
     field.focus();
   };
 
-  // The best run that passes the filter.
+  // judge requests the best run that passes the filter.
   const best = document.getElementById('best');
   const askBest = latestOnly(fetchData);
   const judge = throttle(300, async () => {
-    const found = await askBest(`experiment/${experiment}/best`, { query: { filter: table.asked.filter } }).catch(() => null);
+    const found = await askBest(`experiment/${experiment}/best`, { query: { filter: table.asked.filter } }).catch(
+      () => null
+    );
     if (!found) return;
     best.hidden = !found.best;
     if (found.best) best.href = new URL(`iteration/${found.best.id}`, base);
@@ -177,13 +233,21 @@ function workbench(root) {
     document.getElementById('counted').hidden = false;
     total.textContent = count(table.total);
     const one = table.total === 1;
-    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top level' : ''}`;
+    kind.textContent = table.grouped
+      ? one
+        ? 'group of runs'
+        : 'groups of runs'
+      : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top level' : ''}`;
     if (!table.mistake) showFilterError(field, wrong, null);
     if (detail && 'total' in detail) showEmptyTable(nothing, table.total === 0 && detail.nothing, clear);
     table.scroller.hidden = nothing.childElementCount > 0;
     const { by, filter, sort } = table.asked;
     importance.search = new URLSearchParams(filter ? { filter } : {});
-    csv.search = new URLSearchParams({ filter, sort: by ? '' : sort || table.order, columns: table.layout.chosen.map(columns.formatColumn).join(', ') });
+    csv.search = new URLSearchParams({
+      filter,
+      sort: by ? '' : sort || table.order,
+      columns: table.layout.chosen.map(columns.formatColumn).join(', '),
+    });
     if (table.picked.size === 0 || table.picked.all) act();
     redraw();
   });
@@ -231,15 +295,19 @@ function workbench(root) {
   });
 
   const filter = () => state.set({ filter: field.value.trim() || null });
-  // While names are offered, the filter is not complete.
+  // The filter is incomplete while completions are shown.
   field.addEventListener('input', debounce(500, () => field.ariaExpanded !== 'true' && filter()));
   field.addEventListener('change', filter);
   document.getElementById('filter-form').addEventListener('submit', (event) => {
     event.preventDefault();
     filter();
   });
-  document.getElementById('choose').addEventListener('click', async () => (await import('./columndialog.js')).openColumnDialog(experiment, state, table));
-  // Completion is loaded when somebody goes to the field.
+  document
+    .getElementById('choose')
+    .addEventListener('click', async () =>
+      (await import('./columndialog.js')).openColumnDialog(experiment, state, table)
+    );
+  // Completion is loaded when the field gets the focus.
   let completing;
   const completion = async ({ type }) => {
     completing ||= import('./completion.js').then(({ enableCompletion }) => enableCompletion(field, experiment));
@@ -269,9 +337,9 @@ function workbench(root) {
   fillTableBar(document.getElementById('arrange'), state, root.dataset);
 
   table.load(false, first.rows);
-  // The field was changed before this script was loaded.
+  // The field may have been changed before this script was loaded.
   if (field.value.trim() !== state.get('filter')) field.dispatchEvent(new Event('input'));
-  if (!panel) redraw(); // a search that can't be read has no rows
+  if (!panel) redraw(); // an invalid filter has no rows
   if (state.has('show')) fetchOthers();
   const charts = () => document.querySelector('#charts > .scroll');
   const before = restoreOnReturn();
@@ -282,7 +350,12 @@ function workbench(root) {
     else if (before.all) table.picked.restore(before.all);
     act();
   }
-  saveOnLeave(() => ({ rows: table.scroller.scrollTop, charts: charts()?.scrollTop ?? 0, picked: [...table.picked.runs.keys()].slice(0, mostDrawn), all: table.picked.stored }));
+  saveOnLeave(() => ({
+    rows: table.scroller.scrollTop,
+    charts: charts()?.scrollTop ?? 0,
+    picked: [...table.picked.runs.keys()].slice(0, mostDrawn),
+    all: table.picked.stored,
+  }));
   if (state.has('pick')) {
     pick(state.list('pick'));
     state.set({ pick: null });
