@@ -70,30 +70,20 @@ func (t archiveTx) AllowUpdate(projectID string) error {
 	return t.Allow(t.Actor, projectID, domain.RightUpdate)
 }
 
-// Copied adds a copied run to the journal, and grants the actor all rights in a copied project.
+// Copied grants the actor all rights in a copied project.
 func (t archiveTx) Copied(ref record.Ref) error {
-	switch ref.Kind.Name {
-	case "project":
-		if t.Actor.IsSystem() {
-			return nil
-		}
-		there, err := t.Has(`SELECT 1 FROM user_permission WHERE user_id = ? AND project_id = ?`, t.Actor.UserID, ref.ID)
-		if err != nil || there {
-			return err
-		}
-		if admin, err := t.User(t.Actor); err != nil || admin.IsAdmin {
-			return err
-		}
-		_, err = t.InsertPermission(domain.Permission{UserID: t.Actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
-		return err
-	case "iteration":
-		num, err := t.Records().Num(ref.ID)
-		if err != nil {
-			return err
-		}
-		return t.NoteNumbered(&num)
+	if ref.Kind.Name != "project" || t.Actor.IsSystem() {
+		return nil
 	}
-	return nil
+	there, err := t.Has(`SELECT 1 FROM user_permission WHERE user_id = ? AND project_id = ?`, t.Actor.UserID, ref.ID)
+	if err != nil || there {
+		return err
+	}
+	if admin, err := t.User(t.Actor); err != nil || admin.IsAdmin {
+		return err
+	}
+	_, err = t.InsertPermission(domain.Permission{UserID: t.Actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
+	return err
 }
 
 // received stores the bytes of a reader. It implements archiveTarget.claim.

@@ -4,9 +4,9 @@
 // Read, Write and their variants run a function on a snapshot or in the writer. There
 // Tx.AllowProject, Tx.AllowExperiment, Tx.AllowIteration and Tx.AllowArtifact find a record
 // and return an *Error if the actor does not have the right in its project. Tx.Discard moves
-// a record to the trash, and Tx.Found leaves out the records in the trash. Tx.NoteIteration
-// and Tx.Touch announce a change to event streams and searches. A Write whose context has an
-// idempotency key is carried out once.
+// a record to the trash, and Tx.Found leaves out the records in the trash. Changes of rows are
+// announced to event streams and searches without a call (announce.go). A Write whose context
+// has an idempotency key is carried out once.
 //
 // The package handles the existence and the rights of records. The packages on top of it
 // handle the contents of records and the operations on them.
@@ -59,14 +59,14 @@ func New(o Options) *DB {
 	if db.Log == nil {
 		db.Log = slog.New(slog.DiscardHandler)
 	}
-	db.Points = points.New(points.Options{Logger: db.Log, NoRollups: o.NoRollups, OnChange: db.noteSeries})
+	db.Points = points.New(points.Options{Logger: db.Log, NoRollups: o.NoRollups, OnChange: db.announceSeries})
 	return db
 }
 
 // Participants returns the participants of every commit, in their order. Package store
 // adds more.
 func (db *DB) Participants() []sqlite.Participant {
-	return []sqlite.Participant{db.Points.Participant(), &db.openIterations, db.Journal, db.LastSeen}
+	return []sqlite.Participant{db.Points.Participant(), &db.openIterations, &announcer{db: db}, db.Journal, db.LastSeen}
 }
 
 // Options are the options of Open.

@@ -25,7 +25,6 @@ type PropertyOwner struct {
 	ProjectID string
 	Column    string
 	Key       any
-	iteration *IterationState // nil if the record is not an iteration
 }
 
 // CheckProperties checks that all keys and values are valid.
@@ -72,14 +71,9 @@ func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) er
 	return owner.Changed(tx)
 }
 
-// Changed records a change of properties: for an iteration in the journal, and for an
-// experiment as the time of its last change.
+// Changed sets the time of the last change of an experiment whose properties have changed.
 func (o PropertyOwner) Changed(tx *Tx) (err error) {
-	switch o.Column {
-	case "iteration_num":
-		tx.Touch(o.iteration.IterationRef)
-		tx.NoteIteration(o.iteration.IterationRef)
-	case "experiment_id":
+	if o.Column == "experiment_id" {
 		_, err = tx.Exec(`UPDATE experiment SET updated_date = ? WHERE id = ?`, tx.Now, o.Key)
 	}
 	return err
@@ -87,7 +81,7 @@ func (o PropertyOwner) Changed(tx *Tx) (err error) {
 
 // Properties returns the iteration as an owner of properties.
 func (i IterationState) Properties() PropertyOwner {
-	return PropertyOwner{ProjectID: i.ProjectID, Column: "iteration_num", Key: i.Num, iteration: &i}
+	return PropertyOwner{ProjectID: i.ProjectID, Column: "iteration_num", Key: i.Num}
 }
 
 // PropertiesOf calls fn with each property of several records, ordered by record, then by

@@ -133,14 +133,6 @@ func Part() (full func() bool) {
 	return func() bool { return time.Since(start) >= maxPart }
 }
 
-// Touch records that a write changes the row of an iteration, or records that belong only to
-// this iteration.
-func (tx *Tx) Touch(i IterationRef) { tx.DB.Orders.Touch(i.ExperimentID, i.Num) }
-
-// Within records that a write changes only the touched iterations, among all data that
-// searches for iterations read. If it is not called, all iterations count as changed.
-func (tx *Tx) Within() { tx.DB.Orders.Within() }
-
 func (db *DB) write(ctx context.Context, kind sqlite.Kind, actor Actor, fn func(*Tx) error) error {
 	return db.Kernel.Write(ctx, kind, func(t *sqlite.Tx) error {
 		tx := &Tx{Tx: t, DB: db, Actor: actor, Now: scalar.TimeOf(db.Now())}

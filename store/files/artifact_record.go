@@ -172,7 +172,7 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string)
 		if err != nil {
 			return r, err
 		}
-		return r, domain.FirstError(registry.RefuseIfArtifactVersioned(tx, r.Num), tx.NoteNumbered(r.IterationNum))
+		return r, registry.RefuseIfArtifactVersioned(tx, r.Num)
 	}
 	if db.base.Options.TrashAge == 0 {
 		return PurgeArtifact(ctx, db, actor, check)

@@ -68,10 +68,7 @@ func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n Ne
 		(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, experimentID, iteration, blobID, n.Name, n.Description, n.ContentType, created, tx.Now)
-	if err != nil {
-		return domain.Created{}, err
-	}
-	return domain.Created{ID: id}, tx.NoteNumbered(iteration)
+	return domain.Created{ID: id}, err
 }
 
 // iterationOf returns the number of an iteration of the experiment, or nil if id is "". It
@@ -155,7 +152,7 @@ func updateArtifact(tx *domain.Tx, actor domain.Actor, id string, p ArtifactPatc
 		AND (resource.name, resource.description, resource.content_type, resource.iteration_num, resource.blob_id)
 			IS NOT (new.name, new.description, new.content_type, new.iteration_num, new.blob_id)`,
 		tx.Now, p.Name, p.Description, p.ContentType, iteration, blobID, r.Num)
-	return r.BlobID, domain.FirstError(err, tx.NoteNumbered(r.IterationNum), tx.NoteNumbered(iteration))
+	return r.BlobID, err
 }
 
 // CheckArtifact checks the fields of an artifact that can be checked without the database.

@@ -74,9 +74,6 @@ func DiscardFiles(tx *domain.Tx, at TreePlace, all []Names, from FileMark) (next
 			break
 		}
 	}
-	if discarded && at.iteration != nil {
-		tx.NoteIteration(at.iteration.IterationRef)
-	}
 	return from, more, nil
 }
 

@@ -52,7 +52,7 @@ func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, 
 		if err != nil {
 			return err
 		}
-		return domain.FirstError(tx.NoteParent(it.Num), trashNow(tx, domain.TrashedIteration, it.ID))
+		return trashNow(tx, domain.TrashedIteration, it.ID)
 	})
 	return refused, err
 }

@@ -169,8 +169,7 @@ func importBatch(tx *domain.Tx, b *transfer.Batch) (out transfer.Outcome, err er
 			return out, err
 		}
 	}
-	tx.NoteIteration(it.IterationRef)
-	return out, tx.NoteParent(it.Num)
+	return out, nil
 }
 
 // checkUnread returns CONFLICT if another import has recorded a position for the source file

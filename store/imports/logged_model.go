@@ -81,7 +81,7 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 			}
 		}
 		owner := domain.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
-		return true, domain.FirstError(importModelUses(tx, num, m), tx.SetProperties(im.actor, owner, properties), tx.NoteNumbered(iteration))
+		return true, domain.FirstError(importModelUses(tx, num, m), tx.SetProperties(im.actor, owner, properties))
 	})
 }
 

@@ -230,7 +230,7 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 		}
 	}
 	owner := domain.PropertyOwner{ProjectID: m.projectID, Column: "model_version_id", Key: id}
-	return domain.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties), m.tx.NoteNumbered(iteration))
+	return domain.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties))
 }
 
 // versionStamp returns a text that differs between versions of different stores with the same

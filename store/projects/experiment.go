@@ -140,7 +140,6 @@ func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectI
 		if err != nil {
 			return domain.Created{}, err
 		}
-		tx.Within()
 		return domain.Created{ID: id}, tx.SetProperties(actor, domain.PropertyOwner{ProjectID: projectID, Column: "experiment_id", Key: id}, n.Properties)
 	})
 }

@@ -134,7 +134,7 @@ func (db *DB) CreateLoggedModel(ctx context.Context, actor domain.Actor, experim
 			return domain.Created{}, err
 		}
 		owner := domain.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
-		return domain.Created{ID: id}, domain.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
+		return domain.Created{ID: id}, tx.SetProperties(actor, owner, n.Properties)
 	})
 }
 

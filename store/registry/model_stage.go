@@ -77,33 +77,20 @@ func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) 
 		}
 		return nil, err
 	}
-	var archived []struct {
-		Version   int64  `db:"version"`
-		Iteration *int64 `db:"iteration_num"`
-		Beside    bool   `db:"beside"`
-		Deleted   bool   `db:"deleted"`
+	if stage == Production {
+		err = tx.Row(`SELECT (SELECT version FROM model_version
+			WHERE model_id = ? AND stage = 'PRODUCTION' AND id <> ? AND deleted_date IS NULL
+			ORDER BY beside, version DESC LIMIT 1)`, v.ModelID, v.ID).Scan(&former)
+		if err != nil {
+			return nil, err
+		}
 	}
 	// A version in the trash is archived as well, so that it is not in production after a restore.
-	err = tx.Select(&archived, `SELECT version, iteration_num, beside, deleted_date IS NOT NULL AS deleted FROM model_version
-		WHERE model_id = ? AND stage = ? AND id <> ?
-		ORDER BY beside DESC, version LIMIT ?`, v.ModelID, stage, v.ID, domain.MaxLimit)
-	if err != nil || len(archived) == 0 {
-		return nil, err
-	}
 	_, err = tx.Exec(`UPDATE model_version SET
 			stage        = 'ARCHIVED',
 			beside       = 0,
 			updated_date = ?
 		WHERE model_id = ? AND stage = ? AND id <> ?`, tx.Now, v.ModelID, stage, v.ID)
-	for _, a := range archived {
-		if a.Deleted {
-			continue
-		}
-		err = domain.FirstError(err, tx.NoteNumbered(a.Iteration))
-		if stage == Production {
-			former = &a.Version
-		}
-	}
 	return former, err
 }
 

@@ -167,7 +167,7 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelI
 			return domain.Created{}, err
 		}
 		owner := domain.PropertyOwner{ProjectID: m.ProjectID, Column: "model_version_id", Key: id}
-		return domain.Created{ID: id}, domain.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
+		return domain.Created{ID: id}, tx.SetProperties(actor, owner, n.Properties)
 	})
 }
 
@@ -219,19 +219,14 @@ func updateModelVersion(tx *domain.Tx, actor domain.Actor, id string, p ModelVer
 	if !p.changes(v) {
 		return done, nil
 	}
-	var iteration *int64
-	err = tx.Row(`UPDATE model_version SET
+	_, err = tx.Exec(`UPDATE model_version SET
 			stage        = coalesce(?, stage),
 			beside       = CASE WHEN ? IS NULL THEN beside ELSE 0 END,
 			description  = coalesce(?, description),
 			resource_num = coalesce(?, resource_num),
 			updated_date = ?
-		WHERE id = ?
-		RETURNING iteration_num`, p.Stage, p.Stage, p.Description, artifact, tx.Now, id).Scan(&iteration)
-	if err != nil {
-		return done, err
-	}
-	return done, tx.NoteNumbered(iteration)
+		WHERE id = ?`, p.Stage, p.Stage, p.Description, artifact, tx.Now, id)
+	return done, err
 }
 
 // changes reports whether p would change v.
@@ -249,12 +244,7 @@ func (db *DB) DeleteModelVersion(ctx context.Context, actor domain.Actor, id str
 		if _, _, err := AllowModelVersion(tx, actor, id, domain.RightDelete); err != nil {
 			return err
 		}
-		var iteration *int64
-		err := tx.Row(`SELECT iteration_num FROM model_version WHERE id = ?`, id).Scan(&iteration)
-		if err != nil {
-			return err
-		}
-		return domain.FirstError(tx.Discard(domain.TrashedVersion, id), tx.NoteNumbered(iteration))
+		return tx.Discard(domain.TrashedVersion, id)
 	})
 }
 

@@ -15,8 +15,8 @@ type End struct {
 	Given bool
 }
 
-// SetEnd writes the end of an iteration and announces the change. It is the only place that
-// ends an iteration or opens it again.
+// SetEnd writes the end of an iteration. It is the only place that ends an iteration or opens
+// it again.
 func SetEnd(tx *domain.Tx, it domain.IterationRef, e End) error {
 	// max is NULL if one of its values is.
 	_, err := tx.Exec(`UPDATE iteration SET
@@ -24,10 +24,5 @@ func SetEnd(tx *domain.Tx, it domain.IterationRef, e End) error {
 			error_message = ?,
 			end_date      = iif(?, ?, max(?, created_date))
 		WHERE num = ?`, e.Status, e.Message, e.Given, e.Date, e.Date, it.Num)
-	if err != nil {
-		return err
-	}
-	tx.Touch(it)
-	tx.NoteIteration(it)
-	return tx.NoteParent(it.Num)
+	return err
 }

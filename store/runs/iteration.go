@@ -216,7 +216,6 @@ func (db *DB) UpdateIterations(ctx context.Context, actor domain.Actor, ids []st
 		return err
 	}
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
-		tx.Within()
 		for _, id := range ids {
 			if err := UpdateIteration(tx, actor, id, p); err != nil {
 				return err

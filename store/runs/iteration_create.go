@@ -71,7 +71,6 @@ func (db *DB) CreateIteration(ctx context.Context, actor domain.Actor, experimen
 		if err := e.Open(); err != nil {
 			return domain.Created{}, err
 		}
-		tx.Within()
 		return InsertIteration(tx, experimentID, n)
 	})
 }
@@ -115,9 +114,7 @@ func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain
 	if err := domain.FirstError(tx.SetProperties(tx.Actor, it.Properties(), n.Properties), PatchSnapshot(tx, it, n.Snapshot)); err != nil {
 		return domain.Created{}, err
 	}
-	tx.Touch(ref)
-	tx.NoteIteration(ref)
-	return domain.Created{ID: id}, tx.NoteNumbered(parent)
+	return domain.Created{ID: id}, nil
 }
 
 // parentOf returns the number of an iteration of the experiment, for use as a parent.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tracker/store/domain"
-	"tracker/store/journal"
 	"tracker/store/json"
 	"tracker/store/registry"
 )
@@ -85,10 +84,5 @@ func deleteIteration(tx *domain.Tx, actor domain.Actor, id string) error {
 	if err := registry.RefuseIfIterationVersioned(tx, it.Num); err != nil {
 		return err
 	}
-	if err := tx.NoteParent(it.Num); err != nil {
-		return err
-	}
-	err = tx.Discard(domain.TrashedIteration, id)
-	tx.DB.Journal.Note(journal.Entry{Key: journal.Key{Iteration: it.Noted()}, Deleted: true})
-	return err
+	return tx.Discard(domain.TrashedIteration, id)
 }

@@ -123,8 +123,6 @@ func logIteration(tx *domain.Tx, id string, l IterationLog) error {
 	if err != nil {
 		return err
 	}
-	tx.Within()
-	tx.Touch(it.IterationRef)
 	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
 		if err := tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate); err != nil {
 			return err
@@ -161,11 +159,7 @@ func logIteration(tx *domain.Tx, id string, l IterationLog) error {
 			return err
 		}
 	}
-	if err := PatchSnapshot(tx, it, l.Snapshot); err != nil {
-		return err
-	}
-	tx.NoteIteration(it.IterationRef)
-	return tx.NoteParent(it.Num)
+	return PatchSnapshot(tx, it, l.Snapshot)
 }
 
 // addParameter records a parameter. Recording the same value again is not an error.
@@ -193,9 +187,6 @@ var errOwnParent = domain.Invalid("parent_iteration_id", "The parent must not be
 
 // setParent sets the parent of an iteration to an iteration of its experiment; "" for none.
 func setParent(tx *domain.Tx, it domain.IterationState, parentID string) error {
-	if err := tx.NoteParent(it.Num); err != nil { // the former parent
-		return err
-	}
 	if parentID == "" {
 		_, err := tx.Exec(`UPDATE iteration SET parent_num = NULL WHERE num = ?`, it.Num)
 		return err

@@ -86,9 +86,6 @@ func (db *DB) CreateParameter(ctx context.Context, actor domain.Actor, iteration
 		if sqlite.IsDuplicate(err) {
 			return domain.Created{}, errParameterExists
 		}
-		tx.Within()
-		tx.Touch(it.IterationRef)
-		tx.NoteIteration(it.IterationRef)
 		return domain.Created{ID: id}, err
 	})
 }
@@ -111,11 +108,9 @@ func (db *DB) UpdateParameter(ctx context.Context, actor domain.Actor, id string
 		if err != nil {
 			return err
 		}
-		it, err := tx.AllowOpenIteration(actor, old.IterationID, domain.RightUpdate)
-		if err != nil {
+		if _, err := tx.AllowOpenIteration(actor, old.IterationID, domain.RightUpdate); err != nil {
 			return err
 		}
-		tx.NoteIteration(it.IterationRef)
 		_, err = tx.Exec(`UPDATE parameter SET
 				key   = coalesce(?, key),
 				value = coalesce(?, value)
@@ -135,11 +130,9 @@ func (db *DB) DeleteParameter(ctx context.Context, actor domain.Actor, id string
 		if err != nil {
 			return err
 		}
-		it, err := tx.AllowOpenIteration(actor, p.IterationID, domain.RightDelete)
-		if err != nil {
+		if _, err := tx.AllowOpenIteration(actor, p.IterationID, domain.RightDelete); err != nil {
 			return err
 		}
-		tx.NoteIteration(it.IterationRef)
 		_, err = tx.Exec(`DELETE FROM parameter WHERE id = ?`, id)
 		return err
 	})

@@ -50,7 +50,6 @@ func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind Proper
 		if err != nil {
 			return err
 		}
-		tx.Within()
 		return tx.SetProperties(actor, owner, all)
 	})
 }

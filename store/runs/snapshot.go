@@ -124,7 +124,6 @@ func (db *DB) CreateSnapshot(ctx context.Context, actor domain.Actor, iterationI
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			it.Num, id, n.GitSHA, n.GitDirty, n.GitRemote, n.GitDiff, n.Entrypoint, n.Command, n.Hostname,
 			n.Runtime, n.Dependencies, tx.Now)
-		tx.NoteIteration(it.IterationRef)
 		return domain.Created{ID: id}, err
 	})
 }

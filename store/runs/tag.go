@@ -27,16 +27,8 @@ type Tag struct {
 // tagOwner is the record that tags are attached to: its column in table tag, and the
 // value of that column.
 type tagOwner struct {
-	column    string
-	key       any
-	iteration *domain.IterationRef // nil for other kinds of record
-}
-
-// note adds a change of the tags of an iteration to the journal.
-func (o tagOwner) note(tx *domain.Tx) {
-	if o.iteration != nil {
-		tx.NoteIteration(*o.iteration)
-	}
+	column string
+	key    any
 }
 
 // Tags lists the tags of a record by value. Needs read.
@@ -69,7 +61,6 @@ func (db *DB) CreateTag(ctx context.Context, actor domain.Actor, kind TagKind, i
 		n, err := tx.Exec(`INSERT INTO tag (id, `+owner.column+`, value, created_date) VALUES (?, ?, ?, ?)
 			ON CONFLICT (`+owner.column+`, value) DO NOTHING`, tagID, owner.key, value, tx.Now)
 		if err != nil || n == 1 {
-			owner.note(tx)
 			return domain.Created{ID: tagID}, err
 		}
 		err = tx.Row(`SELECT id FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value).Scan(&tagID)
@@ -85,7 +76,6 @@ func (db *DB) DeleteTag(ctx context.Context, actor domain.Actor, kind TagKind, i
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value)
-		owner.note(tx)
 		return domain.ChangedOne(n, err, "tag")
 	})
 }
@@ -129,7 +119,6 @@ func (db *DB) TagIterations(ctx context.Context, actor domain.Actor, ids []strin
 			}
 			if n > 0 {
 				changed++
-				tx.NoteIteration(it.IterationRef)
 			}
 		}
 		return changed, nil
@@ -139,13 +128,13 @@ func (db *DB) TagIterations(ctx context.Context, actor domain.Actor, ids []strin
 func allowTags(tx *domain.Tx, actor domain.Actor, kind TagKind, id string, want domain.Right) (tagOwner, error) {
 	switch kind {
 	case ProjectTag:
-		return tagOwner{column: "project_id", key: id}, tx.AllowProject(actor, id, want)
+		return tagOwner{"project_id", id}, tx.AllowProject(actor, id, want)
 	case ExperimentTag:
 		_, err := tx.AllowExperiment(actor, id, want)
-		return tagOwner{column: "experiment_id", key: id}, err
+		return tagOwner{"experiment_id", id}, err
 	case IterationTag:
 		it, err := tx.AllowIteration(actor, id, want)
-		return tagOwner{"iteration_num", it.Num, &it.IterationRef}, err
+		return tagOwner{"iteration_num", it.Num}, err
 	}
 	return tagOwner{}, domain.Errorf(domain.CodeNotFound, "The kind must be project, experiment or iteration.")
 }

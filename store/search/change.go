@@ -19,7 +19,6 @@ const (
 type changes struct {
 	iterations map[touched]bool
 	all        bool // anything may have changed
-	within     bool // the current job has called Within
 }
 
 // touched is an iteration that a transaction changes.
@@ -35,27 +34,15 @@ type experimentChanges struct {
 	iterations map[int64]uint64 // commit of the last change of each, by number
 }
 
-// Touch records that the current job changes an iteration: its row, or rows that belong
-// only to it. Only the writer may call Touch and Within.
+// Touch records that the current transaction changes an iteration: its row, or rows that
+// belong to it. Only the writer may call Touch. It must do so for every change of data that
+// searches read.
 func (o *Orders) Touch(experimentID string, num int64) {
 	if o.pending.iterations == nil {
 		o.pending.iterations = map[touched]bool{}
 	}
 	o.pending.iterations[touched{experimentID, num}] = true
 }
-
-// Within records that, of the data that searches read, the current Change job changes only
-// the iterations that it touches. Without this call a job counts as a change of everything.
-func (o *Orders) Within() { o.pending.within = true }
-
-// Changed records the changes of a Change job.
-func (o *Orders) Changed() {
-	o.pending.all = o.pending.all || !o.pending.within
-	o.pending.within = false
-}
-
-// RolledBack ends the current job. The iterations that it touched count as changed.
-func (o *Orders) RolledBack(int64) { o.pending.within = false }
 
 // Load records a change of all experiments if another process has changed the file.
 func (o *Orders) Load(_ *sqlite.Tx, foreign bool) error {

@@ -157,7 +157,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 		{"a new user", func() error {
 			_, err := db.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse battery"})
 			return err
-		}, false, "[a x b]"},
+		}, true, "[a x b]"},
 	} {
 		search := func() string {
 			t.Helper()

@@ -47,10 +47,7 @@ func restore(tx *domain.Tx, actor domain.Actor, id string) error {
 		return &domain.Error{Code: domain.CodeConflict, Field: "name",
 			Message: "The project now has another model with this name; rename that one first."}
 	}
-	if err != nil {
-		return err
-	}
-	return noteRestored(tx, t)
+	return err
 }
 
 // refuseIfModelHeld returns CONFLICT if a version of the model t refers to a record in the trash.
@@ -72,29 +69,4 @@ func refuseIfModelHeld(tx *domain.Tx, t Trashed) error {
 	}
 	return domain.Errorf(domain.CodeConflict, "Version %d of the model %q came from a record that is in the trash, too; restore that one first.",
 		version, t.Name)
-}
-
-// noteRestored adds a restored record to the journal.
-func noteRestored(tx *domain.Tx, t Trashed) error {
-	query := ``
-	switch t.Kind {
-	case domain.TrashedIteration:
-		query = `SELECT num FROM iteration WHERE id = ?`
-	case domain.TrashedArtifact:
-		query = `SELECT iteration_num FROM resource WHERE id = ?`
-	case domain.TrashedVersion:
-		query = `SELECT iteration_num FROM model_version WHERE id = ?`
-	default:
-		return nil
-	}
-	var num *int64
-	if err := tx.Row(query, t.ID).Scan(&num); err != nil {
-		return err
-	}
-	if t.Kind == domain.TrashedIteration {
-		if err := tx.NoteParent(*num); err != nil {
-			return err
-		}
-	}
-	return tx.NoteNumbered(num)
 }

@@ -68,7 +68,6 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 				return false, err
 			}
 		}
-		tx.NoteIteration(it.IterationRef)
 		return stopped, wandbTx(tx).Save(it.Num, w)
 	})
 }

@@ -22,6 +22,5 @@ func endPreempted(tx *domain.Tx, it domain.IterationState) (bool, error) {
 	if err := completeRun(tx, it, &w, exitLost); err != nil {
 		return false, err
 	}
-	tx.NoteIteration(it.IterationRef)
 	return true, wandbTx(tx).Save(it.Num, w)
 }

@@ -123,7 +123,6 @@ func (db *DB) SaveRun(ctx context.Context, actor domain.Actor, c Change) (Saved,
 		if err := changeRun(tx, it, &w, c, inserted); err != nil {
 			return Saved{}, err
 		}
-		tx.NoteIteration(it.IterationRef)
 		return Saved{w, it.ID, inserted}, wandbTx(tx).Save(it.Num, w)
 	})
 }
@@ -357,7 +356,6 @@ func (db *DB) SetSnapshot(ctx context.Context, actor domain.Actor, id string, s 
 				hostname   = coalesce(nullif(excluded.hostname, ''), hostname),
 				runtime    = coalesce(nullif(excluded.runtime, ''), runtime)`,
 			it.Num, snapshotID, fit(s.GitSHA), fit(s.GitRemote), fit(s.Entrypoint), fit(s.Command), fit(s.Hostname), fit(s.Runtime), tx.Now)
-		tx.NoteIteration(it.IterationRef)
 		return err
 	})
 }

@@ -298,7 +298,6 @@ func addToSweep(tx *domain.Tx, projectID, run, sweepID string) error {
 	if err := changeRun(tx, it, &w, Change{ID: id, Sweep: &sweepID}, false); err != nil {
 		return err
 	}
-	tx.NoteIteration(it.IterationRef)
 	return wandbTx(tx).Save(it.Num, w)
 }
 
