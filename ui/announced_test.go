@@ -1,0 +1,35 @@
+package ui_test
+
+import (
+	"net/http"
+	"testing"
+
+	"tracker/server/servertest"
+)
+
+// unannounced holds the forms after which pages may change without an event, with the reason.
+var unannounced = map[string]string{
+	"/project/{id}/settings":    "event streams report changes of runs, not of the project",
+	"/experiment/{id}/settings": "event streams report changes of runs, not of the experiment",
+}
+
+// Every form of the dashboard is announced.
+func TestEveryFormIsAnnounced(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	for _, c := range cells {
+		if c.method == http.MethodGet || c.needs == "admin" || c.needs == "user" || c.needs == "" {
+			continue
+		}
+		t.Run(c.method+" "+c.route+" "+c.body, func(t *testing.T) {
+			s := *s
+			s.t = t
+			w := s.world()
+			open := servertest.Pages(t, s.db, s.clock.now, w["project"])
+			if a := s.ask(c, w, nil); a.StatusCode >= 400 {
+				t.Fatalf("%s: %s", a.Status, problemOf(a))
+			}
+			open.Check(unannounced[c.route] != "")
+		})
+	}
+}
