@@ -10,23 +10,6 @@ import (
 	"tracker/store/scalar"
 )
 
-var fields = map[string]Field{
-	"param":     Param,
-	"property":  Property,
-	"metric":    Metric,
-	"tag":       Tag,
-	"name":      Name,
-	"status":    Status,
-	"created":   Created,
-	"ended":     Ended,
-	"last_seen": LastSeen,
-	"duration":  Duration,
-	"id":        ID,
-}
-
-// fieldNames lists the fields that are not followed by a name, for error messages.
-const fieldNames = "tag, name, status, created, ended, last_seen, duration or id"
-
 // statistics holds the statistics of a metric; last is the default.
 var statistics = []string{"min", "max", "mean", "last", "count"}
 
@@ -34,11 +17,11 @@ var statistics = []string{"min", "max", "mean", "last", "count"}
 func (p *parser) ref() (Ref, *Error) {
 	t := p.token
 	if t.kind != wordToken {
-		return Ref{}, p.wrong("write param.NAME, metric.NAME, %s here", fieldNames)
+		return Ref{}, p.wrong("write param.NAME, metric.NAME, %s here", fieldNames())
 	}
 	r := Ref{Pos: t.at}
 	word, rest, dotted := strings.Cut(t.text, ".")
-	f, ok := fields[strings.ToLower(word)]
+	f, ok := fieldOf(word)
 	named := f == Param || f == Metric || f == Property
 	switch {
 	case t.quoted && t.text == "":
@@ -48,7 +31,7 @@ func (p *parser) ref() (Ref, *Error) {
 		if t.is("and") || t.is("or") || t.is("in") || t.is("contains") {
 			name = "NAME"
 		}
-		return r, p.wrong("%q is not known; write param.%s, metric.%s, %s", word, name, name, fieldNames)
+		return r, p.wrong("%q is not known; write param.%s, metric.%s, %s", word, name, name, fieldNames())
 	case named && !dotted:
 		return r, p.wrong("write a dot and a name after %s", word)
 	case !named && (dotted || t.quoted):
@@ -129,16 +112,16 @@ func notFinite(t token) (string, bool) {
 // operator, which is at pos.
 func (c *Comparison) check(pos int, values []token) *Error {
 	equality := c.Op == "=" || c.Op == "!=" || c.Op == "in"
-	switch c.Ref.Field {
-	case Tag:
+	switch f := c.Ref.Field; {
+	case f == Tag:
 		if !equality && c.Op != "contains" {
 			return wrong(pos, "compare a tag with =, !=, in or contains")
 		}
-	case Status:
+	case f == Status:
 		if !equality {
 			return wrong(pos, "compare status with =, != or in")
 		}
-	case Metric, Created, Ended, LastSeen, Duration:
+	case f.Type() != TextType:
 		if c.Op == "contains" {
 			return wrong(pos, "contains works with text only: a parameter, tag, name or id")
 		}
@@ -168,23 +151,21 @@ func (c *Comparison) literal(t token) (v Literal, err *Error) {
 		}
 		v.Number, v.IsNumber = number, true
 	}
-	switch c.Ref.Field {
-	case Metric:
+	switch f := c.Ref.Field; {
+	case f == Duration && !v.IsNumber:
+		return parseDuration(t)
+	case f.Type() == NumberType:
 		if text, ok := notFinite(t); ok {
 			v.Number, v.IsNumber = parseNotFinite(text), true
 		}
 		if !v.IsNumber {
 			return v, wrong(t.at, "compare a metric with a number, NaN, Infinity or -Infinity")
 		}
-	case Param:
-	case Created, Ended, LastSeen:
+	case f == Param:
+	case f.Type() == TimeType:
 		v.Time, err = parseTime(t)
 		return v, err
-	case Duration:
-		if !v.IsNumber {
-			return parseDuration(t)
-		}
-	case Status:
+	case f == Status:
 		v.Text = strings.ToUpper(v.Text)
 		if t.kind != textToken || v.Text != Lost && !slices.Contains(Statuses, v.Text) {
 			return v, wrong(t.at, "write 'RUNNING', 'SUCCEEDED', 'FAILED' or 'KILLED', or 'LOST' for a run that has not been seen for five minutes")

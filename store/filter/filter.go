@@ -33,35 +33,6 @@ const (
 	MaxContains = 1000
 )
 
-// Field is a property of an iteration that an expression can use.
-type Field int
-
-// The fields. Param, Metric and Property are followed by a name.
-const (
-	Param Field = iota
-	Metric
-	Tag
-	Name
-	Status
-	Created
-	Ended
-	LastSeen
-	Duration
-	ID
-	Updated // only for records other than iterations
-	Property
-	Notes
-	CompactID  // the id without its dashes
-	Parent     // the id of the parent without its dashes
-	Entrypoint // of the snapshot, like GitSHA and GitRemote
-	GitSHA
-	GitRemote
-	DatasetName // of any of the datasets, like DatasetDigest and DatasetContext
-	DatasetDigest
-	DatasetContext
-	AnyText // any of the name, the notes, the tags and the values of parameters
-)
-
 // AsText is the Stat of a parameter that is sorted as text, even if it is a number.
 const AsText = "text"
 

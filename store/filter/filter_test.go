@@ -33,7 +33,8 @@ func show(e Expr) string {
 }
 
 func showRef(r Ref) string {
-	for word, f := range fields {
+	for _, one := range fields {
+		word, f := one.word, one.field
 		if f == r.Field && r.Stat != "" {
 			return fmt.Sprintf("%s{%s}%s", word, r.Name, r.Stat)
 		} else if f == r.Field && f == Param {

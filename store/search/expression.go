@@ -228,10 +228,10 @@ func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 
 // bound returns v in the form that is bound in a comparison with f.
 func bound(f filter.Field, v filter.Literal) any {
-	switch f {
-	case filter.Metric, filter.Duration:
+	switch f.Type() {
+	case filter.NumberType:
 		return v.Number
-	case filter.Created, filter.Ended, filter.LastSeen, filter.Updated:
+	case filter.TimeType:
 		return int64(v.Time)
 	}
 	return v.Text

@@ -202,14 +202,14 @@ func (j *joins) groupOrder(by []filter.Ref, sort []filter.SortKey) (sortColumns,
 		if k.Descending {
 			newest = `max`
 		}
-		switch k.Field {
-		case filter.Metric:
+		switch f := k.Field; {
+		case f == filter.Metric:
 			over(finite(j.value(k.Ref)), `avg`, k.Descending)
-		case filter.Duration:
+		case f.Type() == filter.NumberType:
 			over(j.value(k.Ref), `avg`, k.Descending)
-		case filter.Created, filter.Ended, filter.LastSeen:
+		case f.Type() == filter.TimeType:
 			over(j.value(k.Ref), newest, k.Descending)
-		case filter.Param, filter.Tag, filter.Name:
+		case f == filter.Param, f == filter.Tag, f == filter.Name:
 			for i, r := range by {
 				if k.Field == filter.Name || r.Field == k.Field && r.Name == k.Name {
 					order = append(order, textOrder(`g`+strconv.Itoa(i), k.Descending)...)
