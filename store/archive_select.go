@@ -105,7 +105,7 @@ func recordsOfRuns(tx *domain.Tx, actor domain.Actor, ids []string) (refs []reco
 func records(tx *domain.Tx) record.Tx { return record.Tx{Tx: tx.Points(), Check: checkColumn} }
 
 // checkColumn returns an error if the column does not accept the text.
-func checkColumn(c record.Column, s string) error {
+func checkColumn(c record.TextKind, s string) error {
 	switch c {
 	case record.Name:
 		return domain.CheckName("name", s)

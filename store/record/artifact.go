@@ -37,7 +37,7 @@ func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 			return err
 		}
 		for _, c := range []struct {
-			column Column
+			column TextKind
 			text   string
 		}{{ID, a.ID}, {FileName, a.Name}, {Text, a.Description}, {ContentType, a.ContentType}} {
 			if err := tx.Check(c.column, c.text); err != nil {

@@ -5,15 +5,15 @@ var projectKind = &Kind{
 	Home: `SELECT id, '', name, deleted_date IS NOT NULL FROM project WHERE id = ?`,
 	Parts: []Part{{
 		Name:    "project",
-		Read:    `SELECT name, description, created_date FROM project WHERE id = ?1`,
-		Columns: []Column{Name, Text, Any},
+		From:    `FROM project WHERE id = :record`,
+		Columns: []Column{{"name", Name}, {"description", Text}, {"created_date", Any}},
 		Content: 3,
-		Write: `INSERT INTO project (id, name, description, created_date) VALUES (?1, ?2, ?3, ?4)
+		Write: `INSERT INTO project (id, name, description, created_date) VALUES (:record, :name, :description, :created_date)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				description  = excluded.description,
 				created_date = excluded.created_date`,
-	}, tagPart("project_id", "?1")},
+	}, tagPart("project_id", ":record")},
 }
 
 var experimentKind = &Kind{
@@ -22,12 +22,14 @@ var experimentKind = &Kind{
 		FROM experiment JOIN project ON project.id = project_id WHERE experiment.id = ?`,
 	Parts: []Part{{
 		Name: "experiment",
-		Read: `SELECT project_id, name, description, status, created_date, end_date, objective, updated_date
-			FROM experiment WHERE id = ?1`,
-		Columns: []Column{ID, Name, Text, Any, Any, Any, Text, Any},
+		From: `FROM experiment WHERE id = :record`,
+		Columns: []Column{
+			{"project_id", ID}, {"name", Name}, {"description", Text}, {"status", Any}, {"created_date", Any},
+			{"end_date", Any}, {"objective", Text}, {"updated_date", Any},
+		},
 		Content: 7,
 		Write: `INSERT INTO experiment (id, project_id, name, description, status, created_date, end_date, objective, updated_date)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+			VALUES (:record, :project_id, :name, :description, :status, :created_date, :end_date, :objective, :updated_date)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				description  = excluded.description,
@@ -36,43 +38,53 @@ var experimentKind = &Kind{
 				end_date     = excluded.end_date,
 				objective    = excluded.objective,
 				updated_date = excluded.updated_date`,
-	}, tagPart("experiment_id", "?1"), propertyPart("experiment_id", "?1"), {
+	}, tagPart("experiment_id", ":record"), propertyPart("experiment_id", ":record"), {
 		Name: "dataset",
-		Read: `SELECT name, digest, source_type, source, schema, profile FROM dataset
-			WHERE experiment_id = ?1 ORDER BY id`,
-		Columns: []Column{Text, Text, Text, Text, Text, Long},
+		From: `FROM dataset
+			WHERE experiment_id = :record ORDER BY id`,
+		Columns: []Column{
+			{"name", Text}, {"digest", Text}, {"source_type", Text}, {"source", Text}, {"schema", Text},
+			{"profile", Long},
+		},
 		Content: 0, // each run has the datasets that it uses
 		Write: `INSERT INTO dataset (experiment_id, name, digest, source_type, source, schema, profile)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`,
+			VALUES (:record, :name, :digest, :source_type, :source, :schema, :profile) ON CONFLICT DO NOTHING`,
 	}, {
 		Name: "experiment_view",
-		Read: `SELECT id, name, query, created_date, updated_date FROM experiment_view
-			WHERE experiment_id = ?1 ORDER BY created_date, id`,
-		Columns: []Column{ID, Name, Text, Any, Any},
+		From: `FROM experiment_view
+			WHERE experiment_id = :record ORDER BY created_date, id`,
+		Columns: []Column{{"id", ID}, {"name", Name}, {"query", Text}, {"created_date", Any}, {"updated_date", Any}},
 		Content: 4,
-		Clear:   `DELETE FROM experiment_view WHERE experiment_id = ?1`,
+		Clear:   `DELETE FROM experiment_view WHERE experiment_id = :record`,
 		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, updated_date)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+			VALUES (:record, :id, :name, :query, :created_date, :updated_date)`,
 	}, {
 		Name: "wandb_sweep",
-		Read: `SELECT id, name, config, state, created_date, updated_date FROM wandb_sweep
-			WHERE experiment_id = ?1 ORDER BY id`,
-		Columns: []Column{Short, Text, Long, Any, Any, Any},
+		From: `FROM wandb_sweep
+			WHERE experiment_id = :record ORDER BY id`,
+		Columns: []Column{
+			{"id", Short}, {"name", Text}, {"config", Long}, {"state", Any}, {"created_date", Any},
+			{"updated_date", Any},
+		},
 		Content: 5,
-		Clear:   `DELETE FROM wandb_sweep WHERE experiment_id = ?1`,
+		Clear:   `DELETE FROM wandb_sweep WHERE experiment_id = :record`,
 		Write: `INSERT INTO wandb_sweep (experiment_id, id, name, config, state, created_date, updated_date)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING`,
+			VALUES (:record, :id, :name, :config, :state, :created_date, :updated_date) ON CONFLICT (id) DO NOTHING`,
 	}, {
 		Name: "wandb_trial",
-		Read: `SELECT wandb_sweep.id, number, wandb_trial.name, agent, point, settings, wandb_trial.state, given_date, brackets, value
-			FROM wandb_trial JOIN wandb_sweep ON wandb_sweep.num = sweep_num
-			WHERE experiment_id = ?1 ORDER BY wandb_sweep.id, number`,
-		Columns: []Column{Short, Any, Text, Text, Long, Long, Any, Any, Text, Any},
+		From: `FROM wandb_trial JOIN wandb_sweep ON wandb_sweep.num = sweep_num
+			WHERE experiment_id = :record ORDER BY wandb_sweep.id, number`,
+		Columns: []Column{
+			{"wandb_sweep.id AS sweep_id", Short}, {"number", Any}, {"wandb_trial.name", Text}, {"agent", Text},
+			{"point", Long}, {"settings", Long}, {"wandb_trial.state", Any}, {"given_date", Any},
+			{"brackets", Text}, {"value", Any},
+		},
 		Content: 10,
 		Write: `INSERT INTO wandb_trial (sweep_num, number, name, agent, point, settings, state, given_date, brackets, value)
-			SELECT num, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM wandb_sweep WHERE experiment_id = ?1 AND id = ?2`,
+			SELECT num, :number, :name, :agent, :point, :settings, :state, :given_date, :brackets, :value
+			FROM wandb_sweep WHERE experiment_id = :record AND id = :sweep_id`,
 	}},
-	Artifacts: `resource.experiment_id = ?1 AND resource.iteration_num IS NULL`,
+	Artifacts: `resource.experiment_id = :record AND resource.iteration_num IS NULL`,
 }
 
 var reportKind = &Kind{
@@ -81,10 +93,11 @@ var reportKind = &Kind{
 		FROM report JOIN project ON project.id = project_id WHERE report.id = ?`,
 	Parts: []Part{{
 		Name:    "report",
-		Read:    `SELECT project_id, name, text, created_date, updated_date FROM report WHERE id = ?1`,
-		Columns: []Column{ID, Name, Long, Any, Any},
+		From:    `FROM report WHERE id = :record`,
+		Columns: []Column{{"project_id", ID}, {"name", Name}, {"text", Long}, {"created_date", Any}, {"updated_date", Any}},
 		Content: 4,
-		Write: `INSERT INTO report (id, project_id, name, text, created_date, updated_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+		Write: `INSERT INTO report (id, project_id, name, text, created_date, updated_date)
+			VALUES (:record, :project_id, :name, :text, :created_date, :updated_date)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				text         = excluded.text,

@@ -25,7 +25,7 @@ import (
 type Tx struct {
 	*points.Tx
 	// Check returns an error if a column does not accept a text.
-	Check func(column Column, text string) error
+	Check func(kind TextKind, text string) error
 }
 
 // Ref names a record.
@@ -90,7 +90,7 @@ const maxRecord = 512 << 20
 
 // Rows returns the rows of a part of a record, checked.
 func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
-	rows, err := tx.Tx.Rows(p.Read, id)
+	rows, err := tx.Tx.Rows(p.read, id)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
 			if !ok {
 				continue
 			}
-			if err := tx.Check(p.Columns[i], s); err != nil {
+			if err := tx.Check(p.Columns[i].Text, s); err != nil {
 				return nil, fmt.Errorf("in the table %s: %w", p.Name, err)
 			}
 			size += len(s)
