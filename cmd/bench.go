@@ -33,7 +33,7 @@ and these, only when they are named:
   import   event files, in turns with TensorBoard's own loading, and a database of MLflow:
            time and memory, twice --points; tables with 5 and 5,000 columns, half of --points;
            200,000 tags; 1,000 idle folders that are followed
-  streams  memory and processor time of 10,000 idle event streams
+  streams  memory and processor time of 500 idle event streams
 
 Client and server share this machine, so run it on an idle one. The temporary folder may
 be in memory, where a sync costs nothing: --dir measures another disk, and keeps the file.

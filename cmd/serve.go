@@ -202,10 +202,11 @@ func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) e
 }
 
 // connectionLimits returns the maximum number of connections of a port and of event streams of both
-// ports together, for a process that may have so many files open: a third for connections with a
-// file for each, half for streams, and the rest for the database.
+// ports together, for a process that may have so many files open: two thirds for connections with a
+// file for each, and the rest for the database. Half of the connections of a port may be streams.
 func connectionLimits(files uint64) (connections, streams int) {
-	return int(min(files/12, web.MaxConnections)), int(min(files/2, web.MaxStreams))
+	connections = int(min(files/6, web.MaxConnections))
+	return connections, connections / 2
 }
 
 // build creates the HTTP servers for the listeners.

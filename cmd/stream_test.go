@@ -35,14 +35,14 @@ func TestConnectionLimits(t *testing.T) {
 		files                uint64
 		connections, streams int
 	}{
-		{256, 21, 128}, {1024, 85, 512}, {20_000, 1666, 10_000}, {1 << 20, 2000, 10_000}, {1<<64 - 1, 2000, 10_000},
+		{256, 42, 21}, {1024, 170, 85}, {20_000, 2000, 1000}, {1 << 20, 2000, 1000}, {1<<64 - 1, 2000, 1000},
 	} {
 		connections, streams := connectionLimits(c.files)
 		if connections != c.connections || streams != c.streams {
 			t.Errorf("with %d files: %d connections, %d streams", c.files, connections, streams)
 		}
 		// A connection of each port may hold a file.
-		if used := uint64(4*connections + streams); used > c.files-c.files/8 {
+		if used := uint64(4 * connections); used > c.files-c.files/8 {
 			t.Errorf("%d files leave %d for the database", c.files, c.files-used)
 		}
 	}

@@ -10,13 +10,10 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"tracker/server/web"
 )
 
-// idleStreams is the number of event streams that are opened, the maximum of a server. This process
-// and the server each need more open files than that.
-const idleStreams = web.MaxStreams
+// idleStreams is the number of event streams that are opened: one for each open page of a large lab.
+const idleStreams = 500
 
 // measureStreams opens many event streams of one experiment and measures their
 // memory and processor time while nothing happens.

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// MaxConnections is the maximum number of connections of a port, not
-	// counting event streams. Each takes some 20 KiB and a file descriptor.
+	// MaxConnections is the maximum number of connections of a port. Each takes some
+	// 20 KiB and a file descriptor.
 	MaxConnections = 2000
 	// refusalTime is the maximum duration of a connection above the limit, which
 	// is open only to send the reason.

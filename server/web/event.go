@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -65,33 +66,49 @@ type EventStream struct {
 	Ended func() bool
 }
 
-// feed sends the events of one subject to its streams.
+// feed has the events of one subject for its streams.
 type feed struct {
 	start   sync.Once
 	failed  error // the error of start
 	changes func(context.Context, string) (runs.Changes, error)
 	add     func(context.Context, *runs.Changes) error
 	stop    context.CancelFunc
+	ended   chan struct{} // closed when there will be no more events
 
 	mu      sync.Mutex
 	tail    *event // the next event, which is not complete yet
-	ended   bool   // there will be no more events
 	members map[*member]struct{}
+}
+
+func newFeed() *feed {
+	return &feed{ended: make(chan struct{}), tail: newEvent(0), members: map[*member]struct{}{}}
+}
+
+// member is a stream of a feed.
+type member struct {
+	viewer string
+	allow  func(context.Context) error
+	over   func() bool
+	next   *event        // to be written
+	ended  chan struct{} // closed when the stream must end after the pending events
 }
 
 // event is an event of a feed, in a linked list. Each stream walks the list by
 // itself, and events that all streams have sent are garbage collected.
 type event struct {
 	number int
+	ready  chan struct{} // closed when text and next are set
 	text   string
 	next   *event
 }
 
-// Serve begins a stream of server-sent events and returns; the stream continues
-// until the client disconnects. An event "change" contains the changes since the
-// event before it. An event "reset" means that some older changes can't be sent.
-// The id of an event is the next cursor. A change may be sent twice. If Serve
-// returns an error, nothing was answered yet.
+func newEvent(number int) *event { return &event{number: number, ready: make(chan struct{})} }
+
+// Serve answers with a stream of server-sent events until the client disconnects.
+// An event "change" contains the changes since the event before it. An event
+// "reset" means that some older changes can't be sent. The id of an event is the
+// next cursor. A change may be sent twice. If Serve returns an error, nothing was
+// answered yet.
 func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) error {
 	if err := s.Allow(r.Context()); err != nil {
 		return err
@@ -99,65 +116,88 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	if err := e.streams.enter(); err != nil {
 		return err
 	}
+	defer e.streams.leave()
 	// After join the feed has the events after the first one.
 	f, m, err := e.join(&s)
 	if err != nil {
-		e.streams.leave()
 		return err
 	}
-	begun, err := e.begin(w, r, &s, f, m)
-	if !begun {
-		e.leave(s.Subject, f, m)
-	}
-	return err
-}
-
-// begin answers with the headers and the first event, and starts a goroutine for
-// the rest. It reports whether the stream has begun.
-func (e *Events) begin(w http.ResponseWriter, r *http.Request, s *EventStream, f *feed, m *member) (begun bool, err error) {
+	defer e.drop(s.Subject, f, m)
 	found, err := s.Changes(r.Context(), s.Cursor)
 	if err != nil {
-		return false, err
+		return err
 	}
 	text, err := encodeChanges(found)
 	if err != nil {
-		return false, err
+		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
+	InfoOf(r).begun = time.Now()
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
-		return false, nil
+		return nil
 	}
-	head := answerHead(h) + ": connected\nretry: 1000\nid: " + found.Cursor + "\n\n" + text
-	conn, err := takeOver(w)
-	if err != nil {
-		return false, err
+	if send(w, ": connected\nretry: 1000\nid: "+found.Cursor+"\n\n"+text) == nil {
+		f.serve(w, r, m)
 	}
+	return nil
+}
+
+// serve sends the events of f to a stream until it ends.
+func (f *feed) serve(w http.ResponseWriter, r *http.Request, m *member) {
+	for f.wait(r.Context(), m) && !f.isBehind(m) && send(w, m.next.text) == nil {
+		m.next = m.next.next
+	}
+}
+
+// wait waits for the next event of a stream. It reports false if the stream ends.
+func (f *feed) wait(ctx context.Context, m *member) bool {
+	select {
+	case <-m.next.ready:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-m.ended:
+	case <-f.ended:
+	}
+	select {
+	case <-m.next.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// isBehind reports whether a stream has more than maxBehind unread events.
+func (f *feed) isBehind(m *member) bool {
 	f.mu.Lock()
-	m.conn = conn
-	f.mu.Unlock()
-	subject := s.Subject
-	go func() {
-		defer e.leave(subject, f, m)
-		if m.send(head) == nil {
-			f.write(m)
-			m.wait()
-		}
-	}()
-	return true, nil
+	defer f.mu.Unlock()
+	return f.tail.number-m.next.number > maxBehind
+}
+
+// send sends a part of a stream to the client.
+func send(w http.ResponseWriter, text string) error {
+	c := http.NewResponseController(w)
+	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return err
+	}
+	return c.Flush()
 }
 
 // join adds a stream to the feed of its subject. The stream gets the events from
 // there on.
 func (e *Events) join(s *EventStream) (*feed, *member, error) {
-	m := &member{viewer: s.Viewer, allow: s.Allow, over: s.Ended, writing: true}
+	m := &member{viewer: s.Viewer, allow: s.Allow, over: s.Ended, ended: make(chan struct{})}
 	e.mu.Lock()
 	f := e.feeds[s.Subject]
 	if f == nil {
-		f = &feed{tail: &event{}, members: map[*member]struct{}{}}
+		f = newFeed()
 		e.feeds[s.Subject] = f
 	}
 	f.mu.Lock()
@@ -171,15 +211,6 @@ func (e *Events) join(s *EventStream) (*feed, *member, error) {
 		return nil, nil, f.failed
 	}
 	return f, m, nil
-}
-
-// leave closes a stream and removes it.
-func (e *Events) leave(subject string, f *feed, m *member) {
-	if m.conn != nil {
-		m.conn.Close()
-	}
-	e.drop(subject, f, m)
-	e.streams.leave()
 }
 
 // drop removes a stream, and ends the feed of its subject if it was the last.
@@ -221,7 +252,7 @@ func (e *Events) launch(f *feed, s *EventStream) (err error) {
 		e.mu.Lock()
 		e.remove(subject, f)
 		e.mu.Unlock()
-		f.close()
+		close(f.ended)
 	}()
 	return nil
 }
@@ -261,7 +292,7 @@ func (f *feed) run(ctx context.Context, cursor string) {
 	}
 }
 
-// check ends the streams that must end.
+// check ends the streams that must end. Only run calls it.
 func (f *feed) check(ctx context.Context) {
 	f.mu.Lock()
 	members := slices.Collect(maps.Keys(f.members))
@@ -274,43 +305,28 @@ func (f *feed) check(ctx context.Context) {
 			allowed[m.viewer] = ok
 		}
 		if !ok || m.over != nil && m.over() {
-			f.end(m)
+			m.end()
 		}
-	}
-}
-
-// send sends an event to all streams, and closes the streams that are too far
-// behind.
-func (f *feed) send(text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	sent := f.tail
-	f.tail = &event{number: sent.number + 1}
-	sent.text, sent.next = text, f.tail
-	for m := range f.members {
-		if sent.number-m.next.number >= maxBehind && m.conn != nil {
-			m.conn.Close()
-		}
-		f.wake(m)
 	}
 }
 
 // end makes a stream end after the pending events.
-func (f *feed) end(m *member) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	m.ended = true
-	f.wake(m)
+func (m *member) end() {
+	select {
+	case <-m.ended:
+	default:
+		close(m.ended)
+	}
 }
 
-// close makes all streams end after the pending events.
-func (f *feed) close() {
+// send sends an event to all streams.
+func (f *feed) send(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ended = true
-	for m := range f.members {
-		f.wake(m)
-	}
+	sent := f.tail
+	f.tail = newEvent(sent.number + 1)
+	sent.text, sent.next = text, f.tail
+	close(sent.ready)
 }
 
 // encodeChanges returns the event for changes, "" for none.

@@ -19,7 +19,8 @@ type Info struct {
 	Route     string // template of the path, "" if no route matches
 	User      string // name of the account, "" if it is unknown
 	body      *pacedBody
-	Err       error // cause of a server error, for the log
+	begun     time.Time // when an event stream has begun; its duration is not measured
+	Err       error     // cause of a server error, for the log
 }
 
 type infoKey struct{}
@@ -54,6 +55,9 @@ func Log(next http.Handler, log *slog.Logger, observe Observer, onPanic http.Han
 		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
 		whole := serve(next, sw, r, info, onPanic)
 		took := time.Since(start)
+		if !info.begun.IsZero() {
+			took = info.begun.Sub(start)
+		}
 		if observe != nil {
 			observe(r.Method, info.Route, sw.code(), took)
 		}

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,59 +51,77 @@ func TestStreamsAreBounded(t *testing.T) {
 	until(t, "no stream is counted after the end of all", func() bool { return open.Load() == 0 })
 }
 
-// A stream does not count as a connection, and its answer has the headers that
-// were set before.
-func TestStreamsAreNoConnections(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// The answer has the headers that were set before. Its duration is not measured.
+func TestStreamHeaders(t *testing.T) {
+	s, e := &subject{}, NewEvents(nil)
+	server := httptest.NewServer(Log(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := e.Serve(w, r, EventStream{Subject: "subject", Allow: s.allowAll, Changes: s.changes}); err != nil {
+			t.Error(err)
+		}
+		if InfoOf(r).begun.IsZero() {
+			t.Error("the whole duration is measured")
+		}
+	}), slog.New(slog.DiscardHandler), nil, nil))
+	t.Cleanup(server.Close)
+	t.Cleanup(e.Close)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, e := &subject{}, NewEvents(nil)
-	server := &httptest.Server{Listener: LimitConnections(l, 1), Config: &http.Server{
-		ReadHeaderTimeout: time.Minute,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("X-Request-Id", "some-id")
-			if err := e.Serve(w, r, EventStream{Subject: "subject", Allow: s.allowAll, Changes: s.changes}); err != nil {
-				t.Error(err)
-			}
-		})}}
-	server.Start()
-	t.Cleanup(server.Close)
-	t.Cleanup(e.Close)
-	for n := range 5 {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: box\r\n\r\n")
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("X-Request-Id") != "some-id" ||
-			res.Header.Get("Content-Type") != "text/event-stream" || !res.Close {
-			t.Fatalf("stream %d: %+v (%v)", n, res, err)
-		}
+	r.Header.Set("X-Request-Id", "some-id")
+	res, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK || res.Header.Get("X-Request-Id") != "some-id" || res.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%+v", res)
+	}
+	e.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Error(err)
 	}
 }
 
-// A client that does not read holds no events in memory, and delays nobody.
+// A stream whose client reads too late is cut, and holds up nobody.
 func TestStreamThatIsNotReadIsCut(t *testing.T) {
-	f := &feed{tail: &event{}, members: map[*member]struct{}{}}
-	add := func() net.Conn {
-		server, client := net.Pipe()
-		t.Cleanup(func() { server.Close(); client.Close() })
-		f.members[&member{conn: server, next: f.tail}] = struct{}{}
-		return client
+	f := newFeed()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m := &member{next: f.tail, ended: make(chan struct{})}
+		if err := send(w, ": connected\n"); err != nil {
+			t.Error(err)
+		}
+		if r.URL.Path == "/late" { // nothing is written before all events are there
+			for !f.isBehind(m) {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		f.serve(w, r, m)
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(f.ended) })
+	open := func(path string) *bufio.Reader {
+		t.Helper()
+		res, err := server.Client().Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Body.Close() })
+		lines := bufio.NewReader(res.Body)
+		if line, err := lines.ReadString('\n'); err != nil || line != ": connected\n" {
+			t.Fatalf("%q (%v)", line, err)
+		}
+		return lines
 	}
-	stuck, reader := add(), bufio.NewReader(add())
-	// One more than it may be behind, and one that may be being written.
-	for n := range maxBehind + 2 {
+	late, reader := open("/late"), open("/")
+	for n := range maxBehind + 1 {
 		text := fmt.Sprintf("event %d\n", n)
 		f.send(text)
 		if got, err := reader.ReadString('\n'); got != text {
 			t.Fatalf("the other stream got %q (%v)", got, err)
 		}
 	}
-	if _, err := stuck.Read(make([]byte, 1)); err == nil {
-		t.Error("the stream that is not read goes on")
+	if text, err := io.ReadAll(late); err != nil || len(text) > 0 {
+		t.Errorf("the stream that is not read goes on with %q (%v)", text, err)
 	}
 }
