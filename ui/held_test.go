@@ -125,7 +125,7 @@ func TestInputBeforeScripts(t *testing.T) {
 		b.is(`document.querySelector('h1').textContent`, "run 12")
 		b.quiet()
 	})
-	// Every button that is there before the script works in the same way.
+	// A button that needs a script is shown when it works, so that no click is lost.
 	for name, opens := range map[string]string{"choose": `dialog.choose[open]`, "find": `dialog[open]`, "help": `dialog#help[open]`} {
 		t.Run("button "+name, func(t *testing.T) {
 			b := s.openBrowser(t)
@@ -133,8 +133,11 @@ func TestInputBeforeScripts(t *testing.T) {
 			held, release := b.hold("*/workbench-*.js")
 			b.begin(at)
 			held()
-			b.do(chromedp.Click(chromedp.CSS(`[data-testid="` + name + `"]`)))
+			shown := `getComputedStyle(document.querySelector('[data-testid="` + name + `"]')).visibility`
+			b.is(shown, "hidden")
 			release()
+			b.is(shown, "visible")
+			b.do(chromedp.Click(chromedp.CSS(`[data-testid="` + name + `"]`)))
 			b.is(`document.querySelector('`+opens+`') !== null`, "true")
 			b.quiet()
 		})

@@ -1,6 +1,5 @@
-// Applies the theme that was chosen in this browser, and keeps clicks that come before
-// the other scripts are loaded. It runs before the page is drawn, so that no other theme
-// is shown for a moment.
+// Applies the theme that was chosen in this browser. It runs before the page is drawn, so
+// that no other theme is shown for a moment.
 {
   const key = 'tracker.theme';
   const themes = ['system', 'light', 'dark'];
@@ -32,7 +31,10 @@
 
   load();
   show();
-  document.addEventListener('DOMContentLoaded', show);
+  document.addEventListener('DOMContentLoaded', () => {
+    show();
+    root.dataset.ready = ''; // all scripts of the page have run; style.css shows their buttons
+  });
   document.addEventListener('click', (event) => {
     if (event.target.closest('button.theme')) {
       chosen = themes[(themes.indexOf(chosen) + 1) % themes.length];
@@ -45,20 +47,5 @@
       load();
       show();
     }
-  });
-}
-
-// A button that needs a script is there before the script, on a slow connection for
-// seconds. Its first click is repeated once all scripts of the page have run.
-{
-  const clicked = new Set();
-  const keep = (event) => {
-    const button = event.target.closest?.('button.script');
-    if (button) clicked.add(button);
-  };
-  document.addEventListener('click', keep, true);
-  document.addEventListener('DOMContentLoaded', () => {
-    document.removeEventListener('click', keep, true);
-    for (const button of clicked) if (button.isConnected) button.click();
   });
 }
