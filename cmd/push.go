@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -209,10 +210,7 @@ func (s *syncing) send(ctx context.Context, records []string, base map[string]st
 		if err := s.db.Export(ctx, domain.System, q, store.ArchiveOptions{Base: base}, f); err != nil {
 			return err
 		}
-		size, err := f.Seek(0, 1)
-		if err == nil {
-			_, err = f.Seek(0, 0)
-		}
+		size, err := f.Seek(0, io.SeekEnd)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -85,6 +86,26 @@ func (s *Server) importArchive(c *call) error {
 		return err
 	}
 	r, err := s.db.ReceiveArchive(c.ctx, c.actor, &formBody{r: c.r.Body}, store.ArchiveImport{})
+	return reply(c, r, err)
+}
+
+// importArchivePart stores the part of an archive in the body and imports the archive after its
+// last part.
+func (s *Server) importArchivePart(c *call) error {
+	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
+		return domain.Errorf(web.CodeUnsupportedMediaType, "Send the part of the archive with the Content-Type application/zip.")
+	}
+	p := store.ArchivePart{ID: c.vars["id"], Body: &formBody{r: c.r.Body}}
+	var last int64
+	// A range that can't be read leaves a size of 0, which is refused.
+	if _, err := fmt.Sscanf(c.r.Header.Get("Content-Range"), "bytes %d-%d/%d", &p.From, &last, &p.All); err == nil {
+		p.Size = last - p.From + 1
+	}
+	web.AllowUpload(c.r)
+	r, err := s.db.ReceiveArchivePart(c.ctx, c.actor, p, store.ArchiveImport{})
+	if r == nil {
+		return c.none(err)
+	}
 	return reply(c, r, err)
 }
 

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -37,6 +38,11 @@ func header(name, value string) opt {
 		}
 		r.Header.Set(name, value)
 	}
+}
+
+// wholeRange declares the body to be all of an archive.
+func wholeRange(r *request) {
+	r.Header.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", r.ContentLength-1, r.ContentLength))
 }
 
 // key makes a request repeatable.

@@ -3,8 +3,12 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
 
 	"tracker/store/domain"
 	"tracker/store/files"
@@ -130,4 +134,67 @@ func (db *DB) ReceiveArchive(ctx context.Context, actor domain.Actor, body io.Re
 		r.Path = ""
 	}
 	return r, err
+}
+
+// ArchivePart is a part of an archive that arrives in several requests.
+type ArchivePart struct {
+	ID   string // UUID that the sender has chosen for the archive
+	From int64  // index of the first byte
+	Size int64  // number of bytes
+	All  int64  // number of bytes of the archive
+	Body io.Reader
+}
+
+// ReceiveArchivePart writes a part of an archive to a file beside the database. After the last
+// part it calls ImportArchive; before, the result is nil. Parts must arrive in their order. A part
+// can be sent again. A file that gets no more parts is removed like those of killed processes.
+func (db *DB) ReceiveArchivePart(ctx context.Context, actor domain.Actor, p ArchivePart, o ArchiveImport) (*ArchiveResult, error) {
+	if uuid.Validate(p.ID) != nil {
+		return nil, domain.Invalid("id", "The id of an archive in parts must be a UUID, not %q.", truncate(p.ID))
+	}
+	if p.From < 0 || p.Size <= 0 || p.All-p.Size < p.From {
+		return nil, domain.Invalid("Content-Range", "Content-Range must be the place of the part, like bytes 0-999999/5000000.")
+	}
+	if err := db.Files.CheckSize(p.All); err != nil {
+		return nil, err
+	}
+	db.removeScratch()
+	path := filepath.Join(filepath.Dir(db.Path()), scratchPrefix+actor.UserID+p.ID+".zip")
+	if err := writePart(path, p); err != nil || p.From+p.Size < p.All {
+		return nil, err
+	}
+	defer os.Remove(path)
+	r, err := db.ImportArchive(ctx, actor, path, o)
+	if r != nil {
+		r.Path = ""
+	}
+	return r, err
+}
+
+// writePart writes a part to the file at path and removes the bytes after it.
+func writePart(path string, p ArchivePart) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	there, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if there < p.From {
+		return &domain.Error{Code: domain.CodeConflict, Field: "Content-Range",
+			Message: fmt.Sprintf("The archive has %d bytes here; send the part that begins there.", there)}
+	}
+	err = f.Truncate(p.From)
+	if err == nil {
+		_, err = f.Seek(p.From, io.SeekStart)
+	}
+	if err == nil {
+		_, err = io.CopyN(f, p.Body, p.Size)
+	}
+	if errors.Is(err, io.EOF) {
+		err = domain.Invalid("Content-Range", "The part has fewer bytes than its Content-Range.")
+	}
+	return errors.Join(err, f.Close())
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/google/uuid"
 )
 
 // RecordState holds the state of a record of a project; Record is kind/id. Servers of
@@ -83,19 +85,50 @@ func (c *Client) Archive(ctx context.Context, project string, records []string, 
 	return nil
 }
 
-// Import sends an archive of size bytes and returns the result of its import.
-func (c *Client) Import(ctx context.Context, archive io.Reader, size int64) (r Imported, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/archive", io.NopCloser(archive))
+// sentPart is the maximum number of bytes of an archive in one request, the default limit of nginx.
+const sentPart = 1 << 20
+
+// Import sends an archive of size bytes and returns the result of its import. A large archive is
+// sent in several requests, or in one request if the server is of a version that only has that.
+func (c *Client) Import(ctx context.Context, archive io.ReaderAt, size int64) (r Imported, err error) {
+	if size <= sentPart {
+		return c.sendArchive(ctx, http.MethodPost, "/archive", "", io.NewSectionReader(archive, 0, size))
+	}
+	path := "/archive/" + uuid.NewString()
+	for from := int64(0); from < size; from += sentPart {
+		n := min(sentPart, size-from)
+		place := fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size)
+		r, err = c.sendArchive(ctx, http.MethodPatch, path, place, io.NewSectionReader(archive, from, n))
+		if from == 0 && (Is(err, "NOT_FOUND") || Is(err, "METHOD_NOT_ALLOWED")) {
+			return c.sendArchive(ctx, http.MethodPost, "/archive", "", io.NewSectionReader(archive, 0, size))
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// sendArchive sends an archive, or a part of it with its place, and returns the result of the
+// import, which is zero before the last part.
+func (c *Client) sendArchive(ctx context.Context, method, path, place string, content *io.SectionReader) (r Imported, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, io.NopCloser(content))
 	if err != nil {
 		return r, err
 	}
-	request.ContentLength = size
+	request.ContentLength = content.Size()
 	request.Header.Set("Content-Type", "application/zip")
+	if place != "" {
+		request.Header.Set("Content-Range", place)
+	}
 	answer, err := c.withoutTimeout().answer(ctx, request)
 	if err != nil {
 		return r, err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusNoContent {
+		return r, nil
+	}
 	err = json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&r)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("the answer of %s can't be read", c.base), err)
