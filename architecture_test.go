@@ -106,6 +106,9 @@ func TestImportsPointDown(t *testing.T) {
 			if strings.HasPrefix(path, "ui/") && strings.HasPrefix(imported, "server") && !strings.HasPrefix(imported, "server/web") {
 				t.Errorf("%s imports %s: the dashboard does not know the API", path, imported)
 			}
+			if strings.HasPrefix(folder, "ui/") && strings.HasPrefix(imported, "server") {
+				t.Errorf("%s imports %s: only the pages know requests", path, imported)
+			}
 		}
 		return nil
 	})

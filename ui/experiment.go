@@ -78,7 +78,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 		if o != nil {
 			v.Objective, v.Guessed = o, e.Objective == ""
 			if query.Get("sort") == "" {
-				q.Sort = bestFirst(*o)
+				q.Sort = o.BestFirst()
 			}
 		}
 		if !query.Has("columns") {

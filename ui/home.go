@@ -81,7 +81,7 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 		for _, i := range list.Data {
 			values[i.ID] = onlyValue(i)
 		}
-		best, err := db.Runs.Iterations(e.ID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Sort: bestFirst(*o), Columns: o.Value()})
+		best, err := db.Runs.Iterations(e.ID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Sort: o.BestFirst(), Columns: o.Value()})
 		if err != nil {
 			return v, err
 		}

@@ -53,12 +53,7 @@ type runHead struct {
 type projectRun struct {
 	run
 	Experiment link
-	Cells      []projectCell
-}
-
-type projectCell struct {
-	Text   string
-	Number bool
+	Cells      []plain.Cell
 }
 
 // projectRuns shows the runs of all experiments of a project.
@@ -142,28 +137,13 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q runs.Iterat
 			}
 			names[e.ID], row.Experiment.Name = e.Name, e.Name
 		}
-		row.Cells = cellsOf(i, columns)
+		row.Cells = plain.Cells(i, columns)
 		v.Rows = append(v.Rows, row)
 	}
 	keep := maps.Clone(query)
 	keep.Del("offset")
 	v.Pager = newPager(keep, q.Page, len(list.Data), list.Total)
 	return nil
-}
-
-// cellsOf returns the cells of a run.
-func cellsOf(i runs.Iteration, columns []runs.Column) (cells []projectCell) {
-	for _, c := range columns {
-		cell := projectCell{Text: plain.Line(i.Params[c.Name], 60)}
-		if c.Kind == search.MetricKey {
-			cell = projectCell{Number: true}
-			if value, ok := i.Metrics[c.Name]; ok {
-				cell.Text = plain.Number(value)
-			}
-		}
-		cells = append(cells, cell)
-	}
-	return cells
 }
 
 // projectDefault returns the default columns of the table: the objectives of the newest

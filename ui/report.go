@@ -14,7 +14,9 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/projects"
+	"tracker/store/runs"
 	"tracker/ui/plain"
+	"tracker/ui/report"
 )
 
 // reportsView is the view of the page of a project's reports.
@@ -114,11 +116,19 @@ type reportView struct {
 	Name    string
 	By      string // creator, "" if unknown
 	Changed moment
-	Parts   []reportPart
+	Parts   []report.Part
 	Running bool // whether it shows running runs
 	Offline bool // whether it is exported
 	Rights  domain.Permission
 	Form    reportForm
+}
+
+// address returns the function that returns the addresses of runs, nil in a file.
+func (v reportView) address(f frame) func(runID string) string {
+	if v.Offline {
+		return nil
+	}
+	return func(id string) string { return f.url("/iteration/" + id) }
 }
 
 // report shows a report.
@@ -176,9 +186,34 @@ func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Rep
 		v.By = *of.CreatedBy
 	}
 	return withBudget(ctx, func(ctx context.Context) (err error) {
-		v.Parts, v.Running, err = s.reportParts(ctx, domain.Actor{UserID: user.ID}, of.ProjectID, of.Text, v.Offline)
+		builder := report.Builder{DB: s.DB, Actor: domain.Actor{UserID: user.ID}, ProjectID: of.ProjectID, Offline: v.Offline,
+			Runs: s.reportRuns, Columns: s.defaultColumns, Explain: blockError,
+			Picture: func(id string) string { return s.BasePath + "/artifact/" + id + "/data" }}
+		v.Parts, v.Running, err = builder.Parts(ctx, of.Text)
 		return err
 	})
+}
+
+// reportRuns returns runs as reports show them.
+func (s *site) reportRuns(list []runs.Iteration) []report.Run {
+	all := make([]run, len(list))
+	for i, one := range list {
+		all[i] = s.run(one)
+	}
+	distinctColors(all)
+	shown := make([]report.Run, len(list))
+	for i, one := range all {
+		shown[i] = report.Run{ID: one.ID, Name: one.Name, Class: colorClass(one), Running: one.running()}
+	}
+	return shown
+}
+
+// blockError returns the text of an error for a block of a report. ok is false for internal errors.
+func blockError(err error) (text string, ok bool) {
+	if web.StatusOf(web.AsError(err).Code) >= 500 {
+		return "", false
+	}
+	return web.AsError(err).Message, true
 }
 
 func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user domain.User) error {

@@ -115,14 +115,10 @@ func searchIn(db *store.View, experimentID string, query url.Values) (runs.Itera
 	}
 	o, err := db.Projects.Objective(e)
 	if o != nil {
-		q.Sort = bestFirst(*o)
+		q.Sort = o.BestFirst()
 	}
 	return q, err
 }
-
-// bestFirst returns the order of runs by an objective: the best first, then the runs without a
-// value, newest first.
-func bestFirst(o goal.Objective) string { return o.Order() + ", -created" }
 
 // searchOf returns the search for runs in a query. By default the newest come first.
 func searchOf(query url.Values) runs.IterationQuery {
@@ -145,7 +141,7 @@ func groupsOf(query url.Values) runs.GroupQuery {
 
 // best returns the best run that passes a filter, nil if none has a value.
 func (s *site) best(db *store.View, experimentID string, o goal.Objective, filter string) (*run, error) {
-	list, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Filter: filter, Sort: bestFirst(o), Columns: o.Value()})
+	list, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Filter: filter, Sort: o.BestFirst(), Columns: o.Value()})
 	if err != nil || len(list.Data) == 0 || len(list.Data[0].Metrics) == 0 {
 		return nil, err
 	}

@@ -69,6 +69,10 @@ func (o Objective) Order() string {
 	return o.Value()
 }
 
+// BestFirst returns the sort order with the best run first and the runs without a value last,
+// newest first.
+func (o Objective) BestFirst() string { return o.Order() + ", -created" }
+
 // Words in names of metrics, in lower case. A regular expression would take seconds for
 // the 100,000 names that a run may have.
 var (

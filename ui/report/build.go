@@ -1,4 +1,6 @@
-package ui
+// Package report builds reports: Markdown with blocks that show charts, tables and pictures of the
+// runs of a project. It knows no requests and no sessions.
+package report
 
 import (
 	"bytes"
@@ -10,95 +12,80 @@ import (
 
 	"github.com/a-h/templ"
 
-	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/goal"
 	"tracker/store/points"
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/ui/chart"
+	"tracker/ui/plain"
 	"tracker/ui/preview"
 )
 
+// MaxRuns is the maximum number of runs of a chart or a table.
+const MaxRuns = 30
+
 // The limits of a report.
 const (
-	maxBlocks     = 30       // charts, tables and pictures
-	maxBlockRuns  = 30       // runs of a chart or table
-	blockRuns     = 10       // default number of runs of a chart or table
-	maxBlockPlots = 8        // charts of one block
-	plotPoints    = 200      // points of a curve
-	maxPicture    = 5 << 20  // bytes of a picture in an exported report
-	maxPictures   = 30 << 20 // bytes of all pictures in an exported report
+	maxBlocks   = 30       // charts, tables and pictures
+	defaultRuns = 10       // default number of runs of a chart or table
+	maxPlots    = 8        // charts of one block
+	plotPoints  = 200      // points of a curve
+	maxPicture  = 5 << 20  // bytes of a picture in an exported report
+	maxPictures = 30 << 20 // bytes of all pictures in an exported report
 )
 
-// block is a part of a report: a fenced block of Markdown that names the data to show, or the text
-// between two such blocks.
-type block struct {
-	kind   string // chart, table or image; "" for text
-	text   string
-	fields map[string]string
-}
-
-// blocksOf divides a report into its parts. A block ends at three backquotes or at the end of the report.
-func blocksOf(text string) []block {
-	var all []block
-	var prose strings.Builder
-	flush := func() {
-		if strings.TrimSpace(prose.String()) != "" {
-			all = append(all, block{text: prose.String()})
-		}
-		prose.Reset()
-	}
-	lines := strings.Split(text, "\n")
-	fence := "" // the fence that opened an ordinary code block
-	for i := 0; i < len(lines); i++ {
-		line := strings.TrimRight(lines[i], " \t\r")
-		kind, ok := strings.CutPrefix(line, "```")
-		switch {
-		case fence != "":
-			if line == fence {
-				fence = ""
-			}
-		case ok && (kind == "chart" || kind == "table" || kind == "image"):
-			flush()
-			b := block{kind: kind, fields: map[string]string{}}
-			for i++; i < len(lines) && strings.TrimRight(lines[i], " \t\r") != "```"; i++ {
-				name, value, _ := strings.Cut(lines[i], ":")
-				if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
-					b.fields[name] = strings.TrimSpace(value)
-				}
-			}
-			all = append(all, b)
-			continue
-		case ok:
-			fence = "```"
-		}
-		prose.WriteString(lines[i] + "\n")
-	}
-	flush()
-	return all
-}
-
-// reportPart is a rendered part of a report.
-type reportPart struct {
+// Part is a rendered part of a report.
+type Part struct {
 	Prose   templ.Component
 	Caption string
 	Wrong   string // reason why it can't be shown
 	Plots   []*chart.Plot
-	Runs    []run // runs of the plots
+	Runs    []Run // runs of the plots
 	Heads   []string
-	Rows    []projectRun
+	Rows    []Row
 	Image   string // address of a picture
 	Name    string // name of the picture
 }
 
-// reportParts renders the parts of a report. With offline, pictures are data URLs.
-func (s *site) reportParts(ctx context.Context, actor domain.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
+// Run is a run as reports show it.
+type Run struct {
+	ID, Name string
+	Class    string // CSS class of its colour
+	Running  bool
+}
+
+// Row is a row of a table of runs.
+type Row struct {
+	Run   Run
+	Cells []plain.Cell
+}
+
+// Builder builds the reports of a project.
+type Builder struct {
+	DB        *store.DB
+	Actor     domain.Actor
+	ProjectID string
+	Offline   bool // pictures are data URLs
+
+	// Runs returns runs as reports show them, in colours that differ.
+	Runs func([]runs.Iteration) []Run
+	// Columns returns the default columns of a table of the runs of an experiment.
+	Columns func(db *store.View, experimentID string, o *goal.Objective) (string, error)
+	// Picture returns the address of an artifact.
+	Picture func(artifactID string) string
+	// Explain returns the text of an error that a block shows. ok is false if the whole report fails.
+	Explain func(err error) (text string, ok bool)
+}
+
+// Parts returns the rendered parts of a report, and whether one of its runs is running.
+func (r *Builder) Parts(ctx context.Context, text string) (parts []Part, running bool, err error) {
 	left, blocks := maxBlocks, 0
 	columns := map[string]string{}
 	room, pictures := domain.MaxText, int64(maxPictures)
-	for _, b := range blocksOf(text) {
-		part := reportPart{Caption: b.fields["caption"]}
+	for _, b := range parse(text) {
+		part := Part{Caption: b.fields["caption"]}
 		switch {
 		case b.kind == "":
 			part.Prose, err = preview.ProseWithin(ctx, b.text, &room)
@@ -106,19 +93,20 @@ func (s *site) reportParts(ctx context.Context, actor domain.Actor, projectID, t
 			part.Wrong = "A report shows up to " + strconv.Itoa(maxBlocks) + " charts, tables and pictures."
 		case b.kind == "image":
 			blocks++
-			err = s.pictureOf(ctx, actor, b, &part, offline, &pictures)
+			err = r.picture(ctx, b, &part, &pictures)
 		default:
 			blocks++
-			err = s.runsOf(ctx, actor, projectID, b, columns, &part)
-		}
-		if e := web.AsError(err); e != nil && (b.kind != "" && web.StatusOf(e.Code) < 500) {
-			part.Wrong, err = e.Message, nil
+			err = r.runs(ctx, b, columns, &part)
 		}
 		if err != nil {
-			return nil, false, err
+			text, ok := r.Explain(err)
+			if !ok || b.kind == "" {
+				return nil, false, err
+			}
+			part.Wrong, err = text, nil
 		}
-		for _, r := range part.Runs {
-			running = running || r.running()
+		for _, run := range part.Runs {
+			running = running || run.Running
 		}
 		parts = append(parts, part)
 	}
@@ -136,7 +124,7 @@ func blockExperiment(db *store.View, projectID, named string) (projects.Experime
 		return projects.Experiment{}, errNoExperiment
 	}
 	e, err := db.Projects.Experiment(named)
-	if bad := web.AsError(err); err == nil || bad == nil || bad.Code != domain.CodeNotFound {
+	if err == nil || domain.AsError(err).Code != domain.CodeNotFound {
 		return e, err
 	}
 	list, err := db.Projects.Experiments(projectID, projects.ExperimentQuery{Page: domain.Page{Limit: domain.MaxLimit}, Name: named})
@@ -151,14 +139,14 @@ func blockExperiment(db *store.View, projectID, named string) (projects.Experime
 	return e, domain.Errorf(domain.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
-// runsOf fills a chart or a table. defaults caches the default columns of experiments by id, for
+// runs fills a chart or a table. defaults caches the default columns of experiments by id, for
 // further tables.
-func (s *site) runsOf(ctx context.Context, actor domain.Actor, projectID string, b block, defaults map[string]string, part *reportPart) error {
+func (r *Builder) runs(ctx context.Context, b block, defaults map[string]string, part *Part) error {
 	var list []runs.Iteration
 	var columns []runs.Column
 	var name string
-	err := s.DB.View(ctx, actor, func(db *store.View) error {
-		e, err := blockExperiment(db, projectID, b.fields["experiment"])
+	err := r.DB.View(ctx, r.Actor, func(db *store.View) error {
+		e, err := blockExperiment(db, r.ProjectID, b.fields["experiment"])
 		if err != nil {
 			return err
 		}
@@ -167,21 +155,21 @@ func (s *site) runsOf(ctx context.Context, actor domain.Actor, projectID string,
 			return err
 		}
 		name = e.Name
-		q := runs.IterationQuery{Page: domain.Page{Limit: blockRuns}, Filter: b.fields["filter"], Sort: b.fields["sort"], Columns: b.fields["columns"]}
+		q := runs.IterationQuery{Page: domain.Page{Limit: defaultRuns}, Filter: b.fields["filter"], Sort: b.fields["sort"], Columns: b.fields["columns"]}
 		if n, err := strconv.Atoi(b.fields["runs"]); err == nil && n > 0 {
-			q.Limit = min(n, maxBlockRuns)
+			q.Limit = min(n, MaxRuns)
 		}
 		switch {
 		case q.Sort != "":
 		case o != nil:
-			q.Sort = bestFirst(*o)
+			q.Sort = o.BestFirst()
 		default:
 			q.Sort = "-created"
 		}
 		if b.kind == "table" && q.Columns == "" {
 			known := false
 			if q.Columns, known = defaults[e.ID]; !known {
-				if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
+				if q.Columns, err = r.Columns(db, e.ID, o); err != nil {
 					return err
 				}
 				defaults[e.ID] = q.Columns
@@ -201,22 +189,22 @@ func (s *site) runsOf(ctx context.Context, actor domain.Actor, projectID string,
 		for _, c := range columns {
 			part.Heads = append(part.Heads, c.Name)
 		}
-		for _, i := range list {
-			part.Rows = append(part.Rows, projectRun{run: s.run(i), Cells: cellsOf(i, columns)})
+		for i, run := range r.Runs(list) {
+			part.Rows = append(part.Rows, Row{run, plain.Cells(list[i], columns)})
 		}
 		if len(list) == 0 {
 			part.Wrong = "No run of " + name + " passes the filter."
 		}
 		return nil
 	}
-	return s.plotsOf(ctx, actor, b, list, part)
+	return r.plots(ctx, b, list, part)
 }
 
-// plotsOf draws the metrics that a block names.
-func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []runs.Iteration, part *reportPart) error {
+// plots draws the metrics that a block names.
+func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, part *Part) error {
 	var keys []string
 	for key := range strings.SplitSeq(b.fields["metrics"], ",") {
-		if key = strings.TrimSpace(key); key != "" && len(keys) < maxBlockPlots {
+		if key = strings.TrimSpace(key); key != "" && len(keys) < maxPlots {
 			keys = append(keys, key)
 		}
 	}
@@ -248,14 +236,12 @@ func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []
 	}
 	var ids []string
 	named := map[string]chart.Run{}
-	for _, i := range list {
-		ids, part.Runs = append(ids, i.ID), append(part.Runs, s.run(i))
+	part.Runs = r.Runs(list)
+	for _, run := range part.Runs {
+		ids = append(ids, run.ID)
+		named[run.ID] = chart.Run{Name: run.Name, Class: run.Class}
 	}
-	distinctColors(part.Runs)
-	for _, r := range part.Runs {
-		named[r.ID] = chart.Run{Name: r.Name, Class: colorClass(r)}
-	}
-	curves, err := s.DB.Runs.Curves(ctx, actor, ids, points.CurveQuery{Keys: keys, Points: plotPoints, X: points.ByStep, Scale: scale})
+	curves, err := r.DB.Runs.Curves(ctx, r.Actor, ids, points.CurveQuery{Keys: keys, Points: plotPoints, X: points.ByStep, Scale: scale})
 	if err != nil {
 		return err
 	}
@@ -276,10 +262,10 @@ func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []
 	return nil
 }
 
-// pictureOf fills a picture. With offline its bytes are embedded in the page, as long as there is
+// picture fills a picture. In an offline report its bytes are embedded in the page, as long as there is
 // room for them.
-func (s *site) pictureOf(ctx context.Context, actor domain.Actor, b block, part *reportPart, offline bool, room *int64) error {
-	a, err := s.DB.Files.Artifact(ctx, actor, b.fields["artifact"])
+func (r *Builder) picture(ctx context.Context, b block, part *Part, room *int64) error {
+	a, err := r.DB.Files.Artifact(ctx, r.Actor, b.fields["artifact"])
 	if err != nil {
 		return err
 	}
@@ -287,8 +273,8 @@ func (s *site) pictureOf(ctx context.Context, actor domain.Actor, b block, part 
 	if !preview.IsPicture(a) {
 		return domain.Invalid("artifact", "The artifact %q is not a picture.", a.Name)
 	}
-	part.Image = s.BasePath + "/artifact/" + a.ID + "/data"
-	if !offline {
+	part.Image = r.Picture(a.ID)
+	if !r.Offline {
 		return nil
 	}
 	if a.SizeBytes > min(maxPicture, *room) {
@@ -299,7 +285,7 @@ func (s *site) pictureOf(ctx context.Context, actor domain.Actor, b block, part 
 	if err := domain.Take(ctx, a.SizeBytes); err != nil {
 		return err
 	}
-	_, content, err := s.DB.Files.OpenArtifact(ctx, actor, a.ID)
+	_, content, err := r.DB.Files.OpenArtifact(ctx, r.Actor, a.ID)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/domain"
+	"tracker/ui/plain"
+)
+
+// Chart is a chart of the dashboard that is added to a report. It shows the first runs of an
+// experiment that pass a filter, or a list of runs.
+type Chart struct {
+	Experiment string   `json:"experiment"`
+	Filter     string   `json:"filter"`
+	Sort       string   `json:"sort"`
+	Runs       int      `json:"runs"`
+	Iterations []string `json:"iterations"`
+	Metrics    []string `json:"metrics"`
+	X          string   `json:"x"`
+	Y          string   `json:"y"`
+	Outliers   string   `json:"outliers"`
+}
+
+// fence is the line that ends a block.
+const fence = "```"
+
+// Visible checks that the chart's runs belong to its experiment and that the actor may read them.
+// Errors: NOT_FOUND, INVALID_PAYLOAD for runs of several experiments.
+func (c Chart) Visible(db *store.View) error {
+	if _, err := db.Projects.Experiment(c.Experiment); err != nil {
+		return err
+	}
+	runs, err := db.Runs.IterationsByID(c.Iterations[:min(len(c.Iterations), MaxRuns)])
+	for _, r := range runs {
+		if r.ExperimentID != c.Experiment {
+			return domain.Invalid("iterations", "These runs belong to several experiments; a chart in a report shows runs of one experiment.")
+		}
+	}
+	return err
+}
+
+// Block returns the text of the chart in a report. Parse reads it.
+func (c Chart) Block() (string, error) {
+	filter := c.Filter
+	if len(c.Iterations) > 0 {
+		ids := c.Iterations[:min(len(c.Iterations), MaxRuns)]
+		filter = "id in ('" + strings.Join(ids, "', '") + "')"
+		c.Runs = len(ids)
+	}
+	fields := [][2]string{{"experiment", c.Experiment}, {"metrics", strings.Join(c.Metrics, ", ")}, {"filter", filter}, {"sort", c.Sort},
+		{"runs", strconv.Itoa(min(max(c.Runs, 1), MaxRuns))}, {"x", c.X}, {"y", c.Y}, {"outliers", c.Outliers}}
+	for _, key := range c.Metrics {
+		if strings.Contains(key, ",") {
+			return "", domain.Invalid("metrics", "The name of %q has a comma, which separates the metrics of a chart in a report.", plain.Line(key, 200))
+		}
+	}
+	if len(c.Metrics) == 0 || len(c.Metrics) > maxPlots {
+		return "", domain.Invalid("metrics", "A chart in a report has 1 to %d metrics.", maxPlots)
+	}
+	var text strings.Builder
+	text.WriteString(fence + "chart\n")
+	for _, f := range fields {
+		if f[1] == "" {
+			continue
+		}
+		if f[1] != strings.TrimSpace(f[1]) || strings.ContainsAny(f[1], "\r\n") {
+			return "", domain.Invalid(f[0], "The %s of a chart in a report is one line without spaces around it.", f[0])
+		}
+		text.WriteString(f[0] + ": " + f[1] + "\n")
+	}
+	return text.String() + fence + "\n", nil
+}
+
+// Append returns the text of a report with a block added at its end.
+func Append(text, block string) string {
+	text = strings.TrimRight(text, " \t\r\n")
+	if text == "" {
+		return block
+	}
+	open := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimRight(line, " \t\r"); line == fence || !open && strings.HasPrefix(line, fence) {
+			open = !open
+		}
+	}
+	if open {
+		text += "\n" + fence
+	}
+	return text + "\n\n" + block
+}
