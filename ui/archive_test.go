@@ -76,7 +76,7 @@ func TestArchivePages(t *testing.T) {
 	for body, want := range map[string]string{
 		"--x\r\nContent-Disposition: form-data; name=\"archive\"; filename=\"a.zip\"\r\n\r\nno zip\r\n--x--\r\n": "The archive can&#39;t be imported",
 		"--x\r\nContent-Disposition: form-data; name=\"archive\"\r\n\r\n\r\n--x--\r\n":                           "Choose a file first.",
-		"--x\r\nContent-Disposition: form-data; name=\"archive\"; filename=\"a.zip\"\r\n\r\nhalf":                "is incomplete",
+		"--x\r\nContent-Disposition: form-data; name=\"archive\"; filename=\"a.zip\"\r\n\r\nhalf":                "The file is incomplete.",
 	} {
 		a := s.do("POST", "/import", strings.NewReader(body), alice, header("Content-Type", "multipart/form-data; boundary=x"))
 		a.wants(t, a.StatusCode, want)

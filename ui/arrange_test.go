@@ -115,7 +115,7 @@ func TestGroupsAsData(t *testing.T) {
 	if runs.Total != 3 || runs.Data[0].ID != a.runs[4] {
 		t.Errorf("the runs of a group are %+v", runs)
 	}
-	s.get(path+"/iterations?group=param.lr&values=x").wants(t, 422, "a list of texts")
+	s.get(path+"/iterations?group=param.lr&values=x").wants(t, 422, "a list of strings")
 
 	var curves struct {
 		Curves []struct {

@@ -272,7 +272,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	if v.Preview, err = preview.Read(r.Context(), s.DB, domain.Actor{UserID: user.ID}, a); err != nil {
 		// The rest of the page, and deleting the artifact, still work.
 		web.InfoOf(r).Err = err
-		v.Preview = preview.Preview{Kind: preview.Text, Note: "It can't be shown. " + web.AsError(err).Message}
+		v.Preview = preview.Preview{Kind: preview.Text, Note: "The preview failed. " + web.AsError(err).Message}
 	}
 	if v.Images, err = s.imageSteps(v.Preview.Images); err != nil {
 		return err
@@ -380,7 +380,7 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User
 	}
 	model := typed.ModelID
 	if n.IterationID == "" {
-		err = domain.Invalid("iteration_id", "Choose the run that the version came from.")
+		err = domain.Invalid("iteration_id", "Choose the source run of the version.")
 	} else if model == "" {
 		model, err = s.newModel(ctx, actor, a.ExperimentID, typed.Name)
 	}

@@ -168,7 +168,7 @@ func TestArtifactList(t *testing.T) {
 		t.Fatal(err)
 	}
 	a = s.get(page)
-	a.wants(t, 200, "The experiment has ended")
+	a.wants(t, 200, "the experiment has ended")
 	a.lacks(t, `type="file"`)
 }
 
@@ -280,7 +280,7 @@ func TestRegister(t *testing.T) {
 
 	loose := "/artifact/" + s.keep(h.experiment, files.NewArtifact{Name: "loose.bin"}, "x")
 	s.get(loose).wants(t, 200, "Source run", "run 1 (running)")
-	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "description": {"thoughts"}}).wants(t, 422, "Choose the run", "thoughts")
+	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "description": {"thoughts"}}).wants(t, 422, "Choose the source run", "thoughts")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "iteration_id": {h.run}}).redirects(t, loose)
 }
 

@@ -80,7 +80,7 @@ func (b basis) wrong(field, message string) string {
 	case !ok:
 		return message
 	case theirs == "":
-		return "Someone else has cleared this in the meantime. Save again to replace it with yours."
+		return "Someone else has cleared this field. Save again to overwrite it."
 	}
-	return "Someone else has changed this in the meantime to the text below. Save again to replace it with yours."
+	return "Someone else has changed this field to the text below. Save again to overwrite it."
 }

@@ -82,7 +82,7 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 
 	// Both have written notes: nothing is stored, both texts are there.
 	a := s.post(page, typed(form, "name", "third", "notes", "mine"))
-	a.wants(t, 409, "Someone else has changed this in the meantime to the text below.", `data-testid="theirs-notes">the training wrote &lt;this&gt;</pre>`,
+	a.wants(t, 409, "Someone else has changed this field to the text below.", `data-testid="theirs-notes">the training wrote &lt;this&gt;</pre>`,
 		"\nmine</textarea>", `aria-describedby="wrong-notes"`, `data-testid="theirs-name">second</pre>`, `value="third"`)
 	stored("second", "the training wrote <this>")
 	// A user who saves again has seen the stored value, and nothing later.
@@ -107,7 +107,7 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 
 	form = s.get(page).hidden(t, page, "notes")
 	notes("")
-	s.post(page, typed(form, "name", "fourth", "notes", "mine")).wants(t, 409, "Someone else has cleared this in the meantime.")
+	s.post(page, typed(form, "name", "fourth", "notes", "mine")).wants(t, 409, "Someone else has cleared this field.")
 	// Equal changes do not conflict.
 	s.post(page, typed(form, "name", "fourth", "notes", "")).redirects(t, page)
 	stored("fourth", "")

@@ -37,7 +37,7 @@ func leftOut(rows, all int) string {
 	if rows == all {
 		return ""
 	}
-	return fmt.Sprintf("The first %s of %s; the API has all.", humanize.Comma(int64(rows)), humanize.Comma(int64(all)))
+	return fmt.Sprintf("The first %s of %s; the API returns all.", humanize.Comma(int64(rows)), humanize.Comma(int64(all)))
 }
 
 // short returns texts, cut to maxShort bytes each, for tables of runs.
@@ -63,5 +63,5 @@ func cell(text string) string {
 	if len(text) <= maxCell {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxCell], "") + "… (" + humanize.IBytes(uint64(len(text))) + "; the API has all of it)"
+	return strings.ToValidUTF8(text[:maxCell], "") + "… (" + humanize.IBytes(uint64(len(text))) + "; the API returns all of it)"
 }

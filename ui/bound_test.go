@@ -30,8 +30,8 @@ func TestPagesOfLargeRecords(t *testing.T) {
 	}
 	const most = 16 << 20
 	for path, texts := range map[string][]string{
-		"/lab/iteration/" + w.runs[0]:                                 {"The first 5,000 of 6,001; the API has all.", "The first 32 of 41; the API has all.", "… (1.0 MiB; the API has all of it)"},
-		"/lab/compare?i=" + w.runs[0] + "&i=" + w.runs[1]:             {"The first 32 of 41; the API has all.", "… (1.0 MiB; the API has all of it)"},
+		"/lab/iteration/" + w.runs[0]:                                 {"The first 5,000 of 6,001; the API returns all.", "The first 32 of 41; the API returns all.", "… (1.0 MiB; the API returns all of it)"},
+		"/lab/compare?i=" + w.runs[0] + "&i=" + w.runs[1]:             {"The first 32 of 41; the API returns all.", "… (1.0 MiB; the API returns all of it)"},
 		"/lab/experiment/" + w.experiment + "?columns=param.big00":    {strings.Repeat(`\u003c`, 1000) + "…"},
 		"/lab/data/compare?i=" + w.runs[0] + "&i=" + w.runs[1]:        {"…"},
 		"/lab/delete?i=" + w.runs[0] + "&i=" + w.runs[1]:              {"Delete 2 runs?"},

@@ -104,12 +104,12 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.Use
 	}
 	if seen := fields.Get("n"); seen != strconv.Itoa(len(ids)) {
 		return again(http.StatusConflict, func(v *bulkView) {
-			v.Wrong = "Nothing was changed: " + v.Runs + " match now, and before it was " + plain.Line(seen, 20) + ". Check them, then send this again."
+			v.Wrong = "Nothing was changed, because the number of matching runs was " + plain.Line(seen, 20) + " and is now " + strconv.Itoa(v.N) + ". Check them and try again."
 		})
 	}
 	if sure := strings.NewReplacer(",", "", " ", "").Replace(fields.Get("sure")); do == "delete" && sure != strconv.Itoa(len(ids)) {
 		return again(http.StatusUnprocessableEntity, func(v *bulkView) {
-			v.Wrong, v.Field = "Nothing was deleted: type the number of runs to delete, "+strconv.Itoa(v.N)+".", "sure"
+			v.Wrong, v.Field = "Nothing was deleted. To delete the runs, type their number, "+strconv.Itoa(v.N)+".", "sure"
 		})
 	}
 	done, left, err := s.doAll(r.Context(), domain.Actor{UserID: user.ID}, ids, do, tag, status)
@@ -125,8 +125,8 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.Use
 		v.Done = map[string]string{"add": "Tagged ", "remove": "Removed the tag from ", "status": "Set the status of ", "delete": "Deleted "}[do] + runsOf(done) + "."
 		if left > 0 {
 			v.Left = runsOf(left) + map[string]string{
-				"add": " had the tag already.", "remove": " did not have it.", "status": " had ended already; reopen them first.",
-				"delete": " could not be deleted: a model version came from each.",
+				"add": " already had the tag.", "remove": " did not have the tag.", "status": " had already ended. Reopen ended runs first.",
+				"delete": " could not be deleted. Runs with model versions are kept.",
 			}[do]
 		}
 	})

@@ -43,13 +43,13 @@ type changeRow struct {
 	Versions []registry.MadeVersion // model versions that must be deleted before the run
 }
 
-var errRunsGone = domain.Errorf(domain.CodeNotFound, "One of the chosen runs was deleted; choose again in the table.")
+var errRunsGone = domain.Errorf(domain.CodeNotFound, "A selected run was deleted. Select the runs again in the table.")
 
 // chosen reads the runs that a form is about.
 func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err error) {
 	ids := fields["i"]
 	if len(ids) == 0 || len(ids) > maxAtOnce {
-		return v, domain.Invalid("i", "Choose 1 to %d runs in the table first.", maxAtOnce)
+		return v, domain.Invalid("i", "Select 1 to %d runs in the table first.", maxAtOnce)
 	}
 	if fields.Has("table") {
 		v.Table = new("")
@@ -153,9 +153,9 @@ func (v *changeView) stays() string {
 	case 0:
 		return ""
 	case 1:
-		return "One run can't be deleted because model versions came from it. Delete those first:"
+		return "One run can't be deleted because model versions were created from it. Delete these versions first:"
 	default:
-		return runsOf(staying) + " can't be deleted because model versions came from them. Delete those first:"
+		return runsOf(staying) + " can't be deleted because model versions were created from them. Delete these versions first:"
 	}
 }
 
@@ -320,9 +320,9 @@ func (v *changeView) ended() string {
 		}
 	}
 	if len(names) == 1 {
-		return names[0] + " has ended already: reopen it first. Nothing was changed."
+		return names[0] + " has already ended. Reopen it first. Nothing was changed."
 	}
-	return strings.Join(names, ", ") + " have ended already: reopen them first. Nothing was changed."
+	return strings.Join(names, ", ") + " have already ended. Reopen them first. Nothing was changed."
 }
 
 func runsOf(n int) string { return plain.Counted(n, "run", "runs") }

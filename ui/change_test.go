@@ -25,7 +25,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 
 	page := "/lab/delete?i=" + strings.Join(w.runs[:2], "&i=")
 	a := s.get(page)
-	a.wants(t, 200, "Delete 2 runs?", "(4 points), tags, notes and environment, and 2 artifacts (2.0 KiB). They go to the trash, from which they can be restored for 30 days. One child run is kept, without a parent.",
+	a.wants(t, 200, "Delete 2 runs?", "(4 points), tags, notes and environment, and 2 artifacts (2.0 KiB). They are moved to the trash and can be restored for 30 days. One child run is kept, without a parent.",
 		`<a href="/lab/project/`+w.project+`"><bdi>digits</bdi></a>`)
 	a.lacks(t, `data-testid="stays"`)
 	s.get("/lab/delete?i="+w.runs[0]).wants(t, 200, "This also deletes its parameters", `href="/lab/iteration/`+w.runs[0]+`"`)
@@ -54,7 +54,7 @@ func TestChangeAllOrNone(t *testing.T) {
 	w := s.sweep(3, 0)
 	s.post("/change", url.Values{"i": w.runs[1:2], "do": {"status"}, "status": {"FAILED"}}).redirects(t, "/iteration/"+w.runs[1])
 	s.post("/change", url.Values{"i": w.runs, "do": {"status"}, "status": {"KILLED"}}).
-		wants(t, 422, "run 2 has ended already: reopen it first. Nothing was changed.")
+		wants(t, 422, "run 2 has already ended. Reopen it first. Nothing was changed.")
 	s.get("/experiment/"+w.experiment+"?filter=status+%3D+'running'").wants(t, 200, `data-testid="total">2<`)
 }
 

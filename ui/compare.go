@@ -93,7 +93,7 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 		}
 	}
 	if len(ids) < 2 || len(ids) > maxCompared {
-		return nil, "", domain.Invalid("i", "Choose 2 to %d runs in the table first.", maxCompared)
+		return nil, "", domain.Invalid("i", "Select 2 to %d runs in the table first.", maxCompared)
 	}
 	return ids, note, nil
 }
@@ -101,9 +101,9 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 // leftOutRuns returns a note about the runs in a query that no longer exist.
 func leftOutRuns(missing int) string {
 	if missing == 1 {
-		return "One of these runs was deleted and is left out."
+		return "One of the runs was deleted and is not shown."
 	}
-	return fmt.Sprintf("%d of these runs were deleted and are left out.", missing)
+	return fmt.Sprintf("%d of the runs were deleted and are not shown.", missing)
 }
 
 // runEndings parses the short form of run ids in addresses: the last 48 bits of each id in base64,
@@ -113,12 +113,12 @@ func runEndings(short string) ([]string, error) {
 	for part := range strings.SplitSeq(short, ".") {
 		b, err := base64.RawURLEncoding.DecodeString(part)
 		if err != nil || len(b) != runs.EndingLength/2 {
-			return nil, domain.Invalid("runs", "The address does not name runs; choose them in the table again.")
+			return nil, domain.Invalid("runs", "The address has no valid runs. Select them in the table again.")
 		}
 		endings = append(endings, hex.EncodeToString(b))
 	}
 	if len(endings) > maxCompared {
-		return nil, domain.Invalid("runs", "Choose 2 to %d runs in the table first.", maxCompared)
+		return nil, domain.Invalid("runs", "Select 2 to %d runs in the table first.", maxCompared)
 	}
 	return runs.Unique(endings), nil
 }

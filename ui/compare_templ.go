@@ -313,7 +313,7 @@ func comparePage(f frame, v compareView) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							if row.Best != nil && row.Best[at] {
-								templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " class=\"best\" title=\"The best value\"")
+								templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " class=\"best\" title=\"Best value\"")
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -347,12 +347,12 @@ func comparePage(f frame, v compareView) templ.Component {
 					}
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</table></div><section class=\"charts\" id=\"charts\" aria-label=\"Charts\" data-testid=\"charts\"></section><section class=\"media\" id=\"media\" aria-label=\"Media\" data-testid=\"media\" hidden></section><section id=\"plots\" class=\"plots\" aria-label=\"Parameters against metrics\"></section><div id=\"matters\" class=\"plots\"></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</table></div><section class=\"charts\" id=\"charts\" aria-label=\"Charts\" data-testid=\"charts\"></section><section class=\"media\" id=\"media\" aria-label=\"Media\" data-testid=\"media\" hidden></section><section id=\"plots\" class=\"plots\" aria-label=\"Plots of parameters and metrics\"></section><div id=\"matters\" class=\"plots\"></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Diffs) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<section aria-label=\"Changes since the commit\" data-testid=\"diffs\"><h2>Changes since the commit</h2><div class=\"diffs across\" tabindex=\"0\" role=\"region\" aria-label=\"Changes of the runs side by side\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<section aria-label=\"Uncommitted changes\" data-testid=\"diffs\"><h2>Uncommitted changes</h2><div class=\"diffs across\" tabindex=\"0\" role=\"region\" aria-label=\"Changes of the runs side by side\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -411,9 +411,9 @@ func comparePage(f frame, v compareView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var21 string
-					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs("and " + strconv.Itoa(v.MoreDiff) + " other changes")
+					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(v.MoreDiff) + " more")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `compare.templ`, Line: 88, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `compare.templ`, Line: 88, Col: 59}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 					if templ_7745c5c3_Err != nil {

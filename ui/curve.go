@@ -245,7 +245,7 @@ func (s *site) pairedCurves(r *http.Request, actor domain.Actor, ids []string, q
 // groupCurves returns the means of groups over the first runs of the table.
 func (s *site) groupCurves(r *http.Request, actor domain.Actor, g groupCurves, q points.PairQuery) (any, error) {
 	if len(g.Values) > maxCurveRuns {
-		return nil, domain.Invalid("groups", "Too many groups for one chart of means; choose fewer.")
+		return nil, domain.Invalid("groups", "A request may name up to %d groups.", maxCurveRuns)
 	}
 	most := maxMembers
 	if g.Most > 0 {

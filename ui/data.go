@@ -110,7 +110,7 @@ func (s *site) runs(list domain.List[runs.Iteration]) domain.List[run] {
 // missing value.
 func readValues(text string) (values []*string, err error) {
 	if err := json.Unmarshal([]byte(text), &values); err != nil {
-		return nil, domain.Invalid("values", "The values of a group are a list of texts.")
+		return nil, domain.Invalid("values", "values must be a list of strings.")
 	}
 	return values, nil
 }
@@ -156,7 +156,7 @@ func (s *site) tagData(r *http.Request, actor domain.Actor) (any, error) {
 	}{n}, err
 }
 
-var errRequest = domain.Errorf(web.CodeMalformedBody, "The request can't be read; reload the page.")
+var errRequest = domain.Errorf(web.CodeMalformedBody, "The request can't be read. Reload the page.")
 
 // readBody reads the JSON body that a script has sent.
 func readBody(r *http.Request, into any) error {

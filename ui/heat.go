@@ -36,7 +36,7 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 		return nil, err
 	}
 	if len(q.Iterations) != 1 {
-		return nil, domain.Invalid("iterations", "Ask for the histograms of one run at a time.")
+		return nil, domain.Invalid("iterations", "A request for histograms must name one run.")
 	}
 	byStep := map[int64]preview.Medium{}
 	steps := []int64{}

@@ -100,5 +100,5 @@ func TestLongNotes(t *testing.T) {
 		}
 	}
 	s.post(page, url.Values{"name": {"run"}, "notes": {strings.Repeat("x", 32*domain.MaxText)}}).
-		wants(t, 413, "up to 32 MiB", "What you typed is still in it")
+		wants(t, 413, "larger than 32 MiB", "shorten your text")
 }

@@ -1708,7 +1708,7 @@ func environment(s *runs.Snapshot) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = folded("Changes since the commit", s.GitDiff).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = folded("Uncommitted changes", s.GitDiff).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

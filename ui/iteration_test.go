@@ -78,9 +78,9 @@ func TestChangeRuns(t *testing.T) {
 	s.get(experiment+"?filter=tag+%3D+'paper'").wants(t, 200, `data-testid="total">0<`)
 	s.post("/change", url.Values{"i": {two[0]}, "do": {"status"}, "status": {"KILLED"}}).redirects(t, "/iteration/"+two[0])
 	s.post("/change", url.Values{"i": {two[0]}, "do": {"status"}, "status": {"FAILED"}}).
-		wants(t, 422, "run 1 has ended already", `data-testid="wrong-status"`)
+		wants(t, 422, "run 1 has already ended", `data-testid="wrong-status"`)
 	s.post("/change", url.Values{"i": two, "do": {"add"}, "tag": {""}}).wants(t, 422, `data-testid="wrong-tag"`)
-	s.get("/change").wants(t, 422, "Choose 1 to 200 runs")
+	s.get("/change").wants(t, 422, "Select 1 to 200 runs")
 	s.get("/change?i=none").wants(t, 404)
 }
 
@@ -150,17 +150,17 @@ func TestCompare(t *testing.T) {
 	if len(data.Runs) != 2 || data.Runs[1].ID != w.runs[2] || data.Runs[1].Params["lr"] != "0.3" {
 		t.Errorf("the runs are %+v", data)
 	}
-	s.get("/compare?i="+w.runs[0]).wants(t, 422, "Choose 2 to 200 runs")
+	s.get("/compare?i="+w.runs[0]).wants(t, 422, "Select 2 to 200 runs")
 	s.get("/compare?i=none&i=other").wants(t, 404)
 
 	// One that was deleted is left out.
 	gone := query + "&i=none"
-	s.get("/compare"+gone).wants(t, 200, "Compare 2 runs", "One of these runs was deleted and is left out.")
+	s.get("/compare"+gone).wants(t, 200, "Compare 2 runs", "One of the runs was deleted and is not shown.")
 	s.get("/data/compare"+gone).json(t, 200, &data)
 	if len(data.Runs) != 2 {
 		t.Errorf("%d runs are compared", len(data.Runs))
 	}
-	s.get("/compare"+gone+"&i=other").wants(t, 200, "2 of these runs were deleted and are left out.")
+	s.get("/compare"+gone+"&i=other").wants(t, 200, "2 of the runs were deleted and are not shown.")
 	a.lacks(t, "left out")
 
 	// A filter names runs as well.
@@ -170,6 +170,6 @@ func TestCompare(t *testing.T) {
 	if len(data.Runs) != 2 {
 		t.Errorf("%d runs are compared", len(data.Runs))
 	}
-	s.get("/compare?experiment="+w.experiment+"&filter=name+%3D+'nobody'").wants(t, 422, "Choose 2 to 200 runs")
+	s.get("/compare?experiment="+w.experiment+"&filter=name+%3D+'nobody'").wants(t, 422, "Select 2 to 200 runs")
 	s.get("/compare?experiment="+w.experiment+"&filter=name+%3D").wants(t, 422)
 }

@@ -120,13 +120,13 @@ func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
 		} else {
 			line("PROJECT=", from.projectID)
 		}
-		create("An experiment in it: a question to answer", "EXPERIMENT", "/experiment/project/$PROJECT",
+		create("An experiment in the project", "EXPERIMENT", "/experiment/project/$PROJECT",
 			`{"name": "First experiment"}`)
 	} else {
 		line("EXPERIMENT=", from.experimentID)
 	}
 	create("A run in it", "ITERATION", "/iteration/experiment/$EXPERIMENT", `{"name": "First run"}`)
-	line("# A metric of the run; the step counts up by itself")
+	line("# A metric of the run; the step is counted automatically")
 	line(`curl -fsS "$API/metric/iteration/$ITERATION"`, bearer, ` \`)
 	line(` `, jsonBody, ` -d '{"key": "loss", "value": 0.25}'`)
 	return b
@@ -166,7 +166,7 @@ func (s *site) pythonRun(user domain.User, projectID string) *shell {
 // artifactLesson returns commands that add an artifact to an experiment or a run.
 func (s *site) artifactLesson(user domain.User, project, experiment string, v *artifactsView) *lesson {
 	b := s.shellStart(user)
-	b.line("# Any file; its name and type go along")
+	b.line("# Any file, with its name and type")
 	b.line(`curl -fsS "$API/resource/experiment/`, v.ExperimentID, `"`, b.bearer, ` \`)
 	if v.IterationID == "" {
 		b.line(`  -F data=@model.bin`)
@@ -199,20 +199,20 @@ func (s *site) modelLesson(user domain.User, projectID, iterationID string) *les
 		b.line()
 	} else {
 		b, p = s.shellStart(user), s.pythonStart(user)
-		b.line("# The run that the version came from")
+		b.line("# The source run of the version")
 		b.line("ITERATION=", iterationID)
 		b.line()
-		p.line("iteration = ", quoted(iterationID), "  # the run that the version came from")
+		p.line("iteration = ", quoted(iterationID), "  # the source run of the version")
 	}
 	b.line("# A model")
 	b.line(`MODEL=$(curl -fsS "$API/model/project/`, projectID, `"`, b.bearer, ` \`)
 	b.line(` `, jsonBody, ` -d '{"name": "classifier"}' | field id)`)
 	b.line()
-	b.line("# Its next version; a resource_id beside the run names its artifact")
+	b.line("# Its next version; resource_id names the artifact")
 	b.line(`VERSION=$(curl -fsS "$API/modelversion/model/$MODEL"`, b.bearer, ` \`)
 	b.line(` `, jsonBody, ` -d "{\"iteration_id\": \"$ITERATION\"}" | field id)`)
 	b.line()
-	b.line("# Into production; the version that was there is archived")
+	b.line("# Moves it to production and archives the former version")
 	b.line(`curl -fsS -X PATCH "$API/modelversion/$VERSION"`, b.bearer, ` \`)
 	b.line(` `, jsonBody, ` -d '{"stage": "PRODUCTION"}'`)
 	p.line(`model = post("/model/project/`, projectID, `", name="classifier")["id"]`)

@@ -40,7 +40,7 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		v := loginView{Next: localPath(r.URL.Path), Message: "Your session has expired. Sign in again: what you sent is kept, and nothing has been changed yet."}
+		v := loginView{Next: localPath(r.URL.Path), Message: "Your session has expired. Sign in again. Your input is kept, and nothing has been changed yet."}
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			for _, value := range fields[name] {
 				if !secretFields[name] {

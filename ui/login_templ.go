@@ -167,7 +167,7 @@ func loginPage(f frame, v loginView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "> <button class=\"primary\" data-testid=\"sign-in\">Sign in</button></form><p class=\"hint\">Forgot your password? Whoever runs the server can set a new one with <code>tracker reset-password</code>.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "> <button class=\"primary\" data-testid=\"sign-in\">Sign in</button></form><p class=\"hint\">Forgot your password? The operator of the server can set a new one with <code>tracker reset-password</code>.</p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -215,7 +215,7 @@ func keptPage(f frame, v loginView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"sheet\" data-testid=\"kept\"><h1>You are signed in again</h1><p>This is what you were sending when your session expired. Nothing has been changed yet.</p><dl class=\"kept\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"sheet\" data-testid=\"kept\"><h1>Signed in again</h1><p>Your session expired before this form was saved. Nothing has been changed yet.</p><dl class=\"kept\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

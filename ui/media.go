@@ -28,7 +28,7 @@ func (s *site) media(r *http.Request, actor domain.Actor) (q preview.MediaQuery,
 		return q, found, err
 	}
 	if len(q.Iterations) > mediaRuns {
-		return q, found, domain.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
+		return q, found, domain.Invalid("iterations", "A request for media may name up to %d runs.", mediaRuns)
 	}
 	err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
 		found, err = preview.ReadMedia(r.Context(), db, q)

@@ -191,7 +191,7 @@ func (v modelView) promotes(r versionRow) string {
 	if v.Production == "" || v.Production == r.Number {
 		return ""
 	}
-	return "Takes the place of version " + v.Production + ", which is archived then"
+	return "Replaces version " + v.Production + ", which is archived"
 }
 
 // model shows a model with its versions.
@@ -354,7 +354,7 @@ func stageDone(query url.Values) string {
 	text := "Version " + strconv.FormatUint(version, 10)
 	switch registry.Stage(query.Get("stage")) {
 	case registry.NoStage:
-		return text + " is in no stage now."
+		return text + " has no stage now."
 	case registry.Archived:
 		return text + " is archived now."
 	}

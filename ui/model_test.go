@@ -41,7 +41,7 @@ func TestModelPage(t *testing.T) {
 	page := "/model/" + h.model
 	a := s.get(page)
 	a.wants(t, 200, "Tells digits apart", "3 versions", `data-version="3"`, "run 1", `href="/artifact/`+h.artifacts["model.pt"]+`"`,
-		"Takes the place of version 2, which is archived then")
+		"Replaces version 2, which is archived")
 	if strings.Index(a.body, `data-version="3"`) > strings.Index(a.body, `data-version="1"`) {
 		t.Error("the newest version is not the first")
 	}
@@ -49,7 +49,7 @@ func TestModelPage(t *testing.T) {
 		redirects(t, page+"?former=2&stage=PRODUCTION&version=3")
 	s.get(page+"?former=2&stage=PRODUCTION&version=3").wants(t, 200, "Version 3 is in production now, in place of version 2, which is archived.")
 	s.post("/modelversion/"+h.versions[2]+"/stage", url.Values{"stage": {"NONE"}}).redirects(t, page+"?stage=NONE&version=3")
-	s.get(page+"?stage=NONE&version=3").wants(t, 200, "Version 3 is in no stage now.")
+	s.get(page+"?stage=NONE&version=3").wants(t, 200, "Version 3 has no stage now.")
 	s.get(page+"?stage=ARCHIVED&version=1").wants(t, 200, "Version 1 is archived now.")
 	s.get(page+"?stage=STAGING&version=1").wants(t, 200, "Version 1 is in staging now.")
 	s.get(page+"?stage="+url.QueryEscape(bad)+"&version="+url.QueryEscape(bad)).lacks(t, "<script>window", "&lt;script")

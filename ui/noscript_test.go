@@ -59,7 +59,7 @@ func TestWithoutScripts(t *testing.T) {
 
 	sees(`#table`, "run 3")
 	sees(`#table`, "0.2")
-	sees("#charts", "Charts need JavaScript. The table does not.")
+	sees("#charts", "Charts need JavaScript.")
 	hidden(`[data-testid="choose"]`, `[data-testid="find"]`, `[data-testid="help"]`, `[data-testid="theme"]`, "#split")
 	write("#filter", "param.lr < 0.25\r")
 	sees("#total", "2")

@@ -133,7 +133,7 @@ func TestObjective(t *testing.T) {
 		t.Error("the best run is not the first")
 	}
 	compare := s.get("/compare?" + url.Values{"i": ids}.Encode())
-	compare.wants(t, 200, "val/accuracy max", `class="best" title="The best value"`)
+	compare.wants(t, 200, "val/accuracy max", `class="best" title="Best value"`)
 	if n := strings.Count(compare.body, `data-testid="best-tag"`); n != 1 {
 		t.Errorf("%d runs are marked as the best", n)
 	}

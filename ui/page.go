@@ -167,23 +167,23 @@ var (
 	errNoPage = domain.Errorf(domain.CodeNotFound,
 		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
 	errCrossOrigin = domain.Errorf(web.CodeCrossOrigin,
-		"A page of another site tried to change something here. If that was you, do it on the dashboard itself.")
-	errNotForm    = domain.Errorf(web.CodeUnsupportedMediaType, "This address accepts only the forms of the dashboard.")
-	errBrokenForm = domain.Errorf(web.CodeMalformedBody, "The form is incomplete; go back and send it again.")
+		"The request came from a page of another site. Make the change on the dashboard itself.")
+	errNotForm    = domain.Errorf(web.CodeUnsupportedMediaType, "This address accepts only forms of the dashboard.")
+	errBrokenForm = domain.Errorf(web.CodeMalformedBody, "The form is incomplete. Go back and send it again.")
 )
 
 func errTooLarge(limit int64) error {
-	return domain.Errorf(domain.CodePayloadTooLarge, "The form is too large; it may have up to %s. What you typed is still in it: shorten that and send it again.", humanize.IBytes(uint64(limit)))
+	return domain.Errorf(domain.CodePayloadTooLarge, "The form is larger than %s. Go back, shorten your text and send it again.", humanize.IBytes(uint64(limit)))
 }
 
 var headlines = map[int]string{
 	http.StatusUnauthorized:          "Sign in first",
 	http.StatusForbidden:             "Not allowed",
 	http.StatusNotFound:              "Not found",
-	http.StatusMethodNotAllowed:      "Not possible here",
+	http.StatusMethodNotAllowed:      "Not possible",
 	http.StatusRequestEntityTooLarge: "Too large",
 	http.StatusTooManyRequests:       "Too many attempts",
-	http.StatusServiceUnavailable:    "Not available now",
+	http.StatusServiceUnavailable:    "Not available",
 	http.StatusInsufficientStorage:   "The disk is full",
 }
 
@@ -192,7 +192,7 @@ func headline(status int) string {
 		return h
 	}
 	if status < 500 {
-		return "That did not work"
+		return "The request failed"
 	}
 	return "Something went wrong"
 }
@@ -224,7 +224,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		info.User = user.Username
 	}
 	if status == http.StatusUnauthorized {
-		v.Message, v.SignIn = "Your session has expired. What you typed is still here.", s.BasePath+"/login"
+		v.Message, v.SignIn = "Your session has expired. Your input is kept.", s.BasePath+"/login"
 	}
 	if inPlace(r) { // the page stays as it is, with all input
 		w.Header().Set("HX-Retarget", "#problem")

@@ -471,7 +471,7 @@ func firstSteps(f frame, l *lesson) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.User != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<p>Other people's projects appear here once an admin gives you read access.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<p>Other people's projects appear here after an admin gives you read access.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

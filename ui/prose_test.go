@@ -54,7 +54,7 @@ func TestProseLimitOfAPage(t *testing.T) {
 		must(s.db.Models.CreateModelVersion(ctx, alice, m.ID, registry.NewModelVersion{IterationID: w.runs[0], Description: text}))(t)
 	}
 	a := s.get("/model/" + m.ID)
-	a.wants(t, 200, "<strong>version 4</strong>", "<strong>version 3</strong>", "Only the beginning is shown, because the texts of this page are too long.")
+	a.wants(t, 200, "<strong>version 4</strong>", "<strong>version 3</strong>", "Only the beginning is shown, because the page has too much text.")
 	a.lacks(t, "<strong>version 1</strong>")
 	s.get("/model/"+h.model).lacks(t, `data-testid="plain"`)
 }

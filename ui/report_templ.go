@@ -98,7 +98,7 @@ func reportsPage(f frame, v reportsView) templ.Component {
 				}
 			}
 			if len(v.Rows) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p class=\"nothing\" data-testid=\"nothing\">There are no reports yet. A report is a page of Markdown with charts, tables and pictures of runs in it.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p class=\"nothing\" data-testid=\"nothing\">There are no reports yet. A report is a Markdown page with charts, tables and pictures of runs.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -278,7 +278,7 @@ func reportFields(v reportForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p class=\"hint\" id=\"report-help\">A block that begins with <code>```chart</code> or <code>```table</code> shows runs of an experiment. Its lines are <code>experiment:</code>, <code>metrics:</code>, <code>filter:</code>, <code>sort:</code>, <code>columns:</code>, <code>runs:</code> (how many), <code>x: log</code>, <code>y: log</code>, <code>outliers: show</code> and <code>caption:</code>. A block that begins with <code>```image</code> shows an artifact. Its line is <code>artifact:</code>, followed by the ID.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p class=\"hint\" id=\"report-help\">A block that begins with <code>```chart</code> or <code>```table</code> shows runs of an experiment. Its lines are <code>experiment:</code>, <code>metrics:</code>, <code>filter:</code>, <code>sort:</code>, <code>columns:</code>, <code>runs:</code> (the number), <code>x: log</code>, <code>y: log</code>, <code>outliers: show</code> and <code>caption:</code>. A block that begins with <code>```image</code> shows an artifact. Its line is <code>artifact:</code>, followed by the ID.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

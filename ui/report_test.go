@@ -52,9 +52,9 @@ func TestReport(t *testing.T) {
 
 	// A block that can't be shown is replaced by the reason, and the rest stays.
 	for block, want := range map[string]string{
-		"chart\nmetrics: train/loss":                                            "Name the experiment",
+		"chart\nmetrics: train/loss":                                            "needs the name or ID of an experiment",
 		"chart\nexperiment: zebra\nmetrics: train/loss":                         "There is no experiment",
-		"chart\nexperiment: " + e.Name:                                          "Name the metrics",
+		"chart\nexperiment: " + e.Name:                                          "The chart needs metrics",
 		"chart\nexperiment: " + e.Name + "\nmetrics: zebra":                     "None of these runs has values of zebra.",
 		"table\nexperiment: " + e.Name + "\nfilter: lr <":                       "INVALID",
 		"table\nexperiment: " + e.Name + "\nfilter: name = 'nobody'":            "No run of",
@@ -120,7 +120,7 @@ func TestReportScales(t *testing.T) {
 	a := s.get("/report/" + id)
 	a.wants(t, 200, ">0.001</text>", ">1</text>", ">1000</text>", // powers of ten
 		">200</text>", // label of a linear scale
-		"The scale of y is linear or log, like y: log.")
+		"The scale of y must be linear or log.")
 	if n := strings.Count(a.body, `class="line `); n != 2 {
 		t.Errorf("there are %d curves", n)
 	}
@@ -137,7 +137,7 @@ func TestReportPicturesAreBounded(t *testing.T) {
 		text += "```image\nartifact: " + picture + "\n```\n"
 	}
 	a := s.get("/report/" + s.report(w.project, "pictures", text) + "/export")
-	a.wants(t, 200, "too large to be kept in a file")
+	a.wants(t, 200, "too large for a file")
 	if n := strings.Count(a.body, "data:image/png"); n != 7 {
 		t.Errorf("%d pictures are kept", n)
 	}

@@ -173,7 +173,7 @@ func TestCrossOrigin(t *testing.T) {
 					a.wants(t, 303)
 					continue
 				}
-				a.wants(t, 403, "<h1>Not allowed</h1>", "A page of another site tried to change something here.")
+				a.wants(t, 403, "<h1>Not allowed</h1>", "The request came from a page of another site.")
 				if len(a.Cookies()) != 0 {
 					t.Errorf("a cookie is set: %v", a.Cookies())
 				}
@@ -247,7 +247,7 @@ func TestFailures(t *testing.T) {
 	s.close()
 	for _, path := range []string{"/health", "/"} {
 		a := s.get(path)
-		a.wants(t, 503, "<h1>Not available now</h1>", "The server is shutting down", `data-testid="request-id"`)
+		a.wants(t, 503, "<h1>Not available</h1>", "The server is shutting down", `data-testid="request-id"`)
 	}
 	s.get(ui.Static("page.css")).wants(t, 200)
 }

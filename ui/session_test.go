@@ -26,7 +26,7 @@ func TestFormOfEndedSignIn(t *testing.T) {
 
 	fields := url.Values{"name": {"better"}, "notes": {typed}}
 	kept := s.post(page, fields, old)
-	kept.wants(t, 401, "what you sent is kept", `name="next" value="/iteration/`+w.runs[0]+`"`,
+	kept.wants(t, 401, "Your input is kept", `name="next" value="/iteration/`+w.runs[0]+`"`,
 		`name="kept.notes" value="long &#34;thoughts&#34;`, `name="kept.name" value="better"`)
 	s.post(page, fields).wants(t, 401, `name="kept.name" value="better"`)
 

@@ -65,10 +65,10 @@ var sweepStates = map[wandb.SweepState]string{
 }
 
 func sweepButtons(state wandb.SweepState) []sweepButton {
-	resume := sweepButton{string(wandb.SweepRunning), "Resume", "Agents are given runs again"}
-	pause := sweepButton{string(wandb.SweepPaused), "Pause", "Agents wait, and the runs that go on are not ended"}
-	stop := sweepButton{string(wandb.SweepFinished), "Stop", "Agents end once their run has ended"}
-	cancel := sweepButton{string(wandb.SweepCanceled), "Cancel", "Agents end, and so do their runs"}
+	resume := sweepButton{string(wandb.SweepRunning), "Resume", "Agents get new runs again"}
+	pause := sweepButton{string(wandb.SweepPaused), "Pause", "Agents get no new runs. Running runs continue."}
+	stop := sweepButton{string(wandb.SweepFinished), "Stop", "Agents stop after their current run"}
+	cancel := sweepButton{string(wandb.SweepCanceled), "Cancel", "Agents and their runs stop now"}
 	switch state {
 	case wandb.SweepPending, wandb.SweepRunning:
 		return []sweepButton{pause, stop, cancel}
@@ -150,7 +150,7 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) e
 			query.Set("sort", o.Order())
 		}
 		if h := one.Config.Early; h != nil {
-			v.Early = fmt.Sprintf("the best 1/%g go on after each of %s values", h.Eta, numbers(h.Brackets))
+			v.Early = fmt.Sprintf("the best 1/%g continue after %s values", h.Eta, numbers(h.Brackets))
 		}
 		for _, d := range one.Config.Dimensions {
 			v.Space = append(v.Space, sweepSetting{d.Name(), d.Distribution, d.String(), params[strings.Join(d.Path, "/")]})

@@ -168,7 +168,7 @@ func TestChangeAll(t *testing.T) {
 	s.get(page+"?filter=lr+%3D", alice).wants(t, 422)
 
 	send(259, "do", "add", "tag", "late").wants(t, 200, "Tagged 259 runs.")
-	send(259, "do", "add", "tag", "late").wants(t, 200, "Tagged 0 runs. 259 runs had the tag already.")
+	send(259, "do", "add", "tag", "late").wants(t, 200, "Tagged 0 runs. 259 runs already had the tag.")
 	if n := count("tag = 'late'"); n != 259 {
 		t.Errorf("%d are tagged", n)
 	}
@@ -178,14 +178,14 @@ func TestChangeAll(t *testing.T) {
 	if err := s.db.Runs.UpdateIteration(ctx, actor, w.runs[5], runs.IterationPatch{Status: new(domain.Failed)}); err != nil {
 		t.Fatal(err)
 	}
-	send(259, "do", "status", "status", "KILLED").wants(t, 200, "Set the status of 258 runs. 1 run had ended already")
+	send(259, "do", "status", "status", "KILLED").wants(t, 200, "Set the status of 258 runs. 1 run had already ended.")
 	if n := count("status = 'killed'"); n != 258 {
 		t.Errorf("%d were killed", n)
 	}
 	send(259, "do", "status", "status", "DONE").wants(t, 422, "status")
 
 	// A number that nobody has seen, or confirmed, changes nothing.
-	send(260, "do", "delete", "sure", "260").wants(t, 409, "259 runs match now, and before it was 260")
+	send(260, "do", "delete", "sure", "260").wants(t, 409, "the number of matching runs was 260 and is now 259")
 	send(259, "do", "delete", "sure", "25").wants(t, 422, "Nothing was deleted", `aria-invalid="true"`)
 	send(259, "do", "delete").wants(t, 422)
 	if n := count(""); n != 260 {
@@ -193,7 +193,7 @@ func TestChangeAll(t *testing.T) {
 	}
 	artifact := s.keep(w.experiment, files.NewArtifact{Name: "weights", IterationID: w.runs[7]}, "bytes")
 	s.register(w.project, w.runs[7], artifact)
-	send(259, "do", "delete", "sure", "259").wants(t, 200, "Deleted 258 runs. 1 run could not be deleted: a model version came from", "Change 1 run")
+	send(259, "do", "delete", "sure", "259").wants(t, 200, "Deleted 258 runs. 1 run could not be deleted. Runs with model versions are kept.", "Change 1 run")
 	if n := count(""); n != 2 {
 		t.Errorf("%d runs are left", n)
 	}

@@ -166,7 +166,7 @@ func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user domain.Us
 	age := max(0, s.Now().Sub(time.UnixMilli(ms)))
 	err = s.DB.Trash.Empty(r.Context(), domain.Actor{UserID: user.ID}, age, func(trash.Purged) {})
 	if e := formError(err); e != nil {
-		return s.showTrash(w, r, user, web.StatusOf(e.Code), "Not all was deleted. "+e.Message)
+		return s.showTrash(w, r, user, web.StatusOf(e.Code), "Some items were not deleted. "+e.Message)
 	}
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (s *site) undoing() string {
 	case 0:
 		return "This can't be undone."
 	default:
-		return "It goes to the trash, from which it can be restored for " + plain.Counted(days, "day", "days") + "."
+		return "It is moved to the trash and can be restored for " + plain.Counted(days, "day", "days") + "."
 	}
 }
 
@@ -228,7 +228,7 @@ func (s *site) undoingAll() string {
 	if s.trashDays() == 0 {
 		return s.undoing()
 	}
-	return "They go to the trash, from which they can be restored for " + plain.Counted(s.trashDays(), "day", "days") + "."
+	return "They are moved to the trash and can be restored for " + plain.Counted(s.trashDays(), "day", "days") + "."
 }
 
 // maxUndo is the maximum number of records that can be restored together after they were deleted

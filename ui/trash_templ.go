@@ -130,7 +130,7 @@ func trashPage(f frame, v trashView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Days > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"about-text\">Deleted items, with everything in them, can be restored for ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"about-text\">Deleted items and their contents can be restored for ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -176,7 +176,7 @@ func trashPage(f frame, v trashView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if len(v.Rows) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p class=\"nothing\" data-testid=\"nothing\">There is nothing in the trash that you can restore.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p class=\"nothing\" data-testid=\"nothing\">The trash has nothing that you can restore.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

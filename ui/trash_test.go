@@ -82,7 +82,7 @@ func TestTrashPage(t *testing.T) {
 	s := start(t, setup{})
 	p := s.sweep(3, 2)
 	s.get("/").wants(t, 200, `href="/trash"`)
-	s.get("/experiment/"+p.experiment+"/settings").wants(t, 200, "It goes to the trash, from which it can be restored for 30 days.")
+	s.get("/experiment/"+p.experiment+"/settings").wants(t, 200, "It is moved to the trash and can be restored for 30 days.")
 	s.get("/delete?i="+p.runs[0]).wants(t, 200, "restored for 30 days.")
 	for _, run := range p.runs[:2] {
 		s.post("/delete", url.Values{"i": {run}})
@@ -94,7 +94,7 @@ func TestTrashPage(t *testing.T) {
 	s.post("/trash", url.Values{"do": {"restore"}, "id": {p.runs[0]}}).wants(t, 404)
 
 	s.post("/experiment/"+p.experiment+"/settings", url.Values{"do": {"delete"}})
-	s.get("/trash").wants(t, 200, `data-testid="held"`, "Its experiment is in the trash, too: restore that first.", "1 run")
+	s.get("/trash").wants(t, 200, `data-testid="held"`, "Its experiment is in the trash too. Restore that first.", "1 run")
 	s.post("/trash", url.Values{"do": {"restore"}, "id": {p.runs[1]}}).wants(t, 409, `data-testid="wrong-trash"`, "Nothing was restored.")
 	s.post("/trash", url.Values{"do": {"burn"}, "id": {p.runs[1]}}).wants(t, 400)
 	s.post("/trash", url.Values{"do": {"restore"}}).wants(t, 400)

@@ -22,7 +22,7 @@ const (
 	maxID = 100
 )
 
-var errBrokenUpload = domain.Errorf(web.CodeMalformedBody, "The file is incomplete; send it again.")
+var errBrokenUpload = domain.Errorf(web.CodeMalformedBody, "The file is incomplete. Send it again.")
 
 // uploadData stores the files that a script sends, and answers with the ids of their artifacts.
 func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {

@@ -61,7 +61,7 @@ func TestUpload(t *testing.T) {
 	send(data, nil, bob, "c.txt").wants(t, 403, "PROJECT_PERMISSION_REQUIRED")
 	s.do("POST", data, strings.NewReader("x"), header("Content-Type", "text/plain"), alice).wants(t, 415)
 	s.do("POST", data, strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"data\"; filename=\"d\"\r\n\r\nhalf"),
-		header("Content-Type", "multipart/form-data; boundary=x"), alice).wants(t, 400, "is incomplete")
+		header("Content-Type", "multipart/form-data; boundary=x"), alice).wants(t, 400, "The file is incomplete.")
 	s.do("POST", data, strings.NewReader(""), header("Sec-Fetch-Site", "cross-site"), alice).wants(t, 403)
 
 	long := strings.Repeat("x", 251)

@@ -171,10 +171,10 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.
 	ctx := r.Context()
 	_, err = s.Auth.SignIn(ctx, user.Username, fields.Get("current"), web.ClientAddress(r))
 	if err != nil && web.AsError(err).Code == domain.CodeInvalidCredentials {
-		err = domain.Invalid("current", "This is not your password.")
+		err = domain.Invalid("current", "The current password is wrong.")
 	}
 	if err == nil && fields.Get("password") != fields.Get("again") {
-		err = domain.Invalid("again", "The two new passwords differ; type the same twice.")
+		err = domain.Invalid("again", "The new passwords differ.")
 	}
 	if err == nil {
 		err = s.DB.Users.UpdateUser(ctx, domain.Actor{UserID: user.ID}, user.ID, users.UserPatch{Password: new(fields.Get("password"))})

@@ -25,8 +25,8 @@ func TestOwnAccount(t *testing.T) {
 	change := func(current, password, again string) answer {
 		return s.post("/account/password", url.Values{"current": {current}, "password": {password}, "again": {again}}, bob)
 	}
-	change("wrong", "new secret", "new secret").wants(t, 422, "This is not your password.")
-	change(password, "new secret", "other").wants(t, 422, "The two new passwords differ")
+	change("wrong", "new secret", "new secret").wants(t, 422, "The current password is wrong.")
+	change(password, "new secret", "other").wants(t, 422, "The new passwords differ")
 	a := change(password, "short", "short")
 	a.wants(t, 422, `data-testid="wrong-password"`)
 	a.lacks(t, `value="short"`, password)

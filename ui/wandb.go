@@ -17,7 +17,7 @@ func (s *site) wandbLink(w http.ResponseWriter, r *http.Request, user domain.Use
 	for key, raw := range mux.Vars(r) {
 		name, err := url.PathUnescape(raw)
 		if err != nil {
-			return domain.Invalid("path", "The path can't be read; escape its special characters.")
+			return domain.Invalid("path", "The path can't be read. Escape its special characters.")
 		}
 		names[key] = name
 	}

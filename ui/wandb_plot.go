@@ -49,7 +49,7 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 		}
 		if one.Why = why; why == "" {
 			if one.Plot = chart.FromTable(p, table); one.Plot == nil {
-				one.Why = "This kind of chart is not drawn; its table is among the artifacts."
+				one.Why = "This kind of chart is not supported. Its table is in the artifacts."
 			} else {
 				one.Plot.Title = one.Title
 			}
@@ -77,10 +77,10 @@ func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p f
 		return t, "", err
 	}
 	if len(text) > maxPlotTable {
-		return t, "Its table is larger than " + humanize.IBytes(maxPlotTable) + ", so it is not drawn; it is among the artifacts.", nil
+		return t, "Its table is larger than " + humanize.IBytes(maxPlotTable) + ", so it is not drawn. It is in the artifacts.", nil
 	}
 	if t, err = format.ParseTable(string(text)); err != nil {
-		return t, "Its table can't be read; it is among the artifacts.", nil
+		return t, "Its table can't be read. It is in the artifacts.", nil
 	}
 	return t, "", nil
 }

@@ -53,14 +53,14 @@ func (v *Preview) fillJSON(data io.Reader) error {
 		if _, end := d.ReadToken(); end != io.EOF {
 			err = end
 			if err == nil {
-				v.Kind, v.Head, v.Note = Text, plain.Readable(string(body)), "It has more than one value of JSON, so it is shown as text."
+				v.Kind, v.Head, v.Note = Text, plain.Readable(string(body)), "The file has more than one JSON value, so it is shown as text."
 				return nil
 			}
 		}
 	}
 	if err != nil {
 		v.Kind, v.Head = Text, plain.Readable(string(body))
-		v.Note = "It is not JSON from byte " + humanize.Comma(d.InputOffset()+1) + " on, so it is shown as text."
+		v.Note = "The file has invalid JSON at byte " + humanize.Comma(d.InputOffset()+1) + ", so it is shown as text."
 		return nil
 	}
 	v.Tree = &root

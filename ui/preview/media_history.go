@@ -52,7 +52,7 @@ const (
 	markBytes = 200
 )
 
-var errMarks = domain.Invalid("iterations", "The marks of the images have more than %d MiB; choose fewer runs.", domain.MaxAnswerBytes>>20)
+var errMarks = domain.Invalid("iterations", "The boxes and masks of the images have more than %d MiB. Choose fewer runs.", domain.MaxAnswerBytes>>20)
 
 // addMarks adds to images their boxes and masks from the histories of W&B runs.
 func (f *Media) addMarks(ctx context.Context, db *store.View, q MediaQuery, artifacts []files.Artifact) error {

@@ -67,7 +67,7 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 	defer data.Close()
 	switch {
 	case r.SizeBytes == 0:
-		v.Kind, v.Note = Text, "It is empty."
+		v.Kind, v.Note = Text, "The file is empty."
 		return v, nil
 	case v.Kind == Table:
 		err = v.fillTable(ctx, data, r)
@@ -86,7 +86,7 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 		v.Kind, v.Source = HTML, "/artifact/"+r.ID+"/frame"
 	default:
 		if v.Kind != Text {
-			v.Note = "It is too large to be shown as more than text."
+			v.Note = "The file is too large for its preview, so it is shown as text."
 		}
 		err = v.fillText(data, r.SizeBytes)
 	}

@@ -31,7 +31,7 @@ func ProseOf(ctx context.Context, text string) (templ.Component, error) {
 // for the page. Only the beginning of a text beyond it is shown.
 func ProseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
 	if len(text) > *left {
-		return plainProse(plain.Clip(text, proseLetters), "Only the beginning is shown, because the texts of this page are too long."), nil
+		return plainProse(plain.Clip(text, proseLetters), "Only the beginning is shown, because the page has too much text."), nil
 	}
 	*left -= len(text)
 	return ProseOf(ctx, text)

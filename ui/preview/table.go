@@ -140,7 +140,7 @@ func (v *Preview) endTable(data io.ReadSeeker, row int, size int64) error {
 	if _, err := data.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	v.Note = "Its first row is longer than " + humanize.IBytes(recordBytes) + ", so it is shown as text."
+	v.Note = "The first row is longer than " + humanize.IBytes(recordBytes) + ", so it is shown as text."
 	return v.fillText(data, size)
 }
 

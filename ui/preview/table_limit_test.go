@@ -62,12 +62,12 @@ func TestTableLimits(t *testing.T) {
 		content, note string
 		rows          int
 	}{
-		"commas":           {strings.Repeat(",", 15<<20), "Its first row is longer than 256 KiB, so it is shown as text.", 0},
+		"commas":           {strings.Repeat(",", 15<<20), "The first row is longer than 256 KiB, so it is shown as text.", 0},
 		"commas after":     {"a,b\n1,2\n" + strings.Repeat(",", 15<<20), "The first 1 rows; row 2 is longer than 256 KiB", 1},
 		"open quote":       {"a,b\n1,2\n\"" + strings.Repeat("x\n", 8<<20), "The first 1 rows; row 2 is longer than 256 KiB", 1},
 		"short rows":       {strings.Repeat("a\n", 2<<20), "200 of 2,097,151 rows", 200},
 		"many short rows":  {strings.Repeat("a\n", 8<<20), "The first 200 rows of 16 MiB", 200},
-		"blank lines":      {strings.Repeat("\n", 15<<20), "Its first row is longer than 256 KiB, so it is shown as text.", 0},
+		"blank lines":      {strings.Repeat("\n", 15<<20), "The first row is longer than 256 KiB, so it is shown as text.", 0},
 		"wide but allowed": {strings.Repeat("1.5,", 60_000) + "\n" + strings.Repeat("1.5,", 60_000) + "\n", "1 of 1 rows, the first 60 columns", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

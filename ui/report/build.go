@@ -114,8 +114,8 @@ func (r *Builder) Parts(ctx context.Context, text string) (parts []Part, running
 }
 
 var (
-	errNoExperiment = domain.Invalid("experiment", "Name the experiment, by its name or id: experiment: sweep.")
-	errNoMetric     = domain.Invalid("metrics", "Name the metrics, separated by commas: metrics: val/loss, train/loss.")
+	errNoExperiment = domain.Invalid("experiment", "The block needs the name or ID of an experiment, for example experiment: sweep.")
+	errNoMetric     = domain.Invalid("metrics", "The chart needs metrics, separated by commas, for example metrics: val/loss, train/loss.")
 )
 
 // blockExperiment returns the experiment that a block names by its id or by its name in the project.
@@ -221,7 +221,7 @@ func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, par
 		case "log":
 			*axis.log = true
 		default:
-			return domain.Invalid(axis.name, "The scale of %s is linear or log, like %s: log.", axis.name, axis.name)
+			return domain.Invalid(axis.name, "The scale of %s must be linear or log.", axis.name)
 		}
 	}
 	if scales.LogX {
@@ -232,7 +232,7 @@ func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, par
 	case "show":
 		scales.Outliers = true
 	default:
-		return domain.Invalid("outliers", "The outliers are auto or show, like outliers: show.")
+		return domain.Invalid("outliers", "The value of outliers must be auto or show.")
 	}
 	var ids []string
 	named := map[string]chart.Run{}
@@ -279,7 +279,7 @@ func (r *Builder) picture(ctx context.Context, b block, part *Part, room *int64)
 	}
 	if a.SizeBytes > min(maxPicture, *room) {
 		part.Image = ""
-		return domain.Invalid("artifact", "The picture %q is too large to be kept in a file: one may have %d MiB, and all of them %d.", a.Name, maxPicture>>20, maxPictures>>20)
+		return domain.Invalid("artifact", "The picture %q is too large for a file. The limit is %d MiB for each picture and %d MiB for all.", a.Name, maxPicture>>20, maxPictures>>20)
 	}
 	*room -= a.SizeBytes
 	if err := domain.Take(ctx, a.SizeBytes); err != nil {

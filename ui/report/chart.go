@@ -35,7 +35,7 @@ func (c Chart) Visible(db *store.View) error {
 	runs, err := db.Runs.IterationsByID(c.Iterations[:min(len(c.Iterations), MaxRuns)])
 	for _, r := range runs {
 		if r.ExperimentID != c.Experiment {
-			return domain.Invalid("iterations", "These runs belong to several experiments; a chart in a report shows runs of one experiment.")
+			return domain.Invalid("iterations", "The runs belong to several experiments. A chart in a report shows runs of one experiment.")
 		}
 	}
 	return err
@@ -53,11 +53,11 @@ func (c Chart) Block() (string, error) {
 		{"runs", strconv.Itoa(min(max(c.Runs, 1), MaxRuns))}, {"x", c.X}, {"y", c.Y}, {"outliers", c.Outliers}}
 	for _, key := range c.Metrics {
 		if strings.Contains(key, ",") {
-			return "", domain.Invalid("metrics", "The name of %q has a comma, which separates the metrics of a chart in a report.", plain.Line(key, 200))
+			return "", domain.Invalid("metrics", "The metric %q can't be in a chart of a report, because its name has a comma.", plain.Line(key, 200))
 		}
 	}
 	if len(c.Metrics) == 0 || len(c.Metrics) > maxPlots {
-		return "", domain.Invalid("metrics", "A chart in a report has 1 to %d metrics.", maxPlots)
+		return "", domain.Invalid("metrics", "A chart in a report must have 1 to %d metrics.", maxPlots)
 	}
 	var text strings.Builder
 	text.WriteString(fence + "chart\n")
@@ -66,7 +66,7 @@ func (c Chart) Block() (string, error) {
 			continue
 		}
 		if f[1] != strings.TrimSpace(f[1]) || strings.ContainsAny(f[1], "\r\n") {
-			return "", domain.Invalid(f[0], "The %s of a chart in a report is one line without spaces around it.", f[0])
+			return "", domain.Invalid(f[0], "The %s of a chart in a report must be one line without spaces around it.", f[0])
 		}
 		text.WriteString(f[0] + ": " + f[1] + "\n")
 	}
