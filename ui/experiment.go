@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -247,13 +246,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user domain.U
 		if err != nil {
 			return nil, err
 		}
-		keep := url.Values{}
-		if q.Name != "" {
-			keep.Set("q", q.Name)
-		}
-		if q.Limit != domain.DefaultLimit {
-			keep.Set("limit", strconv.Itoa(q.Limit))
-		}
+		keep := keptQuery(q.Name, q.Page)
 		v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
 			Found: plain.Counted(list.Total, "experiment", "experiments"), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
 		for _, e := range list.Data {

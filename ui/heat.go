@@ -54,7 +54,7 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 		byStep[step] = m
 	}
 	slices.Sort(steps)
-	chosen := spread(steps, heatSteps)
+	chosen := chart.Thin(steps, heatSteps)
 	var fromHistory map[int64]*chart.Histogram
 	err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
 		fromHistory, err = preview.LoggedHistograms(db, q, chosen)
@@ -88,18 +88,6 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 		h.Counts = append(h.Counts, c.Spread(low, high))
 	}
 	return h, nil
-}
-
-// spread returns at most most elements of all, evenly spaced, including the first and the last.
-func spread(all []int64, most int) []int64 {
-	if len(all) <= most {
-		return all
-	}
-	some := make([]int64, most)
-	for i := range some {
-		some[i] = all[i*(len(all)-1)/(most-1)]
-	}
-	return some
 }
 
 // countsOf reads a histogram. It returns nil if the artifact is not a histogram.

@@ -45,13 +45,7 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		query := r.URL.Query()
 		q := projects.ProjectQuery{Page: pageOf(query), Name: nameQuery(query)}
-		keep := url.Values{}
-		if q.Name != "" {
-			keep.Set("q", q.Name)
-		}
-		if q.Limit != domain.DefaultLimit {
-			keep.Set("limit", strconv.Itoa(q.Limit))
-		}
+		keep := keptQuery(q.Name, q.Page)
 		list, err := db.Projects.Projects(q)
 		if err != nil {
 			return nil, err
@@ -96,6 +90,18 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 func nameQuery(query url.Values) string {
 	q := []rune(plain.Readable(query.Get("q")))
 	return string(q[:min(len(q), domain.MaxName)])
+}
+
+// keptQuery returns the parameters that links to other pages of a listing by name keep.
+func keptQuery(name string, page domain.Page) url.Values {
+	keep := url.Values{}
+	if name != "" {
+		keep.Set("q", name)
+	}
+	if page.Limit != domain.DefaultLimit {
+		keep.Set("limit", strconv.Itoa(page.Limit))
+	}
+	return keep
 }
 
 // pageOf parses ?limit= and ?offset=. Invalid numbers, as in an address that was edited by hand,

@@ -75,7 +75,7 @@ func TestSweep(t *testing.T) {
 	s.get(path+"/sweeps").wants(t, 200, "/sweep/"+id, "Running", "3 of 9")
 	page := "/sweep/" + id
 	s.get(page).wants(t, 200, "minimize loss", "3 of 9", "run-1</bdi></a> with loss 0.25", "net.depth", "1 to 3", "<bdi>2</bdi>",
-		"filter="+url.QueryEscape(`param.sweep = "`+id+`"`), "Pause", "the best 1/3 go on")
+		"filter="+url.QueryEscape(`param.sweep = "`+id+`"`), "Pause", "the best 1/3 continue")
 	s.post(page, url.Values{"state": {"PAUSED"}}).wants(t, 303)
 	s.get(page).wants(t, 200, "Paused", "Resume")
 	s.post(page, url.Values{"state": {"NONE"}}).wants(t, 422)

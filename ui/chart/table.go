@@ -115,7 +115,7 @@ func drawLines(p format.Plot, t format.Table, x, y, by string) *Plot {
 	for i, name := range order[:min(len(order), maxPlotLines)] {
 		// A curve such as precision over recall may go up and down at one x, so its points stay in
 		// the order of the rows.
-		points := thin(lines[name], maxPlotMarks)
+		points := Thin(lines[name], maxPlotMarks)
 		if p.Kind != "area-under-curve" {
 			slices.SortStableFunc(points, func(a, b dot) int { return cmp.Compare(a.x, b.x) })
 		}
@@ -124,8 +124,8 @@ func drawLines(p format.Plot, t format.Table, x, y, by string) *Plot {
 	return out
 }
 
-// thin returns at most n of the elements, evenly spaced, including the last.
-func thin[T any](all []T, n int) []T {
+// Thin returns at most n of the elements, evenly spaced, with the first and the last.
+func Thin[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
 	}
@@ -151,7 +151,7 @@ func drawDots(p format.Plot, t format.Table) *Plot {
 		return out
 	}
 	var path strings.Builder
-	for _, d := range thin(points, maxPlotMarks) {
+	for _, d := range Thin(points, maxPlotMarks) {
 		path.WriteString("M" + place1(a.x.at(d.x)) + " " + place1(a.y.at(d.y)) + "h0")
 	}
 	if len(points) > maxPlotMarks {
