@@ -28,13 +28,6 @@ made. The parts, for --only:
   late     points in bulk into the full file, in turns with a new file
   memory   of the server, and how long it takes to start
 
-and these, only when they are named:
-
-  import   event files, in turns with TensorBoard's own loading, and a database of MLflow:
-           time and memory, twice --points; tables with 5 and 5,000 columns, half of --points;
-           200,000 tags; 1,000 idle folders that are followed
-  streams  memory and processor time of 500 idle event streams
-
 Client and server share this machine, so run it on an idle one. The temporary folder may
 be in memory, where a sync costs nothing: --dir measures another disk, and keeps the file.
 
@@ -68,8 +61,7 @@ loads the server, and its file does not shrink again.`,
 	f.IntVar(&o.Series, "series", 100, "iterations whose curves are requested at once")
 	f.DurationVar(&o.Steady, "steady", 10*time.Second, "duration of steady logging; 5m for numbers to compare")
 	f.BoolVar(&o.Wide, "wide", false, "also list 1,500 iterations with 1,500 metrics each")
-	f.StringSliceVar(&o.Only, "only", nil, "`parts` to measure, separated by commas (default all but import and streams)")
-	f.StringVar(&o.Python, "python", "", "`program` of a Python with tensorboard, which imports are compared with (default python3)")
+	f.StringSliceVar(&o.Only, "only", nil, "`parts` to measure, separated by commas (default all)")
 	f.StringVar(&o.Dir, "dir", "", "empty `folder` for the database, which is kept")
 	f.StringVar(&o.URL, "url", "", "`address` of the API of a running server")
 	f.StringVar(&o.Token, "token", "", "token for that server, when sign-in is on")

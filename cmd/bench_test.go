@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,24 +77,9 @@ func TestBench(t *testing.T) {
 		t.Errorf("%d lines, want 22:\n%s", len(lines), text)
 	}
 	for _, part := range bench.Parts() {
-		named := part == "import" || part == "streams"
-		if strings.Contains(text, "\n"+part+" ") == named {
-			t.Errorf("rows for %s: %t, want %t:\n%s", part, named, !named, text)
+		if !strings.Contains(text, "\n"+part+" ") {
+			t.Errorf("no rows for %s:\n%s", part, text)
 		}
-	}
-	wantEmpty(t, dir)
-}
-
-// The streams are opened and measured.
-func TestBenchOfStreams(t *testing.T) {
-	dir, env := benchFolder(t)
-	r := readBench(t, runBinary(t, dir, env, "", append(smallBench, "--json", "--only", "streams")...).must(t))
-	unknown := 0
-	if runtime.GOOS != "linux" {
-		unknown = 2
-	}
-	if got, want := rows(t, r), fmt.Sprintf("memory 0-0 import 0-0 streams 2-%d ", unknown); !strings.HasSuffix(got, want) {
-		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	wantEmpty(t, dir)
 }
@@ -105,7 +89,7 @@ func TestBenchKeepsItsFile(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "new", "folder")
 	args := append(smallBench, "--json", "--only", "ingest,series", "--dir", kept)
 	r := readBench(t, runBinary(t, dir, env, "", args...).must(t))
-	if got, want := rows(t, r), "ingest 3-0 disk 0-0 single 0-0 steady 0-0 listing 0-0 series 2-0 late 0-0 memory 0-0 import 0-0 streams 0-0 "; got != want {
+	if got, want := rows(t, r), "ingest 3-0 disk 0-0 single 0-0 steady 0-0 listing 0-0 series 2-0 late 0-0 memory 0-0 "; got != want {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	entries, err := os.ReadDir(kept)
@@ -132,7 +116,7 @@ func TestBenchOfARunningServer(t *testing.T) {
 
 	runBinary(t, dir, env, "", args...).refused(t, 1, "TOKEN_MISSING")
 	r := readBench(t, runBinary(t, dir, env, "", append(args, "--token", token)...).must(t))
-	if got, want := rows(t, r), "ingest 3-2 disk 1-1 single 3-2 steady 3-2 listing 3-0 series 2-0 late 3-2 memory 3-3 import 0-0 streams 0-0 "; got != want {
+	if got, want := rows(t, r), "ingest 3-2 disk 1-1 single 3-2 steady 3-2 listing 3-0 series 2-0 late 3-2 memory 3-3 "; got != want {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	if n := queryInt(t, file, `SELECT count(*) FROM project`); n != 0 {

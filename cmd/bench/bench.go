@@ -23,7 +23,6 @@ import (
 var parts = []struct {
 	name    string
 	measure func(*benchmark, context.Context) error
-	named   bool // measured only when Options.Only names it
 }{
 	{name: "ingest", measure: (*benchmark).measureIngest},
 	{name: "disk", measure: (*benchmark).measureDisk},
@@ -33,8 +32,6 @@ var parts = []struct {
 	{name: "series", measure: (*benchmark).measureSeries},
 	{name: "late", measure: (*benchmark).measureLate},
 	{name: "memory", measure: (*benchmark).measureMemory},
-	{name: "import", measure: (*benchmark).measureImport, named: true},
-	{name: "streams", measure: (*benchmark).measureStreams, named: true},
 }
 
 // Parts returns the names that Options.Only may hold, in the order in which the parts run.
@@ -52,9 +49,7 @@ type Options struct {
 	Series     int // curves of one chart; 1 to 1,000
 	Steady     time.Duration
 	Wide       bool     // also list iterations with many metrics
-	Only       []string // names of parts; empty means all but import and streams
-
-	Python string // path of a Python with TensorBoard, to compare imports with; "" searches for one
+	Only       []string // names of parts; empty means all
 
 	Dir string // empty or missing folder for the database, which is kept; "" for a temporary one
 
@@ -121,9 +116,7 @@ func validURL(text string) bool {
 }
 
 // wants reports whether a part is to be measured.
-func (o Options) wants(part string, named bool) bool {
-	return len(o.Only) == 0 && !named || slices.Contains(o.Only, part)
-}
+func (o Options) wants(part string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, part) }
 
 // Run measures the parts that o names and returns the report. If stderr is a terminal, progress is
 // written to it. When ctx ends or a part fails, Run returns the error and an empty report. In all
@@ -137,7 +130,7 @@ func Run(ctx context.Context, o Options, stderr io.Writer) (report Report, err e
 		return report, b.explain(ctx, err)
 	}
 	for _, p := range parts {
-		if !o.wants(p.name, p.named) {
+		if !o.wants(p.name) {
 			continue
 		}
 		b.part = p.name

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,16 +13,6 @@ func (s *server) memory() int64 { return s.status("VmRSS:") << 10 }
 
 // peakMemory returns the maximum resident memory so far.
 func (s *server) peakMemory() int64 { return s.status("VmHWM:") << 10 }
-
-// cpuTime returns the processor time that the server has used; 0 if it is unknown.
-func (s *server) cpuTime() time.Duration {
-	const sched = 2 // CPUCLOCK_SCHED; the clock id is derived from the pid
-	var used unix.Timespec
-	if unix.ClockGettime(int32(^s.cmd.Process.Pid<<3|sched), &used) != nil {
-		return 0
-	}
-	return time.Duration(used.Nano())
-}
 
 // writtenNow returns the bytes that the server has written so far.
 func (s *server) writtenNow() written {

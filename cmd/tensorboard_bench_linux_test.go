@@ -1,11 +1,14 @@
-package bench
+package cmd
 
 import (
 	"bytes"
-	"context"
+	"flag"
 	"fmt"
 	"os/exec"
+	"testing"
 )
+
+var importPython = flag.String("import-python", "", "`program` of a Python with tensorboard, which BenchmarkImport compares imports with")
 
 // tensorboardProgram loads a folder as TensorBoard does, with the fast loader if it is installed,
 // and ends when the last point of each run is loaded.
@@ -40,42 +43,24 @@ finally:
     p.wait()
 `
 
-// besideTensorBoard adds a row with the time that TensorBoard takes to load a folder, and a row
-// with the ratio of the import time to it.
-func (b *benchmark) besideTensorBoard(ctx context.Context, logs string, runs, steps int, seconds float64) error {
-	const what = "the same, loaded by TensorBoard"
-	unknown := func(why string) {
-		b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: "s", Unknown: why})
+// besideTensorBoard reports the time that TensorBoard takes to load a folder, and the ratio of the
+// import time to it.
+func besideTensorBoard(b *testing.B, logs string, runs, steps int, seconds float64) {
+	b.Helper()
+	if *importPython == "" {
+		return
 	}
-	python := b.Python
-	if python == "" {
-		found, err := exec.LookPath("python3")
-		if err != nil {
-			unknown("there is no Python; name one with --python")
-			return nil
-		}
-		python = found
-	}
-	if err := exec.CommandContext(ctx, python, "-c", "import tensorboard").Run(); err != nil {
-		if b.Python != "" {
-			return fmt.Errorf("%s has no tensorboard: %w", python, err)
-		}
-		unknown("python3 has no tensorboard; name a Python with --python")
-		return nil
-	}
-	b.progress("loading with TensorBoard", 1)
-	c := exec.CommandContext(ctx, python, "-c", tensorboardProgram, logs, fmt.Sprint(runs), fmt.Sprint(steps-1), fmt.Sprint(importTags), fmt.Sprint(tensorboardBy.Seconds()))
+	c := exec.Command(*importPython, "-c", tensorboardProgram, logs, fmt.Sprint(runs), fmt.Sprint(steps-1), fmt.Sprint(importTags), "600")
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
 	if err != nil {
-		return fmt.Errorf("TensorBoard: %w: %s", err, &errs)
+		b.Fatalf("TensorBoard: %v: %s", err, &errs)
 	}
 	var took float64
 	if _, err := fmt.Sscan(string(out), &took); err != nil {
-		return err
+		b.Fatal(err)
 	}
-	b.addValue(what, "s", took)
-	b.addValue("ratio of the import to it", "", seconds/took)
-	return nil
+	b.ReportMetric(took, "tensorboard-s")
+	b.ReportMetric(seconds/took, "of-tensorboard")
 }
