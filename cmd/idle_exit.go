@@ -24,7 +24,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 // request at least every 30 seconds.
 type activity struct {
 	mu   sync.Mutex
-	open int       // requests and event streams under way
+	open int       // requests under way, such as event streams
 	last time.Time // end of the last request
 }
 

@@ -123,10 +123,7 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	}
 	var use activity
 	_, limit := connectionLimits(maxFiles())
-	streams := web.NewStreams(limit, func(n int) {
-		metrics.Stream(n)
-		use.add(n)
-	})
+	streams := web.NewStreams(limit, metrics.Stream)
 	if err := servers.build(db, cfg, log, metrics, backups, streams); err != nil {
 		return err
 	}
