@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tracker/store/transfer/parquet"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestExport writes each format and reads it back.

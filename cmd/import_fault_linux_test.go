@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // Two concurrent imports of the same files import nothing twice. One of them may report the other

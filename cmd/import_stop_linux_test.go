@@ -14,7 +14,7 @@ import (
 
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // An interrupted import reports the interrupt and the records that stay. The same command imports

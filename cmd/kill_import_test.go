@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestKillImport kills imports of event files and of an archive at any moment, 20

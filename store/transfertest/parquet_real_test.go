@@ -16,7 +16,7 @@ import (
 	"tracker/store/transfer/neptune"
 	"tracker/store/transfer/parquet"
 	"tracker/store/transfer/table"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestRealParquet compares the values of files that pyarrow wrote in all encodings.

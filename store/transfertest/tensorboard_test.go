@@ -17,7 +17,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 const t0 = transfer.Time(1_700_000_000_000)

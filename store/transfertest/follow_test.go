@@ -11,7 +11,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // poll polls once. It fails the test if Poll returns an error or does not report want.

@@ -18,7 +18,7 @@ import (
 	"tracker/store"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // mlflowRun is a run as returned by MLflow's client.

@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// Python runs a program in store/transfer/testdata and returns its output. The environment variable
+// Python runs a program in store/transfertest/testdata and returns its output. The environment variable
 // TRACKER_IMPORT_PYTHON is the path of the Python interpreter, which must have the packages in
 // requirements.txt.
 func Python(t testing.TB, program string, args ...string) []byte {
 	t.Helper()
 	python := os.Getenv("TRACKER_IMPORT_PYTHON")
 	if python == "" {
-		t.Fatal("set TRACKER_IMPORT_PYTHON to a Python with the packages of store/transfer/testdata/requirements.txt")
+		t.Fatal("set TRACKER_IMPORT_PYTHON to a Python with the packages of store/transfertest/testdata/requirements.txt")
 	}
 	_, here, _, _ := runtime.Caller(0)
 	var out, errs bytes.Buffer
-	c := exec.CommandContext(t.Context(), python, append([]string{filepath.Join(filepath.Dir(here), "..", "testdata", program)}, args...)...)
+	c := exec.CommandContext(t.Context(), python, append([]string{filepath.Join(filepath.Dir(here), "testdata", program)}, args...)...)
 	c.Stdout, c.Stderr = &out, &errs
 	c.Dir = t.TempDir()
 	if err := c.Run(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 const eventName = "events.out.tfevents.1"

@@ -12,7 +12,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 	"tracker/store/trash"
 )
 

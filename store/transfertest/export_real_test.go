@@ -13,7 +13,7 @@ import (
 	"tracker/store/export"
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestRealExport reads each run, parameter and point of an export with MLflow, pyarrow and

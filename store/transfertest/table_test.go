@@ -15,7 +15,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // old sets the modification time of a file so far back that it counts as complete.

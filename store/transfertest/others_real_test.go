@@ -14,7 +14,7 @@ import (
 	"tracker/store/transfer/dvclive"
 	"tracker/store/transfer/sacred"
 	"tracker/store/transfer/trackio"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestRealOthers imports runs written by Trackio, Sacred and DVCLive with all logged data. An

@@ -14,7 +14,7 @@ import (
 
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestRealTensorBoard checks that folders written by tensorboardX and TensorBoard are imported with

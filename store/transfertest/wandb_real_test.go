@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"tracker/store/transfer"
-	"tracker/store/transfer/transfertest"
 	"tracker/store/transfer/wandb"
+	"tracker/store/transfertest"
 )
 
 // TestRealWandB checks that runs that W&B's client wrote offline are imported with all logged data,

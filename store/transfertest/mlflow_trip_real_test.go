@@ -16,7 +16,7 @@ import (
 	"tracker/store/export"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestRealMLflowRoundTrip checks that MLflow's client reads the same data and files from an export

@@ -13,7 +13,7 @@ import (
 	"tracker/store/registry"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // mlflowTables creates MLflow's tables with the columns that are read.

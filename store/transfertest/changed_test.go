@@ -12,7 +12,7 @@ import (
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/tensorboard"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // changing is a sink that changes the source after its first write.

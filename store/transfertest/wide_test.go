@@ -14,7 +14,7 @@ import (
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/tensorboard"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // widePoints is the number of points of the table that the benchmark imports.

@@ -11,7 +11,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // modelStore writes a file store with a run and the model net, with a version for each creation

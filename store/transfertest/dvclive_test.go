@@ -7,7 +7,7 @@ import (
 
 	"tracker/store/transfer"
 	"tracker/store/transfer/dvclive"
-	"tracker/store/transfer/transfertest"
+	"tracker/store/transfertest"
 )
 
 // TestDVCLive imports tables in which the time comes before the step, as DVCLive writes them on
