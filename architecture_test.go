@@ -103,6 +103,9 @@ func TestImportsPointDown(t *testing.T) {
 			if to, _ := placeOf(imported); to < from {
 				t.Errorf("%s imports %s, which is above it", path, imported)
 			}
+			if strings.HasSuffix(imported, "test") {
+				t.Errorf("%s imports %s, which is for tests", path, imported)
+			}
 			if strings.HasPrefix(path, "ui/") && strings.HasPrefix(imported, "server") && !strings.HasPrefix(imported, "server/web") {
 				t.Errorf("%s imports %s: the dashboard does not know the API", path, imported)
 			}
