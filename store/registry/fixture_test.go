@@ -14,7 +14,6 @@ var (
 	newModel  = storetest.NewModel
 	raw       = storetest.Raw
 	execSQL   = storetest.Exec
-	point     = storetest.Point
 	countRows = storetest.CountRows
 	wantOK    = storetest.WantOK
 	wantCode  = storetest.WantCode
