@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/export"
 	"tracker/store/projects"
@@ -103,7 +104,7 @@ func formatOf(out string) (string, error) {
 }
 
 // query returns the query for the selected records.
-func (s selection) query(ctx context.Context, db *store.DB) (q store.ArchiveQuery, err error) {
+func (s selection) query(ctx context.Context, db *store.DB) (q archive.Query, err error) {
 	if len(s.runs) > 0 {
 		if s.project != "" || s.experiment != "" || s.filter != "" {
 			return q, misuse("--run can't be combined with --project, --experiment and --filter")
@@ -166,7 +167,7 @@ func experimentNamed(ctx context.Context, db *store.DB, project, name string) (s
 }
 
 // export writes the records that q selects. An incomplete file or folder is removed.
-func (a *app) export(ctx context.Context, db *store.DB, q store.ArchiveQuery, format, out string, asJSON bool) (err error) {
+func (a *app) export(ctx context.Context, db *store.DB, q archive.Query, format, out string, asJSON bool) (err error) {
 	r := &transfer.Result{Kind: format, Path: out, Losses: []transfer.Loss{}}
 	partial := out + ".partial"
 	if err := os.RemoveAll(partial); err != nil {
@@ -197,22 +198,22 @@ func (a *app) export(ctx context.Context, db *store.DB, q store.ArchiveQuery, fo
 	return nil
 }
 
-func (a *app) exportArchive(ctx context.Context, db *store.DB, q store.ArchiveQuery, path string) error {
+func (a *app) exportArchive(ctx context.Context, db *store.DB, q archive.Query, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	err = db.Export(ctx, domain.System, q, store.ArchiveOptions{Report: true}, f)
+	err = db.Archive.Export(ctx, domain.System, q, archive.Options{Report: true}, f)
 	if err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
 }
 
-func exportAs(ctx context.Context, db *store.DB, q store.ArchiveQuery, format, path string, r *transfer.Result) error {
+func exportAs(ctx context.Context, db *store.DB, q archive.Query, format, path string, r *transfer.Result) error {
 	for _, f := range export.Formats() {
 		if f.Name == format {
-			return db.Extract(ctx, domain.System, q, func(e *store.Extract) error {
+			return db.Archive.Extract(ctx, domain.System, q, func(e *archive.Extract) error {
 				if f.Folder {
 					if err := os.MkdirAll(path, 0o755); err != nil {
 						return err

@@ -13,10 +13,11 @@ import (
 
 	"tracker/client/rest"
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/artifact"
 	"tracker/store/domain"
 	"tracker/store/transfer"
-	"tracker/store/transfer/archive"
+	format "tracker/store/transfer/archive"
 	"tracker/store/transfer/dvclive"
 	"tracker/store/transfer/mlflow"
 	"tracker/store/transfer/neptune"
@@ -248,7 +249,7 @@ const archiveTitle = "archives of tracker export"
 // records have ids.
 func archiveKind() transfer.Kind {
 	return transfer.Kind{Name: formatArchive, Title: archiveTitle, Find: func(path string) (transfer.Source, error) {
-		if !archive.Is(path) {
+		if !format.Is(path) {
 			return nil, nil
 		}
 		return archiveSource{}, nil
@@ -269,7 +270,7 @@ func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Op
 	if db == nil {
 		return nil, errors.New("there is no database yet; leave out --dry-run to create it")
 	}
-	r, err := db.ImportArchive(ctx, domain.System, path, store.ArchiveImport{DryRun: o.DryRun, NoArtifacts: o.NoArtifacts})
+	r, err := db.Archive.Import(ctx, domain.System, path, archive.ImportOptions{DryRun: o.DryRun, NoArtifacts: o.NoArtifacts})
 	if r == nil {
 		return nil, err
 	}

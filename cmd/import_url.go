@@ -10,6 +10,7 @@ import (
 
 	"tracker/client/rest"
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/artifact"
 	"tracker/store/domain"
 	"tracker/store/projects"
@@ -116,7 +117,7 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 			if err := s.client.Archive(ctx, s.project, some, f); err != nil {
 				return err
 			}
-			_, err := s.db.ImportArchive(ctx, domain.System, f.Name(), store.ArchiveImport{NoArtifacts: true})
+			_, err := s.db.Archive.Import(ctx, domain.System, f.Name(), archive.ImportOptions{NoArtifacts: true})
 			return err
 		})
 		if err != nil {

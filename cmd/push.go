@@ -13,6 +13,7 @@ import (
 
 	"tracker/client/rest"
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/transfer"
 )
@@ -52,7 +53,7 @@ type syncing struct {
 	// answers is the sum of the answers of the server to archives.
 	answers rest.Imported
 	// from and to hold the records of the source and the target. A copied record is added to to.
-	from, to map[string]store.RecordState
+	from, to map[string]archive.RecordState
 	// deliver copies records and returns the conflicts, which it does not copy.
 	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
 }
@@ -180,7 +181,7 @@ func (a *app) recordProgress(title string) func(done, all int) {
 
 // archive calls fn with a new file for an archive and removes the file afterwards.
 func (s *syncing) archive(fn func(f *os.File) error) error {
-	f, err := s.db.ScratchFile()
+	f, err := s.db.Archive.ScratchFile()
 	if err != nil {
 		return err
 	}
@@ -203,11 +204,11 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 // sides were last the same. If it is nil, the server uses the fingerprints that it has recorded.
 func (s *syncing) send(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
-		q := store.ArchiveQuery{ProjectID: s.project, Records: records}
+		q := archive.Query{ProjectID: s.project, Records: records}
 		for _, record := range records {
 			q.Context = append(q.Context, s.to[record].Targets()...)
 		}
-		if err := s.db.Export(ctx, domain.System, q, store.ArchiveOptions{Base: base}, f); err != nil {
+		if err := s.db.Archive.Export(ctx, domain.System, q, archive.Options{Base: base}, f); err != nil {
 			return err
 		}
 		size, err := f.Seek(0, io.SeekEnd)
@@ -235,7 +236,7 @@ func (s *syncing) pull(ctx context.Context, records []string, base map[string]st
 		if err := s.client.Archive(ctx, s.project, records, f); err != nil {
 			return err
 		}
-		r, err := s.db.ImportArchive(ctx, domain.System, f.Name(), store.ArchiveImport{Base: base, Peer: func(record string) bool {
+		r, err := s.db.Archive.Import(ctx, domain.System, f.Name(), archive.ImportOptions{Base: base, Peer: func(record string) bool {
 			_, there := s.from[record]
 			return there
 		}})

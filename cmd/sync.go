@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
+	"tracker/store/record"
 )
 
 // run compares both sides and copies the new records from one to the other.
@@ -28,7 +29,7 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 	if len(s.order) == 0 {
 		return errors.New("there is no such project")
 	}
-	base, err := s.db.Synced(ctx, s.client.URL(), s.order)
+	base, err := s.db.Archive.Synced(ctx, s.client.URL(), s.order)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 		s.result.Sent, s.result.Runs = len(wanted), runsAmong(wanted)
 		return nil
 	}
-	if err := s.db.SetSynced(ctx, s.client.URL(), notes); err != nil {
+	if err := s.db.Archive.SetSynced(ctx, s.client.URL(), notes); err != nil {
 		return err
 	}
 	all := len(wanted)
@@ -80,23 +81,23 @@ func (s *syncing) compare(base map[string]string) (wanted []string, notes map[st
 		_, inTo := s.to[record]
 		return inFrom && (inTo || base[record] == "") // which is copied now
 	}
-	for _, record := range s.order {
-		from := s.from[record]
-		to, exists := s.to[record]
+	for _, name := range s.order {
+		from := s.from[name]
+		to, exists := s.to[name]
 		if !exists {
-			wanted = append(wanted, record)
+			wanted = append(wanted, name)
 			continue
 		}
-		changed, newer := store.RecordChanges(from, to, base[record], shared)
+		changed, newer := record.Changes(from.State, to.State, base[name], shared)
 		switch {
 		case changed:
-			wanted = append(wanted, record)
+			wanted = append(wanted, name)
 		case newer:
 			s.result.Newer++
 		default:
-			s.same[record] = true
-			if note := s.noted(from); note != base[record] {
-				notes[record] = note
+			s.same[name] = true
+			if note := s.noted(from); note != base[name] {
+				notes[name] = note
 			}
 		}
 	}
@@ -108,7 +109,7 @@ func (s *syncing) compare(base map[string]string) (wanted []string, notes map[st
 func isArtifact(record string) bool { return strings.HasPrefix(record, "resource/") }
 
 // noted returns the fingerprint to note for a source record that is the same on both sides.
-func (s *syncing) noted(r store.RecordState) string {
+func (s *syncing) noted(r archive.RecordState) string {
 	if r.Content == "" {
 		return r.Fingerprint
 	}
@@ -128,22 +129,22 @@ func (s *syncing) lacks(record string) bool {
 }
 
 // local returns the records of the project in the database; none if the project is not there.
-func (s *syncing) local(ctx context.Context) (order []string, states map[string]store.RecordState, err error) {
-	order, states, err = s.db.AllRecords(ctx, domain.System, s.project)
+func (s *syncing) local(ctx context.Context) (order []string, states map[string]archive.RecordState, err error) {
+	order, states, err = s.db.Archive.AllRecords(ctx, domain.System, s.project)
 	if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
-		return nil, map[string]store.RecordState{}, nil
+		return nil, map[string]archive.RecordState{}, nil
 	}
 	return order, states, err
 }
 
 // remote returns the records of the project on the server; none if the project is not there.
-func (s *syncing) remote(ctx context.Context) (order []string, states map[string]store.RecordState, err error) {
+func (s *syncing) remote(ctx context.Context) (order []string, states map[string]archive.RecordState, err error) {
 	all, err := s.client.Records(ctx, s.project)
-	states = make(map[string]store.RecordState, len(all))
+	states = make(map[string]archive.RecordState, len(all))
 	for _, r := range all {
 		order = append(order, r.Record)
-		states[r.Record] = store.RecordState{Record: r.Record,
-			State: store.State{Fingerprint: r.Fingerprint, Content: r.Content, References: r.References}}
+		states[r.Record] = archive.RecordState{Record: r.Record,
+			State: record.State{Fingerprint: r.Fingerprint, Content: r.Content, References: r.References}}
 	}
 	return order, states, err
 }
@@ -192,5 +193,5 @@ func (s *syncing) copy(ctx context.Context, records []string, base map[string]st
 		notes[record] = s.noted(s.from[record])
 		base[record] = notes[record]
 	}
-	return copied, s.db.SetSynced(ctx, s.client.URL(), notes)
+	return copied, s.db.Archive.SetSynced(ctx, s.client.URL(), notes)
 }

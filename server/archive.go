@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 )
 
@@ -17,7 +17,7 @@ func (s *Server) projectRecords(c *call) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.db.Records(c.ctx, c.actor, c.vars["id"], p)
+	l, err := s.db.Archive.Records(c.ctx, c.actor, c.vars["id"], p)
 	return reply(c, l, err)
 }
 
@@ -26,7 +26,7 @@ func (s *Server) exportProject(c *call) error {
 	if _, err := s.db.Projects.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
 		return err // before it waits for other archives
 	}
-	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]}, true)
+	return s.exportArchive(c, archive.Query{ProjectID: c.vars["id"]}, true)
 }
 
 // exportRecords answers with an archive of some records of a project.
@@ -43,18 +43,18 @@ func (s *Server) exportRecords(c *call) error {
 	if len(body.Records) == 0 {
 		return domain.Invalid("records", "records must name at least one record, like iteration/ID.")
 	}
-	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records}, false)
+	return s.exportArchive(c, archive.Query{ProjectID: c.vars["id"], Records: body.Records}, false)
 }
 
 // exportArchive writes the archive to a file before it sends it, so that a failure
 // can still be answered with an error.
-func (s *Server) exportArchive(c *call, q store.ArchiveQuery, report bool) error {
-	f, err := s.db.ScratchFile()
+func (s *Server) exportArchive(c *call, q archive.Query, report bool) error {
+	f, err := s.db.Archive.ScratchFile()
 	if err != nil {
 		return err
 	}
 	defer discard(f)
-	if err := s.db.Export(c.ctx, c.actor, q, store.ArchiveOptions{Report: report}, f); err != nil {
+	if err := s.db.Archive.Export(c.ctx, c.actor, q, archive.Options{Report: report}, f); err != nil {
 		return err
 	}
 	h := c.w.Header()
@@ -85,7 +85,7 @@ func (s *Server) importArchive(c *call) error {
 	if err := s.db.Files.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
-	r, err := s.db.ReceiveArchive(c.ctx, c.actor, &formBody{r: c.r.Body}, store.ArchiveImport{})
+	r, err := s.db.Archive.Receive(c.ctx, c.actor, &formBody{r: c.r.Body}, archive.ImportOptions{})
 	return reply(c, r, err)
 }
 
@@ -95,14 +95,14 @@ func (s *Server) importArchivePart(c *call) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
 		return domain.Errorf(web.CodeUnsupportedMediaType, "Send the part of the archive with the Content-Type application/zip.")
 	}
-	p := store.ArchivePart{ID: c.vars["id"], Body: &formBody{r: c.r.Body}}
+	p := archive.Part{ID: c.vars["id"], Body: &formBody{r: c.r.Body}}
 	var last int64
 	// A range that can't be read leaves a size of 0, which is refused.
 	if _, err := fmt.Sscanf(c.r.Header.Get("Content-Range"), "bytes %d-%d/%d", &p.From, &last, &p.All); err == nil {
 		p.Size = last - p.From + 1
 	}
 	web.AllowUpload(c.r)
-	r, err := s.db.ReceiveArchivePart(c.ctx, c.actor, p, store.ArchiveImport{})
+	r, err := s.db.Archive.ReceivePart(c.ctx, c.actor, p, archive.ImportOptions{})
 	if r == nil {
 		return c.none(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tracker/server"
-	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/projects"
 	"tracker/store/registry"
@@ -267,7 +267,7 @@ func (a api) world() world {
 // archive returns an archive in which the notes of an iteration differ.
 func (a api) archive(project, iteration string) string {
 	a.t.Helper()
-	_, states, err := a.db.AllRecords(a.t.Context(), domain.System, project)
+	_, states, err := a.db.Archive.AllRecords(a.t.Context(), domain.System, project)
 	a.must(err)
 	base := map[string]string{}
 	for record, state := range states {
@@ -276,8 +276,8 @@ func (a api) archive(project, iteration string) string {
 	notes, before := "notes of the archive", ""
 	a.must(a.db.Runs.UpdateIteration(a.t.Context(), domain.System, iteration, runs.IterationPatch{Notes: &notes}))
 	var out strings.Builder
-	a.must(a.db.Export(a.t.Context(), domain.System, store.ArchiveQuery{ProjectID: project, Records: []string{"iteration/" + iteration}},
-		store.ArchiveOptions{Base: base}, &out))
+	a.must(a.db.Archive.Export(a.t.Context(), domain.System, archive.Query{ProjectID: project, Records: []string{"iteration/" + iteration}},
+		archive.Options{Base: base}, &out))
 	a.must(a.db.Runs.UpdateIteration(a.t.Context(), domain.System, iteration, runs.IterationPatch{Notes: &before}))
 	return out.String()
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/points"
 )
@@ -82,7 +83,7 @@ func BenchmarkPush(b *testing.B) {
 
 		other := open(b, store.Options{Exclusive: true})
 		w = startWatch(b)
-		order, _, err := bed.AllRecords(ctx, domain.System, bed.project)
+		order, _, err := bed.Archive.AllRecords(ctx, domain.System, bed.project)
 		wantOK(b, err)
 		for len(order) > 0 {
 			some := order[:min(len(order), 20)]
@@ -90,9 +91,9 @@ func BenchmarkPush(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "archive.zip")
 			f, err := os.Create(path)
 			wantOK(b, err)
-			wantOK(b, bed.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: bed.project, Records: some}, store.ArchiveOptions{}, f))
+			wantOK(b, bed.Archive.Export(ctx, domain.System, archive.Query{ProjectID: bed.project, Records: some}, archive.Options{}, f))
 			wantOK(b, f.Close())
-			_, err = other.ImportArchive(ctx, domain.System, path, store.ArchiveImport{Base: map[string]string{}})
+			_, err = other.Archive.Import(ctx, domain.System, path, archive.ImportOptions{Base: map[string]string{}})
 			wantOK(b, err)
 		}
 		pushed, pushedCPU := w.stop(b)
@@ -115,7 +116,7 @@ func BenchmarkExportOfManyNames(b *testing.B) {
 		logged, loggedCPU := w.stop(b)
 		w = startWatch(b)
 		var out bytes.Buffer
-		wantOK(b, bed.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: bed.project}, store.ArchiveOptions{}, io.Writer(&out)))
+		wantOK(b, bed.Archive.Export(ctx, domain.System, archive.Query{ProjectID: bed.project}, archive.Options{}, io.Writer(&out)))
 		exported, exportedCPU := w.stop(b)
 		b.ReportMetric(float64(n), "points")
 		b.ReportMetric(logged, "s-logging")

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 )
 
@@ -14,7 +14,7 @@ import (
 // written.
 func TestExportEndsWithItsCaller(t *testing.T) {
 	b := fullBed(t)
-	q := store.ArchiveQuery{ProjectID: b.project}
+	q := archive.Query{ProjectID: b.project}
 	whole := int64(len(b.export(t, q)))
 	for _, after := range []int64{0, whole / 2} {
 		gone, cancel := context.WithCancel(ctx)
@@ -22,7 +22,7 @@ func TestExportEndsWithItsCaller(t *testing.T) {
 			cancel()
 		}
 		var written int64
-		err := b.Export(gone, domain.System, q, store.ArchiveOptions{Progress: func(n int64) {
+		err := b.Archive.Export(gone, domain.System, q, archive.Options{Progress: func(n int64) {
 			if written += n; written >= after {
 				cancel()
 			}

@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
-	"tracker/store/transfer/archive"
+	format "tracker/store/transfer/archive"
 )
 
 // TestHostileArchivedDatabase imports archives with manipulated databases. Each import must
 // import nothing and return an error with the reason.
 func TestHostileArchivedDatabase(t *testing.T) {
 	b := fullBed(t)
-	content := b.export(t, store.ArchiveQuery{ProjectID: b.project})
+	content := b.export(t, archive.Query{ProjectID: b.project})
 	for name, c := range map[string]struct {
 		statements []string
 		want       string
@@ -45,7 +46,7 @@ func TestHostileArchivedDatabase(t *testing.T) {
 			}
 			wantOK(t, db.Close())
 			other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-			_, err := other.ImportArchive(ctx, domain.System, file(t, repacked(t, files, path)), store.ArchiveImport{})
+			_, err := other.Archive.Import(ctx, domain.System, file(t, repacked(t, files, path)), archive.ImportOptions{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, without %q", err, c.want)
 			}
@@ -63,16 +64,16 @@ func TestHostileArchivedDatabase(t *testing.T) {
 // repacked returns an archive with its database replaced.
 func repacked(t *testing.T, files map[string][]byte, database string) []byte {
 	t.Helper()
-	c := archive.Content{Database: database}
+	c := format.Content{Database: database}
 	for name, content := range files {
 		if strings.HasPrefix(name, "artifacts/") {
-			c.Blobs = append(c.Blobs, archive.Blob{Hash: filepath.Base(name), Size: int64(len(content))})
+			c.Blobs = append(c.Blobs, format.Blob{Hash: filepath.Base(name), Size: int64(len(content))})
 		}
 	}
-	c.Open = func(b archive.Blob) (io.ReadCloser, error) {
+	c.Open = func(b format.Blob) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(files["artifacts/"+b.Hash[:2]+"/"+b.Hash])), nil
 	}
 	var out bytes.Buffer
-	wantOK(t, archive.Write(&out, c))
+	wantOK(t, format.Write(&out, c))
 	return out.Bytes()
 }

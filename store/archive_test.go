@@ -16,6 +16,7 @@ import (
 
 	"tracker/blob"
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/artifact"
 	"tracker/store/domain"
 	"tracker/store/files"
@@ -114,15 +115,15 @@ func (b *bed) fill(t *testing.T) {
 }
 
 // export returns an archive.
-func (b *bed) export(t *testing.T, q store.ArchiveQuery) []byte {
+func (b *bed) export(t *testing.T, q archive.Query) []byte {
 	t.Helper()
 	return exported(t, b.DB, q)
 }
 
-func exported(t *testing.T, db *store.DB, q store.ArchiveQuery) []byte {
+func exported(t *testing.T, db *store.DB, q archive.Query) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	wantOK(t, db.Export(ctx, domain.System, q, store.ArchiveOptions{}, &out))
+	wantOK(t, db.Archive.Export(ctx, domain.System, q, archive.Options{}, &out))
 	return out.Bytes()
 }
 
@@ -181,19 +182,19 @@ func TestArchiveRoundTrip(t *testing.T) {
 			t.Errorf("the fixture has nothing in table %s", table)
 		}
 	}
-	first := b.export(t, store.ArchiveQuery{ProjectID: b.project})
-	if again := b.export(t, store.ArchiveQuery{ProjectID: b.project}); !bytes.Equal(first, again) {
+	first := b.export(t, archive.Query{ProjectID: b.project})
+	if again := b.export(t, archive.Query{ProjectID: b.project}); !bytes.Equal(first, again) {
 		t.Error("two exports differ")
 	}
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-	r := must(other.ImportArchive(ctx, domain.System, file(t, first), store.ArchiveImport{}))(t)
+	r := must(other.Archive.Import(ctx, domain.System, file(t, first), archive.ImportOptions{}))(t)
 	if r.Found != 2 || r.Created != 2 || r.Points != 3004 || r.Artifacts != 3 || r.Lost != 0 {
 		t.Errorf("imported: %+v", r)
 	}
 	if a, b := fmt.Sprint(counts(t, b.Path())), fmt.Sprint(counts(t, other.Path())); a != b {
 		t.Errorf("there is %s, and then %s", a, b)
 	}
-	if again := exported(t, other, store.ArchiveQuery{ProjectID: b.project}); !bytes.Equal(first, again) {
+	if again := exported(t, other, archive.Query{ProjectID: b.project}); !bytes.Equal(first, again) {
 		t.Error("the export of the import differs:\n", differences(t, first, again))
 	}
 	samePoints(t, "points", pointsOf(t, b.DB, b.iteration, nil), pointsOf(t, other, b.iteration, nil))
@@ -202,17 +203,17 @@ func TestArchiveRoundTrip(t *testing.T) {
 	}
 
 	// Importing it again changes nothing.
-	r = must(other.ImportArchive(ctx, domain.System, file(t, first), store.ArchiveImport{}))(t)
+	r = must(other.Archive.Import(ctx, domain.System, file(t, first), archive.ImportOptions{}))(t)
 	if r.Unchanged != 2 || r.Created+r.Grown+r.LeftOut+r.Lost+r.Points+r.Artifacts != 0 {
 		t.Errorf("again: %+v", r)
 	}
 
 	// An experiment, and a run.
-	for _, q := range []store.ArchiveQuery{{ExperimentID: b.experiment}, {IterationIDs: []string{b.iteration}},
+	for _, q := range []archive.Query{{ExperimentID: b.experiment}, {IterationIDs: []string{b.iteration}},
 		{ExperimentID: b.experiment, Filter: `param.lr = 0.1`}} {
 		part := b.export(t, q)
 		other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-		must(other.ImportArchive(ctx, domain.System, file(t, part), store.ArchiveImport{}))(t)
+		must(other.Archive.Import(ctx, domain.System, file(t, part), archive.ImportOptions{}))(t)
 		if again := exported(t, other, q); !bytes.Equal(part, again) {
 			t.Errorf("%+v: the export of the import differs:\n%s", q, differences(t, part, again))
 		}
@@ -290,27 +291,27 @@ func rowsOf(t *testing.T, content []byte, table string) string {
 // and then an archive of a run that was changed on both sides.
 func TestArchiveGrown(t *testing.T) {
 	b := fullBed(t)
-	q := store.ArchiveQuery{ProjectID: b.project}
+	q := archive.Query{ProjectID: b.project}
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-	must(other.ImportArchive(ctx, domain.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
+	must(other.Archive.Import(ctx, domain.System, file(t, b.export(t, q)), archive.ImportOptions{}))(t)
 
 	b.log(t, "loss", 6, 0.125)
 	b.log(t, "loss", 4, 0.5) // a late point
 	status := domain.Succeeded
 	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: &status}))
 	grown := b.export(t, q)
-	r := must(other.ImportArchive(ctx, domain.System, file(t, grown), store.ArchiveImport{DryRun: true}))(t)
+	r := must(other.Archive.Import(ctx, domain.System, file(t, grown), archive.ImportOptions{DryRun: true}))(t)
 	if r.Grown != 1 {
 		t.Errorf("dry run: %+v", r)
 	}
-	r = must(other.ImportArchive(ctx, domain.System, file(t, grown), store.ArchiveImport{}))(t)
+	r = must(other.Archive.Import(ctx, domain.System, file(t, grown), archive.ImportOptions{}))(t)
 	if r.Grown != 1 || r.Unchanged != 1 || r.Lost != 0 || r.Points != 3 || r.Dropped != 1 {
 		t.Errorf("grown: %+v", r)
 	}
 	for _, key := range []string{"loss", "acc", "many/points"} {
 		samePoints(t, "points of "+key, pointsOf(t, b.DB, b.iteration, &key), pointsOf(t, other, b.iteration, &key))
 	}
-	r = must(b.ImportArchive(ctx, domain.System, file(t, exported(t, other, q)), store.ArchiveImport{}))(t)
+	r = must(b.Archive.Import(ctx, domain.System, file(t, exported(t, other, q)), archive.ImportOptions{}))(t)
 	if r.Unchanged != 2 || r.Lost != 0 {
 		t.Errorf("back where it came from: %+v", r)
 	}
@@ -318,7 +319,7 @@ func TestArchiveGrown(t *testing.T) {
 	mine, theirs := "mine", "theirs"
 	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Notes: &mine}))
 	wantOK(t, other.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Notes: &theirs}))
-	r = must(other.ImportArchive(ctx, domain.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
+	r = must(other.Archive.Import(ctx, domain.System, file(t, b.export(t, q)), archive.ImportOptions{}))(t)
 	if r.LeftOut != 1 || r.Lost != 1 || !strings.Contains(r.Losses[0].Reason, "changed on both sides") {
 		t.Errorf("changed on both sides: %+v", r)
 	}
@@ -330,13 +331,13 @@ func TestArchiveGrown(t *testing.T) {
 // TestArchiveStopped interrupts an import after each record, and continues it.
 func TestArchiveStopped(t *testing.T) {
 	b := fullBed(t)
-	q := store.ArchiveQuery{ProjectID: b.project}
+	q := archive.Query{ProjectID: b.project}
 	content := b.export(t, q)
 	path := file(t, content)
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
 	for stop := 1; ; stop++ {
 		ctx, cancel := context.WithCancel(ctx)
-		_, err := other.ImportArchive(ctx, domain.System, path, store.ArchiveImport{Progress: func(done, all int) {
+		_, err := other.Archive.Import(ctx, domain.System, path, archive.ImportOptions{Progress: func(done, all int) {
 			if done == stop {
 				cancel()
 			}
@@ -359,20 +360,20 @@ func TestArchiveRights(t *testing.T) {
 	b := fullBed(t)
 	ada := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "secret123"}))(t).ID
 	actor := domain.Actor{UserID: ada}
-	q := store.ArchiveQuery{ProjectID: b.project}
-	wantCode(t, b.Export(ctx, actor, q, store.ArchiveOptions{}, io.Discard), domain.CodeProjectPermissionRequired)
+	q := archive.Query{ProjectID: b.project}
+	wantCode(t, b.Archive.Export(ctx, actor, q, archive.Options{}, io.Discard), domain.CodeProjectPermissionRequired)
 	path := file(t, b.export(t, q))
-	_, err := b.ImportArchive(ctx, actor, path, store.ArchiveImport{})
+	_, err := b.Archive.Import(ctx, actor, path, archive.ImportOptions{})
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
 
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
 	eve := domain.Actor{UserID: must(other.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "eve", Password: "secret123"}))(t).ID}
-	r := must(other.ImportArchive(ctx, eve, path, store.ArchiveImport{}))(t)
+	r := must(other.Archive.Import(ctx, eve, path, archive.ImportOptions{}))(t)
 	if r.Created != 2 {
 		t.Errorf("imported: %+v", r)
 	}
 	must(other.Runs.Iteration(ctx, eve, b.iteration))(t) // she has all rights in the project
 	adam := domain.Actor{UserID: must(other.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "adam", Password: "secret123"}))(t).ID}
-	_, err = other.ImportArchive(ctx, adam, path, store.ArchiveImport{})
+	_, err = other.Archive.Import(ctx, adam, path, archive.ImportOptions{})
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
 }

@@ -2,8 +2,7 @@
 // permissions. Records are stored in one SQLite file.
 //
 // DB and View have a field for each package of records, such as Runs and Projects. These packages
-// use package domain for transactions and rights. Archives, which concern all records, are in this
-// package.
+// use package domain for transactions and rights.
 //
 // Methods that users can call take the acting user first. They check permission, existence and
 // state in the transaction that does the work. Their errors are *domain.Error, or are converted
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"tracker/blob"
+	"tracker/store/archive"
 	"tracker/store/artifact"
 	"tracker/store/domain"
 	"tracker/store/files"
@@ -45,12 +45,9 @@ type DB struct {
 	Projects *projects.DB
 	Trash    *trash.DB
 	Imports  *imports.DB
+	Archive  *archive.DB
 
 	base *domain.DB
-
-	exporting   chan struct{} // holds one element for each archive that is made
-	importing   chan struct{} // holds one element while an archive is read
-	archiveWait time.Duration // tests change it
 }
 
 // Options are the options of Open.
@@ -65,19 +62,17 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	base := domain.New(o)
 	db := &DB{
-		Runs:        runs.New(base),
-		Files:       files.New(base),
-		Models:      registry.New(base),
-		Wandb:       wandb.New(base),
-		Users:       users.New(base),
-		Projects:    projects.New(base),
-		base:        base,
-		exporting:   make(chan struct{}, maxExports),
-		importing:   make(chan struct{}, 1),
-		archiveWait: archiveWait,
+		Runs:     runs.New(base),
+		Files:    files.New(base),
+		Models:   registry.New(base),
+		Wandb:    wandb.New(base),
+		Users:    users.New(base),
+		Projects: projects.New(base),
+		base:     base,
 	}
 	db.Trash = trash.New(base, db.Files)
 	db.Imports = imports.New(base, db.Runs, db.Files, db.Models)
+	db.Archive = archive.New(base, db.Files, openBase, schema)
 	participants := base.Participants()
 	if o.Exclusive {
 		participants = append(participants, &writeCount{db: db}, &base.Orders)
@@ -131,6 +126,15 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		base.Kernel.Go(db.Trash.PurgeExpired)
 	}
 	return db, nil
+}
+
+// openBase is Open for package archive.
+func openBase(ctx context.Context, o Options) (*domain.DB, error) {
+	db, err := Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return db.base, nil
 }
 
 //go:embed migrations/*.sql

@@ -12,15 +12,16 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/ui/plain"
 )
 
 // importView is the view of the page that imports archives.
 type importView struct {
-	Most   int64                // maximum size of an archive in bytes, 0 for no limit
-	Name   string               // name of the imported file
-	Result *store.ArchiveResult // nil before an import
+	Most   int64           // maximum size of an archive in bytes, 0 for no limit
+	Name   string          // name of the imported file
+	Result *archive.Result // nil before an import
 	Wrong  string
 }
 
@@ -30,7 +31,7 @@ func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user domain
 	if err != nil {
 		return err
 	}
-	return s.sendArchive(w, r, user, p.Name, store.ArchiveQuery{ProjectID: p.ID})
+	return s.sendArchive(w, r, user, p.Name, archive.Query{ProjectID: p.ID})
 }
 
 // exportExperiment answers with an archive of an experiment. With a filter in the query, the
@@ -40,7 +41,7 @@ func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user dom
 	if err != nil {
 		return err
 	}
-	return s.sendArchive(w, r, user, e.Name, store.ArchiveQuery{ExperimentID: e.ID, Filter: searchOf(r.URL.Query()).Filter})
+	return s.sendArchive(w, r, user, e.Name, archive.Query{ExperimentID: e.ID, Filter: searchOf(r.URL.Query()).Filter})
 }
 
 // exportRuns answers with an archive of the runs in the query.
@@ -49,13 +50,13 @@ func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user domain.Us
 	if len(ids) == 0 {
 		return errBrokenForm
 	}
-	return s.sendArchive(w, r, user, "runs", store.ArchiveQuery{IterationIDs: ids})
+	return s.sendArchive(w, r, user, "runs", archive.Query{IterationIDs: ids})
 }
 
 // sendArchive completes an archive before it sends it, so that a failure is answered like any other
 // and browsers know the size.
-func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.User, name string, q store.ArchiveQuery) error {
-	f, err := s.DB.ScratchFile()
+func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.User, name string, q archive.Query) error {
+	f, err := s.DB.Archive.ScratchFile()
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.U
 		f.Close()
 		os.Remove(f.Name())
 	}()
-	if err := s.DB.Export(r.Context(), domain.Actor{UserID: user.ID}, q, store.ArchiveOptions{Report: true}, f); err != nil {
+	if err := s.DB.Archive.Export(r.Context(), domain.Actor{UserID: user.ID}, q, archive.Options{Report: true}, f); err != nil {
 		return err
 	}
 	size, err := f.Seek(0, io.SeekCurrent)
@@ -139,7 +140,7 @@ func (s *site) receiveArchive(r *http.Request, user domain.User) (v importView, 
 		}
 		v.Name = plain.Readable(part.FileName())
 		body := &watched{r: part}
-		v.Result, err = s.DB.ReceiveArchive(r.Context(), domain.Actor{UserID: user.ID}, body, store.ArchiveImport{})
+		v.Result, err = s.DB.Archive.Receive(r.Context(), domain.Actor{UserID: user.ID}, body, archive.ImportOptions{})
 		if body.failed {
 			err = errBrokenUpload
 		}

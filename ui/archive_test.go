@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/projects"
 	"tracker/store/runs"
@@ -37,7 +38,7 @@ func newArchive(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := db.Export(t.Context(), domain.System, store.ArchiveQuery{ProjectID: project.ID}, store.ArchiveOptions{}, &out); err != nil {
+	if err := db.Archive.Export(t.Context(), domain.System, archive.Query{ProjectID: project.ID}, archive.Options{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

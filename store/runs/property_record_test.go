@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/points"
@@ -144,8 +144,8 @@ func TestFirstWrongField(t *testing.T) {
 		if e := domain.AsError(err); e == nil || e.Field != "description" {
 			t.Fatalf("artifact: %v", err)
 		}
-		err = b.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: b.Project, Records: []string{"report/b", "report/a", "report/c"}},
-			store.ArchiveOptions{}, io.Discard)
+		err = b.Archive.Export(ctx, domain.System, archive.Query{ProjectID: b.Project, Records: []string{"report/b", "report/a", "report/c"}},
+			archive.Options{}, io.Discard)
 		if e := domain.AsError(err); e == nil || !strings.Contains(e.Message, "report/b") {
 			t.Fatalf("archive: %v", err)
 		}

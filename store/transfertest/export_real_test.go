@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/export"
 	"tracker/store/transfer"
@@ -36,7 +36,7 @@ func TestRealExport(t *testing.T) {
 		if err := os.Mkdir(out, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		err := db.Extract(t.Context(), domain.System, store.ArchiveQuery{ProjectID: project}, func(e *store.Extract) error {
+		err := db.Archive.Extract(t.Context(), domain.System, archive.Query{ProjectID: project}, func(e *archive.Extract) error {
 			return f.Write(t.Context(), e, out, &transfer.Result{})
 		})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/archive"
 	"tracker/store/domain"
 	"tracker/store/export"
 	"tracker/store/transfer"
@@ -70,7 +71,7 @@ func exportMLflow(t *testing.T, db *store.DB, project, out string) *transfer.Res
 		if f.Name != "mlflow" {
 			continue
 		}
-		err := db.Extract(t.Context(), domain.System, store.ArchiveQuery{ProjectID: id}, func(e *store.Extract) error {
+		err := db.Archive.Extract(t.Context(), domain.System, archive.Query{ProjectID: id}, func(e *archive.Extract) error {
 			return f.Write(t.Context(), e, out, r)
 		})
 		if err != nil {

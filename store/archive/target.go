@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"context"
@@ -10,54 +10,55 @@ import (
 	"tracker/store/scalar"
 )
 
-// archiveTarget implements record.Target for a database and an actor.
-type archiveTarget struct {
-	db    *DB
+// target implements record.Target for a database and an actor.
+type target struct {
+	base  *domain.DB
+	files *files.DB // nil for the database of an archive, from which nothing is discarded
 	actor domain.Actor
 	// claim implements Claim.
 	claim func(ctx context.Context, hash string, size int64) (use func(record.Tx) (int64, error), release func(), err error)
 }
 
 // Read runs fn on a snapshot.
-func (t archiveTarget) Read(ctx context.Context, fn func(record.TargetTx) error) error {
-	return t.db.base.Ask(ctx, func(tx *domain.Tx) error {
+func (t target) Read(ctx context.Context, fn func(record.TargetTx) error) error {
+	return t.base.Ask(ctx, func(tx *domain.Tx) error {
 		tx.Actor = t.actor
-		return fn(archiveTx{tx})
+		return fn(targetTx{tx})
 	})
 }
 
 // Write runs fn in the writer.
-func (t archiveTarget) Write(ctx context.Context, fn func(record.TargetTx) error) error {
-	return domain.Change(ctx, t.db.base, t.actor, func(tx *domain.Tx) error { return fn(archiveTx{tx}) })
+func (t target) Write(ctx context.Context, fn func(record.TargetTx) error) error {
+	return domain.Change(ctx, t.base, t.actor, func(tx *domain.Tx) error { return fn(targetTx{tx}) })
 }
 
 // Claim stores the bytes of an artifact.
-func (t archiveTarget) Claim(ctx context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
+func (t target) Claim(ctx context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 	return t.claim(ctx, hash, size)
 }
 
 // Discard moves an artifact to the trash. If a version of a model refers to it, refused is the
 // reason why it stays.
-func (t archiveTarget) Discard(ctx context.Context, id string) (refused string, err error) {
-	err = t.db.Files.DeleteArtifact(ctx, t.actor, id)
+func (t target) Discard(ctx context.Context, id string) (refused string, err error) {
+	err = t.files.DeleteArtifact(ctx, t.actor, id)
 	if err != nil && domain.AsError(err).Code == domain.CodeConflict {
 		return domain.AsError(err).Message, nil
 	}
 	return "", err
 }
 
-// archiveTx is a transaction in which records are copied.
-type archiveTx struct{ *domain.Tx }
+// targetTx is a transaction in which records are copied.
+type targetTx struct{ *domain.Tx }
 
 // Records returns the transaction for package record.
-func (t archiveTx) Records() record.Tx { return records(t.Tx) }
+func (t targetTx) Records() record.Tx { return records(t.Tx) }
 
 // Now returns the time of the transaction.
-func (t archiveTx) Now() scalar.Time { return t.Tx.Now }
+func (t targetTx) Now() scalar.Time { return t.Tx.Now }
 
 // AllowCreate checks that the actor may add records to a project. If projectID is "", it checks
 // that the actor exists, since every user may create projects.
-func (t archiveTx) AllowCreate(projectID string) error {
+func (t targetTx) AllowCreate(projectID string) error {
 	if projectID == "" {
 		_, err := t.User(t.Actor)
 		return err
@@ -66,12 +67,12 @@ func (t archiveTx) AllowCreate(projectID string) error {
 }
 
 // AllowUpdate checks that the actor may replace records of a project.
-func (t archiveTx) AllowUpdate(projectID string) error {
+func (t targetTx) AllowUpdate(projectID string) error {
 	return t.Allow(t.Actor, projectID, domain.RightUpdate)
 }
 
 // Copied grants the actor all rights in a copied project.
-func (t archiveTx) Copied(ref record.Ref) error {
+func (t targetTx) Copied(ref record.Ref) error {
 	if ref.Kind.Name != "project" || t.Actor.IsSystem() {
 		return nil
 	}
@@ -86,9 +87,9 @@ func (t archiveTx) Copied(ref record.Ref) error {
 	return err
 }
 
-// received stores the bytes of a reader. It implements archiveTarget.claim.
+// received stores the bytes of a reader. It implements target.claim.
 func (db *DB) received(ctx context.Context, r io.Reader, hash string) (use func(record.Tx) (int64, error), release func(), err error) {
-	got, err := db.Files.Receive(ctx, r, hash)
+	got, err := db.files.Receive(ctx, r, hash)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"cmp"
@@ -16,15 +16,17 @@ import (
 	"tracker/store/export"
 	"tracker/store/files"
 	"tracker/store/points"
+	"tracker/store/projects"
 	"tracker/store/record"
+	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
-	"tracker/store/transfer/archive"
+	format "tracker/store/transfer/archive"
 )
 
-// ArchiveQuery selects the contents of an archive: a project, an experiment, or some of its runs.
-type ArchiveQuery struct {
+// Query selects the contents of an archive: a project, an experiment, or some of its runs.
+type Query struct {
 	ProjectID    string // with all its contents
 	ExperimentID string // with all its contents
 	// Filter selects runs of the experiment, in the language of searches; "" for all.
@@ -38,8 +40,8 @@ type ArchiveQuery struct {
 	Context []string
 }
 
-// ArchiveOptions are the options of Export.
-type ArchiveOptions struct {
+// Options are the options of Export.
+type Options struct {
 	// Base is written as Manifest.Base.
 	Base map[string]string
 	// Report reports whether the archive has an HTML report.
@@ -50,43 +52,45 @@ type ArchiveOptions struct {
 
 // Extract is a database that holds only the records that a query selects, from one snapshot.
 type Extract struct {
-	DB    *DB
+	DB    *domain.DB
 	Scope string // project, experiment or runs
 	// Context holds the records, as kind/id, that are included only because others need them.
 	Context []string
 	Counts  map[string]int64 // of records, by kind
 	// Blobs holds the contents of all artifacts, each once, sorted by hash.
-	Blobs []archive.Blob
+	Blobs []format.Blob
 
-	from     *DB
+	from     *domain.DB
 	ctx      context.Context
 	backends map[string]artifact.Backend // of the blobs in from
 }
 
 // Open returns the content of an artifact. The reader returns an error at the end of the content
 // if its hash is not b.Hash.
-func (e *Extract) Open(b archive.Blob) (io.ReadCloser, error) {
-	content, err := e.from.base.Artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
+func (e *Extract) Open(b format.Blob) (io.ReadCloser, error) {
+	content, err := e.from.Artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
 	return content, files.AsError(err)
 }
 
 // Read calls fn with a view of all records of the extract.
 func (e *Extract) Read(ctx context.Context, fn func(*export.View) error) error {
-	return e.DB.View(ctx, domain.System, func(v *View) error {
-		return fn(&export.View{Projects: v.Projects, Runs: v.Runs, Files: v.Files, Models: v.Models})
+	return e.DB.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
+		tx := e.DB.Reading(snapshot)
+		tx.Actor = domain.System
+		return fn(&export.View{Projects: projects.In(tx), Runs: runs.In(tx), Files: files.In(tx), Models: registry.In(tx)})
 	})
 }
 
 // Curves returns the curves of runs of the extract.
 func (e *Extract) Curves(ctx context.Context, iterationIDs []string, q points.CurveQuery) ([]runs.Curve, error) {
-	return e.DB.Runs.Curves(ctx, domain.System, iterationIDs, q)
+	return runs.New(e.DB).Curves(ctx, domain.System, iterationIDs, q)
 }
 
 // Count returns the number of records of a kind of package record.
 func (e *Extract) Count(kind string) int64 { return e.Counts[kind] }
 
-// archiveReadme is the content of README.txt in an archive.
-const archiveReadme = `This is an archive of tracker, an experiment tracker.
+// readme is the content of README.txt in an archive.
+const readme = `This is an archive of tracker, an experiment tracker.
 
 report.html     a report for any browser, without a network
 tracker.db      the records as a SQLite database; the view metric_points has all
@@ -115,10 +119,10 @@ var notCarried = []string{
 // Export writes an archive of the records that q selects to w. The same records result in the
 // same bytes if q.Records is nil. Needs read. After an error, w holds an incomplete archive, which
 // no program accepts.
-func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o ArchiveOptions, w io.Writer) error {
+func (db *DB) Export(ctx context.Context, actor domain.Actor, q Query, o Options, w io.Writer) error {
 	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
-		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
-		c.Manifest = archive.Manifest{Scope: e.Scope, Context: e.Context, Base: o.Base, Counts: e.Counts, NotCarried: notCarried}
+		c := format.Content{Readme: []byte(readme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
+		c.Manifest = format.Manifest{Scope: e.Scope, Context: e.Context, Base: o.Base, Counts: e.Counts, NotCarried: notCarried}
 		if o.Report {
 			if c.Report, err = export.Report(ctx, e); err != nil {
 				return err
@@ -127,7 +131,7 @@ func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o 
 		if c.Database, err = e.file(ctx, c.Fast); err != nil {
 			return err
 		}
-		return archive.Write(untilDone{ctx, w}, c)
+		return format.Write(untilDone{ctx, w}, c)
 	})
 }
 
@@ -135,10 +139,10 @@ func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o 
 // A fast one is the file that the records were copied to, which is not compacted.
 func (e *Extract) file(ctx context.Context, fast bool) (path string, err error) {
 	if fast {
-		return e.DB.Path(), e.DB.Close()
+		return e.DB.Kernel.Path(), e.DB.Kernel.Close()
 	}
-	path = filepath.Join(filepath.Dir(e.DB.Path()), archive.DatabaseName)
-	return path, e.DB.Backup(ctx, path)
+	path = filepath.Join(filepath.Dir(e.DB.Kernel.Path()), format.DatabaseName)
+	return path, e.DB.Kernel.Backup(ctx, path)
 }
 
 // untilDone writes to w until ctx is done.
@@ -154,10 +158,10 @@ func (u untilDone) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// archiveWait is how long an export waits for other exports.
-const archiveWait = 10 * time.Second
+// maxWait is how long an export waits for other exports.
+const maxWait = 10 * time.Second
 
-var errArchiving = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: archiveWait,
+var errArchiving = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: maxWait,
 	Message: "Two other archives are being processed, which is the maximum; try again in a moment."}
 
 // maxExports is the number of archives that are made at a time. Each uses a database of its own
@@ -181,8 +185,8 @@ func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 // Extract calls fn with a copy of the records that q selects, in a folder beside the database
 // that is removed afterwards. Needs read. It returns UNAVAILABLE if other exports did not end in
 // time.
-func (db *DB) Extract(ctx context.Context, actor domain.Actor, q ArchiveQuery, fn func(*Extract) error) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, db.archiveWait, errArchiving)
+func (db *DB) Extract(ctx context.Context, actor domain.Actor, q Query, fn func(*Extract) error) error {
+	waiting, cancel := context.WithTimeoutCause(ctx, db.wait, errArchiving)
 	done, err := place(waiting, db.exporting)
 	cancel()
 	if err != nil {
@@ -194,16 +198,16 @@ func (db *DB) Extract(ctx context.Context, actor domain.Actor, q ArchiveQuery, f
 		return exportError(err)
 	}
 	defer os.RemoveAll(dir)
-	to, err := Open(ctx, Options{Path: filepath.Join(dir, "work.db"), Scratch: true, NoRollups: q.Records != nil, Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.base.Log})
+	to, err := db.open(ctx, domain.Options{Path: filepath.Join(dir, "work.db"), Scratch: true, NoRollups: q.Records != nil, Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.base.Log})
 	if err != nil {
 		return exportError(err)
 	}
-	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db, ctx: ctx, backends: map[string]artifact.Backend{}}
+	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db.base, ctx: ctx, backends: map[string]artifact.Backend{}}
 	err = db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.base.Reading(snapshot), actor, q) })
 	if err == nil {
 		err = fn(e)
 	}
-	return exportError(errors.Join(err, to.Close()))
+	return exportError(errors.Join(err, to.Kernel.Close()))
 }
 
 // exportError returns err, or STORAGE_FULL if err reports a full disk.
@@ -215,7 +219,7 @@ func exportError(err error) error {
 }
 
 // fill copies the records that q selects.
-func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor, q ArchiveQuery) error {
+func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor, q Query) error {
 	from.Actor = actor
 	chosen, err := archived(from, actor, q)
 	if err != nil {
@@ -228,7 +232,7 @@ func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor,
 			e.Context = append(e.Context, ref.String())
 		}
 	}
-	to := archiveTarget{db: e.DB, actor: domain.System}
+	to := target{base: e.DB, actor: domain.System}
 	to.claim = func(_ context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 		if _, there := e.backends[hash]; !there {
 			var backend artifact.Backend
@@ -237,7 +241,7 @@ func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor,
 				return nil, nil, err
 			}
 			e.backends[hash] = backend
-			e.Blobs = append(e.Blobs, archive.Blob{Hash: hash, Size: size})
+			e.Blobs = append(e.Blobs, format.Blob{Hash: hash, Size: size})
 		}
 		return func(tx record.Tx) (id int64, err error) { return blobRow(tx, hash, size) }, func() {}, nil
 	}
@@ -246,7 +250,7 @@ func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor,
 	e.Counts["metric"] = int64(c.Result.Points)
 	e.Counts["parameter"] = int64(c.Result.Parameters)
 	e.Counts["resource"] = int64(c.Result.Artifacts)
-	slices.SortFunc(e.Blobs, func(a, b archive.Blob) int { return cmp.Compare(a.Hash, b.Hash) })
+	slices.SortFunc(e.Blobs, func(a, b format.Blob) int { return cmp.Compare(a.Hash, b.Hash) })
 	return err
 }
 
@@ -266,18 +270,18 @@ const scratchAge = 48 * time.Hour
 
 func (db *DB) scratchDir() (string, error) {
 	db.removeScratch()
-	return os.MkdirTemp(filepath.Dir(db.Path()), scratchPrefix)
+	return os.MkdirTemp(filepath.Dir(db.base.Kernel.Path()), scratchPrefix)
 }
 
 // ScratchFile creates a file beside the database. The caller removes it.
 func (db *DB) ScratchFile() (*os.File, error) {
 	db.removeScratch()
-	return os.CreateTemp(filepath.Dir(db.Path()), scratchPrefix+"*.zip")
+	return os.CreateTemp(filepath.Dir(db.base.Kernel.Path()), scratchPrefix+"*.zip")
 }
 
 // removeScratch removes temporary files of killed processes.
 func (db *DB) removeScratch() {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(db.Path()), scratchPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(db.base.Kernel.Path()), scratchPrefix+"*"))
 	for _, path := range left {
 		info, e := os.Lstat(path)
 		if e == nil && time.Since(info.ModTime()) > scratchAge {

@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"context"
@@ -19,14 +19,6 @@ import (
 type RecordState struct {
 	Record string `json:"record"` // kind/id
 	record.State
-}
-
-// State is the state of a record, for the comparison with another database.
-type State = record.State
-
-// RecordChanges is record.Changes.
-func RecordChanges(from, to RecordState, base string, shared func(record string) bool) (fromChanged, toChanged bool) {
-	return record.Changes(from.State, to.State, base, shared)
 }
 
 // Limits of a page of states. Each state is computed from the whole record with its points.
@@ -114,9 +106,9 @@ func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]strin
 	})
 }
 
-// ReceiveArchive is ImportArchive for an archive that is read from body. Errors of body are
+// Receive is Import for an archive that is read from body. Errors of body are
 // returned unchanged.
-func (db *DB) ReceiveArchive(ctx context.Context, actor domain.Actor, body io.Reader, o ArchiveImport) (*ArchiveResult, error) {
+func (db *DB) Receive(ctx context.Context, actor domain.Actor, body io.Reader, o ImportOptions) (*Result, error) {
 	if limit := db.base.Options.MaxUpload; limit > 0 {
 		body = files.LimitReader(body, limit)
 	}
@@ -129,15 +121,15 @@ func (db *DB) ReceiveArchive(ctx context.Context, actor domain.Actor, body io.Re
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	r, err := db.ImportArchive(ctx, actor, f.Name(), o)
+	r, err := db.Import(ctx, actor, f.Name(), o)
 	if r != nil {
 		r.Path = ""
 	}
 	return r, err
 }
 
-// ArchivePart is a part of an archive that arrives in several requests.
-type ArchivePart struct {
+// Part is a part of an archive that arrives in several requests.
+type Part struct {
 	ID   string // UUID that the sender has chosen for the archive
 	From int64  // index of the first byte
 	Size int64  // number of bytes
@@ -145,26 +137,26 @@ type ArchivePart struct {
 	Body io.Reader
 }
 
-// ReceiveArchivePart writes a part of an archive to a file beside the database. After the last
-// part it calls ImportArchive; before, the result is nil. Parts must arrive in their order. A part
-// can be sent again. A file that gets no more parts is removed like those of killed processes.
-func (db *DB) ReceiveArchivePart(ctx context.Context, actor domain.Actor, p ArchivePart, o ArchiveImport) (*ArchiveResult, error) {
+// ReceivePart writes a part of an archive to a file beside the database. After the last
+// part it calls Import; before, the result is nil. Parts must arrive in their order. A part
+// can be sent again. A file that gets no more parts is removed after scratchAge.
+func (db *DB) ReceivePart(ctx context.Context, actor domain.Actor, p Part, o ImportOptions) (*Result, error) {
 	if uuid.Validate(p.ID) != nil {
 		return nil, domain.Invalid("id", "The id of an archive in parts must be a UUID, not %q.", truncate(p.ID))
 	}
 	if p.From < 0 || p.Size <= 0 || p.All-p.Size < p.From {
 		return nil, domain.Invalid("Content-Range", "Content-Range must be the place of the part, like bytes 0-999999/5000000.")
 	}
-	if err := db.Files.CheckSize(p.All); err != nil {
+	if err := db.files.CheckSize(p.All); err != nil {
 		return nil, err
 	}
 	db.removeScratch()
-	path := filepath.Join(filepath.Dir(db.Path()), scratchPrefix+actor.UserID+p.ID+".zip")
+	path := filepath.Join(filepath.Dir(db.base.Kernel.Path()), scratchPrefix+actor.UserID+p.ID+".zip")
 	if err := writePart(path, p); err != nil || p.From+p.Size < p.All {
 		return nil, err
 	}
 	defer os.Remove(path)
-	r, err := db.ImportArchive(ctx, actor, path, o)
+	r, err := db.Import(ctx, actor, path, o)
 	if r != nil {
 		r.Path = ""
 	}
@@ -172,7 +164,7 @@ func (db *DB) ReceiveArchivePart(ctx context.Context, actor domain.Actor, p Arch
 }
 
 // writePart writes a part to the file at path and removes the bytes after it.
-func writePart(path string, p ArchivePart) error {
+func writePart(path string, p Part) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

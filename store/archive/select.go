@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"encoding/hex"
@@ -21,7 +21,7 @@ type selection struct {
 }
 
 // archived returns the records that q selects.
-func archived(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (s selection, err error) {
+func archived(tx *domain.Tx, actor domain.Actor, q Query) (s selection, err error) {
 	s.refs, s.scope, err = selected(tx, actor, q)
 	if err != nil || q.Records == nil {
 		return s, err
@@ -54,7 +54,7 @@ func archived(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (s selection, e
 }
 
 // selected returns the records that q selects, ignoring q.Records, and the scope of the archive.
-func selected(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
+func selected(tx *domain.Tx, actor domain.Actor, q Query) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
 		if err := tx.AllowProject(actor, q.ProjectID, domain.RightRead); err != nil {

@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
-	"tracker/store/transfer/archive"
+	format "tracker/store/transfer/archive"
 )
 
-// ArchiveImport holds the options of ImportArchive.
-type ArchiveImport struct {
+// ImportOptions holds the options of Import.
+type ImportOptions struct {
 	DryRun      bool
 	NoArtifacts bool
 	// Base holds the fingerprints, by kind/id, that records had when they were last equal here
@@ -29,27 +29,27 @@ type ArchiveImport struct {
 	Progress func(done, all int)
 }
 
-// ArchiveResult is the result of ImportArchive.
-type ArchiveResult struct {
+// Result is the result of Import.
+type Result struct {
 	transfer.Result
 	// Conflicts holds the records, as kind/id, that were not written. Losses holds the reasons.
 	Conflicts []string `json:"conflicts"`
 }
 
-// ImportArchive imports the records of the archive at path, with their ids. A record that exists
+// Import imports the records of the archive at path, with their ids. A record that exists
 // and is equal is not written. A record that has changed both here and in the archive since the
 // last import is not written and is reported as a conflict. Calling it again continues an import
 // that was interrupted. Needs create in existing projects, and update for records that are
 // changed.
-func (db *DB) ImportArchive(ctx context.Context, actor domain.Actor, path string, o ArchiveImport) (r *ArchiveResult, err error) {
+func (db *DB) Import(ctx context.Context, actor domain.Actor, path string, o ImportOptions) (r *Result, err error) {
 	done, err := place(ctx, db.importing)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	a, err := archive.Open(path)
+	a, err := format.Open(path)
 	if err != nil {
-		return nil, archiveError(err)
+		return nil, importError(err)
 	}
 	defer a.Close()
 	dir, err := db.scratchDir()
@@ -57,28 +57,28 @@ func (db *DB) ImportArchive(ctx context.Context, actor domain.Actor, path string
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	from, err := openArchived(ctx, a, dir)
+	from, err := db.openArchived(ctx, a, dir)
 	if err != nil {
-		return nil, archiveError(err)
+		return nil, importError(err)
 	}
-	defer func() { err = errors.Join(err, from.Close()) }()
-	r = &ArchiveResult{Result: transfer.Result{Kind: "archive", Path: path, Losses: []transfer.Loss{}}, Conflicts: []string{}}
-	err = from.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
-		archived := records(from.base.Reading(snapshot))
-		refs, err := archived.All(a.Manifest.Context)
+	defer func() { err = errors.Join(err, from.Kernel.Close()) }()
+	r = &Result{Result: transfer.Result{Kind: "archive", Path: path, Losses: []transfer.Loss{}}, Conflicts: []string{}}
+	err = from.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
+		inside := records(from.Reading(snapshot))
+		refs, err := inside.All(a.Manifest.Context)
 		if err != nil {
 			return err
 		}
-		to := archiveTarget{db: db, actor: actor}
+		to := target{base: db.base, files: db.files, actor: actor}
 		to.claim = func(ctx context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
-			content, err := a.Blob(archive.Blob{Hash: hash, Size: size})
+			content, err := a.Blob(format.Blob{Hash: hash, Size: size})
 			if err != nil {
 				return nil, nil, err
 			}
 			defer content.Close()
 			return db.received(ctx, content, hash)
 		}
-		c := record.Copier{From: archived, To: to, DryRun: o.DryRun, NoArtifacts: o.NoArtifacts, Peer: o.Peer, Result: &r.Result}
+		c := record.Copier{From: inside, To: to, DryRun: o.DryRun, NoArtifacts: o.NoArtifacts, Peer: o.Peer, Result: &r.Result}
 		defer func() { r.Conflicts = append(r.Conflicts, c.Conflicts...) }()
 		base := o.Base
 		if base == nil {
@@ -93,12 +93,12 @@ func (db *DB) ImportArchive(ctx context.Context, actor domain.Actor, path string
 		}
 		return c.Copy(ctx, refs)
 	})
-	return r, archiveError(err)
+	return r, importError(err)
 }
 
-// archiveError returns err, or INVALID_PAYLOAD if err is about the file.
-func archiveError(err error) error {
-	var bad *archive.Error
+// importError returns err, or INVALID_PAYLOAD if err is about the file.
+func importError(err error) error {
+	var bad *format.Error
 	var file *sqlite.FileError
 	switch {
 	case errors.As(err, &bad):
@@ -110,31 +110,31 @@ func archiveError(err error) error {
 }
 
 // openArchived checks the database of an archive and opens it in dir.
-func openArchived(ctx context.Context, a *archive.Archive, dir string) (*DB, error) {
-	path := filepath.Join(dir, archive.DatabaseName)
+func (db *DB) openArchived(ctx context.Context, a *format.Archive, dir string) (*domain.DB, error) {
+	path := filepath.Join(dir, format.DatabaseName)
 	if err := blobRoom(dir, a.Manifest.Files); err != nil {
 		return nil, err
 	}
 	if err := a.Extract(path); err != nil {
 		return nil, err
 	}
-	if err := schema().Unchanged(ctx, path); err != nil {
+	if err := db.schema().Unchanged(ctx, path); err != nil {
 		return nil, err
 	}
-	if err := schema().Verify(ctx, path); err != nil {
+	if err := db.schema().Verify(ctx, path); err != nil {
 		return nil, err
 	}
-	return Open(ctx, Options{Path: path, MustExist: true, Scratch: true})
+	return db.open(ctx, domain.Options{Path: path, MustExist: true, Scratch: true})
 }
 
 // blobRoom returns STORAGE_FULL if the disk lacks room for the database of the archive.
-func blobRoom(dir string, files []archive.File) error {
+func blobRoom(dir string, files []format.File) error {
 	free, err := blob.FreeSpace(dir)
 	if err != nil {
 		return nil // the write will fail
 	}
 	for _, f := range files {
-		if f.Name == archive.DatabaseName && f.Size > free {
+		if f.Name == format.DatabaseName && f.Size > free {
 			return domain.Errorf(domain.CodeStorageFull, "The database in the archive has %d bytes, and %d are free; free some space.", f.Size, free)
 		}
 	}
