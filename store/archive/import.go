@@ -112,7 +112,7 @@ func importError(err error) error {
 // openArchived checks the database of an archive and opens it in dir.
 func (db *DB) openArchived(ctx context.Context, a *format.Archive, dir string) (*domain.DB, error) {
 	path := filepath.Join(dir, format.DatabaseName)
-	if err := blobRoom(dir, a.Manifest.Files); err != nil {
+	if err := checkRoom(dir, a.Manifest.Files); err != nil {
 		return nil, err
 	}
 	if err := a.Extract(path); err != nil {
@@ -127,8 +127,8 @@ func (db *DB) openArchived(ctx context.Context, a *format.Archive, dir string) (
 	return db.open(ctx, domain.Options{Path: path, MustExist: true, Scratch: true})
 }
 
-// blobRoom returns STORAGE_FULL if the disk lacks room for the database of the archive.
-func blobRoom(dir string, files []format.File) error {
+// checkRoom returns STORAGE_FULL if the disk lacks room for the database of an archive.
+func checkRoom(dir string, files []format.File) error {
 	free, err := blob.FreeSpace(dir)
 	if err != nil {
 		return nil // the write will fail
