@@ -86,8 +86,8 @@ type double struct {
 	set bool
 }
 
-// UnmarshalJSONFrom reads a number, also as a string, NaN or an infinity as a
-// string, or null.
+// UnmarshalJSONFrom reads a number, a string that holds a number, NaN or an
+// infinity, or null.
 func (d *double) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*d = double{}
 	switch dec.PeekKind() {

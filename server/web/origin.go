@@ -40,10 +40,9 @@ func AllowOrigins(next http.Handler, trusted []string) http.Handler {
 	})
 }
 
-// CrossOrigin returns a handler that answers writes which a browser sends for
-// a page of another origin with deny, except for origins in trusted. Other
-// requests are passed to next. CrossOrigin returns an error if one of trusted
-// is invalid.
+// CrossOrigin returns a handler that passes requests to next, but passes writes
+// from pages of other origins to deny. Pages of the origins in trusted may
+// write. CrossOrigin returns an error if an origin in trusted is invalid.
 func CrossOrigin(next http.Handler, trusted []string, deny http.Handler) (http.Handler, error) {
 	p := http.NewCrossOriginProtection()
 	for _, origin := range trusted {

@@ -30,8 +30,8 @@ const (
 const (
 	// DefaultPoints is the default maximum number of points of a curve.
 	DefaultPoints = 1000
-	// MaxPoints is the maximum number of points of one curve. Larger numbers
-	// mean MaxPoints.
+	// MaxPoints is the maximum number of points of one curve. A larger number in a query
+	// counts as MaxPoints.
 	MaxPoints = 100_000
 	// MaxCurves is the maximum number of curves in one answer.
 	MaxCurves = 10_000

@@ -6,8 +6,8 @@ import (
 	"tracker/store/json"
 )
 
-// Latest is the last point of a series: the point with the largest step, and among
-// several with that step the one that was written last.
+// Latest is the last point of a series: the point with the largest step. If several points
+// have that step, it is the point that was written last.
 type Latest struct {
 	Iteration int64
 	Key       string

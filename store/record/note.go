@@ -57,8 +57,8 @@ const synced = "sync"
 
 func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
 
-// Synced returns the text of State.Noted of a record, as kind/id, at the time when it was
-// last the same here and in the database of a peer, or "" if there is none.
+// Synced returns the last common state of a record, given as kind/id, in this database and the
+// database of a peer. The result is a text of State.Noted, or "" if there is none.
 func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	err = tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
 	if errors.Is(err, sql.ErrNoRows) {

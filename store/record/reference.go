@@ -101,11 +101,10 @@ func hashOf(reference string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Changes reports which of two states of a record have changed since the state base, which
-// both had: a text of State.Noted, a fingerprint from an earlier version, or "" if nothing
-// is known. A reference in only one state counts if shared returns true, that is if both
-// databases have the record that it names. So a record that one database lacks is not a
-// change. If neither state has changed, they are equal.
+// Changes reports which of two states of a record have changed since base, their last common
+// state. base is a text of State.Noted, a fingerprint from an earlier version, or "" if it is
+// unknown. shared reports whether both databases have a record. A reference in only one state
+// is a change if its record is shared. If neither state has changed, they are equal.
 func Changes(from, to State, base string, shared func(record string) bool) (fromChanged, toChanged bool) {
 	if from.Fingerprint == to.Fingerprint {
 		return false, false

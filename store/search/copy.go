@@ -34,8 +34,8 @@ const (
 	// maxCopies is the maximum number of copies in one transaction, so that no other
 	// write waits long.
 	maxCopies = 2000
-	// RestTime is the minimum time since a running iteration was last seen before it is
-	// copied: a copy of values that change again soon is useless.
+	// RestTime is the time that a running iteration must be silent before it is copied. A
+	// copy of values that will soon change again is useless.
 	RestTime = 2 * time.Second
 	// copyPause is the minimum time between two rounds of copies of a metric.
 	copyPause = 2 * time.Second

@@ -1,4 +1,4 @@
-// Package trash lists deleted records, restores them, and purges them for good.
+// Package trash lists deleted records, restores them, and purges them permanently.
 //
 // Deleting a record sets a date in one row, regardless of the contents of the record. Restore
 // clears the date. Purge deletes the record and its contents, in transactions that are short

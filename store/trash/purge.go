@@ -30,7 +30,7 @@ const (
 // purgedAtOnce is the number of records that Empty looks up at once.
 const purgedAtOnce = 1000
 
-// Purge deletes a record in the trash and its contents for good. The bytes of its artifacts are
+// Purge deletes a record in the trash and its contents permanently. The bytes of its artifacts are
 // deleted in the background. Needs delete. It returns CONFLICT if a model version in the trash
 // refers to it.
 func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {

@@ -15,7 +15,7 @@ import (
 
 // Follower imports new data from the event files of a folder at each poll. It keeps no file open
 // between polls and relies only on modification times and sizes, so it also works on network file
-// systems. There it opens the files and folders whose state it reads.
+// systems. On these it opens files and folders to read their current state.
 type Follower struct {
 	im      *transfer.Import
 	src     *Source
