@@ -328,7 +328,7 @@ func (a *app) printImport(r *transfer.Result, dry, asJSON bool) error {
 		fmt.Fprintf(w, "%s %s.\n", imported, things(r.Models, "logged model or version of a registered one", "logged models and versions of registered ones"))
 	}
 	if r.Dropped > 0 {
-		fmt.Fprintf(w, "%s of runs that were started again and repeat them; --steps all keeps them.\n",
+		fmt.Fprintf(w, "%s of restarted runs; --steps all keeps them.\n",
 			things(r.Dropped, "point was replaced by later ones", "points were replaced by later ones"))
 	}
 	printLosses(w, r, "Left out or changed:")

@@ -59,7 +59,7 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 	return v, nil
 }
 
-// plotTable reads the table of a chart. If the table can't be read, why is a sentence with the reason.
+// plotTable reads the table of a chart. If the table can't be read, plotTable returns the reason as a sentence.
 func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
 	if p.File == "" {
 		return t, "Its table has not been sent yet.", nil

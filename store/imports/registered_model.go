@@ -303,7 +303,7 @@ func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVer
 			return err
 		}
 		if err == nil && !slices.Contains(m.own, holder) {
-			m.say("The alias %.80q of version %d of the registered model %.80q stays with version %d, which has it here.",
+			m.say("The alias %.80q of version %d of the registered model %.80q was not moved, because version %d has it here.",
 				alias, v.Number, m.from.Name, number)
 			continue
 		}

@@ -33,9 +33,9 @@ type seriesKey struct {
 const (
 	// maxOpen bounds the number of cached series.
 	maxOpen = 20_000
-	// bulkPoints is the number of points of one series in a transaction from which
-	// they go directly to table metric: from about this number on, writing a page
-	// of that table costs no more than writing to table recent first.
+	// bulkPoints is the minimum number of points of one series in a transaction that
+	// are written directly to table metric. For about this number and more, writing a
+	// page of that table costs no more than writing to table recent first.
 	bulkPoints = 32
 )
 
