@@ -126,7 +126,7 @@ func TestMigrateDamagedArtifacts(t *testing.T) {
 	wantOK(t, os.WriteFile(path("changed"), []byte("CHANGED"), 0o600))
 	wantOK(t, os.WriteFile(path("short"), []byte("sh"), 0o600))
 	moved := migrate(t, b.DB, artifact.Inline)
-	for i, want := range []string{"no bytes", "has the hash", "2 bytes instead of 5", ""} {
+	for i, want := range []string{"is missing", "has the hash", "2 bytes instead of 5", ""} {
 		if err := moved[i].Err; (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v, want %q", i, err, want)
 		}

@@ -15,7 +15,7 @@ const maxVersionsNamed = 5
 // the artifact with this number.
 func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.resource_num = ?`,
-		"Used by %s; delete those versions or give them another file first.", num)
+		"It is used by %s; delete those versions or give them another file first.", num)
 }
 
 // RefuseIfIterationVersioned returns CONFLICT if a model version refers to
@@ -23,7 +23,7 @@ func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,
-		"Used, itself or one of its files, by %s; delete those versions first.", num, num)
+		"It or one of its artifacts is used by %s; delete those versions first.", num, num)
 }
 
 // RefuseIfExperimentVersioned returns CONFLICT if a model version refers
