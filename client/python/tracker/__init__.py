@@ -63,17 +63,17 @@ def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bo
 
 def log_artifact(path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
                  content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = ()) -> Upload:
-    """Keep a file as an artifact of the current run, see Run.log_artifact."""
+    """Store a file as an artifact of the current run, see Run.log_artifact."""
     return _current("log_artifact").log_artifact(path, name, description, content_type, type, aliases)
 
 
 def use_artifact(artifact: str, type: Optional[str] = None) -> Version:
-    """A version of an artifact, see Run.use_artifact."""
+    """Return a version of an artifact, see Run.use_artifact."""
     return _current("use_artifact").use_artifact(artifact, type)
 
 
 def save(path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
-    """Keep files as artifacts of the current run, see Run.save."""
+    """Store files as artifacts of the current run, see Run.save."""
     _current("save").save(path, base_path, policy)
 
 
@@ -98,28 +98,28 @@ def log_params(params: Dict[str, Any]) -> None:
 
 
 def set_tag(key: str, value: Any = None) -> None:
-    """Attach the tag key=value to the current run, or key without a value."""
+    """Add the tag key=value to the current run, or key without a value."""
     _current("set_tag").set_tag(key, value)
 
 
 def set_tags(tags: Union[Dict[str, Any], Iterable[str]]) -> None:
-    """Attach tags to the current run."""
+    """Add tags to the current run."""
     _current("set_tags").set_tags(tags)
 
 
 def watch(models: Any = None, criterion: Any = None, log: Any = None, log_freq: Any = None, idx: Any = None,
           log_graph: Any = None) -> None:
-    """Do nothing but say so, see Run.watch."""
+    """Print that it has no effect, see Run.watch."""
     _current("watch").watch()
 
 
 def unwatch(models: Any = None) -> None:
-    """Do nothing, as watch."""
+    """Do nothing, like watch."""
 
 
 def define_metric(name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                   summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-    """Do nothing but say so, see Run.define_metric."""
+    """Print that it has no effect, see Run.define_metric."""
     _current("define_metric").define_metric()
 
 

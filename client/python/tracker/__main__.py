@@ -20,7 +20,7 @@ from ._value import tell
 
 
 def sync(arguments: argparse.Namespace) -> int:
-    """Send what is in the spool, and try again what was refused before. Return 1 when something is left after that."""
+    """Send the spool and retry requests that were rejected before. Return 1 if something could not be sent."""
     paths: List[str] = []
     given = arguments.path or spool_folders()
     for path in given:
@@ -52,14 +52,14 @@ def sync(arguments: argparse.Namespace) -> int:
 
 
 def _spools(folder: str) -> List[str]:
-    """The spool files in folder, also where only refused requests are left."""
+    """Return the spool files in folder, including those of which only rejected requests remain."""
     found = spool_files(folder)
     found += [path for path in (name[:-len(REJECTED)] for name in spool_files(folder, REJECTED)) if path not in found]
     return found
 
 
 def login(arguments: argparse.Namespace) -> int:
-    """Sign in and store the token. Return 1 when nobody can be asked for the password, or the server refuses."""
+    """Sign in and store the token. Return 1 if the password cannot be asked for or the server rejects it."""
     url = service_url(arguments.url)
     Client(url, token="none").call("GET", "/health")  # before anybody is asked for a password
     try:
@@ -78,7 +78,8 @@ def login(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Print where the server is, who is signed in there, and what is in the spool. Return 1 when the server refuses."""
+    """Print the address of the server, the signed-in user and the contents of the spool. Return 1 if the server rejects
+    the token."""
     client = Client(arguments.url)
     failed = 0
     print(f"server     {client.url}")
@@ -108,7 +109,7 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def _refused(path: str) -> List[str]:
-    """A line for each of the first requests that were refused, with the reason."""
+    """Return a line with the reason for each of the first rejected requests."""
     try:
         found = rejected(path)
     except OSError as error:
@@ -139,7 +140,7 @@ def _spooled(path: str) -> Tuple[str, int, List[Dict[str, Any]]]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a program as a run. Return its exit status."""
+    """Run a program and record it as a run. Return its exit status."""
     from ._command import run_command
 
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
@@ -151,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> int:
-    """The command line; returns the exit code."""
+    """Run the command line. Return the exit code."""
     parser = argparse.ArgumentParser(prog=prog, description="Run programs as runs, send what was spooled, sign in.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     one = commands.add_parser("run", help="run a program as a run, with its output, exit status and parameters")

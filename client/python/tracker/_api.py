@@ -22,7 +22,7 @@ PAGE = 1000
 
 
 class Record:
-    """A record of the service: its fields are attributes, and record.fields is all of them."""
+    """A record of the service. Its fields are attributes; record.fields has all of them."""
 
     def __init__(self, api: Api, fields: Dict[str, Any]) -> None:
         self.api, self.fields = api, fields
@@ -40,12 +40,12 @@ class Record:
     """The path of records of this kind in the API."""
 
     def delete(self) -> None:
-        """Move it to the trash, with all that is in it. A server without a trash deletes it for good."""
+        """Move the record and everything in it to the trash. A server without a trash deletes it permanently."""
         self.api.client.call("DELETE", f"/{self.route}/{quote(self.id, safe='')}")
 
     def restore(self) -> None:
-        """Restore it from the trash. Raises Refused when it is not in the trash, or when a record that holds it is in the
-        trash too."""
+        """Restore the record from the trash. Raises Refused if it is not in the trash, or if its parent is in the trash
+        too."""
         self.api.client.call("POST", f"/trash/{quote(self.id, safe='')}/restore")
 
     def __repr__(self) -> str:
@@ -54,13 +54,14 @@ class Record:
 
 
 class Api:
-    """The server's records. Methods raise Refused when the server refuses a request, and Unreachable without an answer."""
+    """The records of a server. Methods raise Refused if the server rejects a request, and Unreachable if it does not
+    respond."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None) -> None:
         self.client = Client(url, token)
 
     def all(self, path: str, **query: Any) -> Iterator[Dict[str, Any]]:
-        """The records of a listing, page by page. Arguments that are None are left out."""
+        """Iterate over the records of a listing, page by page. Arguments that are None are left out."""
         wanted = {name: value for name, value in query.items() if value is not None}
         offset = 0
         while True:
@@ -71,42 +72,45 @@ class Api:
                 return
 
     def projects(self, name: Optional[str] = None) -> List[Project]:
-        """The projects whose name contains name, or all."""
+        """Return the projects whose name contains name, or all projects."""
         return [Project(self, r) for r in self.all("/project", name=name)]
 
     def project(self, name: str) -> Project:
-        """The project of exactly that name. KeyError when there is none."""
+        """Return the project with exactly that name. Raises KeyError if there is none."""
         found: Project = _exactly(self.projects(name), name, "project")
         return found
 
     def iterations(self, project: str, experiment: str, filter: Optional[str] = None, sort: Optional[str] = None,
                    columns: Optional[str] = None) -> List[Iteration]:
-        """The iterations of an experiment, in the language of docs/search.md."""
+        """Return the iterations of an experiment. docs/search.md describes filter and sort."""
         return self.project(project).experiment(experiment).iterations(filter, sort, columns)
 
     def runs(self, project: str, experiment: Optional[str] = None, filter: Optional[str] = None,
              sort: Optional[str] = None) -> List[Iteration]:
-        """The runs of an experiment, or of all experiments of a project, in the language of docs/search.md."""
+        """Return the runs of an experiment, or of all experiments of a project. docs/search.md describes filter and
+        sort."""
         found = self.project(project)
         places = [found.experiment(experiment)] if experiment is not None else found.experiments()
         return [run for place in places for run in place.iterations(filter, sort)]
 
     def run(self, id: str) -> Iteration:
-        """One run."""
+        """Return a run by its id."""
         return self.iteration(id)
 
     def iteration(self, id: str) -> Iteration:
-        """One iteration."""
+        """Return an iteration by its id."""
         return Iteration(self, self.client.call("GET", f"/iteration/{quote(id, safe='')}"))
 
     def artifact(self, project: str, name: str) -> Version:
-        """The version of an artifact that NAME, NAME:v3 or NAME:alias names in a project. KeyError when there is none."""
+        """Return the artifact version that NAME, NAME:v3 or NAME:alias refers to in a project. Raises KeyError if there
+        is none."""
         from ._version import find
 
         return find(self.client, [one.id for one in self.project(project).experiments()], name)
 
     def model(self, name: str, project: Optional[str] = None) -> Model:
-        """The model of that name, in a project or in any. KeyError when there is none, or when several projects have one."""
+        """Return the model of that name in a project, or in any project. Raises KeyError if there is none or several
+        projects have one."""
         found = [Model(self, record)
                  for one in ([self.project(project)] if project else self.projects())
                  for record in self.all(f"/model/project/{one.id}", exact_name=name)]
@@ -115,20 +119,23 @@ class Api:
         return found[0]
 
     def trash(self, kind: Optional[str] = None) -> List[Trashed]:
-        """The records in the trash that the token may restore, the latest deletions first.
+        """Return the records in the trash that the token may restore, the most recently deleted first.
 
         kind is project, experiment, iteration, model, model_version, report or resource, which is an artifact.
         """
         return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
 
     def empty_trash(self, until: Optional[datetime.datetime] = None) -> int:
-        """Purge everything in the trash, or what was deleted until a time. Return the number of records. For administrators."""
+        """Permanently delete everything in the trash, or everything deleted before a time. Only for administrators.
+
+        Returns the number of records.
+        """
         at = "" if until is None else "?" + urlencode({"until": until.astimezone(datetime.timezone.utc).isoformat()})
         purged: int = self.client.call("DELETE", "/trash" + at)["purged"]
         return purged
 
     def series(self, iterations: Sequence[Any], keys: Sequence[str], points: int = 1000) -> List[Dict[str, Any]]:
-        """Curves of many iterations as columns: step, value, recorded_at, and min and max when points are in buckets."""
+        """Return curves of many iterations as columns: step, value, recorded_at, and min and max for bucketed points."""
         ids = [getattr(one, "id", one) for one in iterations]
         answer = self.client.call("POST", "/series", {"iterations": ids, "keys": list(keys), "points": points})
         return list(answer["series"])
@@ -145,16 +152,16 @@ class Project(Record):
     iteration_count: int
 
     def experiments(self, name: Optional[str] = None, status: Optional[str] = None) -> List[Experiment]:
-        """Its experiments, the newest first."""
+        """Return the experiments of the project, the newest first."""
         return [Experiment(self.api, r) for r in self.api.all(f"/experiment/project/{self.id}", name=name, status=status)]
 
     def experiment(self, name: str) -> Experiment:
-        """The newest experiment of exactly that name. KeyError when there is none."""
+        """Return the newest experiment with exactly that name. Raises KeyError if there is none."""
         found: Experiment = _exactly(self.experiments(name), name, "experiment")
         return found
 
     def models(self) -> List[Model]:
-        """Its models."""
+        """Return the models of the project."""
         return [Model(self.api, r) for r in self.api.all(f"/model/project/{self.id}")]
 
 
@@ -172,14 +179,15 @@ class Experiment(Record):
 
     def iterations(self, filter: Optional[str] = None, sort: Optional[str] = None,
                    columns: Optional[str] = None) -> List[Iteration]:
-        """Its iterations that pass filter, in the order of sort; both are in the language of docs/search.md."""
+        """Return the iterations that match filter, ordered by sort. docs/search.md describes both."""
         rows = self.api.all(f"/iteration/experiment/{self.id}", filter=filter, sort=sort, columns=columns)
         return [Iteration(self.api, r) for r in rows]
 
     def to_pandas(self, filter: Optional[str] = None, sort: Optional[str] = None) -> Any:
-        """A pandas frame of its iterations: their fields, parameters under param/NAME, and last values under metric/NAME.
+        """Return the iterations as a pandas frame.
 
-        Dates are times in UTC. A parameter that is a number or empty in all iterations is a number.
+        Its columns are the fields, parameters as param/NAME, and last values as metric/NAME. Dates are in UTC. A
+        parameter is numeric if it is a number or empty in all iterations.
         """
         keys = [(r["kind"], r["key"]) for r in self.api.all(f"/experiment/{self.id}/keys")]
         return frame(keys, lambda columns: (one.fields for one in self.iterations(filter, sort, columns)))
@@ -209,7 +217,7 @@ class Iteration(Record):
 
     @property
     def summary(self) -> Summary:
-        """What was set in run.summary, and the last value of every metric, by name; texts are as in parameters."""
+        """Return what was set in run.summary and the last value of every metric, by name. Texts are as in parameters."""
         found, own = Summary(), {}
         answer = self._summary()
         for name, value in {**answer["params"], **{key: one["last"] for key, one in answer["metrics"].items()}}.items():
@@ -222,9 +230,10 @@ class Iteration(Record):
 
     @property
     def statistics(self) -> Dict[str, Dict[str, Any]]:
-        """The statistics of each metric: count, last, min and max, each with its step (last_step, ...), and mean.
+        """Return the statistics of each metric: count, mean, and last, min and max with their steps (last_step, ...).
 
-        last is the value at the largest step; min, max and mean are over the finite values, None when there is none.
+        last is the value at the largest step. min, max and mean cover only finite values, and are None if there are
+        none.
         """
         return dict(self._summary()["metrics"])
 
@@ -236,7 +245,8 @@ class Iteration(Record):
         return answer
 
     def series(self, key: str, points: int = 1000) -> Dict[str, Any]:
-        """The curve of a metric as columns, in about points points at most; no peak is lost. KeyError without such a metric."""
+        """Return the curve of a metric as columns, with about points points. Peaks are kept. Raises KeyError if there
+        is no such metric."""
         query = urlencode({"key": key, "points": points})
         found = self.api.client.call("GET", f"/metric/iteration/{self.id}/series?{query}")["series"]
         if not found:
@@ -244,9 +254,10 @@ class Iteration(Record):
         return dict(found[0])
 
     def history(self, keys: Optional[Sequence[str]] = None, wide: bool = True) -> Union[History, Points]:
-        """All points of these metrics. Without keys: of all metrics except the metrics of the machine.
+        """Return all points of metrics; without keys, of all metrics except system metrics.
 
-        One row for each step, with a column for each metric; with wide=False one row for each point, with its time.
+        The result has one row for each step and a column for each metric. With wide=False it has one row for each
+        point, with its time.
         """
         if keys is None:
             keys = [key for key in self._summary()["metrics"] if not key.startswith(("system/", SUMMARY))]
@@ -254,7 +265,7 @@ class Iteration(Record):
         return (history if wide else points)(self.api.client, self.id, keys)
 
     def artifacts(self) -> List[Artifact]:
-        """The artifacts that it has logged."""
+        """Return the artifacts of the run."""
         rows = self.api.all(f"/resource/experiment/{self.experiment_id}", iteration_id=self.id)
         return [Artifact(self.api, r) for r in rows]
 
@@ -276,9 +287,9 @@ class Artifact(Record):
     updated_date: str
 
     def download(self, path: Optional[str] = None, progress: Optional[bool] = None) -> str:
-        """Write it to path, a folder or a file, and return where it is. TrackerError when its hash is wrong.
+        """Write the file to path, a file or a folder, and return its path.
 
-        progress shows a line on stderr; without it, when that is a terminal.
+        Raises TrackerError if the hash is wrong. progress shows a line on stderr; by default, only on a terminal.
         """
         path = path or "."
         name = os.path.basename(self.fields["name"]) or self.id
@@ -314,11 +325,11 @@ class Model(Record):
     updated_date: str
 
     def versions(self, stage: Optional[str] = None) -> List[ModelVersion]:
-        """Its versions, the newest first."""
+        """Return the versions of the model, the newest first."""
         return [ModelVersion(self.api, r) for r in self.api.all(f"/modelversion/model/{self.id}", stage=stage)]
 
     def production(self) -> ModelVersion:
-        """The version in production. KeyError when there is none."""
+        """Return the version in production. Raises KeyError if there is none."""
         try:
             return ModelVersion(self.api, self.api.client.call("GET", f"/model/{self.id}/production"))
         except Refused as refused:
@@ -341,18 +352,18 @@ class ModelVersion(Record):
     updated_date: str
 
     def artifact(self) -> Artifact:
-        """The artifact that holds it. KeyError when it has none."""
+        """Return the artifact of the version. Raises KeyError if it has none."""
         if not self.resource_id:
             raise KeyError(f"version {self.version} has no artifact")
         return Artifact(self.api, self.api.client.call("GET", f"/resource/{self.resource_id}"))
 
     def download(self, path: Optional[str] = None, progress: Optional[bool] = None) -> str:
-        """Download its artifact, see Artifact.download."""
+        """Download the artifact of the version, see Artifact.download."""
         return self.artifact().download(path, progress)
 
 
 class Trashed(Record):
-    """A record in the trash, with the numbers of records that are restored and purged with it. delete() purges it."""
+    """A record in the trash, with the number of records that are restored or purged with it. delete() purges it."""
 
     route = "trash"
     kind: str
@@ -371,7 +382,7 @@ class Trashed(Record):
     size_bytes: int
 
     def delete(self) -> None:
-        """Delete it for good."""
+        """Delete the record permanently."""
         super().delete()
 
 

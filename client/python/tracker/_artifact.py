@@ -35,10 +35,11 @@ TYPES = mimetypes.MimeTypes()
 
 
 class Transfer:
-    """Sends one file of a run.
+    """Uploads one file of a run.
 
-    A file that fits into a part is sent whole. A larger one is sent in parts, by the server's resumable uploads. A later attempt
-    goes on where the one before has stopped. So does another process, if the file is one that the spool keeps.
+    A small file is sent in one request. A larger one is sent in parts, with the server's resumable uploads. A later
+    attempt continues where the previous one stopped. Another process can continue too, if the spool has a copy of the
+    file.
     """
 
     def __init__(self, client: Client, iteration: str, head: Dict[str, Any], progress: Progress, stop: threading.Event,
@@ -54,10 +55,11 @@ class Transfer:
         self._handed = 0  # bytes of the present request that were handed to the connection
 
     def send(self, experiment: str, path: str, own: bool) -> None:
-        """Send the file at path, unless the run has an artifact of that name with the same bytes.
+        """Send the file at path, if the run has no artifact of that name with the same bytes.
 
-        Looking first makes it safe to repeat: an upload whose answer was lost is found. own: the file must belong to this account
-        alone, as those in the spool do. Raises Refused for a file that can't be read or that changes while it is sent.
+        Because of this check, repeating an upload whose response was lost does no harm. own: the file must belong to
+        this account alone, as files in the spool do. Raises Refused if the file cannot be read or changes while it is
+        sent.
         """
         try:
             fd = open_own(path) if own else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -100,14 +102,14 @@ class Transfer:
                               {"Content-Type": f"multipart/form-data; boundary={boundary}"})
 
     def _find(self, query: str) -> Optional[Dict[str, Any]]:
-        """The artifact that has the bytes of the file, if it is there already."""
+        """Return the artifact with the bytes of the file, if it exists already."""
         for one in self._client.call("GET", query)["data"]:
             if one["name"] == self.head["name"] and one["content_hash"] == self._digest.hex():
                 return dict(one)
         return None
 
     def _send_whole(self, listing: str, fields: Dict[str, str], file: IO[bytes], path: str) -> bool:
-        """Send the file in one request. Reports whether it was small enough."""
+        """Send the file in one request. Return whether it was small enough."""
         boundary, start = _form(fields)
         start += f'--{boundary}\r\nContent-Disposition: form-data; name="data"; filename="data"\r\n'
         start += f"Content-Digest: sha-256=:{base64.b64encode(self._digest).decode()}:\r\n\r\n"
@@ -177,7 +179,7 @@ class Transfer:
                 self._arrived()
 
     def _resume(self, listing: str, fields: Dict[str, str], note: str) -> int:
-        """Begin the upload, unless that was done before. Returns the number of bytes that the server has."""
+        """Begin the upload, or continue it. Return the number of bytes that the server has."""
         self._upload = self._upload or _read_note(note)
         if self._upload:
             try:
@@ -202,13 +204,13 @@ class Transfer:
         return 0
 
     def _ask(self) -> int:
-        """The number of bytes that the server has."""
+        """Return the number of bytes that the server has."""
         offset = int(self._client.call("GET", f"/upload/{self._upload}")["offset"])
         self._reach(offset)
         return offset
 
     def _give_up(self, note: str) -> None:
-        """Forget an upload that was refused."""
+        """Forget an upload that the server rejected."""
         upload, self._upload = self._upload, ""
         remove_note(note)
         try:
@@ -217,7 +219,7 @@ class Transfer:
             pass  # it expires
 
     def _pieces(self, file: IO[bytes], path: str, offset: int, length: int) -> Iterator[bytes]:
-        """The bytes of the file from offset on. The last ones come only if the file is still the same."""
+        """Iterate over the bytes of the file from offset on. The last ones are returned only if the file is unchanged."""
         self._handed = 0
         file.seek(offset)
         while self._handed < length:
@@ -242,7 +244,7 @@ class Transfer:
 
 
 def _form(fields: Dict[str, str]) -> Tuple[str, str]:
-    """A boundary, and the fields that have a value as the beginning of a form."""
+    """Return a boundary and the beginning of a form with the fields that have a value."""
     boundary = "tracker-" + os.urandom(16).hex()
     return boundary, "".join(f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
                              for field, value in fields.items() if value)
@@ -258,7 +260,7 @@ def remove_note(note: str) -> None:
 
 
 def _read_note(note: str) -> str:
-    """The id of the upload that an earlier process has begun; empty when there is none."""
+    """Return the id of the upload that an earlier process began, or "" if there is none."""
     try:
         if note:
             with os.fdopen(open_own(note), "r", encoding="utf-8") as file:
@@ -269,7 +271,7 @@ def _read_note(note: str) -> str:
 
 
 def _state(file: IO[bytes]) -> Tuple[int, int]:
-    """Size and time of the last change, in nanoseconds."""
+    """Return size and modification time in nanoseconds."""
     found = os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns
 

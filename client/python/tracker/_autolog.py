@@ -31,10 +31,10 @@ _models = True
 
 
 def autolog(*libraries: Library, log_models: bool = True, disable: bool = False) -> None:
-    """Log what these libraries train, or all that are known, without further calls: scikit-learn, XGBoost, LightGBM, Keras,
-    Lightning, Transformers.
+    """Log trainings of these libraries, or of all known ones, without further calls.
 
-    log_models: also keep the model that was trained. disable: undo it.
+    Known are scikit-learn, XGBoost, LightGBM, Keras, Lightning and Transformers. log_models: also store the trained
+    model. disable: undo autolog.
     """
     global _models
     for unknown in set(libraries) - set(_LIBRARIES):
@@ -63,7 +63,7 @@ def _recorded(train: Callable[[Run], Any]) -> Any:
 
 
 def _outermost(fit: Fit, record: Callable[..., Any]) -> Fit:
-    """Return a function that calls record(run, fit, arguments...), or fit itself inside of another call that is recorded."""
+    """Return a function that calls record(run, fit, arguments...), or fit alone within another recorded call."""
     def fitted(*args: Any, **kwargs: Any) -> Any:
         if getattr(_inside, "fitting", False):
             return fit(*args, **kwargs)
@@ -77,14 +77,14 @@ def _outermost(fit: Fit, record: Callable[..., Any]) -> Fit:
 
 
 def _settings(run: Run, values: Dict[str, Any]) -> None:
-    """Record parameters, except those that the run has already."""
+    """Record parameters that the run does not have yet."""
     simple = {name: value for name, value in values.items()
               if isinstance(value, (str, int, float, bool, list, tuple, dict, type(None))) or hasattr(value, "item")}
     run.config.setdefaults(simple)
 
 
 def _model(run: Run, name: str, save: Callable[[str], Any]) -> None:
-    """Keep the model as an artifact: the file or the folder that save writes at a path."""
+    """Store the model as an artifact: the file or folder that save writes at a path."""
     if not _models:
         return
     with tempfile.TemporaryDirectory(prefix="tracker-") as folder:

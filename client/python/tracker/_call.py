@@ -31,12 +31,12 @@ Value = TypeVar("Value")
 
 
 class _Cache(Dict[Key, Value]):
-    """A cache that is emptied when it is full."""
+    """A cache that is cleared when it is full."""
 
     _size = 0
 
     def keep(self, key: Key, value: Value, size: int) -> None:
-        """Set the value of key, which has so many names."""
+        """Set the value of key, which stands for count names."""
         if self._size + size > MOST_NAMES:
             self.clear()
             self._size = 0
@@ -45,7 +45,7 @@ class _Cache(Dict[Key, Value]):
 
 
 class Encoder:
-    """Makes the payloads of calls. It may be used by several threads."""
+    """Encodes calls as payloads. Safe for concurrent use."""
 
     def __init__(self) -> None:
         self._shapes: _Cache[Tuple[Any, ...], Tuple[Callable[..., bytes], bytes]] = _Cache()
@@ -88,7 +88,7 @@ def _double(value: Any) -> float:
 
 
 class Points(NamedTuple):
-    """The body of a request made of calls."""
+    """The body of a request made from calls."""
 
     body: bytes
     relative: bool  # whether it has steps such as "+2"
@@ -101,8 +101,8 @@ _prefixes: _Cache[bytes, List[str]] = _Cache()
 def points(calls: Iterable[bytes], after: int) -> Points:
     """Return one request with the points of these calls.
 
-    Their times are later than after, by a millisecond at least: so no two requests of one spool have points of the same time,
-    on which _repeat.py relies. A clock that was set back by a second or more stays so.
+    Their times are at least a millisecond later than after. So no two requests of one spool have points of the same
+    time, which _repeat.py relies on. A clock that was set back by a second or more is not corrected.
     """
     parts: List[str] = []
     latest, relative = after, False

@@ -13,7 +13,7 @@ GIT_TIMEOUT = 10.0
 
 
 def git(*args: str) -> str:
-    """The output of git; empty when it fails, is not installed or takes too long."""
+    """Return the output of git, or "" if it fails, is not installed or takes too long."""
     import subprocess
 
     try:
@@ -25,7 +25,7 @@ def git(*args: str) -> str:
 
 
 def without_password(remote: str) -> str:
-    """The address of a remote without the name and password that may be in it."""
+    """Return the address of a remote without user name and password."""
     scheme, separator, rest = remote.partition("://")
     if not separator:
         return remote
@@ -34,7 +34,7 @@ def without_password(remote: str) -> str:
 
 
 def code() -> Dict[str, Any]:
-    """Commit, remote, dirty flag and diff of the working folder; nothing outside of a repository."""
+    """Return commit, remote, dirty flag and diff of the working folder, or nothing outside a repository."""
     sha = git("rev-parse", "HEAD").strip()
     if not sha:
         return {}
@@ -52,7 +52,7 @@ def code() -> Dict[str, Any]:
 
 
 def packages() -> str:
-    """The installed packages, one NAME==VERSION a line."""
+    """Return the installed packages, one NAME==VERSION per line."""
     from importlib.metadata import distributions
 
     names = set()
@@ -64,7 +64,7 @@ def packages() -> str:
 
 
 def snapshot(wanted: Callable[[str], bool]) -> Dict[str, Any]:
-    """The code and environment of this process, in the form of the API. wanted says which parts."""
+    """Return the code and environment of this process, in the form of the API. wanted selects the parts."""
     found: Dict[str, Any] = {}
     if wanted("git"):
         found.update(code())

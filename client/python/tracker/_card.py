@@ -15,7 +15,7 @@ COLOURS = {"RUNNING": "#2f7de1", "SUCCEEDED": "#2a9d5c", "FAILED": "#d64545", "K
 
 
 class State(NamedTuple):
-    """What a card shows of a run."""
+    """The state of a run that a card shows."""
 
     label: str  # its name, or its id without one
     place: str  # project and experiment
@@ -27,7 +27,7 @@ class State(NamedTuple):
 
 
 def card(state: State, address: str) -> str:
-    """The card as HTML. address is the address of the run's page."""
+    """Return the card as HTML. address is the URL of the run's page."""
     values = {name: value for name, value in state.values.items() if not name.startswith("system/")}
     rows = "".join(f'<tr><td style="text-align:left;padding:1px 16px 1px 0">{escape(name)}</td>'
                    f'<td style="text-align:right;font-variant-numeric:tabular-nums">{value:.6g}</td></tr>'
@@ -43,7 +43,7 @@ def card(state: State, address: str) -> str:
 
 
 class Cards:
-    """The cards of one run that a notebook shows, kept up to date while the run goes on."""
+    """The cards of one run in a notebook. They are updated while the run is running."""
 
     def __init__(self, state: Callable[[], State], address: str) -> None:
         self._state, self._address, self._shown = state, address, ""
@@ -51,7 +51,7 @@ class Cards:
         self._busy = threading.Lock()
 
     def show(self) -> None:
-        """Show one more."""
+        """Show another card."""
         from IPython.display import display
 
         with self._busy:
@@ -67,7 +67,7 @@ class Cards:
             self.update()
 
     def update(self) -> None:
-        """Replace what is shown if the run has changed."""
+        """Replace the cards if the run has changed."""
         state = self._state()
         text = card(state, self._address)
         with self._busy:

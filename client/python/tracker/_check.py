@@ -75,7 +75,7 @@ def step(value: Any) -> int:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" when a known word is similar to an unknown one, else nothing."""
+    """Return "; did you mean ...?" if a known word is similar to an unknown one, otherwise ""."""
     from difflib import get_close_matches
 
     found = get_close_matches(str(word), list(known), 1)
@@ -83,7 +83,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def known_arguments(function: Function) -> Function:
-    """Return function, which now refuses unknown keyword arguments with a TypeError that suggests the right one."""
+    """Return a function that rejects unknown keyword arguments with a TypeError and suggests the right name."""
     code = function.__code__
     names = frozenset(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
 
@@ -99,7 +99,7 @@ def known_arguments(function: Function) -> Function:
 
 
 def unused(function: str, arguments: Dict[str, Any]) -> None:
-    """Print once that those arguments of W&B that were given have no effect here."""
+    """Print once that W&B arguments which were given have no effect."""
     from ._value import tell
 
     given = sorted(name for name, value in arguments.items() if value)

@@ -33,7 +33,7 @@ _ASSIGNMENT = re.compile(r"\+{0,2}([A-Za-z_][\w./-]*)=(.*)", re.S)
 
 
 def parameters(command: Sequence[str]) -> Dict[str, str]:
-    """The parameters on a command line: --name value, --name=value, --name, and name=value."""
+    """Return the parameters on a command line: --name value, --name=value, --name, and name=value."""
     rest = list(command[1:])
     if re.match(r"(python|pypy)[\d.]*(\.exe)?$", os.path.basename(command[0])):
         while rest and rest[0].startswith("-"):  # of Python itself
@@ -58,10 +58,11 @@ def parameters(command: Sequence[str]) -> Dict[str, str]:
 
 
 def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: Any) -> int:
-    """Run command as a run and return its exit status. options are the arguments of init.
+    """Run command as a run and return its exit status.
 
-    tensorboard: the folders below which new event files are followed. Without, these are the working folder and those that
-    options of the command name, unless the command joins the run: then it logs by itself.
+    options are the arguments of init. tensorboard: the folders below which new event files are followed. The default is
+    the working folder and folders in options of the command. If the command joins the run, event files are not followed
+    by default, because the command logs by itself.
     """
     if shutil.which(command[0]) is None:
         tell(f"there is no program {command[0]}")
@@ -106,7 +107,8 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
 
 
 def _joined(path: str) -> Optional[str]:
-    """None until the program has joined the run; then why event files are not followed, "" when it follows them itself."""
+    """Return None until the program has joined the run, then why event files are not followed, or "" if the program
+    follows them."""
     try:
         return "" if os.path.getsize(path) else HELD
     except OSError:
@@ -114,13 +116,13 @@ def _joined(path: str) -> Optional[str]:
 
 
 def _environment(run: Run) -> Dict[str, str]:
-    """The environment of the program: init in it joins the run."""
+    """Return the environment of the program. init in the program joins the run."""
     return {**os.environ, "PYTHONUNBUFFERED": "1", JOINED: run.id, "TRACKER_URL": run.server, "TRACKER_SPOOL": run.folder,
             "TRACKER_PROJECT": run.project, "TRACKER_EXPERIMENT": run.experiment, "TRACKER_MODE": run.mode}
 
 
 def _record(run: Run, command: List[str]) -> None:
-    """Record the code, the machine and the command. The program's packages are not known to this Python."""
+    """Record the code, the machine and the command. The packages of the program are unknown to this Python."""
     try:
         found = snapshot(lambda part: part in ("git", "host"))
     except Exception as error:  # of a broken installation; the program goes on without it
@@ -131,7 +133,10 @@ def _record(run: Run, command: List[str]) -> None:
 
 
 def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
-    """Copy the program's output until it ends. Return its exit status, whether it was interrupted, the end of its stderr."""
+    """Copy the output of the program until it ends.
+
+    Returns its exit status, whether it was interrupted, and the end of its stderr.
+    """
     tail: List[str] = []
     assert process.stdout is not None and process.stderr is not None
     readers = [threading.Thread(target=_copy, args=(process.stdout, sys.stdout, None), daemon=True),
@@ -153,7 +158,7 @@ def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
 
 
 def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
-    """Copy text as it arrives, and keep its end in tail."""
+    """Copy text as it arrives. Its end is stored in tail."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while True:
         piece = os.read(source.fileno(), 1 << 16)

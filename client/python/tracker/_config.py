@@ -9,7 +9,7 @@ from ._value import flatten, parameter_text
 
 
 class Config(MutableMapping):  # type: ignore[type-arg]
-    """A dictionary whose items can also be used as attributes. Items that are set are recorded as parameters."""
+    """A dictionary whose items are also attributes. Items that are set are recorded as parameters."""
 
     def __init__(self, record: Callable[[str, str], None]) -> None:
         object.__setattr__(self, "_values", {})
@@ -50,7 +50,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         self[name] = value
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Set several. Also takes a namespace, as argparse makes it, and W&B's allow_val_change."""
+        """Set several parameters. Accepts a namespace, as argparse returns it, and W&B's allow_val_change."""
         kwargs.pop("allow_val_change", None)
         for source in args:
             for name, value in as_mapping(source).items():
@@ -59,11 +59,11 @@ class Config(MutableMapping):  # type: ignore[type-arg]
             self[name] = value
 
     def as_dict(self) -> Dict[str, Any]:
-        """A copy of all of them."""
+        """Return a copy of all parameters."""
         return dict(self._values)
 
     def setdefaults(self, values: Dict[str, Any]) -> None:
-        """Set those that are not set yet."""
+        """Set the parameters that are not set yet."""
         for name, value in values.items():
             self.setdefault(name, value)
 
@@ -72,7 +72,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
 
 
 def as_mapping(source: Any) -> Dict[str, Any]:
-    """The items of a mapping, of pairs, or of an object with attributes."""
+    """Return the items of a mapping, of pairs, or of an object with attributes."""
     if isinstance(source, (dict, MutableMapping)) or hasattr(source, "keys"):
         return {str(key): source[key] for key in source.keys()}
     if hasattr(source, "__dict__"):
@@ -88,10 +88,8 @@ SUMMARY = "summary/"
 
 
 class Summary(Dict[str, Any]):
-    """Values that are recorded when the run ends; its items can be used as attributes, too.
-
-    A name that was not set has the last value that was logged under it.
-    """
+    """Values that are recorded when the run ends. Items are also attributes. A name that was not set has the last value
+    that was logged for it."""
 
     def __init__(self, last: Callable[[], Dict[str, float]] = dict) -> None:
         super().__init__()
@@ -106,7 +104,7 @@ class Summary(Dict[str, Any]):
         return super().__contains__(key) or key in self._last()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value that was set or logged last under that name, or default."""
+        """Return the value that was set or logged last for name, or default."""
         return self[key] if key in self else default
 
     def __getattr__(self, name: str) -> Any:

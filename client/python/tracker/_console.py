@@ -16,14 +16,15 @@ MOST_LINES = 1000
 
 
 class Console:
-    """Cuts what is printed into numbered lines.
+    """Cuts printed text into numbered lines.
 
-    keep may be called by any thread, also in a signal handler. items is for one thread: it makes requests for what is new.
-    A line that is not complete, such as a progress bar, is sent as it is, and again under its number when it has changed.
+    keep may be called by any thread and in signal handlers. items must be called by one thread; it returns requests for
+    new lines. An incomplete line, such as a progress bar, is sent as it is, and again with the same number after it has
+    changed.
     """
 
     def __init__(self, live: bool, resumed: bool) -> None:
-        """live: incomplete lines are sent, too, since somebody may be watching. resumed: the run may have earlier lines."""
+        """live: also send incomplete lines, because somebody may be watching. resumed: the run may have earlier lines."""
         self._live, self._resumed = live, resumed
         self._texts: Deque[str] = collections.deque()
         self._line = ""  # the incomplete one
@@ -36,7 +37,7 @@ class Console:
         self._texts.append(text)
 
     def items(self, last: bool = False) -> Iterator[Tuple[Dict[str, Any], bytes]]:
-        """The items of a spool for new lines, when they are due. last: the process prints nothing more."""
+        """Return the spool items for new lines, if they are due. last: the process will print nothing more."""
         now = time.monotonic()
         if now < self._next and not last:
             return
@@ -64,6 +65,6 @@ class Console:
 
 
 def _seen(line: str) -> str:
-    """The visible part of a line after its carriage returns, cut to the maximum length."""
+    """Return the visible part of a line after its carriage returns, cut to the maximum length."""
     line = line.rstrip("\r").rpartition("\r")[2]
     return line[:MOST_LINE].encode("utf-8", "replace").decode()

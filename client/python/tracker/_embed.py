@@ -47,7 +47,7 @@ class Server(NamedTuple):
 
     @property
     def port(self) -> int:
-        """The port of the API. That of the dashboard is the next."""
+        """The port of the API. The dashboard has the next port."""
         return urlsplit(self.url).port or 0
 
     @property
@@ -57,33 +57,34 @@ class Server(NamedTuple):
 
 
 def home() -> str:
-    """The folder of the user's data: TRACKER_HOME, else .tracker in the home folder."""
+    """Return the folder of the user's data: TRACKER_HOME, or .tracker in the home folder."""
     return os.path.abspath(os.environ.get("TRACKER_HOME") or os.path.join(os.path.expanduser("~"), ".tracker"))
 
 
 def host() -> str:
-    """The name of this machine."""
+    """Return the name of this machine."""
     import socket
 
     return socket.gethostname()
 
 
 def enabled() -> bool:
-    """Return whether a server may be started; TRACKER_EMBED=0 says no."""
+    """Return whether a server may be started. TRACKER_EMBED=0 disables it."""
     return os.environ.get("TRACKER_EMBED", "").lower() not in ("0", "false", "no")
 
 
 class Hangs(OSError):
-    """Something that a server needs does not answer, and waiting longer does not help."""
+    """Raised if something that a server needs does not respond, and waiting longer does not help."""
 
 
 def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
-    """The address of the API when none is given: the default one if a server is there that may be used, else that of the
-    server that was started here. It takes PATIENCE seconds at most. The second text says what hangs; it is "" if nothing does.
+    """Find the address of the API if none is given.
 
-    start: start that one when it does not run; without it, only where it was started before. signed_in: whether this user
-    has a token for the server at the default address; without one, it must be a server of this user or of the administrator.
-    quiet: do not report a start.
+    It is the default address if a server runs there that may be used, otherwise the address of the server that was
+    started here. The search takes at most PATIENCE seconds. The second result says what does not respond; it is "" if
+    nothing hangs. start: start the server if it is not running; otherwise only one that was started before is used.
+    signed_in: whether this user has a token for the server at the default address; without a token, that server must
+    belong to this user or to the administrator. quiet: do not report a start.
     """
     end = time.monotonic() + PATIENCE
     found = None
@@ -107,9 +108,10 @@ def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = 
 
 
 def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional[Server]:
-    """The server that was started here; it is started if it does not run. If it can't be, None, and the reason is printed.
+    """Return the server that was started here. It is started if it does not run.
 
-    base is the base path that it must have; one that has another is started anew.
+    If that is impossible, the reason is printed and None is returned. base is the required base path; a server with
+    another one is restarted.
     """
     try:
         return _ensure(base, quiet, time.monotonic() + START_TIMEOUT)
@@ -125,7 +127,7 @@ def _report(error: OSError) -> None:
 
 
 def _ensure(base: Optional[str], quiet: Optional[bool], end: float) -> Optional[Server]:
-    """Like ensure, but raises OSError. Hangs is raised at the time end."""
+    """Like ensure, but raises OSError. Raises Hangs at the time end."""
     close_to_others(home())
     close_to_others(os.path.join(home(), "server.log"))
     found = running(end)
@@ -164,13 +166,15 @@ def _check_loopback(end: float) -> None:
 
 
 def _left(end: float) -> float:
-    """The seconds until end, for a socket."""
+    """Return the seconds until end, as the timeout of a socket."""
     return max(0.01, end - time.monotonic())
 
 
 def remembered() -> Optional[Server]:
-    """The last server that was started here, on this machine; whether it still runs is not known. A file that another user
-    could have written counts for nothing."""
+    """Return the last server that was started on this machine. It may have ended.
+
+    A file that another user could have written is ignored.
+    """
     try:
         with os.fdopen(open_own(os.path.join(home(), "server.json")), encoding="utf-8") as file:
             said: Dict[str, Any] = json.load(file)
@@ -182,8 +186,10 @@ def remembered() -> Optional[Server]:
 
 
 def running(end: Optional[float] = None) -> Optional[Server]:
-    """The server that was started here, if it answers or is too busy to do so until end. Never one of another user, who may have
-    its port by now."""
+    """Return the server that was started here, if it responds or is too busy to respond until end.
+
+    A server of another user, which may have its port now, is never returned.
+    """
     end = time.monotonic() + PATIENCE if end is None else end
     if _process is not None:
         _process.poll()  # reaps it if it has ended
@@ -196,7 +202,7 @@ def running(end: Optional[float] = None) -> Optional[Server]:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process of this user has the number and has not ended; always true on Windows, where it is not known."""
+    """Return whether a process of this user with that number is running. Always true on Windows, where it is unknown."""
     if sys.platform == "win32":
         return True
     try:
@@ -221,7 +227,7 @@ def _listening(url: str, end: float) -> bool:
 
 
 def _health(url: str, end: float) -> Optional[bool]:
-    """Return whether a tracker server answers at url; None when nothing answers until end."""
+    """Return whether a tracker server responds at url; None if nothing responds until end."""
     import socket
 
     split = urlsplit(url)
@@ -243,8 +249,10 @@ def _health(url: str, end: float) -> Optional[bool]:
 
 
 def at_default(signed_in: bool, end: Optional[float] = None) -> bool:
-    """Return whether a server that may be used is at the default address, see find. Raises Hangs when what listens there does not
-    answer until end."""
+    """Return whether a usable server is at the default address, see find.
+
+    Raises Hangs if the listening program does not respond until end.
+    """
     end = time.monotonic() + PATIENCE if end is None else end
     if not _listening(DEFAULT_URL, end) or not (signed_in or not foreign(DEFAULT_URL, 0)):
         return False
@@ -255,7 +263,8 @@ def at_default(signed_in: bool, end: Optional[float] = None) -> bool:
 
 
 def foreign(url: str, *trusted: int) -> bool:
-    """Return whether another user, except those in trusted, listens at the port of url on this machine. Only Linux can tell."""
+    """Return whether another user, except those in trusted, listens at the port of url on this machine. Only works on
+    Linux."""
     wanted = f":{urlsplit(url).port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -271,8 +280,10 @@ def foreign(url: str, *trusted: int) -> bool:
 
 @contextlib.contextmanager
 def _locked(end: float) -> Iterator[None]:
-    """Hold the lock of the folder, which is created. Raises OSError when that can't be done, Hangs when another process has the
-    lock until end."""
+    """Hold the lock of the folder, which is created.
+
+    Raises OSError if that fails, and Hangs if another process has the lock until end.
+    """
     os.makedirs(home(), mode=0o700, exist_ok=True)
     fd = os.open(os.path.join(home(), "server.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -286,7 +297,7 @@ def _locked(end: float) -> Iterator[None]:
 
 
 def _stop(server: Server) -> None:
-    """Shut a server down; its clients continue with the next one."""
+    """Shut a server down. Its clients continue with the next one."""
     import signal
 
     os.kill(server.pid, signal.SIGTERM)
@@ -298,10 +309,10 @@ def _stop(server: Server) -> None:
 
 
 def _start(path: str, base: Optional[str], end: float) -> Server:
-    """Start the program, detached, and return when it answers. OSError when it ends, Hangs when it does not listen until end.
+    """Start the program, detached, and return when it responds.
 
-    A server listens before it opens its data. One that listens and does not answer until end may be upgrading that, so it is
-    left alone and returned.
+    Raises OSError if it ends, and Hangs if it does not listen until end. A server listens before it opens its data. If
+    it listens but does not respond until end, it may be upgrading its data. It is then left running and returned.
     """
     former = remembered()
     if base is None:
@@ -349,7 +360,8 @@ def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
 
 
 def _ports() -> List[int]:
-    """The ports to try: the former one, then others from one that depends on the folder, so that folders differ."""
+    """Iterate over the ports to try: the former one, then others from a start that depends on the folder, so that
+    folders differ."""
     former = remembered()
     first = zlib.crc32(home().encode()) % len(PORTS)
     return [*([former.port] if former is not None else []), *PORTS[first:], *PORTS[:first]]

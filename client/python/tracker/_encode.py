@@ -36,7 +36,7 @@ def channels_last(pixels: Any) -> Any:
 
 
 def scaled(pixels: Any) -> Tuple[int, int, int, bytes]:
-    """Width, height, channels and lines of an array, as PNG has them."""
+    """Return width, height, channels and lines of an array, as PNG needs them."""
     import numpy
 
     if pixels.dtype.kind == "f":
@@ -51,7 +51,8 @@ def scaled(pixels: Any) -> Tuple[int, int, int, bytes]:
 
 
 def pixel_rows(rows: Any) -> Tuple[List[List[Any]], int]:
-    """The rows of pixels in lists, each flat, and the number of channels. Raises TypeError when rows is not an image."""
+    """Return the rows of pixels in lists, each flat, and the number of channels. Raises TypeError if rows is not an
+    image."""
     try:
         depth = len(rows[0][0]) if isinstance(rows[0][0], (list, tuple)) else 1
         flat = [[v for pixel in row for v in pixel] if isinstance(row[0], (list, tuple)) else list(row) for row in rows]
@@ -122,7 +123,7 @@ def csv_file(columns: List[Any], rows: List[List[Any]]) -> File:
 
 
 def bins(values: Any, num_bins: int) -> Tuple[List[float], List[float], int]:
-    """Counts and edges of the finite values, and the number of other values."""
+    """Return counts and edges of the finite values, and the number of other values."""
     if hasattr(values, "ndim"):
         import numpy
 

@@ -16,7 +16,7 @@ MOST_MESSAGE = 20_000
 
 
 def ending(kind: Any, error: Any, traceback: Any) -> Tuple[End, str]:
-    """The status and message of a run that ends with this exception, or with none."""
+    """Return status and message of a run that ends with this exception, or without one."""
     if kind is None or (kind is SystemExit and getattr(error, "code", None) in (None, 0)):
         return "SUCCEEDED", ""
     if kind is KeyboardInterrupt:
@@ -27,7 +27,7 @@ def ending(kind: Any, error: Any, traceback: Any) -> Tuple[End, str]:
 
 
 def end_body(status: str, message: str) -> Dict[str, Any]:
-    """The end of a run, in the form of the API."""
+    """Return the end of a run, in the form of the API."""
     end = {"status": status}
     if message:
         end["error_message"] = message[-MOST_MESSAGE:].encode("utf-8", "replace").decode()
@@ -35,9 +35,9 @@ def end_body(status: str, message: str) -> Dict[str, Any]:
 
 
 def before_exit_of_worker(drain: Callable[..., Any]) -> None:
-    """Arrange that drain is called when the worker ends: multiprocessing ends it without the usual handlers.
+    """Arrange that drain is called when the worker ends: multiprocessing skips the usual handlers.
 
-    A pool ends its workers by SIGTERM, even while they are ending already: then drain gets the number of seconds that it may
+    A pool ends its workers by SIGTERM, even while they are ending already. drain then gets the number of seconds it may
     take.
     """
     util = sys.modules.get("multiprocessing.util")

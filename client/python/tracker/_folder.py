@@ -14,14 +14,14 @@ PROBE = 4096
 
 
 class Folder(NamedTuple):
-    """A folder for spools, and why nothing can be written to it, if that is so."""
+    """A folder for spools, and the reason if it cannot be written to."""
 
     path: str
     failure: Optional[OSError] = None
 
 
 def spool_folder(folder: Optional[str] = None) -> str:
-    """The folder of spools: folder, else TRACKER_SPOOL, else spool in TRACKER_HOME, which is made private."""
+    """Return the folder of spools: folder, TRACKER_SPOOL, or spool in TRACKER_HOME, which is made private."""
     chosen = folder or os.environ.get("TRACKER_SPOOL")
     if chosen:
         return os.path.abspath(chosen)
@@ -31,13 +31,14 @@ def spool_folder(folder: Optional[str] = None) -> str:
 
 
 def spool_folders() -> List[str]:
-    """The folder of spools, and the one in the temporary folder if it is there."""
+    """Return the folder of spools, and the temporary one if it exists."""
     own, other = spool_folder(), temporary_folder()
     return [own, *([other] if other is not None and other != own and os.path.isdir(other) else [])]
 
 
 def temporary_folder() -> Optional[str]:
-    """The folder of this account's spools in the system's temporary folder, where it may not exist yet; None without one."""
+    """Return the folder for spools of this account in the system's temporary folder. It may not exist yet. None if
+    there is none."""
     import tempfile
 
     try:
@@ -48,7 +49,7 @@ def temporary_folder() -> Optional[str]:
 
 
 def writable_folder(folder: Optional[str] = None) -> Folder:
-    """The folder of spools; when it can't be written to, that in the temporary folder, which is reported once."""
+    """Return the folder of spools. If it cannot be written to, return the temporary one and report that once."""
     wanted = spool_folder(folder)
     try:
         os.makedirs(wanted, mode=0o700, exist_ok=True)
@@ -72,7 +73,7 @@ def writable_folder(folder: Optional[str] = None) -> Folder:
 
 
 def _probe(folder: str) -> None:
-    """Write a file to folder and remove it. Raises OSError when that is not possible."""
+    """Write a file to folder and remove it. Raises OSError if that fails."""
     path = os.path.join(folder, f".probe-{os.getpid()}-{os.urandom(4).hex()}")
     fd = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:

@@ -36,7 +36,7 @@ class Gpu:
 
     @classmethod
     def find(cls) -> Optional[Gpu]:
-        """The GPUs; None when there is no driver or no GPU."""
+        """Return the GPUs, or None if there is no driver or no GPU."""
         try:
             library = ctypes.CDLL("nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1")
             if library.nvmlInit_v2() != 0:
@@ -47,7 +47,8 @@ class Gpu:
         return found if found._devices else None
 
     def _ask(self, function: str, kind: Type[Any], *arguments: Any) -> Any:
-        """The value that function writes to its last argument; None when the driver does not have it for this device."""
+        """Return the value that function writes to its last argument, or None if the driver does not have it for this
+        device."""
         answer = kind()
         return answer if getattr(self._library, function)(*arguments, ctypes.byref(answer)) == 0 else None
 

@@ -18,10 +18,10 @@ Columns = Tuple["array[int]", "array[float]", List[str]]
 
 
 class History(Dict[str, Any]):
-    """Metrics as columns of the same length: step, and one for each metric, NaN where it has no value at that step.
+    """Metrics as columns of the same length: step, and one per metric, with NaN where it has no value at that step.
 
-    step is an array of 64-bit integers, the others are arrays of doubles; numpy.asarray takes them without a copy. Of
-    several values of a metric at one step, it has the last one.
+    step is an array of 64-bit integers, the others are arrays of doubles. numpy.asarray accepts them without a copy. If
+    a metric has several values at one step, the last one counts.
     """
 
     def to_pandas(self) -> Any:
@@ -84,7 +84,7 @@ class Points(Dict[str, Any]):
 
 
 def history(client: Client, iteration: str, keys: Sequence[str]) -> History:
-    """These metrics of an iteration by step."""
+    """Return metrics of an iteration by step."""
     series = {key: read(client, iteration, key)[:2] for key in keys}
     steps = next(iter(series.values()))[0] if series else array("q")
     if all(one == steps for one, _ in series.values()) and _ascending(steps):
@@ -101,7 +101,7 @@ def history(client: Client, iteration: str, keys: Sequence[str]) -> History:
 
 
 def points(client: Client, iteration: str, keys: Sequence[str]) -> Points:
-    """Every point of these metrics of an iteration."""
+    """Return every point of metrics of an iteration."""
     names: List[str] = []
     steps, values, times = array("q"), array("d"), []  # type: array[int], array[float], List[str]
     for key in keys:
@@ -114,7 +114,7 @@ def points(client: Client, iteration: str, keys: Sequence[str]) -> Points:
 
 
 def read(client: Client, iteration: str, key: str) -> Columns:
-    """Every point of a metric; none when there is no such metric."""
+    """Return every point of a metric, or nothing if it does not exist."""
     outline = _series(client, iteration, key, 2)
     if outline is None:
         return array("q"), array("d"), []
@@ -161,7 +161,7 @@ def _series(client: Client, iteration: str, key: str, points: int, first: Option
 
 
 def _listed(client: Client, iteration: str, key: str, step: int) -> Tuple[List[int], List[Any], List[str]]:
-    """The points of one step, of which there are more than the server sends of a curve."""
+    """Return the points of one step that has more points than the server sends of a curve."""
     ask: Callable[[int], Any] = lambda offset: client.call(  # noqa: E731
         "GET", f"/metric/iteration/{iteration}?{urlencode({'key': key, 'limit': 1000, 'offset': offset})}")
     offset, found = 0, []  # type: int, List[Dict[str, Any]]

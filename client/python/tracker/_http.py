@@ -24,11 +24,11 @@ ENDED = "ITERATION_ENDED"
 
 
 class TrackerError(Exception):
-    """A request that failed, with the reason."""
+    """A request failed. The message is the reason."""
 
 
 class Unreachable(TrackerError):
-    """No answer, or one that asks to try again later."""
+    """The server did not respond, or asked to try again later."""
 
     after = 0.0  # seconds that the server asked to wait
     status = 0  # of HTTP; 0 when there was no answer
@@ -36,7 +36,7 @@ class Unreachable(TrackerError):
 
 
 class Refused(TrackerError):
-    """The server refused a request. status is the HTTP status; code, message and field come from the API."""
+    """The server rejected a request. status is the HTTP status; code, message and field come from the API."""
 
     def __init__(self, status: int, code: str, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -48,13 +48,13 @@ for _error in (TrackerError, Unreachable, Refused):
 
 
 def credentials_path() -> str:
-    """The file of sign-ins: TRACKER_CREDENTIALS, else a file in the configuration folder of the account."""
+    """Return the file of tokens: TRACKER_CREDENTIALS, or a file in the configuration folder of the account."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.environ.get("TRACKER_CREDENTIALS") or os.path.join(home, "tracker", "credentials.json")
 
 
 def read_credentials() -> Dict[str, str]:
-    """Tokens by address."""
+    """Return the tokens by address."""
     try:
         with open(credentials_path(), encoding="utf-8") as file:
             found = json.load(file)
@@ -64,7 +64,7 @@ def read_credentials() -> Dict[str, str]:
 
 
 def write_credentials(url: str, token: str) -> None:
-    """Keep the token of url, in a file that only its owner reads."""
+    """Store the token of url in a file that only its owner can read."""
     path = credentials_path()
     os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
     known = read_credentials()
@@ -77,7 +77,7 @@ def write_credentials(url: str, token: str) -> None:
 
 
 def claims(token: str) -> Dict[str, Any]:
-    """The claims of a token; empty when they can't be read."""
+    """Return the claims of a token, or nothing if they cannot be read."""
     from base64 import urlsafe_b64decode
 
     try:
@@ -89,15 +89,15 @@ def claims(token: str) -> Dict[str, Any]:
 
 
 def service_url(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
-    """The address of find_service."""
+    """Return the address of find_service."""
     return find_service(url, start, quiet)[0]
 
 
 def find_service(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
-    """The address of the API: url, else TRACKER_URL, else that of a server on this machine, which is started if start says so,
-    see find; and why nothing answers there, "" if that is not known.
+    """Return the address of the API, and why nothing responds there, "" if that is unknown.
 
-    Raises ValueError for an address that is not valid.
+    The address is url, TRACKER_URL, or a server on this machine, which start allows to be started, see find. Raises
+    ValueError if the address is invalid.
     """
     given, fault = url or os.environ.get("TRACKER_URL") or "", ""
     if not given:
@@ -115,10 +115,10 @@ def find_service(url: Optional[str] = None, start: Optional[bool] = None, quiet:
 
 
 class Client:
-    """Speaks to one server. It belongs to one thread."""
+    """A connection to one server, for use by one thread."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, url_of_file: bool = False) -> None:
-        """url_of_file: url was read from a file. TRACKER_TOKEN is then sent there only if url is the configured address."""
+        """url_of_file: url was read from a file. TRACKER_TOKEN is then sent only if url is the configured address."""
         self.url = service_url(url)
         split = urlsplit(self.url)
         self._host, self._port = split.hostname or "127.0.0.1", split.port
@@ -141,9 +141,9 @@ class Client:
             connection.close()
 
     def call(self, method: str, path: str, body: Any = None, key: str = "") -> Any:
-        """Request path and return the JSON of the answer. body is encoded as JSON unless it is bytes, which are JSON already.
+        """Request path and return the JSON of the response. Raises Unreachable and Refused.
 
-        Raises Unreachable and Refused.
+        body is encoded as JSON; bytes are JSON already.
         """
         headers = {"Accept": "application/json"}
         data: Optional[bytes] = None
@@ -162,7 +162,7 @@ class Client:
 
     def send(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
              headers: Dict[str, str]) -> Tuple[int, Any, Dict[str, str]]:
-        """Make a request with a token, and again with another token when the first has expired."""
+        """Make a request with a token, and repeat it with another token if the first has expired."""
         self._refresh()
         try:
             return self._exchange(method, path, data, headers)
@@ -174,7 +174,7 @@ class Client:
         return self._exchange(method, path, data, headers)
 
     def open(self, path: str, headers: Optional[Dict[str, str]] = None) -> HTTPResponse:
-        """Request path and return the answer, which is read as a stream."""
+        """Request path and return the response, which is read as a stream."""
         self._refresh()
         return self._request("GET", path, None, headers or {})
 
@@ -262,7 +262,8 @@ class Client:
         raise Refused(status, code, message, field)
 
     def _stranger(self, response: HTTPResponse) -> Unreachable:
-        """The error for an answer that comes from a proxy, the dashboard or another service instead of the API."""
+        """Return the error for a response that comes from a proxy, the dashboard or another service instead of the API.
+        """
         to = response.headers.get("Location") if 300 <= response.status < 400 else None
         what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
         stranger = Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The "
@@ -271,7 +272,7 @@ class Client:
         return stranger
 
     def _refresh(self) -> None:
-        """Ask for a new token shortly before the end of the one in use."""
+        """Request a new token shortly before the current one expires."""
         said = claims(self.token) if self.token else {}
         end, begin, now = said.get("exp"), said.get("iat"), time.time()
         if not isinstance(end, (int, float)) or not isinstance(begin, (int, float)):
@@ -292,7 +293,7 @@ class Client:
 
 
 def _reason(error: BaseException) -> str:
-    """The reason why a connection failed, without error numbers."""
+    """Return the reason why a connection failed, without error numbers."""
     reason = str(getattr(error, "reason", None) or "")
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
         return "it does not speak https; write http://"
@@ -302,7 +303,7 @@ def _reason(error: BaseException) -> str:
 
 
 def download(client: Client, path: str, file: IO[bytes], tell: Any = None) -> str:
-    """Write the bytes at path to file and return their SHA-256. tell is called with the bytes so far and in all."""
+    """Write the bytes at path to file and return their SHA-256. tell is called with the bytes so far and the total."""
     import hashlib
     from http.client import HTTPException
 

@@ -185,9 +185,9 @@ def _follow(run: Run, where: Union[None, bool, str, Iterable[str]]) -> None:
 
 
 def joined_file(folder: str, id: str) -> str:
-    """The path of the file that is there once a program has joined the run of `tracker run`.
+    """Return the path of the file that exists once a program has joined the run of `tracker run`.
 
-    There is something in it when the program follows its event files itself.
+    The file is not empty if the program follows its event files itself.
     """
     return os.path.join(folder, id + ".joined")
 
@@ -201,7 +201,7 @@ def _note_joined(folder: str, id: str, follows: bool) -> None:
 
 
 def _run_id(project: str, id: str) -> str:
-    """The UUID of a run: id, or what is made of a free-form id in a project."""
+    """Return the UUID of a run: id, or one made from a free-form id in a project."""
     from uuid import UUID, uuid5
 
     _check.name("id", id)
@@ -212,7 +212,7 @@ def _run_id(project: str, id: str) -> str:
 
 
 def _join(id: str, name: Optional[str], notes: Optional[str], settings: Any, labels: Iterable[str], **options: Any) -> Run:
-    """The run of `tracker run`, in the program that it has started."""
+    """Return the run of `tracker run`, in the program that it started."""
     begin = {"id": _check.identity(JOINED, id), "project": os.environ.get("TRACKER_PROJECT"),
              "experiment": os.environ.get("TRACKER_EXPERIMENT"), "name": None, "notes": None, "parent": None}
     install()
@@ -307,7 +307,7 @@ pending: Dict[str, Any] = {}
 
 
 def current(what: str) -> Run:
-    """The current run, a disabled one when there is no other. Raises RuntimeError when there is none."""
+    """Return the current run, or a disabled one if there is no other. Raises RuntimeError if there is none."""
     if not live:
         if idle:
             return idle[-1]

@@ -22,7 +22,7 @@ PIECE = 1 << 16
 
 
 def server() -> Dict[str, Any]:
-    """What jupyter-server-proxy asks for; the entry point of the package."""
+    """Return the settings for jupyter-server-proxy. This is the entry point of the package."""
     return {
         "command": [sys.executable, "-m", "tracker._jupyter", "{port}", "{base_url}"],
         "timeout": 60,
@@ -33,15 +33,15 @@ def server() -> Dict[str, Any]:
 
 
 class Relay:
-    """Hands connections on to the dashboard."""
+    """Relays connections to the dashboard."""
 
     def __init__(self, base: str) -> None:
-        """base is the path under which the browser finds the dashboard."""
+        """base is the path of the dashboard in the browser."""
         self.base = base
         self._port = 0  # of the dashboard; 0 until it is known
 
     def find(self) -> int:
-        """The port of the dashboard, whose server is started when there is none. Raises TrackerError without one."""
+        """Return the port of the dashboard. Starts the server if it is not running. Raises TrackerError if that fails."""
         try:
             there = at_default(False)
         except OSError as error:
@@ -65,7 +65,7 @@ class Relay:
             await listener.serve_forever()
 
     async def relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Copy one connection, both ways, until it ends."""
+        """Copy one connection in both directions until it ends."""
         upstream: Optional[asyncio.StreamWriter] = None
         try:
             try:
@@ -83,7 +83,7 @@ class Relay:
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy from one to the other, with its end."""
+    """Copy from one stream to the other, including its end."""
     while True:
         piece = await reader.read(PIECE)
         if not piece:

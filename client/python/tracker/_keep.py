@@ -17,11 +17,11 @@ FICLONE = 0x40049409
 
 
 class Changed(OSError):
-    """The file was changed while it was copied."""
+    """The file changed while it was copied."""
 
 
 class Kept(NamedTuple):
-    """A file whose bytes are kept for an artifact."""
+    """A stored copy of a file for an artifact."""
 
     number: int  # of the upload
     path: str
@@ -29,17 +29,17 @@ class Kept(NamedTuple):
 
 
 class Files:
-    """The files that one process keeps for a run. They are numbered."""
+    """The numbered files that one process stores for a run."""
 
     def __init__(self, folder: str, id: str) -> None:
         self._folder, self._id = folder, id
         self._numbers = itertools.count(1)
 
     def keep(self, path: str) -> Kept:
-        """Keep the bytes that the file at path has now.
+        """Store the present bytes of the file at path.
 
-        If there is no room for a copy, the file itself is named, and sent if it is still the same then. Raises OSError for a file
-        that can't be read, or that is changed while it is copied.
+        If there is no room for a copy, the file itself is recorded, and sent if it is still the same then. Raises
+        OSError if the file cannot be read or changes while it is copied.
         """
         number = next(self._numbers)
         found = os.stat(path)
@@ -66,7 +66,7 @@ class Files:
 
 
 def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
-    """A new file of the run: its descriptor, and its path below the spool folder. Raises OSError."""
+    """Create a file of the run. Return its descriptor and its path below the spool folder. Raises OSError."""
     inside = f"{id}.files"
     make_own_folder(os.path.join(folder, inside))
     name = f"{inside}/{os.getpid()}-{number}{suffix}"
@@ -74,10 +74,10 @@ def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
 
 
 def take(path: str, folder: str, id: str, number: int) -> str:
-    """Keep the bytes that the file at path has now; return the path of the copy below the spool folder.
+    """Store the present bytes of the file at path. Return the path of the copy below the spool folder.
 
-    A file that nobody may write to gets a second name. Of another one, a clone is made where the file system can do it, else
-    a copy. Raises Changed when somebody writes to it meanwhile, and another OSError when there is no room.
+    A read-only file gets a hard link. Another one is cloned if the file system can do that, and copied otherwise.
+    Raises Changed if the file changes meanwhile, and another OSError if there is no room.
     """
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
@@ -105,7 +105,7 @@ def take(path: str, folder: str, id: str, number: int) -> str:
 
 
 def _link(path: str, found: os.stat_result, kept: str) -> bool:
-    """Give a file of this account that is read-only a second name. Reports whether that was possible."""
+    """Create a hard link of a read-only file of this account. Return whether that was possible."""
     if sys.platform == "win32" or found.st_mode & 0o222 or found.st_uid != os.geteuid():
         return False
     try:

@@ -29,9 +29,10 @@ from ._encode import (
 
 
 class Drawing(NamedTuple):
-    """The data of an artifact: draw makes its file, at any time; size is the approximate number of bytes it holds until then.
+    """The data of an artifact.
 
-    ready reports whether there is nothing to draw, so that it is kept at once.
+    draw creates its file, at any time; size is the approximate number of bytes in memory before that. ready reports
+    whether the file exists already, so that it can be stored at once.
     """
 
     draw: Callable[[], File]
@@ -41,17 +42,17 @@ class Drawing(NamedTuple):
 
 
 class Media:
-    """Base class of what can be logged besides numbers."""
+    """Base class of values other than numbers that can be logged."""
 
     caption: Optional[str] = None
 
     def drawing(self) -> Drawing:
-        """A copy of what it holds now."""
+        """Return a copy of the present content."""
         raise NotImplementedError
 
     @property
     def file(self) -> File:
-        """The file of the artifact."""
+        """Return the file of the artifact."""
         return self.drawing().draw()
 
 
@@ -86,8 +87,7 @@ class Text(Media):
 
 
 class Html(Media):
-    """A page: its HTML, the path of a file with a name in .html, or an open file. The other arguments are W&B's, and change
-    nothing."""
+    """A page: its HTML, the path of an .html file, or an open file. The other arguments are W&B's and have no effect."""
 
     def __init__(self, data: Any, inject: Any = None, data_is_not_path: bool = False) -> None:
         if hasattr(data, "read"):
@@ -103,7 +103,7 @@ class Html(Media):
 
 
 class Audio(Media):
-    """A sound: a path, or samples from -1 to 1 (whole numbers of 16 bits as they are), one column for each channel."""
+    """A sound: a path, or samples from -1 to 1 or of 16 bits, with one column for each channel."""
 
     def __init__(self, data: Any, sample_rate: Optional[int] = None, caption: Optional[str] = None) -> None:
         self.caption = caption
@@ -120,7 +120,7 @@ class Audio(Media):
 
 
 class Video(Media):
-    """A video: a path, or frames of the shape (frames, 1, 3 or 4, height, width), which Pillow turns into a GIF."""
+    """A video: a path, or frames of shape (frames, 1, 3 or 4, height, width), which Pillow converts to a GIF."""
 
     def __init__(self, data: Any, caption: Optional[str] = None, fps: int = 4, format: Optional[str] = None) -> None:
         self.caption = caption
@@ -158,13 +158,13 @@ class Table(Media):
         self.data: List[List[Any]] = [list(row) for row in (() if data is None else data)]
 
     def add_data(self, *row: Any) -> None:
-        """Add a row. Raises ValueError unless it has a value for each column."""
+        """Add a row. Raises ValueError if it does not have a value for each column."""
         if self.columns and len(row) != len(self.columns):
             raise ValueError(f"a row has {len(self.columns)} values, one for each column, not {len(row)}")
         self.data.append(list(row))
 
     def add_column(self, name: str, data: Sequence[Any]) -> None:
-        """Add a column. Raises ValueError unless it has a value for each row, or the table has no rows yet."""
+        """Add a column. Raises ValueError if the table has rows and the column does not have a value for each."""
         values = list(data)
         if self.columns and len(values) != len(self.data):
             raise ValueError(f"a column has {len(self.data)} values, one for each row, not {len(values)}")
@@ -175,7 +175,7 @@ class Table(Media):
             row.append(value)
 
     def get_column(self, name: str) -> List[Any]:
-        """The values of a column."""
+        """Return the values of a column."""
         at = self.columns.index(name)
         return [row[at] for row in self.data]
 
@@ -183,7 +183,8 @@ class Table(Media):
         return self.with_names(lambda row, column, media: "")
 
     def with_names(self, name: Callable[[int, str, Media], str]) -> Drawing:
-        """A copy of the present rows. name returns the text for a Media in a cell, from its row, its column and itself."""
+        """Return a copy of the present rows. name returns the text for a Media in a cell, from its row, its column and
+        itself."""
         width = max([len(self.columns), *map(len, self.data)])
         columns = self.columns + [f"column {number + 1}" for number in range(len(self.columns), width)]
         rows = [[name(number, str(column), value) if isinstance(value, Media) else value for column, value in zip(columns, row)]
@@ -216,12 +217,12 @@ class Histogram(Media):
 
     @property
     def counts(self) -> List[float]:
-        """Values in each bin."""
+        """The number of values in each bin."""
         return self._bins()[0]
 
     @property
     def edges(self) -> List[float]:
-        """Where bins begin, and where the last one ends."""
+        """The lower edges of the bins, and the upper edge of the last one."""
         return self._bins()[1]
 
     def drawing(self) -> Drawing:
@@ -230,7 +231,7 @@ class Histogram(Media):
 
 
 def drawing(value: Any) -> Optional[Drawing]:
-    """A copy of the data of value; None when it can't be drawn."""
+    """Return a copy of the data of value, or None if it cannot be drawn."""
     if isinstance(value, Media):
         return value.drawing()
     if hasattr(value, "savefig") or type(value).__module__.startswith("PIL."):
@@ -263,7 +264,7 @@ def _image(data: Any) -> Drawing:
 
 
 def _signature(data: bytes) -> Optional[Tuple[str, str]]:
-    """Suffix and media type of an image file."""
+    """Return suffix and media type of an image file."""
     if data[:3] == b"\xff\xd8\xff":
         return ".jpg", "image/jpeg"
     if data[:8] == b"\x89PNG\r\n\x1a\n":
@@ -280,7 +281,7 @@ def _drawn(file: File) -> Drawing:
 
 
 def _as_it_is(path: Any, kind: str) -> Drawing:
-    """A file that is kept as it is. TypeError unless its name says that it is of that kind."""
+    """Return a file that is stored unchanged. Raises TypeError if its name does not have the suffix of that kind."""
     import mimetypes
 
     name = os.fspath(path)
@@ -298,7 +299,7 @@ def _saved(image: Any) -> File:
 
 
 def _plain(data: Any) -> Any:
-    """A copy of data: an array of numpy for arrays and tensors, else lists."""
+    """Return a copy of data: a numpy array for arrays and tensors, otherwise lists."""
     for name in ("detach", "cpu", "numpy"):  # of a tensor
         data = getattr(data, name)() if hasattr(data, name) else data
     if hasattr(data, "__array__"):

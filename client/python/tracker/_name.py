@@ -10,17 +10,17 @@ from ._value import digest
 
 
 class Names:
-    """The ids of records on a server by their names."""
+    """The ids of records on a server, by name."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._ids: Dict[str, str] = {}  # by path and name
 
     def id(self, path: str, name: str, query: str = "") -> str:
-        """The id of the record of that name in the listing at path; the record is created if it does not exist.
+        """Return the id of the record of that name in the listing at path. The record is created if it does not exist.
 
-        Programs that start at the same moment make the same request, under the same idempotency key, and so get the
-        same record.
+        Programs that start at the same time send the same request with the same idempotency key, so they get the same
+        record.
         """
         found = self._ids.get(path + " " + name) or self._find(path, name, query)
         if found:

@@ -9,7 +9,7 @@ from ._value import flatten, metric, tell, text_name
 
 
 def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, Any]]]:
-    """The numbers in data by their flat names, and the names and values of everything else."""
+    """Return the numbers in data by their flat names, and the names and values of everything else."""
     numbers: Dict[str, float] = {}
     objects: List[Tuple[str, Any]] = []
     for name, value in flatten({text_name(key): value for key, value in data.items()}):
@@ -22,10 +22,8 @@ def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, An
 
 
 def drawings(name: str, value: Any, step: Optional[int]) -> List[Tuple[str, Drawing]]:
-    """The data of the artifacts of value, or of each value in a list, by their names without a suffix.
-
-    Values that can't be kept are reported.
-    """
+    """Return the data of the artifacts of value, or of each value in a list, by name without suffix. Values that cannot
+    be stored are reported."""
     found: List[Tuple[str, Drawing]] = []
     values = value if isinstance(value, (list, tuple)) and value else [value]
     for number, one in enumerate(values):
@@ -61,7 +59,7 @@ def _table(of: str, label: str, table: Table, found: List[Tuple[str, Drawing]]) 
 
 
 def described(value: Any) -> str:
-    """A description of value, as part of a sentence."""
+    """Return a description of value for use in a sentence."""
     if value is None:
         return "None"
     shape = getattr(value, "shape", None)
@@ -71,7 +69,7 @@ def described(value: Any) -> str:
 
 
 def advice(value: Any) -> str:
-    """Advice what to do instead of logging value, or ""."""
+    """Return advice what to log instead of value, or ""."""
     shape: Any = getattr(value, "shape", None)
     if isinstance(value, (str, bytes)):
         return "; put it into config or notes, or log a tracker.Text"

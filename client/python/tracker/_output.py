@@ -15,12 +15,12 @@ MOST_OUTPUT = 10 << 20
 
 
 def beside(spool: str) -> str:
-    """The path of the copied output of the process whose spool is at that path."""
+    """Return the path of the copied output of the process with the spool at that path."""
     return os.path.splitext(spool)[0] + ".out"
 
 
 def request(path: str) -> Optional[Dict[str, Any]]:
-    """The request that sends the file at path and removes it. An empty file is removed, and the result is None."""
+    """Return the request that sends the file at path and removes it. An empty file is removed, and the result is None."""
     try:
         if os.path.getsize(path):
             return {"op": "artifact", "file": os.path.basename(path), "name": "output.log",
@@ -32,7 +32,7 @@ def request(path: str) -> Optional[Dict[str, Any]]:
 
 
 class Output:
-    """Copies what goes to sys.stdout and sys.stderr into a file, and to the console of the run, until it is closed."""
+    """Copies sys.stdout and sys.stderr to a file and to the console of the run, until it is closed."""
 
     def __init__(self, path: str, console: Console) -> None:
         self.path, self._left, self._console = path, MOST_OUTPUT, console
@@ -43,7 +43,7 @@ class Output:
         sys.stdout, sys.stderr = self._after
 
     def keep(self, text: str) -> None:
-        """Add text, as far as there is room."""
+        """Add text while there is room."""
         if self._file is None or self._left <= 0:
             return
         kept = text[:self._left]
@@ -57,7 +57,7 @@ class Output:
             self._left = 0  # the disk is full, say
 
     def close(self, remove: bool = False) -> None:
-        """Stop copying. A stream that something else has replaced since is left alone. With remove, the file is deleted."""
+        """Stop copying. A stream that was replaced since is left alone. With remove, the file is deleted."""
         if sys.stdout is self._after[0]:
             sys.stdout = self._before[0]
         if sys.stderr is self._after[1]:
@@ -73,7 +73,7 @@ class Output:
 
 
 class _Copy:
-    """A stream that also hands what is written to it to an Output."""
+    """A stream that also writes to an Output."""
 
     def __init__(self, stream: Any, output: Output) -> None:
         self._stream, self._output = stream, output

@@ -19,14 +19,15 @@ CALM = 20
 class Parts:
     """The size in bytes of the next part for one server.
 
-    An answer of 413 is final: no part is as large again. A connection that breaks may have been such an answer, which was lost.
+    A 413 response is final: no part will be as large again. A broken connection may have been such a response that was
+    lost.
     """
 
     def __init__(self) -> None:
         self.size, self._limit, self._final, self._calm = FIRST, LARGEST, LARGEST, 0
 
     def arrived(self, size: int, seconds: float) -> None:
-        """Record that a part of size bytes was answered after so many seconds."""
+        """Record that a part of size bytes took so many seconds."""
         self._calm += 1
         if self._calm >= CALM:
             self._limit, self._calm = min(self._final, self._limit * 2), 0
@@ -36,12 +37,12 @@ class Parts:
             self.size = max(SMALLEST, min(self._limit, self.size * 2))
 
     def broke(self, size: int) -> None:
-        """Record that the connection broke in a part of size bytes, and nothing of it arrived."""
+        """Record that the connection broke in a part of size bytes, of which nothing arrived."""
         self._calm = 0
         self.size = self._limit = max(SMALLEST, min(self._limit, size) // 2)
 
     def refused(self, size: int) -> bool:
-        """Record that a part of size bytes was too large. Reports whether a smaller one can be tried."""
+        """Record that a part of size bytes was too large. Return whether a smaller one can be tried."""
         self.broke(size)
         self._final = self._limit
         return size > SMALLEST
@@ -51,17 +52,17 @@ _servers: Dict[str, Parts] = {}
 
 
 def parts_for(url: str) -> Parts:
-    """The parts for a server, which all runs of this process share."""
+    """Return the parts for a server, which all runs of this process share."""
     return _servers.setdefault(url, Parts())
 
 
 class Progress:
-    """Progress of the requests of a run, for the thread that waits for them."""
+    """The progress of the requests of a run, for the thread that waits for them."""
 
     def __init__(self) -> None:
         self.moves = 0  # changes with each piece of a body that is sent for the first time, and with each answer
         self.grace = 0.0  # seconds that the server may need for the present request, more than for others
 
     def move(self) -> None:
-        """Record that something moved."""
+        """Record progress."""
         self.moves += 1

@@ -26,9 +26,9 @@ _finding = threading.local()
 
 
 def change(library: str, modules: Sequence[str], make: Callable[[Undo], None]) -> None:
-    """Call make to change library when one of modules is imported, or at once if it is. A second call does nothing.
+    """Call make to change library when one of modules is imported, or at once if it is imported already.
 
-    make adds functions that undo its changes to its argument.
+    A second call does nothing. make adds functions that undo its changes to its argument.
     """
     if library in _changes:
         return
@@ -40,14 +40,14 @@ def change(library: str, modules: Sequence[str], make: Callable[[Undo], None]) -
 
 
 def restore(library: str) -> None:
-    """Undo what was changed in library."""
+    """Undo the changes of library."""
     if library in _changes:
         for undo in _changes.pop(library).undo:
             undo()
 
 
 def replace(owner: Any, name: str, new: Callable[[Callable[..., Any]], Callable[..., Any]], undo: Undo) -> None:
-    """Put new(function) in place of the function name of owner."""
+    """Replace the function name of owner by new(function)."""
     before = owner.__dict__[name]
     setattr(owner, name, functools.wraps(before)(new(before)))
     undo.append(lambda: setattr(owner, name, before))

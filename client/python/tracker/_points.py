@@ -12,20 +12,20 @@ from ._value import digest, tell
 
 
 class Points:
-    """Sends the points of one iteration. doubt: the server may have the next ones already, see _repeat.py."""
+    """Sends the points of one iteration. doubt: the server may have the next points already, see _repeat.py."""
 
     def __init__(self, client: Client, id: str, doubt: bool, reopen_for: Callable[[Callable[[], Any]], None],
                  keep: Callable[[Dict[str, Any], bytes, Refused], None]) -> None:
-        """reopen_for makes a request, after the iteration was opened if it has to be. keep keeps what is refused."""
+        """reopen_for makes a request and reopens the iteration first if necessary. keep stores rejected points."""
         self.doubt = doubt
         self._client, self._id, self._reopen_for, self._keep = client, id, reopen_for, keep
         self._broken: Tuple[str, int] = ("", 0)  # key of a request in which the connection broke, and how often
 
     def send(self, body: bytes, key: str) -> None:
-        """Send points; of a request that the server may have written and forgotten, only what it does not have.
+        """Send points. If the server may have some of them already, send only the others.
 
-        A proxy that refuses a large body may close the connection before its answer is read. So a request in which the connection
-        breaks again is sent in parts, each of which is tried twice before smaller ones are.
+        A proxy that rejects a large body may close the connection before its response is read. So a request whose
+        connection breaks again is sent in parts. Each part is tried twice before smaller ones are.
         """
         broke = self._broken[1] if self._broken[0] == key else 0
         try:
@@ -46,13 +46,13 @@ class Points:
             raise
 
     def _split(self, key: str, *parts: List[Any]) -> None:
-        """Send points in parts, each under a key that is made of its content: the same parts are the same requests."""
+        """Send points in parts. The key of each is made from its content, so the same parts are the same requests."""
         for part in filter(None, parts):
             text = json.dumps({"metrics": part}).encode()
             self._post(text, key[:32] + "-" + digest(text))
 
     def _post(self, body: bytes, key: str) -> None:
-        """Send points. A body that is too large is cut in half; a point that is refused is found and left out."""
+        """Send points. A body that is too large is cut in half; a rejected point is found and left out."""
         try:
             self._reopen_for(lambda: self._client.call("POST", f"/metric/iteration/{self._id}/bulk", body, key))
             return

@@ -121,7 +121,7 @@ def _at_exit() -> None:
 
 
 def _end_of_program(run: Run) -> Tuple[_check.End, str]:
-    """How a run ends that the program has not ended itself."""
+    """Return how a run ends that the program has not ended itself."""
     if "how" in _ended:
         return cast(Tuple[_check.End, str], _ended["how"])
     error = getattr(sys, "last_value", None)

@@ -11,7 +11,7 @@ PROGRAM = "tracker.exe" if sys.platform == "win32" else "tracker"
 
 
 def program() -> Optional[str]:
-    """The path of the program: TRACKER_PROGRAM, else what was installed with this package. None without one."""
+    """Return the path of the program: TRACKER_PROGRAM, or the one in this package. None if there is none."""
     given = os.environ.get("TRACKER_PROGRAM")
     if given:
         return given
@@ -30,7 +30,7 @@ def program() -> Optional[str]:
 
 
 def main() -> int:
-    """The command runtracker: becomes the program."""
+    """Run the program. This is the command runtracker."""
     found = program()
     if found is None:
         print("tracker: this is the client alone: install the wheel for your platform, or set TRACKER_PROGRAM to the path of "

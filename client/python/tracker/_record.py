@@ -26,7 +26,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def lock(fd: int) -> bool:
-        """Lock an open file, unless another process has; whether it was done."""
+        """Lock an open file. Return False if another process has the lock."""
         os.lseek(fd, 1 << 40, os.SEEK_SET)
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
@@ -37,7 +37,7 @@ else:
     import fcntl
 
     def lock(fd: int) -> bool:
-        """Lock an open file, unless another process has; whether it was done."""
+        """Lock an open file. Return False if another process has the lock."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -59,9 +59,9 @@ def pread(fd: int, length: int, at: int) -> bytes:
 
 
 def records(fd: int, at: int, end: int, torn: bool = True) -> Iterator[Tuple[bytes, bytes, int]]:
-    """The kind and payload of each record between two offsets, and the offset after it.
+    """Return kind and payload of each record between two offsets, and the offset after it.
 
-    With torn, a record that was written in part, because the disk was full, is left out. Otherwise it is the end.
+    With torn, a record that was written in part, because the disk was full, is skipped. Otherwise it is the end.
     """
     data, start = b"", at  # what was read, and its offset
     while at + _FRAME.size <= end:

@@ -41,10 +41,10 @@ MOST_DRAWN = 32 << 20
 
 
 class Recorder:
-    """Records one run: what is added is written to the spool at once, and sent from there.
+    """Records one run: items are written to the spool at once and sent from there.
 
-    A worker records to a run that another process began and will end. finished reports whether the run has ended in this
-    process, status how.
+    A worker records to a run that another process began and will end. finished reports whether the run has ended in
+    this process, status how.
     """
 
     def __init__(self, begin: Dict[str, Any], *, folder: str, url: str, token: Optional[str], mode: str,
@@ -72,7 +72,7 @@ class Recorder:
 
     @property
     def name(self) -> Optional[str]:
-        """The name that was given, else the one that the server made; None while there is neither."""
+        """The given name, or the one that the server made; None if there is neither yet."""
         return self.given_name or (self.sender.name if self.sender else None) or None
 
     @property
@@ -83,7 +83,7 @@ class Recorder:
     # -- start
 
     def start(self) -> None:
-        """Open the spool and start the threads. Raises ValueError for an address or a token that can't be one."""
+        """Open the spool and start the threads. Raises ValueError for an invalid address or token."""
         client = Client(self.url, self.token) if self.mode == "online" else None
         id = self.begin["id"]
         suffix = f"-{os.getpid()}-{os.urandom(3).hex()}" if self.worker else ""
@@ -127,13 +127,13 @@ class Recorder:
                 self.background("tracker-leftover", lambda: send_leftovers(sender, self.folder, self.token, own))
 
     def background(self, name: str, target: Callable[[], None]) -> None:
-        """Run target in a thread that does not keep the process from ending."""
+        """Run target in a daemon thread."""
         thread = threading.Thread(target=target, name=name, daemon=True)
         thread.start()
         self._threads.append(thread)
 
     def copy_output(self) -> None:
-        """Begin to copy what the process prints into a file beside the spool."""
+        """Start copying the output of the process to a file beside the spool."""
         if self.spool is not None:
             try:
                 console = Console(self.mode == "online", bool(self.begin.get("resume")))
@@ -144,7 +144,7 @@ class Recorder:
                 pass  # there is no room for it, and the spool has said so
 
     def sample(self, source: Callable[[], Dict[str, float]]) -> None:
-        """Let the writer call source from time to time for metrics of the machine."""
+        """Make the writer call source periodically for system metrics."""
         def sample() -> Dict[str, float]:
             values = source()
             self._note(values)
@@ -156,7 +156,7 @@ class Recorder:
     def revive(self) -> bool:
         """Start in a worker when it first logs. Return whether the run records anything.
 
-        It does not while a spawned worker imports the program again: what that logs was logged by the parent.
+        It does not while a spawned worker imports the program again: the parent has logged that already.
         """
         if self.finished:
             if self.mode != "disabled":
@@ -170,7 +170,7 @@ class Recorder:
         return True
 
     def forked(self) -> None:
-        """Let go of what belongs to the parent, in a child that was just forked."""
+        """Release what belongs to the parent, in a child that was just forked."""
         if self.finished:
             return
         if self.spool is not None:
@@ -184,7 +184,7 @@ class Recorder:
         self.begin = {**self.begin, "resume": False}
 
     def adopt(self, child: Recorder) -> None:
-        """Send what a child leaves in its spool, before the end of this run."""
+        """Send the spool of a child before the end of this run."""
         if child.spool is not None:
             self.former.append(child.spool.path)
 
@@ -246,14 +246,14 @@ class Recorder:
         self.add({"op": "parameter", "name": name}, json.dumps({"key": name, "value": text}).encode())
 
     def rewind(self, name: str, step: int) -> None:
-        """Record the removal of the points of a metric from a step on, which later ones replace."""
+        """Record the removal of the points of a metric from a step on. Later points replace them."""
         self.add({"op": "rewind", "name": name, "from": step, "key": uuid7().replace("-", "")})
 
     def keep(self, path: str) -> Kept:
-        """Keep the bytes that the file at path has now.
+        """Store the present bytes of the file at path.
 
-        If there is no room for a copy, the file itself is sent later, if it is still the same then. Raises OSError for a
-        file that can't be read, or that is changed while it is copied.
+        If there is no room for a copy, the file itself is sent later, if it is still the same then. Raises OSError if
+        the file cannot be read or changes while it is copied.
         """
         if (self.finished or not self.started) and not self.revive():
             return Kept(0, path, {})
@@ -261,7 +261,8 @@ class Recorder:
 
     def artifact(self, kept: Kept, name: str, description: str = "", content_type: Optional[str] = None,
                  late: bool = False) -> int:
-        """Record a file that was kept as an artifact; return the number of the upload. With late, after what is drawn before."""
+        """Record a stored file as an artifact. Return the number of the upload. With late, it follows earlier drawings.
+        """
         if kept.head:
             head = {"op": "artifact", "name": name, "description": description, "content_type": content_type,
                     "number": kept.number, **kept.head}
@@ -272,7 +273,7 @@ class Recorder:
         return kept.number
 
     def draw(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> None:
-        """Keep what was logged under name, each as an artifact. The writer draws it, unless it is ready."""
+        """Store values that were logged under name, each as an artifact. The writer draws them if they are not ready."""
         if not drawings or ((self.finished or not self.started) and not self.revive()):
             return
         for head in self._files_of(name, [one for one in drawings if one[1].ready]):
@@ -294,7 +295,7 @@ class Recorder:
             self.writer.drawings.append(items)
 
     def _files_of(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> Iterator[Dict[str, Any]]:
-        """Write the files of drawings. The heads of their items."""
+        """Write the files of drawings. Return the heads of their items."""
         for label, drawing in drawings:
             try:
                 file = drawing.draw()
@@ -306,12 +307,12 @@ class Recorder:
                    "content_type": file.content_type, "file": path, "temporary": True}
 
     def flush(self) -> None:
-        """Write to the spool what is still to be drawn, and hand what is there to the sender."""
+        """Write everything that is still to be drawn to the spool, and pass it to the sender."""
         if self.writer is not None and self.started and not self.finished:
             self.writer.flush()
 
     def last(self) -> Dict[str, float]:
-        """The last value of each metric that this process has logged."""
+        """Return the last value of each metric that this process has logged."""
         found = {}
         for name, value in self._last.copy().items():
             try:
@@ -324,9 +325,9 @@ class Recorder:
     # -- end
 
     def foresee(self, status: str, message: str) -> int:
-        """Record in the spool how the run ends if nothing more is logged, in case the process dies before it ends the run.
+        """Record in the spool how the run ends if the process dies before it ends the run.
 
-        Returns the number of calls to log so far.
+        The record is void once something else is logged. Returns the number of calls to log so far.
         """
         calls = self.calls
         if self.spool is not None and self.started and not self.finished and not self.worker:
@@ -334,7 +335,7 @@ class Recorder:
         return calls
 
     def finish(self, status: str, message: str, timeout: Optional[float], last_words: Callable[[], None]) -> bool:
-        """Record the end after what last_words records, and wait until all is sent. Reports whether it was."""
+        """Record the end after the records of last_words, and wait until everything is sent. Return whether it was."""
         if not self.started and self.worker:
             self.finished = True
             return True
@@ -363,7 +364,7 @@ class Recorder:
                 self.writer.stop(None if self.worker else (head, json.dumps(end).encode()))
 
     def _wait(self, timeout: Optional[float]) -> bool:
-        """Wait for the sender. Reports whether all was sent."""
+        """Wait for the sender. Return whether everything was sent."""
         sender, spool = self.sender, self.spool
         if sender is None or spool is None:
             return False
@@ -396,7 +397,7 @@ class Recorder:
         return spool.empty
 
     def leave(self, complete: bool, quiet: bool = False) -> None:
-        """Stop the sender, close the spool, and say what is left in it."""
+        """Stop the sender, close the spool, and print what remains in it."""
         spool, sender, writer = self.spool, self.sender, self.writer
         if spool is None or writer is None:
             return
@@ -432,7 +433,7 @@ class Recorder:
             self._say_missing(sender, spool.path, left, quiet)
 
     def _say_missing(self, sender: Sender, path: str, left: List[Dict[str, Any]], quiet: bool) -> None:
-        """Print what the server or a proxy has refused, and let the run's page say what is missing, if that is possible now."""
+        """Print what the server or a proxy has rejected, and show it on the run's page if that is possible now."""
         from ._unsent import REJECTED, announce, rejected, sentence
 
         try:
@@ -453,9 +454,9 @@ class Recorder:
                 pass  # it can't be reached; the page shows when the run was last seen
 
     def drain(self, timeout: float = 5.0) -> bool:
-        """In a worker: write what is queued to the spool, and wait at most timeout seconds until it is sent.
+        """In a worker: write the queue to the spool, and wait at most timeout seconds until it is sent.
 
-        Reports whether there was a worker to drain.
+        Returns whether there was a worker to drain.
         """
         if not self.started or self.writer is None:
             return False
@@ -472,7 +473,7 @@ class Recorder:
         return True
 
     def discard(self) -> None:
-        """End without a trace, when the run could not be started."""
+        """End without a record, because the run could not be started."""
         self.finished = True
         if self.writer is not None:
             self.writer.stop()
@@ -485,7 +486,7 @@ class Recorder:
             self.spool.close(remove=True)
 
     def await_begin(self) -> None:
-        """Wait until the server has the run. Raises TrackerError when it refuses the run."""
+        """Wait until the server has the run. Raises TrackerError if it rejects the run."""
         sender = self.sender
         while sender is not None and not sender.progress:
             if sender.failure is not None:

@@ -27,12 +27,12 @@ Mark = Tuple[str, str, str]
 
 
 def is_old(key: str) -> bool:
-    """Return whether a request of this key, a UUIDv7 without hyphens, may have been forgotten; also when clocks disagree."""
+    """Return whether the server may have forgotten this key, a UUIDv7 without hyphens; also if clocks disagree."""
     return not 0 <= time.time() - int(key[:12], 16) / 1000 < REMEMBERED
 
 
 def missing(client: Client, iteration: str, points: List[Point]) -> List[Point]:
-    """Those of the points of one request that the server does not have yet, in their order."""
+    """Return the points of one request that the server does not have yet, in order."""
     by_key: Dict[str, List[Point]] = {}
     for point in points:
         by_key.setdefault(point["key"], []).append(point)

@@ -102,20 +102,20 @@ class Run(Artifacts, Names):
             self.check()
 
     def log_text(self, name: str, text: str) -> None:
-        """Keep a text as an artifact of that name."""
+        """Store a text as an artifact of that name."""
         from ._media import Text
 
         self._keep(name, Text(text), None)
 
     def tag(self, *values: str) -> None:
-        """Attach tags, texts of 1 to 250 characters."""
+        """Add tags, texts of 1 to 250 characters."""
         for value in [_check.name("a tag", value) for value in values]:
             self._tags.append(value)
             self.recorder.request("POST", "/tag/iteration/{id}", {"value": value})
 
     @property
     def name(self) -> Optional[str]:
-        """The name that was given, or the one that the server made up; None as long as there is neither."""
+        """The given name, or the name that the server made; None if there is neither yet."""
         return self.recorder.name
 
     @name.setter
@@ -140,7 +140,7 @@ class Run(Artifacts, Names):
 
     @property
     def tags(self) -> Tuple[str, ...]:
-        """The tags that were attached here. Assigned ones are attached beside them."""
+        """The tags that were added here. Assigning adds further ones."""
         return tuple(self._tags)
 
     @tags.setter
@@ -149,55 +149,56 @@ class Run(Artifacts, Names):
 
     @property
     def step(self) -> int:
-        """The step that the next call to log without one has; in a resumed run, once the server was asked."""
+        """The step of the next call to log without a step. In a resumed run it is known once the server has responded."""
         base = self.recorder.spool.base if self._resumed and self.recorder.spool is not None else 0
         return (self._step or 0) + (base or 0)
 
     @property
     def resumed(self) -> bool:
-        """Return whether it continues a run that the server had already; known once the server was asked."""
+        """Return whether this continues a run that the server already had. Known once the server has responded."""
         sender = self.recorder.sender
         return sender is not None and sender.resumed
 
     @property
     def finished(self) -> bool:
-        """Return whether it has ended here."""
+        """Return whether the run has ended here."""
         return self.recorder.finished
 
     @property
     def status(self) -> _check.Status:
-        """RUNNING, or how it ended."""
+        """RUNNING, or the status at the end."""
         return cast(_check.Status, self.recorder.status)
 
     @property
     def ended(self) -> bool:
-        """Return whether it was ended elsewhere, for example in the dashboard. A training can check this and stop."""
+        """Return whether the run was ended elsewhere, for example in the dashboard. A training can check this and stop.
+        """
         sender = self.recorder.sender
         return sender is not None and sender.ended is not None
 
     @property
     def url(self) -> str:
-        """The address of its page in the dashboard, see tracker.show."""
+        """The address of the run's page in the dashboard, see tracker.show."""
         from ._show import dashboard
 
         return f"{dashboard(self.server)}/iteration/{self.id}"
 
     def last(self) -> Dict[str, float]:
-        """The last value of each metric that this process has logged."""
+        """Return the last value of each metric that this process has logged."""
         return self.recorder.last()
 
     def flush(self) -> None:
-        """Write to the spool what was logged so far and is still to be drawn; the spool survives the process."""
+        """Write everything that was logged so far to the spool, which survives the process."""
         self.recorder.flush()
 
     def show(self, height: int = 600) -> None:
-        """Show its page in a notebook, height pixels high, see tracker.show."""
+        """Show the run's page in a notebook, height pixels high, see tracker.show."""
         from ._show import dashboard, show
 
         show(dashboard(self.server), f"/iteration/{self.id}", height)
 
     def check(self) -> None:
-        """Raise the error if the server refused something since the last call, or can't be reached."""
+        """Raise an error if the server rejected something since the last call, or cannot be reached."""
         sender = self.recorder.sender
         if sender is not None:
             if sender.refused:
@@ -281,24 +282,24 @@ class Run(Artifacts, Names):
     # -- what init calls
 
     def has_failed(self, status: str, message: str) -> None:
-        """Record that the program, or a cell of a notebook, has failed: the run ends as failed unless something is logged to
-        it later."""
+        """Record that the program or a notebook cell has failed. The run ends as failed if nothing is logged later."""
         self._failed = (self.recorder.foresee(status, message), status, message)
 
     def likely_end(self) -> Tuple[_check.End, str]:
-        """The status and message of a run that is not ended by its program."""
+        """Return status and message of a run that its program does not end."""
         if self._failed is not None and self._failed[0] == self.recorder.calls:
             return cast(_check.End, self._failed[1]), self._failed[2]
         return "SUCCEEDED", ""
 
     def drain(self, timeout: float = 5.0) -> None:
-        """In a worker: write what is queued to the spool, wait at most timeout seconds for it to be sent, and let go."""
+        """In a worker: write the queue to the spool, wait at most timeout seconds until it is sent, and release the
+        run."""
         self._end_following()
         if self.recorder.drain(timeout):
             self._forget()
 
     def discard(self) -> None:
-        """End without a trace, when the run could not be started."""
+        """End without a record, because the run could not be started."""
         self.recorder.discard()
         self._forget()
 
@@ -315,7 +316,7 @@ class Run(Artifacts, Names):
             _worker.share(live)
 
     def _log_objects(self, data: Mapping[str, Any], step: Optional[int]) -> Dict[str, float]:
-        """Keep values that are not numbers as artifacts, and return the numbers."""
+        """Store values that are not numbers as artifacts, and return the numbers."""
         from ._object import split
 
         numbers, objects = split(data)
@@ -347,7 +348,7 @@ class Run(Artifacts, Names):
 
 
 def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], mode: str) -> Run:
-    """The run of another process in a worker that got it pickled: it logs, and the owner ends the run."""
+    """Return the run of another process in a worker that received it pickled. The worker logs; the owner ends the run."""
     for run in live:
         if run.id == begin["id"]:
             return run

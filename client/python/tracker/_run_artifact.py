@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Artifacts:
-    """The methods of a run that keep files."""
+    """The methods of a run for files."""
 
     project: str
     server: str
@@ -55,10 +55,11 @@ class Artifacts:
         return Upload(self.recorder, name, [self.recorder.artifact(kept, name, description, content_type)])
 
     def use_artifact(self, artifact: str, type: Optional[str] = None, aliases: Any = None, use_as: Any = None) -> Version:
-        """The version of an artifact of the project that NAME, NAME:v3 or NAME:alias names; its download() writes the files.
+        """Return the artifact version that NAME, NAME:v3 or NAME:alias refers to in the project. Its download() writes
+        the files.
 
-        Waits for the server. That the run uses it becomes the parameter uses/NAME. KeyError when there is none, TrackerError
-        without an answer.
+        Waits for the server. The parameter uses/NAME records that the run uses it. Raises KeyError if there is no such
+        version, and TrackerError if the server does not respond.
         """
         from ._api import Api
 
@@ -68,7 +69,7 @@ class Artifacts:
 
     @property
     def dir(self) -> str:
-        """A folder for files of the run: what is in it when the run ends is kept as artifacts."""
+        """A folder for files of the run. Its contents are stored as artifacts when the run ends."""
         if not self._dir:
             import tempfile
 
@@ -88,7 +89,7 @@ class Artifacts:
             for inner, kept in files.items()])
 
     def keep_dir(self) -> None:
-        """Keep the files in dir, and remove it."""
+        """Store the files in dir as artifacts, and remove the folder."""
         if not self._dir:
             return
         import shutil

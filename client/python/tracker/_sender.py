@@ -32,17 +32,17 @@ REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/sn
 
 
 class Sender:
-    """Sends the items of a spool. An item that can't be sent stays there.
+    """Sends the items of a spool. An item that cannot be sent stays there.
 
-    When the iteration was ended elsewhere, that end stands. What the run logs after that stays in the spool until the run
-    ends here, too. Then the iteration is opened for it and gets back the end that it had. That end is written to the spool
-    before the iteration is opened, so that a later process restores it if this one is killed.
+    If the iteration was ended elsewhere, that end is kept. What the run logs later stays in the spool until the run
+    ends here, too. Then the iteration is reopened for it and its former end is restored. That end is written to the
+    spool first, so that a later process restores it if this one is killed.
     """
 
     def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False,
                  moved: Optional[Progress] = None) -> None:
-        """adopted: another process wrote this spool. worker: another process ends the run. moved: progress of a sender that waits
-        for this one."""
+        """adopted: another process wrote this spool. worker: another process ends the run. moved: progress of a sender
+        that waits for this one."""
         from ._name import Names
         from ._part import Progress
         from ._points import Points
@@ -76,7 +76,7 @@ class Sender:
         self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # the run's page does not say yet what was refused
 
     def run(self) -> None:
-        """Send until stopped. While there is nothing to send, send heartbeats."""
+        """Send until stopped. Send heartbeats while there is nothing else to send."""
         wait = 0.0
         while not self.stop.is_set():
             item, before = self.spool.next(timeout=0.5), self.moved.moves
@@ -98,7 +98,7 @@ class Sender:
         self.client.close()
 
     def step(self, item: Item) -> bool:
-        """Try to send item. Reports whether it was answered."""
+        """Try to send item. Return whether the server responded."""
         self._refused = False
         try:
             self._carry_out(item)
@@ -134,7 +134,7 @@ class Sender:
         return True
 
     def report(self, failure: TrackerError) -> None:
-        """Print once why items can't be sent. For the spool of another process the caller prints it."""
+        """Print once why items cannot be sent. For the spool of another process the caller prints it."""
         if not self._adopted and (self.failure is None or type(self.failure) is not type(failure)):
             where, url = self.spool.path if self.spool.failure is None else "memory", self.client.url
             text = str(failure).rstrip(".")
@@ -142,7 +142,7 @@ class Sender:
         self.failure = failure
 
     def _reject(self, item: Item, refused: Refused) -> None:
-        """Print what the server refused, and keep it in a file beside the spool."""
+        """Print what the server rejected, and store it in a file beside the spool."""
         head, self._refused = item.head, True
         if head.get("op") == "artifact":
             self.answers[head.get("number", 0)] = refused
@@ -162,7 +162,7 @@ class Sender:
             tell(f"it could not be kept either: {error.strerror or error}")
 
     def _say_refused(self) -> None:
-        """Let the run's page say what was refused, if it does not say so yet."""
+        """Show rejected requests on the run's page, if it does not show them yet."""
         if self._unsaid and self.progress:
             try:
                 self.announce()
@@ -170,7 +170,7 @@ class Sender:
                 pass  # the next time, and at the end
 
     def announce(self) -> None:
-        """Let the run's page say what was refused, or that nothing is missing any more. Raises Unreachable."""
+        """Show rejected requests on the run's page, or that nothing is missing any more. Raises Unreachable."""
         from ._unsent import announce, rejected
 
         try:
@@ -181,7 +181,7 @@ class Sender:
         self._unsaid = False
 
     def _remove_file(self, head: Dict[str, Any]) -> None:
-        """Remove the copy of a file that the server has; not once the spool is closed, since it may still name the file."""
+        """Remove the copy of a file that the server has. It is kept once the spool is closed, which may still name it."""
         if not head.get("temporary") or (self.stop.is_set() and self.spool.closed):
             return
         from ._artifact import remove_note
@@ -194,7 +194,7 @@ class Sender:
             pass  # it was removed before
 
     def _heartbeat(self) -> None:
-        """Tell the server that the run is alive, if nothing was sent for a while. Parts of a file do not tell it."""
+        """Tell the server that the run is alive, if no request was sent for a while. Parts of a file do not count."""
         if self._adopted or time.monotonic() - self._spoken < HEARTBEAT:
             return
         self._spoken = time.monotonic()
@@ -239,7 +239,7 @@ class Sender:
             raise Refused(0, "", f"{head.get('method', op)} is not a request about the run")
 
     def _rewind(self, name: str, step: int, key: str) -> None:
-        """Delete the points of a metric from a step on. If that is not allowed, they stay beside the later ones."""
+        """Delete the points of a metric from a step on. If that is not allowed, they remain beside the later ones."""
         try:
             self.client.call("POST", f"/metric/iteration/{self.id}/rewind", {"key": name, "from": step}, key)
         except Refused as refused:
@@ -248,10 +248,10 @@ class Sender:
             tell(f"points that a restart repeats are there twice: {refused.message}", once=f"rewind {self.id}")
 
     def _file(self, name: str) -> str:
-        """The path of a file that the spool names. Raises Refused unless the spool itself keeps it.
+        """Return the path of a file that the spool names. Raises Refused if it is not a file of the spool.
 
-        What the run has drawn or copied is in the folder of its id beside the spool; what the process has printed has the
-        name of the spool. This process also knows the files that it named itself, wherever they are.
+        Drawings and copies of the run are in the folder of its id beside the spool. The output of the process has the
+        name of the spool. Files that this process recorded itself may be anywhere.
         """
         folder, spool = os.path.split(self.spool.path)
         inside, separator, file = name.partition("/")
@@ -265,14 +265,15 @@ class Sender:
         return name
 
     def _check_files(self, folder: str) -> None:
-        """Raise Refused unless the folder of the run's files is this account's alone: another could put a hard link there."""
+        """Raise Refused if other accounts can write to the folder of the run's files: they could put a hard link there.
+        """
         try:
             check_own_folder(folder)
         except OSError as error:
             raise Refused(0, "", f"{folder} can't be used: {error.strerror or error}") from error
 
     def experiment(self) -> str:
-        """The id of the experiment that the run is in."""
+        """Return the id of the run's experiment."""
         if not self._experiment:
             self._look()
         return self._experiment
@@ -282,7 +283,7 @@ class Sender:
         self._experiment, self.name, self.created = found["experiment_id"], found["name"] or "", found["created_date"]
 
     def _reopen_for(self, request: Any) -> None:
-        """Make request. If the iteration has ended, open it for that as soon as the run has ended here, too."""
+        """Make a request. If the iteration has ended, reopen it as soon as the run has ended here, too."""
         try:
             request()
             if not self._opened:
@@ -301,7 +302,8 @@ class Sender:
             request()
 
     def _absolute(self, body: bytes) -> bytes:
-        """The points of a resumed run with steps that follow those that the server has: "+2" is the third one."""
+        """Return the points of a resumed run with absolute steps: "+2" is the third step after the last one on the
+        server."""
         if self.spool.base is None:
             metrics = self.client.call("GET", f"/iteration/{self.id}/summary")["metrics"]
             steps = [one["last_step"] for key, one in metrics.items() if not key.startswith(("system/", SUMMARY))]
@@ -314,7 +316,7 @@ class Sender:
         return json.dumps({"metrics": points}).encode()
 
     def _dated(self, head: Dict[str, Any], body: bytes) -> bytes:
-        """The end with the time at which the run ended, if it is sent later than that."""
+        """Return the end with the time at which the run ended, if it is sent later."""
         at = head.get("at", "")
         if not self.created:
             self._look()
@@ -323,7 +325,7 @@ class Sender:
         return json.dumps({**json.loads(body), "end_date": at}).encode()
 
     def _print(self, head: Dict[str, Any], body: Dict[str, Any]) -> None:
-        """Send lines of the console. They are numbered, so that it does no harm to send them twice."""
+        """Send lines of the console. They are numbered, so sending them twice does no harm."""
         if self._mute:
             return
         path = f"/iteration/{self.id}/console"
@@ -343,7 +345,7 @@ class Sender:
             self._mute = True  # the server is older than this; output.log has the lines
 
     def _was_ended(self) -> Optional[Dict[str, Any]]:
-        """The iteration when it has ended, which is printed once; None when it was opened again since."""
+        """Return the iteration if it has ended, which is printed once; None if it was reopened."""
         found: Dict[str, Any] = self.client.call("GET", f"/iteration/{self.id}")
         if found["status"] == "RUNNING":
             return None
@@ -354,7 +356,7 @@ class Sender:
         return found
 
     def _end(self, body: bytes, again: bool) -> None:
-        """End the iteration, unless that was done elsewhere; or again, after it was opened for what came late."""
+        """End the iteration if it was not ended elsewhere, or again after it was reopened for late requests."""
         if self.before_end is not None and not again:
             self.before_end()
         if self._unsaid:

@@ -18,7 +18,7 @@ HERE = frozenset(("127.0.0.1", "localhost", "::1", "0.0.0.0"))
 
 
 class View(NamedTuple):
-    """How a browser gets to a page of the dashboard."""
+    """How a browser reaches a page of the dashboard."""
 
     address: str  # of the page; with a slash at its beginning, on the host of the notebook
     framed: bool  # whether the dashboard lets the notebook show it inside
@@ -26,7 +26,7 @@ class View(NamedTuple):
 
 
 def dashboard(server: Optional[str] = None) -> str:
-    """The address of the dashboard: TRACKER_UI_URL, else the address of the API with the next port."""
+    """Return the address of the dashboard: TRACKER_UI_URL, or the address of the API with the next port."""
     given = os.environ.get("TRACKER_UI_URL")
     if given:
         return given.rstrip("/")
@@ -37,7 +37,7 @@ def dashboard(server: Optional[str] = None) -> str:
 
 
 def show(address: str, path: str, height: int) -> None:
-    """Show a page of the dashboard at address in a notebook, or print where it is outside of one."""
+    """Show a page of the dashboard at address in a notebook. Outside a notebook, print its address."""
     address = address.rstrip("/")
     if not in_notebook():
         print(address + path)
@@ -49,7 +49,7 @@ def show(address: str, path: str, height: int) -> None:
 
 
 def view(address: str, path: str) -> View:
-    """How the browser of a notebook gets to path of the dashboard at address."""
+    """Return how the browser of a notebook reaches path of the dashboard at address."""
     if address.startswith("/"):
         return View(address + path, True, "")
     split = urlsplit(address)
@@ -72,7 +72,8 @@ def view(address: str, path: str) -> View:
 
 
 def probe(address: str) -> "tuple[str, bool]":
-    """The base path of the dashboard at address, and whether pages of other hosts may show it. TrackerError without one."""
+    """Return the base path of the dashboard at address, and whether pages of other hosts may show it. Raises
+    TrackerError if it does not respond."""
     client = Client(address, "none")
     client.timeout = PROBE_TIMEOUT
     try:
@@ -90,7 +91,7 @@ def probe(address: str) -> "tuple[str, bool]":
 
 
 def framed(found: View, height: int) -> str:
-    """The HTML that shows it."""
+    """Return the HTML of the frame."""
     link = f'<a href="{escape(found.address)}" target="_blank" rel="noopener">{escape(found.address)}</a>'
     if not found.framed:
         return f"<p>{link}</p>" + (f"<p>{escape(found.advice)}</p>" if found.advice else "")
@@ -99,7 +100,7 @@ def framed(found: View, height: int) -> str:
 
 
 def in_notebook() -> bool:
-    """Return whether this is the kernel of a notebook, which shows HTML."""
+    """Return whether this process is the kernel of a notebook, which shows HTML."""
     import sys
 
     core = sys.modules.get("IPython")

@@ -24,9 +24,9 @@ _mask: Any = ()
 
 
 def watch() -> None:
-    """Let interrupt see the signals of this process. To be called in the main thread.
+    """Make the signals of this process visible to interrupt. Must be called in the main thread.
 
-    Does nothing if the program already does this, as asyncio does, or uses SIGURG itself.
+    Does nothing if the program does the same, as asyncio does, or uses SIGURG itself.
     """
     global _reader, _writer
     if _reader >= 0 or not hasattr(signal, "pthread_kill") or signal.getsignal(signal.SIGURG) is not signal.SIG_DFL:
@@ -45,7 +45,7 @@ def watch() -> None:
 
 
 def interrupt() -> None:
-    """Interrupt the main thread, if a signal has come. To be called from time to time by another thread."""
+    """Interrupt the main thread if a signal has arrived. Must be called periodically by another thread."""
     global _left
     try:
         while _reader >= 0:
@@ -60,20 +60,20 @@ def interrupt() -> None:
 
 
 def hold() -> None:
-    """Keep the signals that end the process waiting, while the calling thread forks. Only one thread may do so at a time."""
+    """Block the signals that end the process while the calling thread forks. Only one thread may do so at a time."""
     global _mask
     _mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
 
 
 def release() -> None:
-    """Let the signals come again, in the process that has forked."""
+    """Unblock the signals in the process that has forked."""
     signal.pthread_sigmask(signal.SIG_SETMASK, _mask)
 
 
 def forked(handler: Any) -> None:
-    """Drop the parent's signals and its handler of those that end the process, in a child that was just forked.
+    """Drop the parent's pending signals and its handlers of ending signals, in a child that was just forked.
 
-    A child that logs nothing has nothing to do before it ends. A signal that had come before that would be forgotten.
+    A child that logs nothing has nothing to do before it ends. A signal that had arrived earlier would be forgotten.
     """
     global _reader, _writer, _left
     for number in ENDS:

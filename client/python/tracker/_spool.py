@@ -45,17 +45,17 @@ class Item(NamedTuple):
 
 
 class Busy(Exception):
-    """Another process has the file."""
+    """Another process has the spool file."""
 
 
 class Spool:
-    """One spool file. Its methods may be called by several threads; none but the constructor raises OSError."""
+    """One spool file. Safe for concurrent use. Only the constructor raises OSError."""
 
     def __init__(self, path: str, head: Optional[Dict[str, Any]] = None) -> None:
-        """Open path, or create it when head is given.
+        """Open path, or create it if head is given.
 
-        Raises Busy when another process has it, ValueError when it is not a spool, and PermissionError when it is not only this
-        account's, see _trust.py.
+        Raises Busy if another process has it, ValueError if it is not a spool, and PermissionError if other accounts
+        can write to it, see _trust.py.
         """
         self.path = path
         self.head: Dict[str, Any] = head or {}
@@ -133,17 +133,17 @@ class Spool:
             os.ftruncate(fd, self._end)  # a record that was cut off
 
     def _is_there(self) -> bool:
-        """Return whether the open file is still the one at the path: another process may have sent or replaced it."""
+        """Return whether the open file is still the one at the path. Another process may have sent or replaced it."""
         try:
             return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
         except OSError:
             return False
 
     def _write(self, data: bytes) -> None:
-        """Append all of data, or raise OSError. Then the part that was written is left out when the file is read.
+        """Append all of data, or raise OSError. A part that was written is skipped when the file is read.
 
-        A signal may have interrupted the main thread while it holds the lock, and its handler may wait for this thread: then
-        the file is written to without it.
+        A signal may have interrupted the main thread while it holds the lock, and its handler may wait for this thread.
+        The file is then written without the lock.
         """
         locked = self._writing.acquire(timeout=1)
         try:
@@ -158,9 +158,10 @@ class Spool:
                 self._writing.release()
 
     def put(self, kind: bytes, payload: bytes) -> bool:
-        """Append a record with one write. Reports whether that was done; otherwise it has to go through append, in order.
+        """Append a record with one write. Return whether that was done; otherwise it must be appended with append, in
+        order.
 
-        For the threads of the program, and for handlers of signals that interrupt it. It is not sent before publish.
+        For the threads of the program, and for signal handlers that interrupt it. It is not sent before publish.
         """
         data = frame(kind, payload)
         try:
@@ -181,7 +182,7 @@ class Spool:
         return True
 
     def publish(self) -> None:
-        """Let what was put so far be sent."""
+        """Release the records of put for sending."""
         with self.changed:
             if self._fd >= 0:
                 size = os.fstat(self._fd).st_size
@@ -190,7 +191,7 @@ class Spool:
                     self.changed.notify_all()
 
     def seal(self) -> None:
-        """Let put write nothing from now on."""
+        """Make put write nothing from now on."""
         with self._writing:
             self._sealed = True
 
@@ -199,7 +200,7 @@ class Spool:
             self.fate = None
 
     def append(self, head: Dict[str, Any], body: bytes = b"") -> None:
-        """Add a request at the end: to the file, else to memory, else it is counted as lost."""
+        """Append a request to the file, or to memory. If there is no room, count it as lost."""
         payload = json.dumps(head).encode() + b"\n" + body
         with self.changed:
             self._look_for_points(head)
@@ -220,7 +221,7 @@ class Spool:
             self.changed.notify_all()
 
     def _move_to_disk(self) -> None:
-        """Write to the file what is held in memory, as far as there is room now."""
+        """Write requests in memory to the file while there is room."""
         while self._memory and self._fd >= 0:
             item = self._memory[0]
             try:
@@ -234,7 +235,7 @@ class Spool:
         self._memory_size -= len(json.dumps(item.head)) + 1 + len(item.body)
 
     def next(self, timeout: float = 0) -> Optional[Item]:
-        """The oldest request that has no answer yet; None when there is none within timeout seconds."""
+        """Return the oldest request without a response, or None if there is none within timeout seconds."""
         with self.changed:
             item = self._peek()
             if item is None and timeout > 0:
@@ -253,7 +254,7 @@ class Spool:
         return self._made or (self._memory[0] if self._memory else None)
 
     def _advance(self) -> bool:
-        """Read the next request, or go past other records. Reports whether there were any."""
+        """Read the next request, or skip other records. Return whether there were any."""
         calls: List[bytes] = []
         number, to, stop, start = 0, 0, 0, self._read
         at = start  # of the record
@@ -286,7 +287,7 @@ class Spool:
         return at > start
 
     def _request(self, calls: List[bytes], begin: int, end: int) -> Item:
-        """Make one request of calls. Its key is made of the place and the time of the calls."""
+        """Make one request from calls. Its key is made from the place and the time of the calls."""
         known = self._cut["from"] == begin
         after = self._cut["after" if known else "latest"]
         body, relative, latest = points(calls, after)
@@ -304,7 +305,7 @@ class Spool:
         return Item(head, body, end)
 
     def heads(self) -> List[Dict[str, Any]]:
-        """The heads of the requests that have no answer yet, about as many as there will be."""
+        """Return the heads of the requests without a response. The number is approximate."""
         with self.changed:
             found: List[Dict[str, Any]] = []
             logged = 0  # values since the last head
@@ -320,7 +321,7 @@ class Spool:
             return found + [item.head for item in self._memory]
 
     def done(self, item: Item) -> None:
-        """Record that item was answered. It must be the item that next returned."""
+        """Record that item got a response. It must be the item that next returned."""
         with self.changed:
             if item.end == 0:
                 if self._memory and self._memory[0] is item:
@@ -341,7 +342,8 @@ class Spool:
             self.changed.notify_all()
 
     def _shrink(self) -> bool:
-        """Remove from the file what is sent. Reports whether that was done; it is not while somebody writes all the time."""
+        """Remove sent records from the file. Return whether that was done; it is not while other threads write all the
+        time."""
         if os.fstat(self._fd).st_size - self._done > MOST_REST:
             return False
         state = [(BASE, self.base), (LINE, self.line), (FATE, self._met), (CUT, {**self._cut, "from": 0, "to": 0})]
@@ -364,7 +366,7 @@ class Spool:
         return True
 
     def _rest(self, at: int) -> Tuple[bytes, int]:
-        """Return what is still to be sent from an offset on, and the offset where that ends."""
+        """Return the unsent data from an offset on, and the offset of its end."""
         kept = []
         for kind, payload, end in records(self._fd, at, os.fstat(self._fd).st_size, self._torn):
             if kind in (ITEM, CALL, FATE):
@@ -373,7 +375,7 @@ class Spool:
         return b"".join(kept), at
 
     def _replace(self, rest: bytes) -> None:
-        """Put a file with the same HEAD and rest in the place of this one."""
+        """Replace this file by one with the same HEAD and rest."""
         path = self.path + ".new"
         fd = open_own(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC)
         try:
@@ -390,7 +392,7 @@ class Spool:
         os.close(former)
 
     def keep_base(self, step: int) -> None:
-        """Record the step from which a resumed run counts, so that a later process counts from the same."""
+        """Record the step that a resumed run counts from, so that a later process uses the same."""
         with self.changed:
             self.base = step
             try:
@@ -399,7 +401,7 @@ class Spool:
                 self.failure = error
 
     def keep_line(self, line: int) -> None:
-        """Record the number of the first line in the console, so that a later process counts from the same."""
+        """Record the number of the first console line, so that a later process uses the same."""
         with self.changed:
             self.line = line
             try:
@@ -408,7 +410,7 @@ class Spool:
                 self.failure = error
 
     def keep_fate(self, fate: Dict[str, Any]) -> None:
-        """Record how the run ends, unless something is logged after this."""
+        """Record how the run ends if nothing is logged later."""
         with self.changed:
             self.fate = fate
             try:
@@ -417,13 +419,13 @@ class Spool:
                 self.failure = error
 
     def touch(self) -> None:
-        """Set the time of the file: it is when the run was last alive."""
+        """Set the modification time of the file, which is the last sign of life of the run."""
         with self.changed:
             if self._fd >= 0 and os.utime in os.supports_fd:
                 os.utime(self._fd)
 
     def reserve(self) -> None:
-        """Reserve room on the disk for the end of the run."""
+        """Reserve disk space for the end of the run."""
         try:
             with os.fdopen(open_own(self.path + ".reserve", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
                 file.write(os.urandom(RESERVE))  # zeros might take no room
@@ -431,7 +433,7 @@ class Spool:
             pass  # the disk is full already
 
     def rescue(self) -> None:
-        """Write what is held in memory to the file, at least the end of the run, for which the reserve is given up."""
+        """Write requests in memory to the file, at least the end of the run, for which the reserve is released."""
         with self.changed:
             self._move_to_disk()
             if not self._memory or self._fd < 0:
@@ -450,19 +452,19 @@ class Spool:
             self._memory_size = 0
 
     def abandon(self) -> None:
-        """Close the file in a forked child, where the lock is the parent's and no other thread runs."""
+        """Close the file in a forked child. The lock belongs to the parent, and no other thread runs."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     @property
     def closed(self) -> bool:
-        """Return whether the file is closed, so that nothing more can be recorded in it."""
+        """Return whether the file is closed, so that nothing can be recorded any more."""
         return self._fd < 0
 
     @property
     def empty(self) -> bool:
-        """Return whether every request was answered."""
+        """Return whether every request got a response."""
         with self.changed:
             return self._peek() is None
 
@@ -484,7 +486,7 @@ class Spool:
 
 
 def _is_logged(head: Any) -> bool:
-    """Return whether an item holds points that the program has logged."""
+    """Return whether an item holds points that the program logged."""
     return isinstance(head, dict) and head.get("op") == "points" and not head.get("system")
 
 

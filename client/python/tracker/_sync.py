@@ -26,14 +26,12 @@ _WORKER = re.compile(r"-\d+-[0-9a-f]{6}\.spool$")
 
 def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None, stop: Optional[threading.Event] = None,
               moved: Optional[Progress] = None) -> Optional[TrackerError]:
-    """Send what is left in a spool file, and what its process has printed, and remove both.
+    """Send the rest of a spool file and the output of its process, and remove both.
 
-    Returns the error that kept something from being sent; None when all was sent. A run whose process has died without
-    ending it ends at the time of its last sign of life, as KILLED, or as it had failed before. moved: where another sender, which
-    waits for this spool, sees that something moves.
-
-    Raises Busy when another process has the file, ValueError when it is no spool, and PermissionError when it is not this
-    account's alone.
+    Returns the error that prevented something from being sent, or None if everything was sent. A run whose process died
+    without ending it ends at its last sign of life, as KILLED, or with the failure that was recorded before. moved:
+    progress of another sender that waits for this spool. Raises Busy if another process has the file, ValueError if it
+    is not a spool, and PermissionError if other accounts can write to it.
     """
     alive = os.lstat(path).st_mtime
     spool = Spool(path)
@@ -86,8 +84,8 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
 
 
 def _has_died(sender: Sender, alive: float) -> Optional[bool]:
-    """Return whether no process has the run any more, on this machine or, as far as the server knows, on another; None without an
-    answer."""
+    """Return whether no process has the run any more, on this machine or, according to the server, on another. None if
+    the server does not respond."""
     folder, name = os.path.split(sender.spool.path)
     for path in spool_files(folder):
         other = os.path.basename(path)
@@ -109,7 +107,7 @@ def _has_died(sender: Sender, alive: float) -> Optional[bool]:
 
 
 def _end_of_dead(spool: Spool) -> Dict[str, Any]:
-    """The end of a run whose process has died: the one that the process had recorded, if it had."""
+    """Return the end of a run whose process has died: the recorded one, if there is one."""
     fate: Any = spool.fate
     if not isinstance(fate, dict) or fate.get("status") not in ("FAILED", "KILLED"):
         fate = {"status": "KILLED"}
@@ -124,7 +122,7 @@ def _is_running(sender: Sender) -> bool:
 
 
 def remove_folder(spool: Spool) -> None:
-    """Remove the folder of what the run has drawn, once all of that is sent."""
+    """Remove the folder of the run's drawings once all of them are sent."""
     try:
         os.rmdir(os.path.join(os.path.dirname(spool.path), f"{spool.head.get('id')}.files"))
     except OSError:
@@ -132,7 +130,7 @@ def remove_folder(spool: Spool) -> None:
 
 
 def send_former(sender: Sender, paths: List[str]) -> None:
-    """Send the spool files that earlier processes of the sender's run have left, until it is stopped."""
+    """Send the spool files of earlier processes of the sender's run, until it is stopped."""
     for path in paths:
         while not sender.stop.is_set():
             try:
@@ -146,7 +144,7 @@ def send_former(sender: Sender, paths: List[str]) -> None:
 
 
 def send_all(sender: Sender, paths: List[str]) -> None:
-    """Send spool files that no process has, as far as that is possible now."""
+    """Send spool files that no process has open, if that is possible now."""
     for path in paths:
         if sender.stop.is_set():
             return
@@ -158,9 +156,9 @@ def send_all(sender: Sender, paths: List[str]) -> None:
 
 
 def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Callable[[str], bool]) -> None:
-    """Send what runs before this one have left in folder, once the server is seen to be there.
+    """Send spool files of earlier runs in folder once the server responds.
 
-    own reports whether a spool is one that the sender itself takes before the end.
+    own reports whether the sender itself sends a spool before the end.
     """
     while not sender.progress:
         if sender.stop.wait(0.5):
@@ -176,7 +174,7 @@ def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Calla
 
 
 def spool_files(folder: str, suffix: str = ".spool") -> List[str]:
-    """The spool files in folder, or those with another suffix, the oldest first."""
+    """Return the spool files in folder, or those with another suffix, the oldest first."""
     try:
         found = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffix)]
         return sorted(found, key=os.path.splitext)  # without the suffix: a run comes before its later lives and its workers
@@ -185,7 +183,7 @@ def spool_files(folder: str, suffix: str = ".spool") -> List[str]:
 
 
 def url_of(path: str) -> str:
-    """The address that a spool file is for."""
+    """Return the server address of a spool file."""
     spool = Spool(path)
     try:
         return str(spool.head.get("url", ""))

@@ -15,7 +15,7 @@ PERIOD = 15.0
 
 
 class System:
-    """Measures the machine from time to time. Call it often; it returns values only when they are due."""
+    """Measures the machine periodically. Call it often; it returns values only when they are due."""
 
     def __init__(self) -> None:
         try:
@@ -56,7 +56,7 @@ class System:
         return found if gpu is None else [*found, gpu.look]
 
     def _rate(self, name: str, total: float, now: float) -> Optional[float]:
-        """The growth of the total of that name per second; None the first time."""
+        """Return the growth per second of the total of that name; None the first time."""
         before = self._before.get(name)
         self._before[name] = (total, now)
         if before is None or now <= before[1]:

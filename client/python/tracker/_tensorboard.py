@@ -74,7 +74,7 @@ def _change_tensorflow(undo: Undo) -> None:
 
 
 def _noted(make: Callable[..., Any]) -> Callable[..., Any]:
-    """The constructor of a writer, which reports the writer and its folder to the run."""
+    """Return the constructor of a writer that also reports the writer and its folder to the run."""
     def noted(self: Any, logdir: Any, *args: Any, **kwargs: Any) -> None:
         follower = _follower(logdir)
         make(self, logdir, *args, **kwargs)
@@ -85,7 +85,7 @@ def _noted(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _noted_folder(make: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of TensorFlow that makes a writer."""
+    """Return the TensorFlow function that creates a writer, which also reports its folder."""
     def noted(logdir: Any, *args: Any, **kwargs: Any) -> Any:
         follower = _follower(logdir)
         made = make(logdir, *args, **kwargs)
@@ -97,7 +97,7 @@ def _noted_folder(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _follower(logdir: Any) -> "Optional[Follower]":
-    """The follower of a writer that is about to be created, whose folder is watched from now on."""
+    """Return the follower of a writer that is about to be created. Its folder is watched from now on."""
     if not _following or not isinstance(logdir, (str, os.PathLike)):
         return None
     if _following[-1].process != os.getpid():
@@ -108,7 +108,7 @@ def _follower(logdir: Any) -> "Optional[Follower]":
 
 
 class Follower:
-    """Reads event files as they grow, and logs what is in them. They are closed between two polls."""
+    """Reads event files as they grow and logs their contents. Files are closed between two polls."""
 
     def __init__(self, recorder: Recorder, settings: Settings, held: Callable[[], Optional[str]]) -> None:
         self.process = os.getpid()
@@ -128,7 +128,7 @@ class Follower:
         self._stop = threading.Event()
 
     def watch(self, folder: str, deep: bool = False) -> None:
-        """Follow event files that will be made in folder, and with deep in those below it."""
+        """Follow new event files in folder and, with deep, below it."""
         if "://" in folder:
             tell(f"the event files in {folder} are not followed: only those in folders of this machine are", once=folder)
             return
@@ -145,7 +145,7 @@ class Follower:
             wait = max(PERIOD, SHARE * self.poll())
 
     def poll(self) -> float:
-        """Read what is new, and return the seconds that it took to find the files."""
+        """Read new data. Return the seconds that it took to find the files."""
         with self._busy:
             begun = time.monotonic()
             found = {path for folder, deep in self._folders.items() for path in find(folder, deep)}
@@ -165,7 +165,7 @@ class Follower:
             return took
 
     def finish(self) -> None:
-        """Make writers of this process write what they hold, read that, and stop."""
+        """Flush the writers of this process, read their files, and stop."""
         if self in _following:
             _following.remove(self)
         self._stop.set()
@@ -237,8 +237,10 @@ class Follower:
             self._recorder.log(numbers, found.step, found.wall_time if 0 < found.wall_time < 1 << 33 else time.time())
 
     def _rewind(self, path: str, names: Iterable[str], step: int) -> None:
-        """If a file begins a metric at a step that was logged before, drop the points from there on: the program was started
-        again from a checkpoint."""
+        """If a file begins a metric at a step that was logged before, drop the points from that step on.
+
+        The program was then started again from a checkpoint.
+        """
         begun, resumed = self._begun.setdefault(path, set()), self._recorder.begin.get("resume")
         for name in names:
             latest = self._latest.get(name)
@@ -265,7 +267,7 @@ class Follower:
         self._recorder.draw(name, drawings(name.rpartition("/text_summary")[0] or name, media, step))
 
     def _name(self, folder: str, tag: str) -> str:
-        """The name of what has this tag in an event file in folder."""
+        """Return the name under which a tag of an event file in folder is logged."""
         place = self._place(os.path.dirname(folder) if folder in self._upwards and folder != self._root else folder)
         if not place:
             return tag
@@ -278,7 +280,7 @@ class Follower:
         return f"{place}/{tag}"
 
     def _place(self, folder: str) -> str:
-        """Where folder is below the first one that had an event file, with slashes; nothing for that folder itself."""
+        """Return the path of folder relative to the first one with an event file, with slashes; "" for that folder."""
         if self._root is None:
             self._root = os.path.dirname(folder) if os.path.basename(folder) in PARTS else folder
         for top in (self._root, os.path.dirname(self._root)):
@@ -291,9 +293,9 @@ class Follower:
 
 
 def find(folder: str, deep: bool) -> Iterator[str]:
-    """The paths of the event files in folder, and with deep of those below it, as far as MOST_ENTRIES reach.
+    """Return the paths of the event files in folder and, with deep, below it, within MOST_ENTRIES entries.
 
-    Links are followed. Hidden folders and folders of installed packages are left out.
+    Links are followed. Hidden folders and folders of installed packages are skipped.
     """
     left, seen, waiting = MOST_ENTRIES, set(), [folder]
     while waiting:
@@ -322,9 +324,9 @@ def find(folder: str, deep: bool) -> Iterator[str]:
 
 
 def _is_of_another(path: str) -> bool:
-    """Return whether the process that writes an event file lives, and neither is this one nor descends from it.
+    """Return whether a process that is not this one or its descendant is writing an event file.
 
-    The names of event files have the host and the process in them, except with tensorboardX.
+    The names of event files contain the host and the process, except with tensorboardX.
     """
     named = _WRITER.search(os.path.basename(path))
     if named is None or named.group(1) != socket.gethostname():
@@ -338,7 +340,7 @@ def _is_of_another(path: str) -> bool:
 
 
 def _parent(number: int) -> Optional[int]:
-    """The process that a process descends from, as Linux knows it, or 0; None when it has ended, and elsewhere."""
+    """Return the parent of a process on Linux, or 0; None if it has ended, and on other systems."""
     try:
         with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
             return int(file.read().rpartition(")")[2].split()[1])
@@ -347,7 +349,7 @@ def _parent(number: int) -> Optional[int]:
 
 
 def folders_of(parameters: Dict[str, str]) -> Sequence[str]:
-    """Folders outside of the working folder that the options of a program name for what it writes."""
+    """Return the output folders outside the working folder that the options of a program name."""
     found: List[str] = []
     for name, value in parameters.items():
         if re.search(r"log|out|tensorboard|tb|save|work|result|checkpoint", name, re.I):

@@ -35,7 +35,7 @@ _TABLE = _table()
 
 
 def masked_crc(data: bytes) -> int:
-    """The masked CRC-32C of data, as in record files."""
+    """Return the masked CRC-32C of data, as in record files."""
     crc, table = 0xFFFFFFFF, _TABLE
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
@@ -48,7 +48,7 @@ class Damaged(ValueError):
 
 
 class Record(NamedTuple):
-    """One record; fault is empty, or why there is no data."""
+    """A record. fault is "", or the reason why there is no data."""
 
     data: bytes
     end: int  # the offset after it
@@ -56,9 +56,9 @@ class Record(NamedTuple):
 
 
 def records(path: str, offset: int) -> Iterator[Record]:
-    """The whole records from offset on. Half a record at the end is left for later.
+    """Return the complete records from offset on. An incomplete record at the end is left for later.
 
-    Raises OSError, and Damaged when the length of a record is not what was written.
+    Raises OSError, and Damaged if the length of a record is corrupt.
     """
     with open(path, "rb", buffering=1 << 18) as file:
         size = os.fstat(file.fileno()).st_size
@@ -87,10 +87,10 @@ def records(path: str, offset: int) -> Iterator[Record]:
 
 
 class Value(NamedTuple):
-    """What an event gives under one tag.
+    """The value of a tag in an event.
 
-    kind and what value is: scalar, a float; images, a list of the bytes of files; text, a str; histogram, counts and edges;
-    hparams, a dictionary. other is what is not read, value being the name of its plugin.
+    The type of value depends on kind: scalar, a float; images, a list of the bytes of files; text, a str; histogram,
+    counts and edges; hparams, a dictionary; other, the name of a plugin that is not supported.
     """
 
     tag: str
@@ -108,9 +108,9 @@ class Event(NamedTuple):
 
 
 def event(data: bytes, plugins: Dict[str, str]) -> Event:
-    """The event in the data of a record. plugins holds the plugin of each tag, which only its first event names.
+    """Return the event in the data of a record. Raises ValueError if it is invalid.
 
-    Raises ValueError for data that is not an event.
+    plugins holds the plugin of each tag, which only its first event names.
     """
     wall_time, step, values, start = 0.0, 0, [], False
     for number, content in fields(data):
@@ -130,7 +130,7 @@ def event(data: bytes, plugins: Dict[str, str]) -> Event:
 
 
 def fields(data: Any) -> Iterator[Tuple[int, Any]]:
-    """The fields of a message: number, and a whole number or bytes. Raises ValueError for data that is not a message."""
+    """Return the fields of a message: number, and an integer or bytes. Raises ValueError if it is invalid."""
     if not isinstance(data, bytes):
         raise ValueError("a message was expected")
     at, end = 0, len(data)
@@ -222,7 +222,7 @@ def _plugin(metadata: bytes) -> Tuple[str, bytes]:
 
 
 def _hparams(content: bytes) -> Dict[str, Any]:
-    """The hyperparameters with which a session begins; nothing for the other contents of the plugin."""
+    """Return the hyperparameters at the start of a session, or nothing for other contents of the plugin."""
     settings: Dict[str, Any] = {}
     for number, part in fields(content):
         if number != 3:  # session_start_info
@@ -289,7 +289,7 @@ def _tensor(data: bytes) -> _Tensor:
 
 
 def _floats(content: bytes, form: str) -> List[float]:
-    """Numbers one after the other."""
+    """Decode packed numbers."""
     size = struct.calcsize("<" + form)
     if not isinstance(content, bytes) or not content or len(content) % size or len(content) > size * MOST_NUMBERS:
         raise ValueError("a list of numbers has the wrong length")
@@ -297,7 +297,7 @@ def _floats(content: bytes, form: str) -> List[float]:
 
 
 def _whole(part: Any) -> Iterator[int]:
-    """One whole number, or many one after the other."""
+    """Decode one integer, or packed integers."""
     if isinstance(part, int):
         yield part
         return
@@ -308,13 +308,14 @@ def _whole(part: Any) -> Iterator[int]:
 
 
 def _half(bits: int, kind: int) -> float:
-    """A number of 16 bits: a half, or a bfloat16, which is the upper half of a float."""
+    """Decode a 16-bit number: a half, or a bfloat16, which is the upper half of a float."""
     packed = struct.pack("<H", bits & 0xFFFF)
     return float(struct.unpack("<f", b"\0\0" + packed)[0] if kind == 14 else struct.unpack("<e", packed)[0])
 
 
 def _histogram(data: bytes) -> Tuple[List[float], List[float]]:
-    """Counts and edges. The outermost buckets, which may be infinitely wide, are cut at the smallest and the largest value."""
+    """Return counts and edges. The outermost buckets, which may be infinitely wide, are cut at the smallest and largest
+    value."""
     found: Dict[int, List[float]] = {}
     for number, part in fields(data):
         if number in (1, 2, 6, 7):
@@ -334,7 +335,7 @@ def _histogram(data: bytes) -> Tuple[List[float], List[float]]:
 
 
 def _buckets(numbers: List[float]) -> Tuple[List[float], List[float]]:
-    """Counts and edges of rows of left edge, right edge and count."""
+    """Return counts and edges of rows of left edge, right edge and count."""
     if len(numbers) % 3:
         raise ValueError("a histogram has the wrong shape")
     return numbers[2::3], numbers[0::3] + [numbers[-2]]

@@ -15,10 +15,10 @@ _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, 
 
 
 def open_own(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a file of this account, and create it with mode 0600 if flags say so; return its descriptor.
+    """Open a file of this account, or create it with mode 0600 if flags allow that. Return its descriptor.
 
-    Raises PermissionError for a file of another account, one that others can write to, a link, and anything that is not a file.
-    O_TRUNC takes effect after these checks.
+    Raises PermissionError for a file of another account, one that others can write to, a link, and anything that is not
+    a file. O_TRUNC takes effect after these checks.
     """
     try:
         fd = os.open(path, (flags & ~os.O_TRUNC) | _FLAGS, 0o600)
@@ -40,7 +40,7 @@ def open_own(path: str, flags: int = os.O_RDONLY) -> int:
 
 
 def make_own_folder(path: str) -> None:
-    """Make a folder with mode 0700 unless it is there. Raises PermissionError when it is not this account's alone."""
+    """Make a folder with mode 0700 if it does not exist. Raises PermissionError if other accounts can write to it."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -48,8 +48,10 @@ def make_own_folder(path: str) -> None:
 
 
 def close_to_others(path: str) -> None:
-    """Take the rights of other accounts from a folder or a file of this account. A folder that many use, such as /tmp, and the
-    account's home folder stay as they are."""
+    """Remove the rights of other accounts from a folder or file of this account.
+
+    A shared folder such as /tmp and the home folder are not changed.
+    """
     try:
         found = os.lstat(path)
         if sys.platform == "win32" or not found.st_mode & 0o077 or found.st_uid != os.geteuid():
@@ -62,7 +64,7 @@ def close_to_others(path: str) -> None:
 
 
 def check_own_folder(path: str) -> None:
-    """Raise PermissionError unless path is a folder of this account alone, so that nobody else can put a file into it."""
+    """Raise PermissionError if path is not a folder that only this account can write to."""
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode):
         raise PermissionError(errno.EPERM, "it is not a folder", path)

@@ -26,7 +26,7 @@ WORDS = {"points": "points", "console": "lines of the console", "begin": "the be
 
 
 def keep(path: str, head: Dict[str, Any], item: Dict[str, Any], body: bytes, error: str) -> None:
-    """Add a refused request to the file of the spool at path, whose head is head. Raises OSError."""
+    """Append a rejected request to the file of the spool at path, whose head is head. Raises OSError."""
     spool = {name: head.get(name) for name in ("id", "url", "project", "experiment")}
     line = json.dumps({**item, "error": error, "body": body.decode("utf-8", "replace"), "spool": spool})
     with os.fdopen(open_own(path + REJECTED, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8") as file:
@@ -34,7 +34,7 @@ def keep(path: str, head: Dict[str, Any], item: Dict[str, Any], body: bytes, err
 
 
 def rejected(path: str) -> List[Dict[str, Any]]:
-    """The refused requests of the spool at path, at most MOST, without their bodies. Raises OSError."""
+    """Return the rejected requests of the spool at path, at most MOST, without their bodies. Raises OSError."""
     return [{name: value for name, value in one.items() if name != "body"} for one in itertools.islice(_lines(path), MOST)]
 
 
@@ -54,9 +54,10 @@ def _lines(path: str) -> Iterator[Dict[str, Any]]:
 
 
 def try_again(path: str) -> None:
-    """Move the refused requests of the spool at path into that spool, or into a new one of its name, to be sent again.
+    """Move the rejected requests of the spool at path into that spool, or into a new one of its name, to send them
+    again.
 
-    Raises Busy when another process has the spool, and OSError without room for it.
+    Raises Busy if another process has the spool, and OSError if there is no room.
     """
     first = next(_lines(path), None)
     if first is None:
@@ -78,9 +79,9 @@ def try_again(path: str) -> None:
 
 
 def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
-    """The requests that heads describe, such as "2 files and 1 other request: a.bin (1 kB), b.bin (2 kB), points".
+    """Return a description of requests, such as "2 files and 1 other request: a.bin (1 kB), b.bin (2 kB), points".
 
-    folder is the folder of the spool; were stands before the colon.
+    folder is the folder of the spool. were is inserted before the colon.
     """
     files = [head for head in heads if head.get("op") == "artifact"]
     names = [f"{head.get('name')} ({size_text(_size(folder, head))})" for head in files[:SHOWN]]
@@ -98,16 +99,16 @@ def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
 
 
 def sentence(folder: str, heads: List[Dict[str, Any]]) -> str:
-    """A sentence about requests that the server does not have; empty without any."""
+    """Return a sentence about requests that the server does not have, or "" if there are none."""
     if not heads:
         return ""
     return describe(folder, heads, f" {'was' if len(heads) == 1 else 'were'} not sent") + "."
 
 
 def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) -> None:
-    """Let the run's page name the requests that are missing, or nothing if there are none. path is the path of the spool.
+    """Show the missing requests on the run's page, or nothing if there are none. Raises Unreachable.
 
-    A server that does not take it is left alone. Raises Unreachable.
+    path is the path of the spool. A server that does not support this is left alone.
     """
     name = PROPERTY + os.path.basename(path)[len(id):].rpartition(".spool")[0]
     said = sentence(os.path.dirname(path), heads)
@@ -128,7 +129,7 @@ def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) ->
 
 
 def size_text(size: float) -> str:
-    """A number of bytes in words."""
+    """Format a number of bytes."""
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"

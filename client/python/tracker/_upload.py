@@ -10,15 +10,15 @@ from ._recorder import Recorder
 
 
 class Upload:
-    """The files of one call to log_artifact. Their bytes are kept already; wait waits until the server has them."""
+    """The files of one call to log_artifact. They are stored in the spool; wait waits until the server has them."""
 
     def __init__(self, recorder: Recorder, name: str, numbers: List[int]) -> None:
         self._recorder, self.name, self._numbers = recorder, name, numbers
 
     def wait(self, timeout: Optional[float] = None) -> Upload:
-        """Wait until the server has the files, at most timeout seconds, and return self.
+        """Wait at most timeout seconds until the server has the files, and return self.
 
-        Raises TrackerError when it refuses one, when the run is not online, and when the time is up.
+        Raises TrackerError if it rejects one, if the run is not online, and on timeout.
         """
         recorder = self._recorder
         sender, spool = recorder.sender, recorder.spool

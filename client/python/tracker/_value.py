@@ -22,7 +22,7 @@ inherits the lock of the stream, which nobody releases there."""
 
 
 def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
-    """Print a message on stream, or the first stderr. With once, only the first time for that name."""
+    """Print a message on stream, or on the original stderr. With once, only the first time for that name."""
     if once is not None:
         if once in _told:
             return
@@ -37,12 +37,12 @@ def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
 
 
 def is_quiet(quiet: Optional[bool]) -> bool:
-    """Return whether the lines that say where a run is are left out: quiet, or TRACKER_QUIET when that is None."""
+    """Return whether the lines about the start and end of a run are left out: quiet, or TRACKER_QUIET if that is None."""
     return os.environ.get("TRACKER_QUIET", "").lower() not in ("", "0", "false", "no") if quiet is None else quiet
 
 
 def uuid7() -> str:
-    """A new UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then random bits."""
+    """Return a new UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then random bits."""
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
     number = number & ~(0xF << 76) | 0x7 << 76
     number = number & ~(0x3 << 62) | 0x2 << 62
@@ -51,7 +51,7 @@ def uuid7() -> str:
 
 
 def flatten(data: Mapping[Any, Any], prefix: str = "") -> Iterator[Tuple[str, Any]]:
-    """The leaves of nested mappings, with names joined by a slash. An empty mapping in another is a leaf."""
+    """Return the leaves of nested mappings, with names joined by a slash. A nested empty mapping is a leaf."""
     for key, value in data.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping) and value:
@@ -61,10 +61,10 @@ def flatten(data: Mapping[Any, Any], prefix: str = "") -> Iterator[Tuple[str, An
 
 
 def scalar(value: Any) -> Optional[float]:
-    """The number that value stands for; None when it is not a number.
+    """Return value as a number, or None if it is not one.
 
-    Takes whatever has one element and converts to a float: scalars of numpy, tensors of torch or jax, Decimal,
-    Fraction. It is read at once, because a tensor may be changed in place by the next step.
+    Accepts anything with one element that converts to a float: numpy scalars, torch and jax tensors, Decimal, Fraction.
+    It is read at once, because the next step may change a tensor in place.
     """
     if isinstance(value, (float, int)):
         return _float(value)
@@ -82,7 +82,7 @@ def scalar(value: Any) -> Optional[float]:
 
 
 def metric(name: str, value: Any) -> Optional[float]:
-    """The number that value stands for, None when it is not one; that it is another number is reported once."""
+    """Return value as a number, or None if it is not one. A loss of precision is reported once."""
     number = scalar(value)
     if number is not None and abs(number) >= EXACT:
         item = getattr(value, "item", None)
@@ -99,7 +99,7 @@ def inexact(name: Any, number: float) -> None:
 
 
 def floats(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return data with the nearest float for each whole number that is not one; each is reported once."""
+    """Return data with integers that are not exact as a float replaced by the nearest float. Each is reported once."""
     changed: Dict[Any, Any] = {}
     for name, value in data.items():
         if type(value) is int and not -EXACT < value < EXACT:
@@ -111,7 +111,7 @@ def floats(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def text_name(key: Any) -> str:
-    """The name of a metric; that it is not text is reported once."""
+    """Return the name of a metric as text. A name that is not text is reported once."""
     name = str(key)
     if not isinstance(key, str):
         kind = type(key).__name__
@@ -130,7 +130,7 @@ def _float(value: Any) -> Optional[float]:
 
 
 def number_text(value: float) -> str:
-    """A metric's value as JSON; the strings NaN, Infinity and -Infinity where JSON has no number."""
+    """Return a metric's value as JSON, with the strings NaN, Infinity and -Infinity."""
     text = repr(value)
     if text[-1] in "nf":
         return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[text]
@@ -138,7 +138,7 @@ def number_text(value: float) -> str:
 
 
 def parameter_text(value: Any) -> str:
-    """A parameter's value as the text to store: a number in its shortest form, a list as JSON."""
+    """Return the stored text of a parameter's value: a number in its shortest form, a list as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -163,14 +163,14 @@ def parameter_text(value: Any) -> str:
 
 
 def timestamp(milliseconds: int) -> str:
-    """Unix milliseconds as RFC 3339 in UTC."""
+    """Return Unix milliseconds as RFC 3339 in UTC."""
     t = time.gmtime(milliseconds // 1000)
     return "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ" % (
         t.tm_year, t.tm_mon, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, milliseconds % 1000)
 
 
 def digest(data: bytes) -> str:
-    """The SHA-256 of data, in hexadecimal digits."""
+    """Return the SHA-256 of data in hexadecimal."""
     from hashlib import sha256
 
     return sha256(data).hexdigest()

@@ -25,7 +25,7 @@ LATEST = "latest"
 
 
 def manifest(name: str, type: str, metadata: Any, aliases: Sequence[str], files: Dict[str, str]) -> Drawing:
-    """The list of the files of a version: name in it and path of the bytes."""
+    """Return the list of the files of a version: name in it and path of the bytes."""
     def draw() -> File:
         found = {"name": name, "type": type, "metadata": metadata, "aliases": list(aliases),
                  "files": {inner: _digest(path) for inner, path in files.items()}}
@@ -35,7 +35,7 @@ def manifest(name: str, type: str, metadata: Any, aliases: Sequence[str], files:
 
 
 def _size(paths: Iterable[str]) -> float:
-    """Return the bytes of files; infinity if that is not known."""
+    """Return the total size of files in bytes, infinity if it is unknown."""
     try:
         return sum(map(os.path.getsize, paths))
     except OSError:
@@ -51,7 +51,7 @@ def _digest(path: str) -> str:
 
 
 class Version:
-    """A version of an artifact that was logged. name, version (v0, v1, ...), type, aliases, metadata, iteration_id."""
+    """A logged version of an artifact: name, version (v0, v1, ...), type, aliases, metadata, iteration_id."""
 
     def __init__(self, client: Client, record: Dict[str, Any], number: int, said: Dict[str, Any]) -> None:
         self._client, self._record, self._files = client, record, said.get("files") or {}
@@ -62,11 +62,12 @@ class Version:
 
     @property
     def files(self) -> List[str]:
-        """The names of its files."""
+        """Return the names of the files."""
         return sorted(self._files)
 
     def download(self, root: Optional[str] = None) -> str:
-        """Write its files below a folder, artifacts/NAME-VERSION without root, and return the folder. They are verified."""
+        """Write the files below root, by default artifacts/NAME-VERSION, and return the folder. The files are verified.
+        """
         safe = re.sub(r"[^\w.-]", "_", self.name)
         top = os.path.abspath(root or os.path.join("artifacts", f"{safe}-{self.version}"))
         for inner, digest in self._files.items():
@@ -98,7 +99,8 @@ class Version:
 
 
 def find(client: Client, experiments: Sequence[str], wanted: str) -> Version:
-    """The version that wanted names, as NAME, NAME:v3 or NAME:alias; without one the latest. KeyError when there is none."""
+    """Return the version that NAME, NAME:v3 or NAME:alias refers to, by default the latest. Raises KeyError if there is
+    none."""
     name, _, which = wanted.rpartition(":") if ":" in wanted else (wanted, "", LATEST)
     rows = [row for experiment in experiments for row in _resources(client, experiment, f"{name}/{MANIFEST}")]
     rows.sort(key=lambda row: (row["created_date"], row["id"]))

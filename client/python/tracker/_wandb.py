@@ -33,7 +33,7 @@ MISSING = {
 
 
 def environment(ours: str, theirs: str) -> Optional[str]:
-    """The value of our variable, else the value of W&B's, which is reported once."""
+    """Return the value of our variable, or of W&B's, which is reported once."""
     found = os.environ.get(ours) if ours else None
     if found:
         return found
@@ -44,7 +44,7 @@ def environment(ours: str, theirs: str) -> Optional[str]:
 
 
 def mode_of_environment() -> Optional[str]:
-    """TRACKER_MODE, else what WANDB_MODE and WANDB_DISABLED say."""
+    """Return TRACKER_MODE, or the mode that WANDB_MODE and WANDB_DISABLED set."""
     if not os.environ.get("TRACKER_MODE") and os.environ.get("WANDB_DISABLED", "").lower() in ("1", "true", "yes"):
         tell("WANDB_DISABLED is taken, as TRACKER_MODE is not set", once="WANDB_DISABLED")
         return "disabled"
@@ -53,7 +53,7 @@ def mode_of_environment() -> Optional[str]:
 
 
 class Artifact:
-    """Files under one name: run.log_artifact keeps each as NAME/FILE, and the whole as a version of NAME."""
+    """Files under one name. run.log_artifact stores each as NAME/FILE, and all together as a version of NAME."""
 
     def __init__(self, name: str, type: str = "", description: Optional[str] = None, metadata: Any = None) -> None:
         self.name, self.type, self.description, self.metadata = name, type, description, metadata
@@ -62,7 +62,7 @@ class Artifact:
 
     def add_file(self, local_path: Path, name: Optional[str] = None, is_tmp: Any = None, skip_cache: Any = None,
                  policy: Any = None, overwrite: Any = None) -> None:
-        """Add a file under name, or under its own name. FileNotFoundError without one."""
+        """Add a file under name, or under its own name. Raises FileNotFoundError if it does not exist."""
         path = os.path.abspath(os.fspath(local_path))
         if not os.path.isfile(path):
             raise FileNotFoundError(f"there is no file {path} to add to the artifact")
@@ -70,7 +70,7 @@ class Artifact:
 
     def add_dir(self, local_path: Path, name: Optional[str] = None, skip_cache: Any = None, policy: Any = None,
                 merge: Any = None) -> None:
-        """Add all files in a folder and below it. NotADirectoryError without one."""
+        """Add all files in a folder and below it. Raises NotADirectoryError if it does not exist."""
         top = os.path.abspath(os.fspath(local_path))
         if not os.path.isdir(top):
             raise NotADirectoryError(f"there is no folder {top} to add to the artifact")
@@ -81,13 +81,13 @@ class Artifact:
                 self.files[f"{name}/{inner}" if name else inner] = path
 
     def new_file(self, name: str, mode: str = "w", encoding: Optional[str] = None) -> IO[Any]:
-        """Open a new file of the artifact to write to; close it before the artifact is logged."""
+        """Open a new file of the artifact for writing. Close it before the artifact is logged."""
         path = self._new(name)
         self.files[name] = path
         return open(path, mode, encoding=encoding if "b" in mode else encoding or "utf-8")
 
     def add(self, obj: Any, name: str, overwrite: Any = None) -> None:
-        """Add an image, a table or another thing that can be logged. TypeError for what can't be."""
+        """Add an image, a table or another value that can be logged. Raises TypeError for other values."""
         from ._media import drawing
 
         found = drawing(obj)
@@ -99,7 +99,7 @@ class Artifact:
 
     def add_reference(self, uri: Union[str, Path], name: Optional[str] = None, checksum: Any = None,
                       max_objects: Any = None) -> None:
-        """Add a file that holds the address. Nothing is read from the address."""
+        """Add a file that contains the address. The address is not read."""
         text = os.fspath(uri)
         with self.new_file((name or text.rstrip("/").rpartition("/")[2] or "reference") + ".uri") as out:
             out.write(text + "\n")
@@ -122,14 +122,14 @@ class Settings(Dict[str, Any]):
 
 def login(key: Optional[str] = None, anonymous: Any = None, relogin: Any = None, host: Any = None, force: Any = None,
           timeout: Any = None, verify: Any = None) -> bool:
-    """Do nothing: the sign-in is TRACKER_TOKEN, or what python -m tracker login has kept."""
+    """Do nothing. Sign in with TRACKER_TOKEN or python -m tracker login."""
     if key:
         tell("login does not take a key of W&B; sign in with: python -m tracker login", once="login")
     return True
 
 
 class Names:
-    """The methods of a run that have W&B's or MLflow's names."""
+    """The methods of a run with W&B's or MLflow's names."""
 
     id: str
     experiment: str
@@ -162,29 +162,29 @@ class Names:
 
     def watch(self, models: Any = None, criterion: Any = None, log: Any = None, log_freq: Any = None, idx: Any = None,
               log_graph: Any = None) -> None:
-        """Do nothing. Gradients are not recorded by themselves: log what you want to see of them."""
+        """Do nothing. Gradients are not recorded automatically; log the values that you need."""
         tell("watch records nothing; log the norms of gradients that you want to see", once="watch")
 
     def define_metric(self, name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                       summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-        """Do nothing: the last, smallest, largest and mean value of every metric are kept anyway."""
+        """Do nothing. The last, smallest, largest and mean value of every metric are always stored."""
         tell("define_metric changes nothing: each metric has its last, smallest, largest and mean value anyway, and the step "
              "that log was given", once="define_metric")
 
     def alert(self, title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
-        """Print title and text, so that they are in the output that is kept. Nobody is sent a message."""
+        """Print title and text, so that they are in the recorded output. No message is sent."""
         print(f"tracker: alert: {title}" + (f": {text}" if text else ""), file=sys.stderr)
 
     def unwatch(self, models: Any = None) -> None:
-        """Do nothing, as watch."""
+        """Do nothing, like watch."""
 
     def log_code(self, root: Any = None, name: Any = None, include_fn: Any = None, exclude_fn: Any = None) -> None:
-        """Do nothing but say so: the commit and what differs from it are recorded anyway."""
+        """Print that it has no effect: the commit and the uncommitted changes are recorded automatically."""
         tell("log_code keeps nothing: the commit and the diff to it are recorded anyway; keep other files with log_artifact",
              once="log_code")
 
     def mark_preempting(self) -> None:
-        """Do nothing: go on with init(resume="auto")."""
+        """Do nothing. Continue the run with init(resume="auto")."""
 
     def get_url(self) -> str:
         """W&B's name for url."""
@@ -197,11 +197,11 @@ class Names:
 
     @property
     def entity(self) -> str:
-        """Empty: projects belong to no team."""
+        """Always empty: projects do not belong to teams."""
         return ""
 
     def link_artifact(self, artifact: Any = None, target_path: Any = None, aliases: Any = None) -> None:
-        """Do nothing but say what to do."""
+        """Print what to do instead."""
         unused("link_artifact", {"artifact": True})
         tell("make a version of a model from it, in the dashboard or with the API", once="link_artifact")
 

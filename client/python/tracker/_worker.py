@@ -16,7 +16,7 @@ PARENT = "TRACKER_PARENT_RUN"
 
 
 def share(runs: Iterable[Any]) -> None:
-    """Tell workers that are spawned from now on which run they join: the last one of runs; without any, none."""
+    """Set the run that workers spawned from now on join: the last one of runs, or none."""
     found = [run for run in runs if not run.finished and run.mode != "disabled"]
     if not found:
         os.environ.pop(PARENT, None)
@@ -34,7 +34,7 @@ def importing() -> bool:
 
 
 def of_parent() -> Optional[Dict[str, Any]]:
-    """Return what is known of the run of the process that has spawned this one, or None."""
+    """Return the data of the run of the parent process, or None."""
     try:
         found = json.loads(os.environ[PARENT])
         return found if found.pop("pid") == os.getppid() or _of_forkserver() else None
@@ -43,6 +43,6 @@ def of_parent() -> Optional[Dict[str, Any]]:
 
 
 def _of_forkserver() -> bool:
-    """Return whether this worker was forked by the fork server of its parent, from which it has its environment."""
+    """Return whether this worker was forked by its parent's fork server, from which it has its environment."""
     server = getattr(sys.modules.get("multiprocessing.forkserver"), "_forkserver", None)
     return getattr(server, "_forkserver_alive_fd", None) is not None

@@ -25,11 +25,11 @@ Entry = Union[bytes, Tuple[Dict[str, Any], bytes]]
 
 
 class Writer:
-    """The thread that makes items of a run: of what is drawn, and of what the file of the spool does not take.
+    """The thread that draws values and writes items that the spool file did not accept.
 
-    Only that thread takes from the queues and writes. So a signal that interrupts the main thread, wherever that is, can
-    still have them written: stop takes no lock that the main thread may hold. It also sees to it that the handler of
-    such a signal runs.
+    Only this thread takes from the queues and writes. So a signal handler that interrupts the main thread at any place
+    can still have them written: stop takes no lock that the main thread may hold. The thread also makes sure that the
+    handler of such a signal runs.
     """
 
     def __init__(self, spool: Spool, period: float = PERIOD) -> None:
@@ -49,13 +49,13 @@ class Writer:
         self._thread.start()
 
     def wake(self) -> None:
-        """Empty the queues now."""
+        """Process the queues now."""
         self._wakes.put(None)
 
     def stop(self, end: Optional[Tuple[Dict[str, Any], bytes]] = None, timeout: float = math.inf) -> None:
-        """Write all that is queued and end the thread; after that nothing more is written but end, the item of the end.
+        """Write everything in the queues and end the thread. Only end, the item of the end, is written after that.
 
-        A second call waits for the first one. timeout: seconds to wait at most.
+        A second call waits for the first one. timeout: maximum seconds to wait.
         """
         self._stopping = True
         self.wake()
@@ -68,7 +68,7 @@ class Writer:
             self.spool.append(*end)
 
     def flush(self) -> None:
-        """Write all that is queued so far."""
+        """Write everything that is queued now."""
         done = threading.Event()
         self._wakes.put(done)
         while not self._stopping and self._thread.is_alive() and not done.wait(0.1):
@@ -96,7 +96,7 @@ class Writer:
             self._make(lambda: printed(last))
 
     def _wait(self) -> List[threading.Event]:
-        """Wait for the period or until woken; the callers of flush so far."""
+        """Wait for the period or until woken. Return the callers of flush."""
         found: List[threading.Event] = []
         try:
             wake = self._wakes.get(timeout=self.period)

@@ -96,7 +96,7 @@ def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
         @property
         @rank_zero_experiment  # type: ignore[untyped-decorator]
         def experiment(self) -> Run:
-            """The run."""
+            """The run of the logger."""
             if self._run is None:
                 self._run = init(**arguments) if arguments or not live else live[-1]
             return self._run
@@ -244,7 +244,7 @@ def grid_search(search: Any, run: Optional[Run] = None) -> None:
 
 
 def _finish_child(parent: Run, child: Run, status: End) -> None:
-    """End a child without waiting for a server that can't be reached: what is left is sent before the parent's end."""
+    """End a child without waiting for an unreachable server. The rest is sent before the parent ends."""
     child.recorder.hasty = True
     parent.recorder.adopt(child.recorder)
     child.finish(status, quiet=True)
