@@ -151,7 +151,7 @@ def test_status_says_where_one_is(guarded: Server, tmp_path: pathlib.Path) -> No
         pass
     done = run_tracker("status")
     assert done.returncode == 1 and f"python -m tracker login --url {guarded.url}" in done.stdout
-    assert "left of a run of p/default" in done.stdout and f":{guarded.ui_port}" in done.stdout
+    assert "rest of a run of p/default" in done.stdout and f":{guarded.ui_port}" in done.stdout
     write_credentials(guarded.url, guarded.token)
     done = run_tracker("status")
     assert done.returncode == 0 and "default, until 20" in done.stdout, done

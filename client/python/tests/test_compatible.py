@@ -64,7 +64,7 @@ def test_variables_of_wandb(server: Server, monkeypatch: pytest.MonkeyPatch, cap
     [it] = [it for it in server.iterations() if it["id"] != child.id]
     assert (it["name"], it["notes"], it["tags"], run.project, run.experiment) == ("n", "text", ["x", "y"], "of-wandb", "g")
     assert server.parameters(run.id) == {"job_type": "train"}
-    assert "WANDB_PROJECT is taken, as TRACKER_PROJECT is not set" in capfd.readouterr().err
+    assert "using WANDB_PROJECT, because TRACKER_PROJECT is not set" in capfd.readouterr().err
     monkeypatch.setenv("TRACKER_PROJECT", "ours")
     monkeypatch.setenv("WANDB_MODE", "dryrun")
     with wandb.init(capture=False) as run:
@@ -96,8 +96,8 @@ def test_what_changes_nothing_is_told(server: Server, capfd: Any) -> None:
         run.log_code(".")
         wandb.Image([[0.5]], mode="L", masks={"a": {}})
     said = capfd.readouterr().err
-    for sentence in ("init takes monitor_gym, settings for W&B's sake; it changes nothing here", "log_code keeps nothing",
-                     "Image takes masks for W&B's sake"):
+    for sentence in ("init takes monitor_gym, settings for compatibility with W&B; it has no effect", "log_code has no effect",
+                     "Image takes masks for compatibility with W&B"):
         assert sentence in said, said
     assert "entity" not in said and "save" not in said and server.iterations()[0]["name"] == "renamed"
     for name in ("util", "AlertLevel", "Plotly"):

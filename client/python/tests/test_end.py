@@ -114,7 +114,7 @@ def test_the_end_that_somebody_else_sets_stands(server: Server, capfd: Any) -> N
     assert same_end(iteration(server, run.id), killed)
     assert server.points(run.id, "loss") == [(s, s) for s in range(step + 5)], "nothing is lost"
     said = capfd.readouterr().err
-    assert said.count("ended elsewhere") == 1 and "KILLED" in said and "does not take" not in said
+    assert said.count("ended elsewhere") == 1 and "KILLED" in said and "rejected" not in said
     assert not list(pathlib.Path(run.folder).glob(run.id + "*"))
 
 

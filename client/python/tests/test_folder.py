@@ -72,7 +72,7 @@ def test_without_any_folder(unwritable: str, script: Callable[..., Script]) -> N
     one = script(RUN, os.path.join(unwritable, "temporary"), "offline")
     assert one.line() == ""
     told = one.end()
-    assert "TrackerError: a run that is offline needs a folder to write to" in told and unwritable in told, told
+    assert "TrackerError: an offline run needs a writable folder" in told and unwritable in told, told
     one = script(RUN, os.path.join(unwritable, "temporary"), "disabled")
     assert one.line() and one.end() == ""
 

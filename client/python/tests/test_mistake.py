@@ -28,7 +28,7 @@ from .conftest import Proxy, Server, eventually
     ({"name": 5}, TypeError, "name must be text, not int"),
     ({"name": "a\nb"}, ValueError, "name must consist of printable characters; '\\n' is not one"),
     ({"notes": "n" * (1 << 20) + "n"}, ValueError, "notes must have at most 1048576 bytes, not 1048577"),
-    ({"notes": "\ud800"}, ValueError, "notes has half of a surrogate pair"),
+    ({"notes": "\ud800"}, ValueError, "notes contains an unpaired surrogate"),
     ({"tags": ["a", 1]}, TypeError, "a tag must be text, not int"),
     ({"id": "a\nb"}, ValueError, "id must consist of printable characters"),
     ({"resume": "abc"}, ValueError, "resume must be the id of a run, a UUID, not 'abc'"),

@@ -61,7 +61,7 @@ def test_what_a_killed_process_has_printed_is_sent_by_sync(server: Server, proxy
     proxy.fault = lambda method, path, body: next(lost, None) if method == "POST" and "/resource/" in path else None
     id = killed(script(PRINTING, "first", TRACKER_URL=server.url), "first")
     said = status()
-    assert f"{id}.spool: left of a run of p/e for {server.url} and what it printed, 3.0 MB" in said, said
+    assert f"{id}.spool: rest of a run of p/e for {server.url} and its output, 3.0 MB" in said, said
     done = sync("--url", proxy.url)
     assert done.returncode == 0, done.stderr
     [text] = printed(server, id)
@@ -92,7 +92,7 @@ def test_output_that_no_server_takes_stays_and_is_counted(server: Server, script
     id = killed(script(PRINTING, "first"), "first", server)
     experiment = server.get(f"/iteration/{id}")["experiment_id"]
     tracker.Api().client.call("PATCH", f"/experiment/{experiment}", {"status": "FINISHED"})
-    assert "does not take output.log" in sync().stderr
+    assert "rejected output.log" in sync().stderr
     assert (tmp_path / "spool" / f"{id}.out").exists()
     assert "refused: output.log (3.0 MB): The experiment is FINISHED" in status()
     assert sync().returncode == 1 and status().count("refused: output.log") == 1, "it is tried once each time"

@@ -183,7 +183,7 @@ def test_a_restart_that_may_delete_nothing_loses_nothing(server: Server, proxy: 
         eventually(lambda value=value: run.last().get("train/loss") == value)  # type: ignore[misc]
     run.finish()
     assert server.points(run.id, "train/loss") == [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]
-    assert capfd.readouterr().err.count("points that a restart repeats are there twice: The proxy says no.") == 1
+    assert capfd.readouterr().err.count("points that a restart repeated are stored twice: The proxy says no.") == 1
 
 
 PROGRAM = """

@@ -205,9 +205,9 @@ def test_a_file_that_a_proxy_refuses_is_named_and_sent_by_sync(server: Server, p
     said = capfd.readouterr().err
     assert "1 file was not sent: model.bin (3.0 MB)." in said and "Try again with: python -m tracker sync" in said
     assert server.points(run.id, "a") == [(0, 1), (1, 2)], "what follows is sent"
-    assert missing(server, run.id).startswith("1 file was not sent: model.bin (3.0 MB). Run `tracker sync` where the run was")
+    assert missing(server, run.id).startswith("1 file was not sent: model.bin (3.0 MB). Run `tracker sync` on the run's machine")
     found = status()
-    assert "requests that were refused; sync tries them again" in found and "refused: model.bin (3.0 MB): " in found
+    assert "rejected requests; sync retries them" in found and "refused: model.bin (3.0 MB): " in found
     (tmp_path / "model.bin").unlink()
     again = sync()
     assert again.returncode == 1 and "1 file was not sent: model.bin" in again.stderr

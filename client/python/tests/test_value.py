@@ -37,7 +37,7 @@ def test_what_is_not_logged(server: Server, capfd: pytest.CaptureFixture[str], v
 
 @pytest.mark.parametrize("beside", [{}, {"text": True}], ids=["numbers", "mixed"])
 @pytest.mark.parametrize("value, stored, said", [
-    (LARGE, "Infinity", "v is logged as inf: a metric is a 64-bit float, which has no such number"),
+    (LARGE, "Infinity", "v is logged as inf: a 64-bit float cannot represent the given number"),
     (-LARGE, "-Infinity", "v is logged as -inf: "),
     (2 ** 53 + 1, 2 ** 53, "v is logged as 9007199254740992.0: "),
     (Decimal("1e400"), "Infinity", "v is logged as inf: "),

@@ -34,14 +34,14 @@ def sync(arguments: argparse.Namespace) -> int:
             failure = sync_file(path, arguments.url)
             refused = rejected(path)
         except Busy:
-            print(f"{path}: left to the process that has it")
+            print(f"{path}: skipped, because another process has it")
             continue
         except (OSError, ValueError, TypeError) as error:
             tell(f"{path}: {getattr(error, 'strerror', None) or error}")
             left += 1
             continue
         if failure is None and refused:
-            tell(f"{path}: {sentence(os.path.dirname(path), refused)} It is in {path}{REJECTED}; delete that to give it up")
+            tell(f"{path}: {sentence(os.path.dirname(path), refused)} It is in {path}{REJECTED}; delete that file to discard it")
             left += 1
         elif failure is None:
             print(f"{path}: sent")
@@ -71,9 +71,9 @@ def login(arguments: argparse.Namespace) -> int:
         return 1
     answer = Client(url, token="none").call("POST", "/auth", {"username": username, "password": password})
     write_credentials(url, answer["access_token"])
-    print(f"signed in at {url} as {username}; the token is kept in {credentials_path()}")
+    print(f"signed in at {url} as {username}; the token is stored in {credentials_path()}")
     if os.environ.get("TRACKER_TOKEN"):
-        tell("TRACKER_TOKEN is set, and is used instead of the token that was kept now")
+        tell("TRACKER_TOKEN is set and is used instead of the stored token")
     return 0
 
 
@@ -121,22 +121,22 @@ def _refused(path: str) -> List[str]:
 def _spooled(path: str) -> Tuple[str, int, List[Dict[str, Any]]]:
     try:
         if not os.path.exists(path):
-            return "requests that were refused; sync tries them again", os.path.getsize(path + REJECTED), []
+            return "rejected requests; sync retries them", os.path.getsize(path + REJECTED), []
         size = os.path.getsize(path)
         if path.endswith(".out"):
-            return "what a run printed, without its spool", size, []
+            return "output of a run without its spool", size, []
         printed = os.path.getsize(beside(path)) if os.path.exists(beside(path)) else 0
         size += printed
         spool = Spool(path)
     except Busy:
-        return "a run that goes on", size, []
+        return "a running process", size, []
     except (OSError, ValueError) as error:
         return str(error), 0, []
     left = spool.heads()
     spool.close()
     head = spool.head
-    what = f"left of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}"
-    return what + (" and what it printed" if printed else ""), size, left
+    what = f"rest of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}"
+    return what + (" and its output" if printed else ""), size, left
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -153,28 +153,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> int:
     """Run the command line. Return the exit code."""
-    parser = argparse.ArgumentParser(prog=prog, description="Run programs as runs, send what was spooled, sign in.")
+    parser = argparse.ArgumentParser(prog=prog, description="Record programs as runs, send spooled data, sign in.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    one = commands.add_parser("run", help="run a program as a run, with its output, exit status and parameters")
+    one = commands.add_parser("run", help="record a program as a run, with its output, exit status and parameters")
     one.add_argument("--project", help="default: TRACKER_PROJECT, or the name of the working folder")
     one.add_argument("--experiment", help='default: TRACKER_EXPERIMENT, or "default"')
-    one.add_argument("--name", help="of the run")
-    one.add_argument("--tag", action="append", default=[], help="of the run; may be given again")
+    one.add_argument("--name", help="name of the run")
+    one.add_argument("--tag", action="append", default=[], help="tag of the run; can be repeated")
     one.add_argument("--url", help="server to log to (default: TRACKER_URL)")
     one.add_argument("--tensorboard", action="append", default=[], metavar="FOLDER",
-                     help="follow new event files of TensorBoard in this folder and below; may be given again "
-                     "(default: the working folder, and those that options of the program name)")
+                     help="follow new event files of TensorBoard in this folder and below; can be repeated "
+                     "(default: the working folder, and folders in options of the program)")
     one.add_argument("command", nargs=argparse.REMAINDER, metavar="-- PROGRAM ...", help="the program and its arguments")
     one.set_defaults(run=run)
-    one = commands.add_parser("sync", help="send what is in the spool")
-    one.add_argument("path", nargs="*", help="spool files or folders of them (default: that of TRACKER_SPOOL)")
-    one.add_argument("--url", help="server to send to, in place of the one that the run was for")
+    one = commands.add_parser("sync", help="send the spool")
+    one.add_argument("path", nargs="*", help="spool files or folders (default: TRACKER_SPOOL)")
+    one.add_argument("--url", help="server to send to instead of the server of the run")
     one.set_defaults(run=sync)
-    one = commands.add_parser("login", help="sign in; the password is asked for, or read from the standard input")
+    one = commands.add_parser("login", help="sign in; asks for the password, or reads it from standard input")
     one.add_argument("--url", help="server to sign in at (default: TRACKER_URL)")
-    one.add_argument("--username", help="default: it is asked for")
+    one.add_argument("--username", help="default: ask for it")
     one.set_defaults(run=login)
-    one = commands.add_parser("status", help="show where the server is, who is signed in, and what is in the spool")
+    one = commands.add_parser("status", help="show the server, the signed-in user and the spool")
     one.add_argument("--url", help="server to ask (default: TRACKER_URL)")
     one.set_defaults(run=status)
     arguments = parser.parse_args(argv)

@@ -144,7 +144,7 @@ class Transfer:
         offset = self._resume(listing, fields, note)
         while offset < size:
             if self._stop.is_set():
-                raise Unreachable(f"{fields['name']} is not sent to its end")
+                raise Unreachable(f"{fields['name']} was not sent completely")
             length = min(self._parts.size, size - offset)
             self._progress.grace = size / COMPLETING if offset + length == size else 0.0
             begun, self._handed = time.monotonic(), 0

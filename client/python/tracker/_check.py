@@ -47,7 +47,7 @@ def text(what: str, value: Any) -> str:
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        raise ValueError(f"{what} has half of a surrogate pair in it, which is no text") from None
+        raise ValueError(f"{what} contains an unpaired surrogate") from None
     if size > MOST_BYTES:
         raise ValueError(f"{what} must have at most {MOST_BYTES} bytes, not {size}")
     return value
@@ -104,4 +104,4 @@ def unused(function: str, arguments: Dict[str, Any]) -> None:
 
     given = sorted(name for name, value in arguments.items() if value)
     if given:
-        tell(f"{function} takes {', '.join(given)} for W&B's sake; it changes nothing here", once=f"{function} {given}")
+        tell(f"{function} takes {', '.join(given)} for compatibility with W&B; it has no effect", once=f"{function} {given}")

@@ -26,8 +26,8 @@ TAIL = 2000
 """Characters at the end of the stderr of a failed program that its run keeps as the error message."""
 LAST_WORDS = 5.0
 """Seconds to wait for output after the end of the program, from processes that it has left running."""
-HELD = ("the program logs to the run itself, so the event files that it writes are not followed; "
-        "it can have them followed by init(sync_tensorboard=True)")
+HELD = ("the program logs to the run itself, so its event files are not followed; "
+        "to follow them, call init(sync_tensorboard=True)")
 _VALUE = re.compile(r"-?(\d|\.\d|inf|nan)", re.I)
 _ASSIGNMENT = re.compile(r"\+{0,2}([A-Za-z_][\w./-]*)=(.*)", re.S)
 

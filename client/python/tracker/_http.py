@@ -187,7 +187,7 @@ class Client:
             raw = response.read()
         except (OSError, HTTPException) as error:
             self.close()
-            raise Unreachable(f"{self.url} broke off its answer: {error}") from error
+            raise Unreachable(f"{self.url} interrupted its response: {error}") from error
         if response.will_close:
             self.close()
         try:
@@ -298,7 +298,7 @@ def _reason(error: BaseException) -> str:
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
         return "it does not speak https; write http://"
     if reason == "CERTIFICATE_VERIFY_FAILED":
-        return f"its certificate is not trusted: {getattr(error, 'verify_message', '')}; SSL_CERT_FILE may name others"
+        return f"its certificate is not trusted: {getattr(error, 'verify_message', '')}; set SSL_CERT_FILE to trust others"
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
@@ -314,7 +314,7 @@ def download(client: Client, path: str, file: IO[bytes], tell: Any = None) -> st
             piece = response.read(1 << 20)
         except (OSError, HTTPException) as error:
             client.close()
-            raise Unreachable(f"the download broke off: {error}") from error
+            raise Unreachable(f"the download was interrupted: {error}") from error
         if not piece:
             break
         digest.update(piece)
@@ -324,5 +324,5 @@ def download(client: Client, path: str, file: IO[bytes], tell: Any = None) -> st
             tell(done, total)
     if done < total:
         client.close()
-        raise Unreachable(f"the download broke off after {done} of {total} bytes")
+        raise Unreachable(f"the download was interrupted after {done} of {total} bytes")
     return digest.hexdigest()

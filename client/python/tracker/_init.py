@@ -38,38 +38,40 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
          config_include_keys: Optional[Iterable[str]] = None, config_exclude_keys: Optional[Iterable[str]] = None,
          magic: Any = None, monitor_gym: Any = None,
          sync_tensorboard: Union[None, bool, str, Iterable[str]] = None) -> Run:
-    """Start a run in an experiment of a project; both are found by name, or created.
+    """Start a run in an experiment of a project. Both are found by name, or created.
 
-    project: its name; without it TRACKER_PROJECT, or the name of the working folder.
-    experiment: its name; without it TRACKER_EXPERIMENT, or "default".
-    config: the parameters: a dictionary, or an object with attributes such as argparse makes. config_include_keys,
-        config_exclude_keys: names of those that are taken, or not.
-    name, notes, tags: of the run. Without a name the server makes one up.
-    parent: the run, or the id of a run, that this one is a child of. Without others, mode, url, token and dir are those of
-        a run that is given.
-    resume: the id of a run to go on with, or "auto" for the last one of this experiment, on this machine, that did not
-        succeed. If that is the run that is active here, it simply goes on, unless somebody has ended it elsewhere.
-    id: the id of the run, when it has to be known before: a UUID, or any name, which stands for the same run each time
-        that it is used in a project; resume="allow" goes on with it if it is there.
-    mode: "online"; "offline" only spools, see python -m tracker sync; "disabled" does nothing. Without it, TRACKER_MODE.
-    url: the address of the API; without it TRACKER_URL, or http://127.0.0.1:9000 when a server of yours is there. When
-        none is, one is started for you, if the program is installed; TRACKER_EMBED=0 turns that off.
-    token: the token to sign in with; without it TRACKER_TOKEN, or what python -m tracker login has kept.
-    strict: raise an error when the server refuses something or can't be reached, in place of a message on stderr.
-    capture: False, or what to record of: git, command, host, packages, system, output. All of it without.
-    dir: the folder of the spool; without it TRACKER_SPOOL, or spool in TRACKER_HOME (.tracker in the home folder).
-    reinit: what to do with a run that is active here: "finish_previous" ends it as it stands, also
-        when nothing is said; "return_previous" returns it; "create_new" leaves it as it is, beside the new one.
-    sync_tensorboard: True logs what writers of TensorBoard that are made from now on in this process write; a folder, or
-        several, what is written to new event files in it and below.
-    quiet: True leaves out the lines on stderr that say where the run is, at its beginning and its end; without it,
-        TRACKER_QUIET. Problems are reported in any case.
+    project: its name; by default, TRACKER_PROJECT or the name of the working folder.
+    experiment: its name; by default, TRACKER_EXPERIMENT or "default".
+    config: the parameters, as a dictionary or an object with attributes, such as argparse returns. config_include_keys,
+        config_exclude_keys: names of parameters to include or exclude.
+    name, notes, tags: of the run. By default, the server makes up a name.
+    parent: the parent run, or its id. If a run is given, its mode, url, token and dir are the defaults.
+    resume: the id of a run to continue, or "auto" for the last run of this experiment on this machine that did not
+        succeed. If that run is active here, it is returned, except if it was ended elsewhere.
+    id: the id of the run, if it must be known before: a UUID or any name. A name always refers to the same run of a
+        project. resume="allow" continues that run if it exists.
+    mode: "online"; "offline" only writes the spool, see python -m tracker sync; "disabled" does nothing. The default is
+        TRACKER_MODE.
+    url: the address of the API; by default, TRACKER_URL, or http://127.0.0.1:9000 if your server runs there. Otherwise
+        a server is started for you, if the program is installed. TRACKER_EMBED=0 disables that.
+    token: the token to sign in with; by default, TRACKER_TOKEN or the token that python -m tracker login has stored.
+    strict: raise an error if the server rejects something or cannot be reached, instead of printing a message on
+        stderr.
+    capture: False, or the parts to record: git, command, host, packages, system, output. The default is all of them.
+    dir: the folder of the spool; by default, TRACKER_SPOOL, or spool in TRACKER_HOME (.tracker in the home folder).
+    reinit: what to do with a run that is active here: "finish_previous" ends it and is the default; "return_previous"
+        returns it; "create_new" leaves it active beside the new one.
+    sync_tensorboard: True logs what TensorBoard writers created from now on in this process write. One or several
+        folders log new event files in them and below.
+    quiet: True omits the lines on stderr about the start and end of the run; the default is TRACKER_QUIET. Problems are
+        always reported.
 
-    Does not wait for the server unless the run is strict, except for five seconds to find or start one of yours; when that does
-    not answer, the run is offline. The other arguments are W&B's: group is the experiment, job_type a
-    parameter; the rest change nothing, which is reported where it matters. W&B's environment variables are read where ours
-    are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises TypeError and
-    ValueError for arguments that are wrong, and TrackerError only when strict, or offline without a folder to write to.
+    init does not wait for the server, except if the run is strict. It waits up to five seconds to find or start your
+    own server; if that does not respond, the run is offline. The other arguments are W&B's: group is the experiment,
+    job_type becomes a parameter, and the rest have no effect, which is reported where it matters. W&B's environment
+    variables are read if ours are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME,
+    _JOB_TYPE. Raises TypeError and ValueError for invalid arguments, and TrackerError if the run is strict, or offline
+    without a writable folder.
     """
     from ._folder import Folder, spool_folder, writable_folder
 
@@ -110,7 +112,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
              f"trying {address}", once="fault " + fault)
     folder = where.path
     if where.failure is not None and mode == "offline":
-        raise TrackerError(f"a run that is offline needs a folder to write to, and {folder} is not one: "
+        raise TrackerError(f"an offline run needs a writable folder, and {folder} is not writable: "
                            f"{where.failure.strerror or where.failure}; set TRACKER_SPOOL to another one")
     project = project or environment("TRACKER_PROJECT", "WANDB_PROJECT") or os.path.basename(os.getcwd()) or "default"
     experiment = experiment or group or environment("TRACKER_EXPERIMENT", "WANDB_RUN_GROUP") or "default"
@@ -316,12 +318,12 @@ def current(what: str) -> Run:
 
 
 def show(run: Optional[Run] = None, *, height: int = 600, url: Optional[str] = None) -> None:
-    """Show the dashboard in a notebook: the page of run, or of the current run, or the first page.
+    """Show the dashboard in a notebook: the page of run, of the current run, or the first page.
 
-    height: of the frame, in pixels. url: where the browser finds the dashboard, when that is neither TRACKER_UI_URL nor
-    the port after the API's. It may be a path on the notebook's own host, such as /proxy/9001, as jupyter-server-proxy
-    offers it; a dashboard that was started with SERVICE_BASE_PATH=/proxy/9001 is found there without it. Where it can't
-    be shown inside, a link to it is. Outside of a notebook, its address is printed.
+    height: height of the frame in pixels. url: the address of the dashboard for the browser, if it is neither
+    TRACKER_UI_URL nor the port after the API's. It may be a path on the notebook's own host, such as /proxy/9001 of
+    jupyter-server-proxy; a dashboard that was started with SERVICE_BASE_PATH=/proxy/9001 is found there without url. If
+    the dashboard cannot be embedded, a link is shown. Outside a notebook, the address is printed.
     """
     from . import _show
 

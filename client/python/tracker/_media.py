@@ -287,7 +287,7 @@ def _as_it_is(path: Any, kind: str) -> Drawing:
     name = os.fspath(path)
     content_type = mimetypes.guess_type(name)[0] or ""
     if not content_type.startswith(kind) and content_type != "image/gif":
-        raise TypeError(f"{name} has no name of {kind[:-1]}; keep it with log_artifact")
+        raise TypeError(f"{name} does not have the suffix of {kind[:-1]}; store it with log_artifact")
     with open(path, "rb") as file:
         return _drawn(File(file.read(), os.path.splitext(name)[1], content_type))
 

@@ -62,7 +62,7 @@ class Points:
             points = json.loads(body)["metrics"]
             if len(points) == 1:
                 point = points[0]
-                tell(f"the server does not take the point {point['key'][:80]!r} at step {point.get('step')}: {refused.message}")
+                tell(f"the server rejected the point {point['key'][:80]!r} at step {point.get('step')}: {refused.message}")
                 self._keep({"op": "points", "key": key}, body, refused)
                 return
         self._split(key, points[:len(points) // 2], points[len(points) // 2:])

@@ -383,7 +383,7 @@ class Recorder:
                 break
             if now - begun > 2 and not shown:
                 shown = True
-                tell(f"sending what is left of {self.label}; Ctrl-C leaves it in the spool")
+                tell(f"sending the rest of {self.label}; Ctrl-C leaves it in the spool")
             try:
                 with spool.changed:
                     spool.changed.wait(0.1)
@@ -442,7 +442,7 @@ class Recorder:
             tell(f"{error.filename}: {error.strerror}")
             refused = []
         if refused and not quiet:
-            tell(f"{self.label}: {sentence(self.folder, refused)} What is missing is in {path + REJECTED}. "
+            tell(f"{self.label}: {sentence(self.folder, refused)} The missing data is in {path + REJECTED}. "
                  "Try again with: python -m tracker sync")
         if left and sender.progress and self.interrupts == 0 and not self.hasty:
             try:

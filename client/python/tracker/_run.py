@@ -25,11 +25,11 @@ live: List[Run] = []
 
 
 class Run(Artifacts, Names):
-    """One iteration of an experiment. Created by tracker.init.
+    """One run, that is, one iteration of an experiment. Created by tracker.init.
 
-    id: its id in the API, a UUID. project, experiment: their names. config: its parameters, a dictionary that may be
-    changed at any time. summary: what is recorded when it ends. mode: online, offline or disabled. server: the address
-    of the API. finished: whether it has ended here; status: RUNNING until then, or how it ended.
+    id: the id in the API, a UUID. project, experiment: their names. config: the parameters, a dictionary that can be
+    changed at any time. summary: values that are recorded when the run ends. mode: online, offline or disabled. server:
+    the address of the API. finished: whether the run has ended here. status: RUNNING, or the status at the end.
     """
 
     def __init__(self, recorder: Recorder, strict: bool = False) -> None:
@@ -58,16 +58,15 @@ class Run(Artifacts, Names):
     # -- what a training calls
 
     def log(self, data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:
-        """Log numbers, and images, figures, tables, histograms and texts, by name.
+        """Log numbers, images, figures, tables, histograms and texts by name.
 
-        data: values by name, names being text of 1 to 250 characters; nested mappings are flattened with a slash.
-        step: a whole number. Without it, all values of one call share the next one.
+        data: values by name. A name is text of 1 to 250 characters. Nested mappings are flattened with a slash.
+        step: an integer. By default, all values of one call share the next step.
         commit: False keeps the step for the next call.
 
-        Returns at once, and raises nothing because of the server unless the run is strict. Then the numbers are kept whatever
-        ends the process; images, figures, tables, histograms and texts are drawn a moment later. A value that is neither a
-        number nor something that can be drawn is reported on stderr and left out; a number that a 64-bit float can't hold is
-        reported.
+        Returns at once. Server failures raise only if the run is strict. Logged numbers survive the end of the process;
+        images, figures, tables, histograms and texts are drawn shortly afterwards. A value that cannot be logged is
+        reported on stderr and left out. A number that a 64-bit float cannot represent is reported.
         """
         recorder = self.recorder
         if (recorder.finished or not recorder.started) and not recorder.revive():
@@ -208,12 +207,14 @@ class Run(Artifacts, Names):
 
     def finish(self, status: _check.End = "SUCCEEDED", error_message: str = "", timeout: Optional[float] = None,
                exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
-        """End the run, and send what is left.
+        """End the run, and send the rest of its data.
 
-        status: SUCCEEDED, FAILED or KILLED. error_message: why; of a long one, the last 20,000 characters are kept.
-        timeout: seconds to wait at most; without it, finish waits until ten seconds have passed without progress. The rest
-        then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as in init, for the end. A
-        second Ctrl-C leaves at once.
+        status: SUCCEEDED, FAILED or KILLED. error_message: the reason; the last 20,000 characters are stored.
+        timeout: maximum seconds to wait. By default, finish waits until there was no progress for ten seconds. The rest
+            then stays in the spool.
+        exit_code: W&B's argument; the run has failed if it is not 0. quiet: as in init, for the end.
+
+        A second Ctrl-C stops waiting.
         """
         if exit_code:
             status = "FAILED"

@@ -28,12 +28,16 @@ class Artifacts:
     def log_artifact(self, path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
                      content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = (),
                      tags: Any = None) -> Upload:
-        """Keep the file at path, as it is now, as an artifact of the run: it may be changed or removed afterwards.
+        """Store the present content of the file at path as an artifact of the run. The file may be changed or removed
+        afterwards.
 
-        Returns without waiting for the server; wait() of what it returns does. name: what it is called there; without it,
-        the file's name. content_type: as in HTTP; without it, it is guessed from the name. A tracker.Artifact in place of
-        path keeps each of its files and makes a version of it, see use_artifact; so does a file with a type or with
-        aliases, further names of that version. FileNotFoundError without a file, IsADirectoryError for a folder.
+        Returns without waiting for the server; call wait() on the result to wait.
+
+        name: the name of the artifact; by default, the name of the file. content_type: as in HTTP; by default, it is
+        guessed from the name. If path is a tracker.Artifact, each of its files is stored and becomes part of a version,
+        see use_artifact. A file with a type or with aliases, further names of the version, becomes a version, too.
+
+        Raises FileNotFoundError if there is no file, and IsADirectoryError for a folder.
         """
         from ._upload import Upload
         from ._wandb import Artifact

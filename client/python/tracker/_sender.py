@@ -147,7 +147,7 @@ class Sender:
         if head.get("op") == "artifact":
             self.answers[head.get("number", 0)] = refused
         what = head.get("path") or head.get("name") or head.get("op")
-        tell(f"the server does not take {what}: {refused.message}" if refused.status else f"not sent: {what}: {refused.message}")
+        tell(f"the server rejected {what}: {refused.message}" if refused.status else f"not sent: {what}: {refused.message}")
         self._keep(head, item.body, refused)
 
     def _keep(self, head: Dict[str, Any], body: bytes, refused: Refused) -> None:
@@ -159,7 +159,7 @@ class Sender:
         try:
             keep(self.spool.path, self.spool.head, head, body, refused.message)
         except OSError as error:
-            tell(f"it could not be kept either: {error.strerror or error}")
+            tell(f"it could not be stored either: {error.strerror or error}")
 
     def _say_refused(self) -> None:
         """Show rejected requests on the run's page, if it does not show them yet."""
@@ -245,7 +245,7 @@ class Sender:
         except Refused as refused:
             if refused.code == ENDED or refused.status == 401:
                 raise
-            tell(f"points that a restart repeats are there twice: {refused.message}", once=f"rewind {self.id}")
+            tell(f"points that a restart repeated are stored twice: {refused.message}", once=f"rewind {self.id}")
 
     def _file(self, name: str) -> str:
         """Return the path of a file that the spool names. Raises Refused if it is not a file of the spool.
@@ -350,8 +350,8 @@ class Sender:
         if found["status"] == "RUNNING":
             return None
         if self.ended is None and not self._adopted and not self._worker:
-            tell(f"run {self.name or self.id} was ended elsewhere, as {found['status']}, and stays so; what it logs after that "
-                 "is kept, and sent when it finishes here", once=f"ended {self.id} {found['end_date']}")
+            tell(f"run {self.name or self.id} was ended elsewhere as {found['status']}; what it logs later "
+                 "is kept and sent when it finishes here", once=f"ended {self.id} {found['end_date']}")
         self.ended = found
         return found
 

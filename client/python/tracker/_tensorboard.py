@@ -227,7 +227,7 @@ class Follower:
             elif value.kind == "scalar":
                 numbers[self._name(folder, value.tag)] = value.value
             elif value.kind == "other":
-                tell(f"{value.tag} in event files is not logged: what the plugin {value.value} shows is not read",
+                tell(f"{value.tag} in event files is not logged: the plugin {value.value} is not supported",
                      once=f"plugin {value.value}")
             else:
                 self._keep(self._name(folder, value.tag), value.kind, value.value, found.step)
@@ -255,7 +255,7 @@ class Follower:
 
     def _keep(self, name: str, kind: str, value: Any, step: int) -> None:
         if self._media >= MOST_MEDIA:
-            tell(f"of the event files, {MOST_MEDIA} pictures, texts and histograms are kept, and no more", once="event media")
+            tell(f"only the first {MOST_MEDIA} pictures, texts and histograms of the event files are stored", once="event media")
             return
         try:
             media: Any = Text(value) if kind == "text" else Histogram(np_histogram=value) if kind == "histogram" else \
@@ -307,7 +307,7 @@ def find(folder: str, deep: bool) -> Iterator[str]:
         for entry in entries:
             left -= 1
             if left < 0:
-                tell(f"there is too much in {folder} to look for event files in all of it; name their folder",
+                tell(f"{folder} has too many entries to search for event files; name the folder of the event files",
                      once="find " + folder)
                 return
             try:

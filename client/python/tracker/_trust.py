@@ -24,7 +24,7 @@ def open_own(path: str, flags: int = os.O_RDONLY) -> int:
         fd = os.open(path, (flags & ~os.O_TRUNC) | _FLAGS, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise PermissionError(errno.EPERM, "it is a link, which a spool never has; remove it", path) from None
+            raise PermissionError(errno.EPERM, "it is a link, and a spool has no links; remove it", path) from None
         raise
     try:
         found = os.fstat(fd)
@@ -75,6 +75,6 @@ def _check(path: str, found: os.stat_result) -> None:
     if sys.platform == "win32":
         return
     if found.st_uid != os.geteuid():
-        raise PermissionError(errno.EPERM, "it belongs to another account, and only that one can send it", path)
+        raise PermissionError(errno.EPERM, "it belongs to another account, and only that account can send it", path)
     if found.st_mode & 0o022:
         raise PermissionError(errno.EPERM, "other accounts can write to it, so it is not trusted; chmod go-w it", path)

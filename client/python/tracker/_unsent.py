@@ -114,7 +114,7 @@ def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) ->
     said = sentence(os.path.dirname(path), heads)
     try:
         if said:
-            said += " Run `tracker sync` where the run was: it sends this, or says why it can't."
+            said += " Run `tracker sync` on the run's machine to send the rest or see why it can't be sent."
             client.call("PATCH", f"/property/iteration/{id}", {"properties": {name: said}})
             return
         there = client.call("GET", f"/property/iteration/{id}?limit=1000")["data"]

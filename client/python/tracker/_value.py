@@ -94,7 +94,7 @@ def metric(name: str, value: Any) -> Optional[float]:
 
 def inexact(name: Any, number: float) -> None:
     """Report once that a metric has another number than the one that was logged."""
-    tell(f"{name} is logged as {number!r}: a metric is a 64-bit float, which has no such number as the given one",
+    tell(f"{name} is logged as {number!r}: a 64-bit float cannot represent the given number",
          once=f"inexact {name}")
 
 

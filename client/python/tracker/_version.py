@@ -82,7 +82,7 @@ class Version:
         rows = _resources(self._client, self._record["experiment_id"], name)
         row = next((row for row in rows if row["content_hash"] == digest), None)
         if row is None:
-            raise TrackerError(f"the server has no {name} any more as it was in {self.version}")
+            raise TrackerError(f"the server no longer has {name} as it was in {self.version}")
         fd, partial = tempfile.mkstemp(dir=os.path.dirname(target))
         try:
             with os.fdopen(fd, "wb") as file:

@@ -39,14 +39,14 @@ def environment(ours: str, theirs: str) -> Optional[str]:
         return found
     found = os.environ.get(theirs)
     if found:
-        tell(f"{theirs} is taken, as {ours or 'an argument of init'} is not set", once=theirs)
+        tell(f"using {theirs}, because {ours or 'an argument of init'} is not set", once=theirs)
     return found or None
 
 
 def mode_of_environment() -> Optional[str]:
     """Return TRACKER_MODE, or the mode that WANDB_MODE and WANDB_DISABLED set."""
     if not os.environ.get("TRACKER_MODE") and os.environ.get("WANDB_DISABLED", "").lower() in ("1", "true", "yes"):
-        tell("WANDB_DISABLED is taken, as TRACKER_MODE is not set", once="WANDB_DISABLED")
+        tell("using WANDB_DISABLED, because TRACKER_MODE is not set", once="WANDB_DISABLED")
         return "disabled"
     found = environment("TRACKER_MODE", "WANDB_MODE")
     return {"dryrun": "offline", "run": "online", "shared": "online"}.get(found or "", found)
@@ -140,10 +140,11 @@ class Names:
     url: Any
 
     def save(self, path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
-        """Keep a file, or those that a pattern such as "out/*.pt" matches, as artifacts, as they are now.
+        """Store a file, or the files that a pattern such as "out/*.pt" matches, as artifacts with their present
+        content.
 
-        base_path: the folder that their names are relative to, in place of the working folder. Without path, it does
-        nothing: a name that was set needs no saving.
+        base_path: the folder that names are relative to; by default, the working folder. Without path, save does
+        nothing, because a changed name of the run is stored automatically.
         """
         if path is None:
             return
@@ -158,7 +159,7 @@ class Names:
                 self.log_artifact(found, name=os.path.basename(found) if name.startswith("..") else name)
                 kept += 1
         if not kept:
-            tell(f"save has found no file at {os.fspath(path)}")
+            tell(f"save found no file at {os.fspath(path)}")
 
     def watch(self, models: Any = None, criterion: Any = None, log: Any = None, log_freq: Any = None, idx: Any = None,
               log_graph: Any = None) -> None:
@@ -168,8 +169,8 @@ class Names:
     def define_metric(self, name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                       summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
         """Do nothing. The last, smallest, largest and mean value of every metric are always stored."""
-        tell("define_metric changes nothing: each metric has its last, smallest, largest and mean value anyway, and the step "
-             "that log was given", once="define_metric")
+        tell("define_metric has no effect: the last, smallest, largest and mean value of each metric are always stored, "
+             "with the step given to log", once="define_metric")
 
     def alert(self, title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
         """Print title and text, so that they are in the recorded output. No message is sent."""
@@ -180,7 +181,7 @@ class Names:
 
     def log_code(self, root: Any = None, name: Any = None, include_fn: Any = None, exclude_fn: Any = None) -> None:
         """Print that it has no effect: the commit and the uncommitted changes are recorded automatically."""
-        tell("log_code keeps nothing: the commit and the diff to it are recorded anyway; keep other files with log_artifact",
+        tell("log_code has no effect: the commit and the diff are recorded automatically; store other files with log_artifact",
              once="log_code")
 
     def mark_preempting(self) -> None:
