@@ -281,6 +281,29 @@ func TestSelectWhereScrolled(t *testing.T) {
 	b.quiet()
 }
 
+// TestSelectingMovesNothing selects a run: the toolbar keeps its height and the rows their place.
+func TestSelectingMovesNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(60, 2)
+	b := s.openBrowser(t)
+	for _, width := range []int64{2560, 1280, 800, 400} {
+		b.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+		row := `tr[data-id="` + w.runs[57] + `"]`
+		b.is(`Boolean(document.querySelector('`+row+`'))`, "true")
+		b.is(`document.querySelectorAll('[data-testid="chart"][data-drawn]').length > 0`, "true")
+		places := `JSON.stringify([document.querySelector('.runs > .strip').offsetHeight,
+			Math.round(document.querySelector('` + row + `').getBoundingClientRect().top + scrollY)])`
+		before := b.text(places)
+		b.press(row + ` input`)
+		b.is(`document.querySelector('#selected .count')?.textContent`, "1 selected")
+		if after := b.text(places); after != before {
+			t.Errorf("at %d pixels the toolbar's height and the row's place are %s, then %s", width, before, after)
+		}
+	}
+	b.quiet()
+}
+
 // TestBackToTable goes to a run and comes back: the table has the same scroll position and selection.
 func TestBackToTable(t *testing.T) {
 	t.Parallel()
