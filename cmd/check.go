@@ -16,16 +16,17 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:     "check",
 		GroupID: groupDatabase,
 		Short:   "Check the database and its artifacts for damage",
-		Long: `Check the database file, the references between its records, and the statistics of each
-metric against its points; and that the bytes of each artifact exist and have the right
-size. --deep also reads them and compares their hashes. It prints "ok", or a line for each
+		Long: `Check the database file, the references between its records, and the points of each metric
+against their checksum and statistics; and that the bytes of each artifact exist and have the
+right size. --deep also reads them and compares their hashes. It prints "ok", or a line for each
 problem, and then ends with exit code 1.
 
 While SQLite checks its own structure, about a third of a second for a million points, the
 write-ahead log of a running server grows, because it can't be reset.
 
 --repair recomputes derived data and rebuilds an index that differs from its table. The check
-shows the values of both, because it can't know which of them is damaged. For other damage use
+shows the values of both, because it can't know which of them is damaged. The repair can't
+restore a changed point, and accepts the points as they are. For other damage use
 ` + "`tracker restore`" + `.
 Bytes that belong to no artifact are not an error, but take space: a hint on the standard
 error names ` + "`tracker artifacts gc`" + `. Give the command the settings of the server:
@@ -121,6 +122,10 @@ func (a *app) printProblems(problems []store.Problem) (remaining int) {
 	for _, p := range problems {
 		text := p.Text
 		switch {
+		case p.Lost && p.Repaired:
+			text += " Accepted as they are."
+		case p.Lost:
+			text += " Restore a backup, or accept them as they are with --repair."
 		case p.Repaired:
 			text += " Repaired."
 		case p.Repairable:

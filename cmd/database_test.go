@@ -202,6 +202,25 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A changed point can't be computed again. The check says so, and the repair accepts it.
+func TestCheckOfAChangedPoint(t *testing.T) {
+	seeded(t)
+	addPoints(t, "p")
+	execSQL(t, "tracker.db", `UPDATE metric SET recorded_at = recorded_at + 1 WHERE step = (SELECT min(step) FROM metric)`)
+	r := runMain(t, nil, "", "check")
+	r.refused(t, 1, "1 problem remains of 1 in")
+	if !strings.Contains(r.stdout, `points of metric "loss"`) || !strings.Contains(r.stdout, "Restore a backup") {
+		t.Errorf("got %q", r.stdout)
+	}
+	text := runMain(t, nil, "", "check", "--repair").must(t)
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[0], "Accepted as they are.") || lines[1] != "ok" {
+		t.Errorf("the repair prints %q", text)
+	}
+	if text := runMain(t, nil, "", "check").must(t); text != "ok\n" {
+		t.Errorf("after the repair: %q", text)
+	}
+}
+
 func TestCheckOfWhatCantBeRepaired(t *testing.T) {
 	seeded(t)
 	addPoints(t, "p")

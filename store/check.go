@@ -17,6 +17,7 @@ import (
 type Problem struct {
 	Text       string // a sentence
 	Repairable bool   // Check can compute the value again
+	Lost       bool   // the original data can't be computed; the repair accepts the present data
 	Repaired   bool
 
 	repair func(*domain.Tx) error
@@ -67,8 +68,9 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 	if err := add(func(tx *domain.Tx) ([]Problem, error) { return lostWrites(tx, note) }); err != nil {
 		return all, err
 	}
-	if err := add(integrity); err != nil {
-		return all, err
+	damage := add(integrity)
+	if damage != nil && !sqlite.IsDamaged(damage) {
+		return all, damage
 	}
 	var check points.Check
 	for !check.Done {
@@ -83,7 +85,7 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 			return all, err
 		}
 	}
-	return all, nil
+	return all, damage
 }
 
 // wrongSearchValues compares the copies for searches with their originals. The repair deletes the
@@ -159,7 +161,8 @@ func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain
 		}
 		all := make([]Problem, len(found))
 		for i, p := range found {
-			all[i] = Problem{Text: p.Text, Repairable: true, repair: func(tx *domain.Tx) error { return p.Repair(tx.Points()) }}
+			all[i] = Problem{Text: p.Text, Repairable: p.Repair != nil, Lost: p.Lost,
+				repair: func(tx *domain.Tx) error { return p.Repair(tx.Points()) }}
 			var id string
 			switch err := t.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&id); {
 			case err == nil:

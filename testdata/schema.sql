@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 23;
+PRAGMA user_version = 24;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -42,6 +42,10 @@ CREATE TABLE blob_pin (
 ) STRICT;
 
 CREATE INDEX blob_pin_by_blob ON blob_pin (blob_id);
+
+CREATE TABLE checksum_due (
+    series_id INTEGER PRIMARY KEY
+) STRICT;
 
 CREATE TABLE console_line (
     iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
@@ -452,7 +456,7 @@ CREATE TABLE series (
     min_step      INTEGER,
     max           REAL,
     max_step      INTEGER,
-    sum           REAL    NOT NULL DEFAULT 0, counted_seq INTEGER NOT NULL DEFAULT 0, moved_seq INTEGER NOT NULL DEFAULT 0, roll_shift INTEGER, rolled_to INTEGER,
+    sum           REAL    NOT NULL DEFAULT 0, counted_seq INTEGER NOT NULL DEFAULT 0, moved_seq INTEGER NOT NULL DEFAULT 0, roll_shift INTEGER, rolled_to INTEGER, checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (iteration_num, key)
 ) STRICT;
 

@@ -27,6 +27,7 @@ func (tx *Tx) Update(p Point, patch Patch) error {
 	}
 	if patch.Step != nil {
 		next.place.step = int64(*patch.Step)
+		next.Step = *patch.Step
 	}
 	if patch.Value != nil {
 		next.Value = *patch.Value
@@ -44,12 +45,13 @@ func (tx *Tx) Update(p Point, patch Patch) error {
 			return err
 		}
 	}
-	if next.place.series != p.place.series {
-		if err := tx.recompute(p.place.series); err != nil {
-			return err
-		}
+	change := next.checksum()
+	if next.place.series == p.place.series {
+		change -= p.checksum()
+	} else if err := tx.recompute(p.place.series, -p.checksum()); err != nil {
+		return err
 	}
-	if err := tx.recompute(next.place.series); err != nil {
+	if err := tx.recompute(next.place.series, change); err != nil {
 		return err
 	}
 	if err := tx.rollUpAgain(p.place); err != nil {
@@ -95,7 +97,7 @@ func (tx *Tx) Delete(p Point) error {
 	if _, err := tx.Exec(`DELETE FROM metric_moved WHERE seq = ?`, p.place.seq); err != nil {
 		return err
 	}
-	if err := tx.recompute(p.place.series); err != nil {
+	if err := tx.recompute(p.place.series, -p.checksum()); err != nil {
 		return err
 	}
 	return tx.rollUpAgain(p.place)

@@ -1,17 +1,23 @@
 package points
 
-import "fmt"
+import (
+	"fmt"
+
+	"tracker/store/sqlite"
+)
 
 // Problem is a contradiction between tables that Check found.
 type Problem struct {
 	Iteration int64  // iteration of the series with the problem, 0 for none
 	Text      string // a sentence
-	// Repair recomputes the wrong rows in a transaction of the writer.
+	// Lost is set if the original data can't be computed. Repair then accepts the present data.
+	Lost bool
+	// Repair recomputes the wrong rows in a transaction of the writer; nil if nothing can.
 	Repair func(*Tx) error
 }
 
-// Check compares the statistics and rollups, which are derived from the points, with
-// the points. It uses several transactions, because a long one keeps the write-ahead
+// Check compares the checksums, statistics and rollups, which are derived from the
+// points, with the points. It uses several transactions, because a long one keeps the write-ahead
 // log from being reset. Call Series until Done is set, then Rest.
 type Check struct {
 	Done bool // every series was checked
@@ -20,7 +26,7 @@ type Check struct {
 	seq  int64 // largest seq of the points that were checked
 }
 
-// Series checks the statistics and rollups of the next series, in the order of their
+// Series checks the checksums, statistics and rollups of the next series, in the order of their
 // ids, until it has read about limit points.
 func (c *Check) Series(tx *Tx, limit int64) (found []Problem, err error) {
 	for {
@@ -30,15 +36,13 @@ func (c *Check) Series(tx *Tx, limit int64) (found []Problem, err error) {
 			return found, err
 		}
 		for _, s := range all {
-			for _, compare := range []func(*Tx, *series) (*Problem, error){c.wrongStats, (*Tx).wrongRollups} {
-				p, err := compare(tx, s)
-				if err != nil {
-					return found, err
-				}
-				if p != nil {
-					found = append(found, *p)
-				}
+			problems, err := c.series(tx, s)
+			if sqlite.IsDamaged(err) {
+				problems = []Problem{{Iteration: s.iteration, Text: fmt.Sprintf("The points of metric %q can't be read: %v.", s.key, err)}}
+			} else if err != nil {
+				return found, err
 			}
+			found = append(found, problems...)
 			c.last = s.id
 			if limit -= s.Count + 1; limit <= 0 {
 				return found, nil
@@ -61,21 +65,55 @@ func (c *Check) Rest(tx *Tx) (found []Problem, err error) {
 	return found, nil
 }
 
-// wrongStats compares the statistics of a series with its points.
-func (c *Check) wrongStats(tx *Tx, s *series) (*Problem, error) {
-	want, err := tx.computeStats(s.id, s.compactedSeq)
+// series compares the checksum, the statistics and the rollups of a series with its points.
+func (c *Check) series(tx *Tx, s *series) (found []Problem, err error) {
+	rollups := rollHash{series: s}
+	valid := s.rollups.valid()
+	want, err := tx.computeStats(s.id, s.compactedSeq, func(p point) {
+		if valid && s.rollups.end != nil && p.step < *s.rollups.end {
+			rollups.add(p)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
 	c.seq = max(c.seq, want.lastSeq)
-	if want.Count > 0 && s.sameAs(&want.Stats, want.scale) {
-		return nil, nil
+	damaged := s.checksum != want.checksum
+	if damaged {
+		err := tx.Row(`SELECT NOT EXISTS (SELECT 1 FROM checksum_due WHERE series_id = ?)`, s.id).Scan(&damaged)
+		if err != nil {
+			return nil, err
+		}
 	}
-	return &Problem{
-		Iteration: s.iteration,
-		Text:      fmt.Sprintf("The statistics of metric %q do not match its %d points.", s.key, want.Count),
-		Repair:    func(tx *Tx) error { return tx.recompute(s.id) },
-	}, nil
+	if damaged {
+		found = append(found, Problem{
+			Iteration: s.iteration,
+			Text:      fmt.Sprintf("The points of metric %q do not match their checksum: a step, time or value is not as it was written.", s.key),
+			Lost:      true,
+			Repair:    func(tx *Tx) error { return tx.recompute(s.id, want.checksum-s.checksum) },
+		})
+	}
+	if want.Count == 0 || !s.sameAs(&want.Stats, want.scale) {
+		found = append(found, Problem{
+			Iteration: s.iteration,
+			Text:      fmt.Sprintf("The statistics of metric %q do not match its %d points.", s.key, want.Count),
+			Repair:    func(tx *Tx) error { return tx.recompute(s.id, 0) },
+		})
+	}
+	same := false
+	if valid {
+		if same, err = tx.sameRollups(s, &rollups); err != nil {
+			return found, err
+		}
+	}
+	if !same {
+		found = append(found, Problem{
+			Iteration: s.iteration,
+			Text:      fmt.Sprintf("The rollups of metric %q, which its charts are drawn from, do not match its points.", s.key),
+			Repair:    func(tx *Tx) error { return tx.rebuildRollups(s.id) },
+		})
+	}
+	return found, nil
 }
 
 // strayPoints looks for points whose series does not exist. They can't be shown, so

@@ -4,42 +4,25 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math"
 )
-
-// wrongRollups compares the rollups of a series with its points.
-func (tx *Tx) wrongRollups(s *series) (*Problem, error) {
-	same, err := tx.sameRollups(s)
-	if err != nil || same {
-		return nil, err
-	}
-	return &Problem{
-		Iteration: s.iteration,
-		Text:      fmt.Sprintf("The rollups of metric %q, which its charts are drawn from, do not match its points.", s.key),
-		Repair:    func(tx *Tx) error { return tx.rebuildRollups(s.id) },
-	}, nil
-}
 
 // strayRollups looks for rollups whose series does not exist.
 func (tx *Tx) strayRollups() ([]Problem, error) {
 	return tx.stray(`rollup WHERE id >> 36 NOT IN (SELECT id FROM series)`, "1 rollup belongs to no series.", "%d rollups belong to no series.")
 }
 
-// sameRollups reports whether the rollups of a series agree with its points.
-func (tx *Tx) sameRollups(s *series) (bool, error) {
-	if s.rollups.end != nil {
-		shift := s.rollups.shift + rowShift
-		if s.rollups.shift < 0 || s.rollups.shift > maxShift || *s.rollups.end>>shift<<shift != *s.rollups.end {
-			return false, nil
-		}
+// valid reports whether e can be the extent of rollups.
+func (e extent) valid() bool {
+	if e.end == nil {
+		return true
 	}
-	want := rollHash{series: s}
-	if s.rollups.end != nil && *s.rollups.end > math.MinInt64 {
-		err := tx.eachPoint(s.id, math.MinInt64, int64(*s.rollups.end)-1, want.add)
-		if err != nil {
-			return false, err
-		}
-	}
+	shift := e.shift + rowShift
+	return e.shift >= 0 && e.shift <= maxShift && *e.end>>shift<<shift == *e.end
+}
+
+// sameRollups reports whether the rollups of a series are the same as want, to which the
+// points that they cover were added.
+func (tx *Tx) sameRollups(s *series, want *rollHash) (bool, error) {
 	want.end()
 	var got rollHash
 	if s.id >= maxRolledUpID {

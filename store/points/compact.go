@@ -28,7 +28,7 @@ const (
 
 // maintain compacts the head when it is due and rolls up series in the background,
 // until ctx ends: the series in toRollUp and, once after the start, all series
-// without rollups. A failed compaction is logged and retried; the points are safe in
+// without rollups. After the start it also completes the checksums of series. A failed compaction is logged and retried; the points are safe in
 // table recent. ctx does not end work in progress. It ends with sqlite.ErrClosed,
 // which is not logged as a failure.
 func (e *Engine) maintain(ctx context.Context) {
@@ -36,6 +36,7 @@ func (e *Engine) maintain(ctx context.Context) {
 	defer tick.Stop()
 	wait := 0
 	missing, after := time.After(0), int64(0)
+	due := time.After(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -53,6 +54,15 @@ func (e *Engine) maintain(ctx context.Context) {
 			case err == nil && last > after:
 				after = last
 				missing = time.After(time.Since(start)) // so that other writes have half of the time
+			}
+		case start := <-due:
+			due = nil
+			found, err := e.completeChecksums(context.Background())
+			switch {
+			case err != nil && !errors.Is(err, sqlite.ErrClosed):
+				e.opts.Logger.Error("the checksums of some metrics could not be completed; the next start tries it again", "error", err)
+			case err == nil && found:
+				due = time.After(time.Since(start))
 			}
 		case <-tick.C:
 			if wait--; wait > 0 || !e.head.due(time.Now()) {

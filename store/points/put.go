@@ -129,16 +129,16 @@ func (tx *Tx) deleteSteps(s *series, steps []Step) (*series, error) {
 	if err := tx.compactSeries(s.id); err != nil {
 		return nil, err
 	}
+	var removed int64
 	for _, step := range steps {
-		if _, err := tx.Exec(`DELETE FROM metric_moved WHERE series_id = ? AND step = ?`, s.id, step); err != nil {
+		_, checksum, err := tx.removeSteps(s.id, step, step)
+		if err != nil {
 			return nil, err
 		}
-		if _, err := tx.Exec(`DELETE FROM metric WHERE series_id = ? AND step = ?`, s.id, step); err != nil {
-			return nil, err
-		}
+		removed += checksum
 	}
 	forget()
-	if err := tx.recompute(s.id); err != nil {
+	if err := tx.recompute(s.id, -removed); err != nil {
 		return nil, err
 	}
 	if err := tx.rebuildRollups(s.id); err != nil {

@@ -1,5 +1,7 @@
 package points
 
+import "math"
+
 // DeleteFrom removes the points of a metric whose steps are from or larger, and
 // returns their number. The series is removed with its last point. The
 // transaction must be the writer's and must not have added points before.
@@ -14,17 +16,28 @@ func (tx *Tx) DeleteFrom(iteration int64, key string, from Step) (int64, error) 
 	if err := tx.compactSeries(s.id); err != nil {
 		return 0, err
 	}
-	if _, err := tx.Exec(`DELETE FROM metric_moved WHERE series_id = ? AND step >= ?`, s.id, from); err != nil {
-		return 0, err
-	}
-	n, err := tx.Exec(`DELETE FROM metric WHERE series_id = ? AND step >= ?`, s.id, from)
+	n, checksum, err := tx.removeSteps(s.id, from, math.MaxInt64)
 	if err != nil || n == 0 {
 		return 0, err
 	}
 	delete(o.byKey, seriesKey{iteration, key})
 	delete(o.byID, s.id)
-	if err := tx.recompute(s.id); err != nil {
+	if err := tx.recompute(s.id, -checksum); err != nil {
 		return n, err
 	}
 	return n, tx.rebuildRollups(s.id)
+}
+
+// removeSteps removes the points of a series in a range of steps from table metric, and
+// returns their number and the sum of their checksums.
+func (tx *Tx) removeSteps(id int64, first, last Step) (n, checksum int64, err error) {
+	err = tx.eachPoint(id, int64(first), int64(last), func(p point) { checksum += p.checksum() })
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := tx.Exec(`DELETE FROM metric_moved WHERE series_id = ? AND step BETWEEN ? AND ?`, id, first, last); err != nil {
+		return 0, 0, err
+	}
+	n, err = tx.Exec(`DELETE FROM metric WHERE series_id = ? AND step BETWEEN ? AND ?`, id, first, last)
+	return n, checksum, err
 }

@@ -39,6 +39,7 @@ const seriesColumns = `
 	series.max,
 	series.max_step,
 	series.sum,
+	series.checksum,
 	series.counted_seq,
 	series.moved_seq,
 	series.roll_shift,
@@ -50,7 +51,7 @@ func scanSeries(row sqlite.Scanner) (*series, error) {
 	s := &series{stored: true}
 	var shift sql.NullInt64
 	err := row.Scan(&s.id, &s.key, &s.iteration,
-		&s.Count, &s.Finite, &s.Last, &s.LastStep, &s.LastAt, &s.Min, &s.MinStep, &s.Max, &s.MaxStep, &s.Sum,
+		&s.Count, &s.Finite, &s.Last, &s.LastStep, &s.LastAt, &s.Min, &s.MinStep, &s.Max, &s.MaxStep, &s.Sum, &s.checksum,
 		&s.statsSeq, &s.compactedSeq, &shift, &s.rollups.end)
 	s.rollups.shift, s.lastSeq = int(shift.Int64), s.statsSeq
 	return s, err
@@ -163,17 +164,18 @@ func saveStatements() (insert, update map[int]string) {
 				max         = new.column11,
 				max_step    = new.column12,
 				sum         = new.column13,
-				counted_seq = new.column14,
-				moved_seq   = new.column15,
-				roll_shift  = new.column16,
-				rolled_to   = new.column17
+				checksum    = new.column14,
+				counted_seq = new.column15,
+				moved_seq   = new.column16,
+				roll_shift  = new.column17,
+				rolled_to   = new.column18
 			FROM (VALUES ` + values + `) AS new
 			WHERE series.id = new.column1`
 	}
 	return insert, update
 }
 
-const seriesArgCount = 17
+const seriesArgCount = 18
 
 // seriesArgs appends the columns of s to args.
 func seriesArgs(args []any, s *series) []any {
@@ -182,7 +184,7 @@ func seriesArgs(args []any, s *series) []any {
 		shift = &s.rollups.shift
 	}
 	return append(args, s.id, s.iteration, s.key,
-		s.Count, s.Finite, s.Last, s.LastStep, s.LastAt, s.Min, s.MinStep, s.Max, s.MaxStep, s.Sum,
+		s.Count, s.Finite, s.Last, s.LastStep, s.LastAt, s.Min, s.MinStep, s.Max, s.MaxStep, s.Sum, s.checksum,
 		s.lastSeq, s.compactedSeq, shift, s.rollups.end)
 }
 
@@ -225,16 +227,18 @@ func (tx *Tx) saveRows(statements map[int]string, rows []*series) error {
 }
 
 // recompute computes the statistics of a series from its points again, and removes the
-// series if it has no points.
-func (tx *Tx) recompute(id int64) error {
+// series if it has no points. change is added to the checksum, which is not computed
+// again, so that a check still finds damaged points.
+func (tx *Tx) recompute(id, change int64) error {
 	s, err := tx.seriesByID(id)
 	if err != nil || s == nil {
 		return err
 	}
-	computed, err := tx.computeStats(id, s.compactedSeq)
+	computed, err := tx.computeStats(id, s.compactedSeq, nil)
 	if err != nil {
 		return err
 	}
+	computed.checksum = s.checksum + change
 	s.Stats = computed.Stats
 	if err := tx.changed(s); err != nil {
 		return err

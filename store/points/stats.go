@@ -1,7 +1,6 @@
 package points
 
 import (
-	"database/sql"
 	"math"
 
 	"tracker/store/json"
@@ -21,13 +20,15 @@ type Stats struct {
 	Max      *Value `db:"max"`
 	MaxStep  *Step  `db:"max_step"`
 	Sum      Value  `db:"sum"` // sum of the finite values
+	checksum int64
 }
 
-const statsColumns = `count, finite, last, last_step, last_at, min, min_step, max, max_step, sum`
+const statsColumns = `count, finite, last, last_step, last_at, min, min_step, max, max_step, sum, checksum`
 
 // add adds a point that was written after all others.
 func (s *Stats) add(p point) {
 	s.Count++
+	s.checksum += p.checksum()
 	if s.LastStep == nil || p.step >= *s.LastStep {
 		s.Last, s.LastStep, s.LastAt = p.value, &p.step, &p.at
 	}
@@ -110,9 +111,6 @@ func sameValue(a, b Value) bool {
 	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
 }
 
-// finiteSQL is the SQL of Value.Finite for column value.
-const finiteSQL = `(value IS NOT NULL AND abs(value) <= 1.7976931348623157e308)`
-
 // computed holds the statistics of a series, computed from its points.
 type computed struct {
 	Stats
@@ -120,51 +118,36 @@ type computed struct {
 	lastSeq int64   // largest seq in table metric
 }
 
+// add adds a point.
+func (s *computed) add(p point) {
+	s.Stats.add(p)
+	if p.value.Finite() {
+		s.scale += math.Abs(float64(p.value))
+	}
+}
+
 // computeStats computes the statistics of a series from its points. compacted is
-// the seq up to which all points are in table metric.
-func (tx *Tx) computeStats(id, compacted int64) (s computed, err error) {
+// the seq up to which all points are in table metric. It calls each, which may be nil,
+// with the points of table metric, in order.
+func (tx *Tx) computeStats(id, compacted int64, each func(point)) (s computed, err error) {
 	recent, err := tx.recent(id, compacted)
 	if err != nil {
 		return s, err
 	}
-	var low, high sql.NullFloat64
-	var scaled Value
-	err = tx.Row(`SELECT
-			count(*),
-			count(*) FILTER (WHERE `+finiteSQL+`),
-			total(value) FILTER (WHERE `+finiteSQL+`),
-			total(abs(value)) FILTER (WHERE `+finiteSQL+`),
-			min(value) FILTER (WHERE `+finiteSQL+`),
-			max(value) FILTER (WHERE `+finiteSQL+`),
-			coalesce(max(seq), 0)
-		FROM metric WHERE series_id = ?`, id).Scan(&s.Count, &s.Finite, &s.Sum, &scaled, &low, &high, &s.lastSeq)
+	last := point{seq: -1}
+	err = tx.eachPoint(id, math.MinInt64, math.MaxInt64, func(p point) {
+		s.add(p)
+		s.lastSeq = max(s.lastSeq, p.seq)
+		last = p
+		if each != nil {
+			each(p)
+		}
+	})
 	if err != nil {
 		return s, err
 	}
-	last := point{seq: -1}
-	if s.Count > 0 {
-		err = tx.Row(`SELECT step, seq, value, recorded_at FROM metric WHERE series_id = ?
-			ORDER BY step DESC, seq DESC LIMIT 1`, id).Scan(&last.step, &last.seq, &last.value, &last.at)
-		if err != nil {
-			return s, err
-		}
-		s.Last, s.LastStep, s.LastAt = last.value, &last.step, &last.at
-	}
-	if s.Finite > 0 {
-		s.Min, s.Max = (*Value)(&low.Float64), (*Value)(&high.Float64)
-		const first = `SELECT step FROM metric WHERE series_id = ? AND value = ? ORDER BY step LIMIT 1`
-		if err := tx.Row(first, id, s.Min).Scan(&s.MinStep); err != nil {
-			return s, err
-		}
-		if err := tx.Row(first, id, s.Max).Scan(&s.MaxStep); err != nil {
-			return s, err
-		}
-	}
 	for _, p := range recent {
 		s.add(p)
-		if p.value.Finite() {
-			scaled += Value(math.Abs(float64(p.value)))
-		}
 	}
 	// A point in recent can have been written before the last one in metric.
 	for _, p := range recent {
@@ -176,6 +159,5 @@ func (tx *Tx) computeStats(id, compacted int64) (s computed, err error) {
 	if last.seq >= 0 {
 		s.Last, s.LastStep, s.LastAt = last.value, &last.step, &last.at
 	}
-	s.scale = float64(scaled)
 	return s, nil
 }
