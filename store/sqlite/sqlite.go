@@ -308,7 +308,9 @@ func (db *DB) end() error {
 	if lost := db.lost.Load(); lost != nil {
 		return errors.Join(*lost, db.files.close(), db.lock.release())
 	}
-	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+	// The log stays if another program has a snapshot open. To wait for the end of the snapshot
+	// would block the writes of a server, and Litestream always has one.
+	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)`)
 	if IsFull(err) {
 		err = fmt.Errorf("not enough disk space to copy %s-wal into the database: nothing is lost; keep both files and free some space, and the next start copies it (%w)",
 			db.path, err)
