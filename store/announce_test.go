@@ -25,7 +25,7 @@ var unannounced = map[string]string{
 	"user": "an account", "user_permission": "an account", "api_key": "an account",
 	"source": "the progress of an import", "upload": "the progress of an upload",
 	"blob": "bytes of artifacts", "blob_inline": "bytes of artifacts", "blob_piece": "bytes of artifacts", "blob_pin": "bytes of artifacts",
-	"counter": "internal", "idempotency": "internal", "owner": "internal", "sqlite_sequence": "internal",
+	"checksum_due": "internal", "counter": "internal", "idempotency": "internal", "owner": "internal", "sqlite_sequence": "internal",
 }
 
 // Triggers announce the changes of every table, or the table has a reason in unannounced. A new

@@ -23,9 +23,9 @@ func TestHostileArchivedDatabase(t *testing.T) {
 		statements []string
 		want       string
 	}{
-		"a trigger": {[]string{`CREATE TRIGGER evil AFTER INSERT ON source BEGIN DELETE FROM project; END`}, "is not the one of tracker"},
+		"a trigger": {[]string{`CREATE TRIGGER evil AFTER INSERT ON source BEGIN DELETE FROM project; END`}, "does not match the schema of tracker"},
 		"a view for a table": {[]string{`ALTER TABLE experiment_view RENAME TO saved`,
-			`CREATE VIEW experiment_view AS SELECT * FROM saved`}, "is not the one of tracker"},
+			`CREATE VIEW experiment_view AS SELECT * FROM saved`}, "does not match the schema of tracker"},
 		"no index":            {[]string{`DROP INDEX resource_by_name`}, "parts are missing"},
 		"a newer schema":      {[]string{`PRAGMA user_version = 9999`}, "newer"},
 		"another file":        {[]string{`PRAGMA application_id = 1`}, "another program"},

@@ -33,7 +33,7 @@ func TestCheckRepairsIndexes(t *testing.T) {
 		wantOK(t, os.WriteFile(path, flipped, 0o600))
 		db := open(t, store.Options{Path: path})
 		found := must(db.Check(ctx, false))(t)
-		if !hasProblem(found, "Index iteration_by_name is not as table iteration", true, false) ||
+		if !hasProblem(found, "Index iteration_by_name does not match table iteration", true, false) ||
 			!strings.Contains(found[0].Text, "'needle'") || !strings.Contains(found[0].Text, "'naedle'") {
 			t.Errorf("at %d: %+v", at, found)
 		}

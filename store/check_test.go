@@ -49,7 +49,7 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 		finds  string
 		mends  bool
 	}{
-		{`INSERT INTO blob_inline (hash, size_bytes, modified_date) VALUES ('x', 1, 0)`, `The inline blob x has 0 bytes in its pieces instead of 1.`, false},
+		{`INSERT INTO blob_inline (hash, size_bytes, modified_date) VALUES ('x', 1, 0)`, `The pieces of the inline blob x have 0 bytes instead of 1.`, false},
 		{`UPDATE series SET count = count + 1 WHERE key = 'loss'`, wrong, true},
 		{`UPDATE series SET finite = finite - 1 WHERE key = 'loss'`, wrong, true},
 		{`UPDATE series SET last = 2.25 WHERE key = 'loss'`, wrong, true},
@@ -80,17 +80,17 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 		{`UPDATE metric_moved SET series_id = 77`, "1 moved point", true},
 		{`DELETE FROM metric WHERE seq = 8; DELETE FROM series WHERE key = 'acc';
 			INSERT INTO metric_moved VALUES (8, 1, 1, 1, 99)`, "1 moved point", true},
-		{`UPDATE counter SET value = 3`, "is at 3, before point 8", true},
-		{`UPDATE counter SET value = -1`, "is at -1, before point 8", true},
+		{`UPDATE counter SET value = 3`, "The point counter is 3, but point 8 exists", true},
+		{`UPDATE counter SET value = -1`, "The point counter is -1, but point 8 exists", true},
 		{`UPDATE model SET last_version = 1`, `model "fraud" is 1, but version 2 exists`, true},
 		{`UPDATE logged_model SET params = '{'`, "are not a JSON object", false},
 		{`UPDATE logged_model SET params = '[]'`, "are not a JSON object", false},
 		{otherProject + `UPDATE logged_model SET experiment_id = 'other'`, "belongs to a run of another project", false},
 		{otherProject + `UPDATE logged_model SET experiment_id = 'other', iteration_num = NULL`, "belongs to a run of another project", false},
-		{`INSERT INTO parameter VALUES (99, 'k', 'id', 'v')`, "A row of table parameter points at a row of iteration", false},
-		{`UPDATE experiment SET project_id = 'gone'`, "A row of table experiment points at a row of project", false},
-		{`DELETE FROM iteration`, "A row of table series points at a row of iteration", false},
-		{`UPDATE iteration SET parent_num = 77`, "A row of table iteration points at a row of iteration", false},
+		{`INSERT INTO parameter VALUES (99, 'k', 'id', 'v')`, "A row of table parameter refers to a missing row of iteration", false},
+		{`UPDATE experiment SET project_id = 'gone'`, "A row of table experiment refers to a missing row of project", false},
+		{`DELETE FROM iteration`, "A row of table series refers to a missing row of iteration", false},
+		{`UPDATE iteration SET parent_num = 77`, "A row of table iteration refers to a missing row of iteration", false},
 		{`PRAGMA ignore_check_constraints = 1; UPDATE experiment SET status = 'ODD'`, "SQLite: CHECK constraint failed in experiment", false},
 	} {
 		t.Run(c.damage, func(t *testing.T) {

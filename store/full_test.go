@@ -8,7 +8,7 @@ import (
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/points"
-	"tracker/store/runs"
+	"tracker/store/projects"
 	"tracker/store/scalar"
 )
 
@@ -71,8 +71,8 @@ func TestFullDisk(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A write that finds no room rolls back the whole transaction. The other writes in it are small
-// enough and must succeed.
+// A write that finds no room rolls back the whole transaction if its statement fires no trigger.
+// The other writes in it are small enough and must succeed.
 func TestFullDiskForOneOfMany(t *testing.T) {
 	var c commits
 	b := newBedWith(t, store.Options{OnCommit: c.Add})
@@ -84,7 +84,7 @@ func TestFullDiskForOneOfMany(t *testing.T) {
 	for i := range 30 {
 		if i%10 == 5 {
 			big = append(big, queue(b.DB, func() error {
-				return b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Notes: new(strings.Repeat("x", 100_000))})
+				return b.Projects.UpdateExperiment(ctx, domain.System, b.experiment, projects.ExperimentPatch{Description: new(strings.Repeat("x", 100_000))})
 			}))
 			continue
 		}
