@@ -34,6 +34,7 @@ type contents struct {
 // logIndex holds fields of the index of the log (-shm).
 type logIndex struct {
 	frames   uint32
+	pages    uint32 // number of pages of the database; 0 if unknown
 	pageSize int64
 	checksum [8]byte // checksum of the last frame in the log
 	salts    [8]byte
@@ -66,6 +67,8 @@ func (o *opened) checkContents(stillOurs func() error) error {
 	}
 }
 
+const fileChanged = "the file was changed by another program"
+
 // compare returns a problem if the contents can't follow last. Otherwise it records the
 // contents.
 func (o *opened) compare(last *contents, stillOurs func() error) (problem string, err error) {
@@ -85,6 +88,10 @@ func (o *opened) compare(last *contents, stillOurs func() error) (problem string
 	}
 	if len(page) < len(last.page1) {
 		return "the file was truncated", nil
+	}
+	// After a complete checkpoint, page 1 has the size of the database.
+	if index.frames == 0 && index.pages > 0 && index.pages != binary.BigEndian.Uint32(page[28:]) {
+		return fileChanged, nil
 	}
 	now := *last
 	if !bytes.Equal(page, last.page1) {
@@ -128,17 +135,16 @@ func (o *opened) checkLog(index logIndex) (problem string, err error) {
 
 // checkPage1 checks that page can follow the last page 1.
 func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOurs func() error) (problem string, err error) {
-	const changed = "the file was changed by another program"
 	if logged, err := o.logged(page, index); logged || err != nil {
 		return "", err
 	}
 	if index.salts == last.salts || !sameFile(page, last.page1) {
-		return changed, nil
+		return fileChanged, nil
 	}
 	// Another process has committed, copied the log and restarted it. The tables, which are
 	// now read from the file, must have the name of this process.
 	if err := stillOurs(); IsDamaged(err) {
-		return changed, nil
+		return fileChanged, nil
 	} else if err != nil {
 		return "", err
 	}
@@ -249,6 +255,7 @@ func readIndex(shm *os.File) (x logIndex, ok bool, err error) {
 		x.pageSize = 65536
 	}
 	x.frames = native.Uint32(b[16:])
+	x.pages = native.Uint32(b[20:])
 	for i := range 2 { // the log has them in big-endian order
 		binary.BigEndian.PutUint32(x.checksum[4*i:], native.Uint32(b[24+4*i:]))
 	}

@@ -117,6 +117,25 @@ func TestOverwrittenFile(t *testing.T) {
 	}
 }
 
+// An older copy is noticed even if its first page is the one that the last transaction saw: the file
+// has had a checkpoint since.
+func TestOverwrittenAfterCheckpoint(t *testing.T) {
+	db, err := sqlite.Open(ctx, exclusive(filepath.Join(t.TempDir(), "notes.db")))
+	wantOK(t, err)
+	t.Cleanup(func() { db.Close() })
+	older := filepath.Join(t.TempDir(), "older.db")
+	addPages(t, db, 20)
+	checkpoint(t, db, "TRUNCATE")
+	addPages(t, db, 20)
+	shell(t, `cp "$1" "$2"`, db.Path(), older)
+	addPages(t, db, 20)
+	checkpoint(t, db, "TRUNCATE")
+	shell(t, `cp "$1" "$2"`, older, db.Path())
+	for range 3 {
+		wantIs(t, "a write", db.Write(ctx, sqlite.Change, add("lost")), sqlite.ErrOverwritten)
+	}
+}
+
 // Ping of an idle server reports that the file was overwritten.
 func TestPingOfAnOverwrittenFile(t *testing.T) {
 	db, err := sqlite.Open(ctx, exclusive(filepath.Join(t.TempDir(), "notes.db")))
