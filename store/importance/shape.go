@@ -8,7 +8,8 @@ import (
 
 const (
 	certain = 2.6  // standard errors that a difference along a curve must have
-	likely  = 1.7  // standard errors by which a text must differ from all other texts, and half of a slope
+	likely  = 1.7  // standard errors by which a text must differ from all other texts
+	sloping = 2.0  // standard errors of each half of a slope
 	turning = 0.12 // minimum rise after an optimum inside a curve, as a fraction of the range
 )
 
@@ -116,7 +117,7 @@ func (s samples) slopes(low, high int) bool {
 		up = s.mirrored()
 	}
 	end := len(s[0]) - 1
-	if up.clearly(end/2, 0) < likely || up.clearly(end, (end+1)/2) < likely {
+	if up.clearly(end/2, 0) < sloping || up.clearly(end, (end+1)/2) < sloping {
 		return false
 	}
 	for i := range end {
