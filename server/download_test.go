@@ -179,7 +179,7 @@ func TestDamagedDownload(t *testing.T) {
 					t.Errorf("%q of %d damaged bytes: %d with %d bytes, as if they were whole", bytes, size, res.StatusCode, len(got))
 				}
 			}
-			if !strings.Contains(a.log.String(), "The bytes under "+hashOf(content)) {
+			if !strings.Contains(a.log.String(), "The content of "+hashOf(content)) {
 				t.Errorf("the log does not say what is wrong:\n%s", a.log)
 			}
 			if size == 1 {

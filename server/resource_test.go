@@ -212,7 +212,7 @@ func testObjectStoreThatFails(t *testing.T, noTrash bool) {
 				t.Errorf("%s: %s", got.what, got.body)
 			}
 		}
-		if !strings.Contains(a.log.String(), "refuse") && tt.status == 403 {
+		if !strings.Contains(a.log.String(), "denies access to the bucket") && tt.status == 403 {
 			t.Errorf("the log does not say why:\n%s", a.log)
 		}
 		end()

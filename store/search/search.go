@@ -49,7 +49,7 @@ type Query struct {
 
 	By     []filter.Ref // with Values: only the iterations of one group; nil for all
 	Values []*string    // values of the group, one for each of By
-	Where  string       // a further SQL condition on table iteration
+	Where  string       // a further SQL condition on table iteration, which must read no other table
 	Fold   bool         // list children that are hits under their parents
 	Parent *string      // with Fold: list only the children of this iteration; nil for the top level
 	// Uncounted stops the search at the first hit after the page. It excludes Fold.

@@ -35,7 +35,7 @@ func TestMLflowUnreadableRows(t *testing.T) {
 	}
 	for _, part := range []string{`its value, "text", is not a number`, `its value, <nil>, is not a number`, `its timestamp, "text", is not a time`,
 		`its timestamp, <nil>, is not a time`, `its step, "text", is not a whole number`, `its is_nan, "text", is not a number`, `its step, 1.5, is not a whole number`,
-		`The start of the run, "yesterday", is not a time`, `The end of the run, "today", is not a time`} {
+		`The start of the run, "yesterday", is not a valid time`, `The end of the run, "today", is not a valid time`} {
 		if !lists(r, part) {
 			t.Errorf("%s is not in %+v", part, r.Losses)
 		}
@@ -85,11 +85,11 @@ func TestMLflowUnreadableFiles(t *testing.T) {
 	if got := transfertest.Dump(t, path, "run"); !strings.Contains(got, "run|MLflow|2|r6|") {
 		t.Errorf("the run of an experiment without a name: %s", got)
 	}
-	for _, part := range []string{`The start of the run, "yesterday", is not a time`, `The end of the run, -4, is not a time`,
+	for _, part := range []string{`The start of the run, "yesterday", is not a valid time`, `The end of the run, -4, is not a valid time`,
 		"The line at byte 20 was skipped", "The line at byte 28 was skipped", "The line at byte 46 was skipped", "The line at byte 67 was skipped",
 		"The line at byte 99 has no end", "Its meta.yaml has no run_id", "Its meta.yaml can't be read: yaml", "It has 1 traces",
-		"The meta.yaml of the experiment can't be read: it has no experiment_id", `The creation time of the registered model, "never", is not a time`,
-		`The creation time of the version 1, "never", is not a time`, `its version, "x", is not a number`, `The alias "best" names the version "x"`} {
+		"The meta.yaml of the experiment can't be read: it has no experiment_id", `The creation time of the registered model, "never", is not a valid time`,
+		`The creation time of the version 1, "never", is not a valid time`, `its version, "x", is not a number`, `The alias "best" names the version "x"`} {
 		if !lists(r, part) {
 			t.Errorf("%s is not in %+v", part, r.Losses)
 		}

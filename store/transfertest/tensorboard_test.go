@@ -165,7 +165,7 @@ func TestTensorBoardTruncated(t *testing.T) {
 	transfertest.Import(t, db, tensorboard.Kind(), logs, transfer.Options{Name: "run"})
 	write(t, name, all[:len(all)/2])
 	r := transfertest.Import(t, db, tensorboard.Kind(), logs, transfer.Options{})
-	if r.Lost != 1 || !strings.Contains(r.Losses[0].Reason, "shorter") {
+	if r.Lost != 1 || !strings.Contains(r.Losses[0].Reason, "truncated") {
 		t.Errorf("%+v", r)
 	}
 	if got := points(t, path); got != "series|run|loss|49|48|48|0|48" {

@@ -77,7 +77,7 @@ func TestMedia(t *testing.T) {
 	for _, l := range im.Result.Losses {
 		lost = append(lost, l.Reason)
 	}
-	for _, part := range []string{`"img" are of W&B's kind "image-file"`, `"deep/img" are`, `"old" are of W&B's kind "table-file"`, `"best/table" are`, `"top/text" are no numbers`} {
+	for _, part := range []string{`"img" are of W&B's kind "image-file"`, `"deep/img" are`, `"old" are of W&B's kind "table-file"`, `"best/table" are`, `"top/text" are not numbers`} {
 		if !slices.ContainsFunc(lost, func(reason string) bool { return strings.Contains(reason, part) }) || len(lost) != 5 {
 			t.Errorf("%q is not in %q", part, lost)
 		}

@@ -324,7 +324,7 @@ func TestAliasesAreCounted(t *testing.T) {
 	for _, values := range []string{"{x: {value: [" + many + "]}}", "{x: {values: [" + many + "]}}", "{x: {parameters: {y: {values: [{z: [[" + many + "]]}]}}}}",
 		"{b: {value: *a}, c: {value: *a}, d: {value: *a}, e: {value: *a}, f: {value: *a}, g: {value: *a}}"} {
 		_, err := sweep.Parse(long + values)
-		if err == nil || !strings.Contains(err.Error(), "written out") {
+		if err == nil || !strings.Contains(err.Error(), "with each alias expanded") {
 			t.Errorf("%.40s: %v", values, err)
 		}
 	}
