@@ -84,7 +84,14 @@ func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], er
 	}
 	s := search.Query{Filter: q.Filter, Sort: q.Sort, Metrics: MetricsOf(keys), Uncounted: true, Where: q.Trash.Condition("iteration")}
 	if q.Trash == domain.OnlyTrash {
-		s.Where = `(` + s.Where + ` OR iteration.experiment_id IN (SELECT id FROM experiment WHERE deleted_date IS NOT NULL))`
+		// A remembered search is not dropped when an experiment moves to the trash. So the
+		// experiments in the trash are part of the query, not found by it.
+		trashed, err := json.Marshal(slices.DeleteFunc(slices.Clone(experiments), func(id string) bool { return !inTrash[id] }))
+		if err != nil {
+			return l, err
+		}
+		s.Where = `(` + s.Where + ` OR iteration.experiment_id IN (SELECT value FROM json_each(?)))`
+		s.Bound = []any{string(trashed)}
 	}
 	h, err := findIn(v.tx, experiments, s, p)
 	if err != nil {

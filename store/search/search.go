@@ -49,7 +49,8 @@ type Query struct {
 
 	By     []filter.Ref // with Values: only the iterations of one group; nil for all
 	Values []*string    // values of the group, one for each of By
-	Where  string       // a further SQL condition on table iteration, which must read no other table
+	Where  string       // a further SQL condition on columns of table iteration
+	Bound  []any        // with Uncounted: the values bound to Where
 	Fold   bool         // list children that are hits under their parents
 	Parent *string      // with Fold: list only the children of this iteration; nil for the top level
 	// Uncounted stops the search at the first hit after the page. It excludes Fold.
@@ -174,7 +175,7 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	if err := j.some(statement); err != nil {
 		return nil, err
 	}
-	statement.Add(` AND ` + q.Where)
+	statement.Add(` AND `+q.Where, q.Bound...)
 	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
 	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.Args...)
 	return statement, nil
