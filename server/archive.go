@@ -95,7 +95,7 @@ func (s *Server) importArchivePart(c *call) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
 		return domain.Errorf(web.CodeUnsupportedMediaType, "Send the part of the archive with the Content-Type application/zip.")
 	}
-	p := archive.Part{ID: c.vars["id"], Body: &formBody{r: c.r.Body}}
+	p := archive.Part{ID: c.query.Get("upload"), Body: &formBody{r: c.r.Body}}
 	var last int64
 	// A range that can't be read leaves a size of 0, which is refused.
 	if _, err := fmt.Sscanf(c.r.Header.Get("Content-Range"), "bytes %d-%d/%d", &p.From, &last, &p.All); err == nil {

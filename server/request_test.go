@@ -40,8 +40,9 @@ func header(name, value string) opt {
 	}
 }
 
-// wholeRange declares the body to be all of an archive.
-func wholeRange(r *request) {
+// inOnePart declares the body to be the only part of an archive.
+func inOnePart(r *request) {
+	r.URL.RawQuery = "upload=" + nobody
 	r.Header.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", r.ContentLength-1, r.ContentLength))
 }
 

@@ -111,7 +111,7 @@ func (s *Server) routes() []route {
 		stream("/project/{id}/archive", s.exportProject),
 		{method: "POST", path: "/project/{id}/archive", handle: s.exportRecords, stream: true},
 		{method: "POST", path: "/archive", handle: s.importArchive, stream: true},
-		{method: "PATCH", path: "/archive/{id}", handle: s.importArchivePart, stream: true},
+		{method: "PATCH", path: "/archive", handle: s.importArchivePart, query: []string{"upload"}, stream: true},
 		user("GET", "/project/{id}/model", s.projectModels, "limit", "offset", "name"),
 
 		user("GET", "/experiment/project/{project_id}", s.experiments, "limit", "offset", "name", "status"),

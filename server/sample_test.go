@@ -66,8 +66,7 @@ var samples = []sample{
 	{method: "POST", route: "/project/{id}/archive", path: "/project/$project/archive",
 		body: `{"records":["iteration/$iteration"]}`, needs: "read", status: 200},
 	{method: "POST", route: "/archive", body: "$archive", opts: []opt{header("Content-Type", "application/zip")}, needs: "update", status: 200},
-	{method: "PATCH", route: "/archive/{id}", path: "/archive/" + nobody, body: "$archive",
-		opts: []opt{header("Content-Type", "application/zip"), wholeRange}, needs: "update", status: 200},
+	{method: "PATCH", route: "/archive", body: "$archive", opts: []opt{header("Content-Type", "application/zip"), inOnePart}, needs: "update", status: 200},
 	{method: "GET", route: "/project/{id}/model", path: "/project/$project/model", needs: "read", status: 200},
 
 	{method: "GET", route: "/experiment/project/{project_id}", path: "/experiment/project/$project", needs: "read", status: 200},

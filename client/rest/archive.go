@@ -94,7 +94,7 @@ func (c *Client) Import(ctx context.Context, archive io.ReaderAt, size int64) (r
 	if size <= sentPart {
 		return c.sendArchive(ctx, http.MethodPost, "/archive", "", io.NewSectionReader(archive, 0, size))
 	}
-	path := "/archive/" + uuid.NewString()
+	path := "/archive?upload=" + uuid.NewString()
 	for from := int64(0); from < size; from += sentPart {
 		n := min(sentPart, size-from)
 		place := fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size)

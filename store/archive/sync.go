@@ -142,7 +142,7 @@ type Part struct {
 // can be sent again. A file that gets no more parts is removed after scratchAge.
 func (db *DB) ReceivePart(ctx context.Context, actor domain.Actor, p Part, o ImportOptions) (*Result, error) {
 	if uuid.Validate(p.ID) != nil {
-		return nil, domain.Invalid("id", "The id of an archive in parts must be a UUID, not %q.", truncate(p.ID))
+		return nil, domain.Invalid("upload", "upload must be a UUID that the client chooses for the archive, not %q.", truncate(p.ID))
 	}
 	if p.From < 0 || p.Size <= 0 || p.All-p.Size < p.From {
 		return nil, domain.Invalid("Content-Range", "Content-Range must be the place of the part, like bytes 0-999999/5000000.")
