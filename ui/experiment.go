@@ -91,7 +91,8 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 		}
 		asked := q
 		if q.Page == domain.FirstPage { // the drawn runs are needed, even if they are further down
-			asked.Limit = max(q.Limit, drawnRuns(query))
+			pages := (drawnRuns(query) + q.Limit - 1) / q.Limit // the table stores whole pages
+			asked.Limit = q.Limit * max(1, pages)
 		}
 		list, err := db.Runs.Iterations(e.ID, asked)
 		if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {

@@ -42,6 +42,7 @@ export class Table extends EventTarget {
       this.updateHeads();
       this.render(true);
     });
+    this.top = () => 0; // number of rows at the top that are drawn, loaded even if out of sight
     this.shown = () => false;
     this.color = (run) => run.color;
     this.root = this.listing();
@@ -165,7 +166,7 @@ export class Table extends EventTarget {
   }
 
   /**
-   * load requests the visible rows.
+   * load requests the visible and the drawn rows.
    * @param {boolean} [again] keep the present rows until newer ones are loaded; otherwise the table starts
    *   again at the top
    * @param {?Object} [first] first page, if it is known
@@ -252,16 +253,22 @@ export class Table extends EventTarget {
   }
 
   /**
-   * topRows returns the first n rows that are loaded. Grouped rows are only the groups; otherwise expanded
-   * rows count.
+   * topPlaces returns the listings and indices of the rows at the top that are drawn. Grouped rows are only
+   * the groups; otherwise expanded rows count.
    */
-  topRows(n) {
-    const rows = [];
-    const [of, size] = this.grouped ? [(i) => this.root.row(i), this.root.total] : [(i) => this.at(i), this.root.size];
-    for (let i = 0; i < Math.min(n, size) && of(i); i += 1) rows.push(of(i));
-    return rows;
+  topPlaces() {
+    const { grouped, root } = this;
+    return Array.from({ length: Math.min(this.top(), grouped ? root.total : root.size) }, (_, i) =>
+      grouped ? { listing: root, n: i } : root.locate(i)
+    );
   }
 
+  /** topRows returns the rows at the top that are drawn and loaded. */
+  topRows() {
+    return this.topPlaces().map(({ listing, n }) => listing.row(n)).filter(Boolean);
+  }
+
+  /** visibleRows returns the range of the visible rows, and the pages of these and of the drawn ones. */
   visibleRows() {
     const { size } = this.root;
     const top = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - extraRows);
@@ -270,8 +277,9 @@ export class Table extends EventTarget {
       Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / rowHeight) + extraRows
     );
     const pages = new Map();
-    for (let i = top; i < Math.max(end, top + 1); i += 1) {
-      const { listing, n } = this.root.locate(i);
+    const places = this.topPlaces();
+    for (let i = top; i < Math.max(end, top + 1); i += 1) places.push(this.root.locate(i));
+    for (const { listing, n } of places) {
       const page = Math.floor(n / pageSize);
       if (!pages.has(listing)) pages.set(listing, new Set());
       pages.get(listing).add(page);
@@ -353,7 +361,7 @@ export class Table extends EventTarget {
     this.render();
   }
 
-  /** loadVisible requests the visible rows once scrolling pauses. */
+  /** loadVisible requests the visible and the drawn rows once scrolling pauses. */
   loadVisible = debounce(60, () => {
     for (const [listing, page] of this.visibleRows().pages) if (listing.isStale(page)) listing.load(page);
   });

@@ -33,13 +33,15 @@ function workbench(root) {
   });
   let others = []; // drawn runs that are not at the top of the table
 
+  const mostRows = () => (table.grouped ? mostGroups : mostDrawn);
+  table.top = () => Math.min(state.number('top', drawnAtFirst), mostRows());
   // drawn returns the runs to draw: the first rows of the table except hidden ones, and the runs that
   // were switched on.
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
     const grouped = Boolean(table.grouped);
     const extra = state.list('show').filter((id) => groups.isGroupID(id) === grouped);
-    const rows = table.topRows(state.number('top', drawnAtFirst)).filter((r) => !hidden.has(r.id));
+    const rows = table.topRows().filter((r) => !hidden.has(r.id));
     const there = new Set(rows.map((r) => r.id));
     for (const id of extra) {
       if (there.has(id)) continue;
@@ -52,7 +54,7 @@ function workbench(root) {
           ));
       if (row) rows.push(row);
     }
-    return rows.slice(0, grouped ? mostGroups : mostDrawn);
+    return rows.slice(0, mostRows());
   };
   let shown = new Set();
   // A run in a group counts in its mean if it is not hidden.

@@ -1,0 +1,53 @@
+package ui_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestDrawMoreThanIsLoaded draws runs of the table that were not scrolled to.
+func TestDrawMoreThanIsLoaded(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(250, 2)
+	b := s.openTable(t, w.experiment, "")
+	curves := `[document.querySelector('` + chart("train/loss") + `').dataset.drawn, document.querySelector('[data-testid="drawn-of"]').textContent].join()`
+	draw := func(n int) {
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+			`(() => { const e = document.querySelector('[name="top"]'); e.value = '%d'; e.dispatchEvent(new Event('change')) })()`, n)))
+	}
+	// last reports whether rows n and n+1 of the table are drawn.
+	last := func(n int) string {
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => { document.querySelector('#scroll').scrollTop = %d * 28 })()`, n-4)))
+		return fmt.Sprintf(`[%d, %d].map((n) => document.querySelector('tr[aria-rowindex="' + (n + 1) + '"] .swatch')?.getAttribute('aria-pressed')).join()`, n, n+1)
+	}
+	b.is(curves, "10,10 of 250 runs drawn")
+	draw(200)
+	b.is(curves, "200,200 of 250 runs drawn")
+	draw(100)
+	b.is(curves, "100,100 of 250 runs drawn")
+	b.is(last(100), "true,false")
+
+	// Another filter and another order begin with a page of rows.
+	draw(200)
+	b.is(curves, "200,200 of 250 runs drawn")
+	b.filter(t, "name != 'run 250'")
+	b.is(curves, "200,200 of 249 runs drawn")
+	b.do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll('#table thead th')].find((th) => th.textContent.startsWith('train/loss')).querySelector('button').click()`))
+	b.is(`new URLSearchParams(location.search).get('sort')`, "metric.train/loss")
+	b.is(curves, "200,200 of 249 runs drawn")
+	b.is(last(200), "true,false")
+	draw(100)
+	b.is(curves, "100,100 of 249 runs drawn")
+
+	// The rows that come with the page may end in the middle of a page of the table.
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?top=61"))
+	b.is(curves, "61,61 of 250 runs drawn")
+	draw(100)
+	b.is(curves, "100,100 of 250 runs drawn")
+	b.quiet()
+}
