@@ -62,6 +62,8 @@ def test_runs_are_kept_in_the_temporary_folder(unwritable: str, temporary: pathl
     done = subprocess.run([*command, "sync", "--url", server.url], capture_output=True, text=True)
     assert done.returncode == 0 and f"{spool}: sent" in done.stdout, done
     assert [it["id"] for it in server.iterations()] == [id] and not spool.exists()
+    status = subprocess.run([*command, "status", "--url", server.url], capture_output=True, text=True)
+    assert str(spool.parent) not in status.stdout and "spool      " in status.stdout, status
 
 
 def test_without_any_folder(unwritable: str, script: Callable[..., Script]) -> None:

@@ -94,9 +94,11 @@ def status(arguments: argparse.Namespace) -> int:
         failed = 1
         print(f"           {error}")
     print(f"dashboard  {dashboard(client.url)}")
-    for folder in spool_folders():
+    for n, folder in enumerate(spool_folders()):
         files = _spools(folder)
         files += [path for path in spool_files(folder, ".out") if os.path.splitext(path)[0] + ".spool" not in files]
+        if n > 0 and not files:
+            continue
         print(f"spool      {folder}" + ("" if files else ", empty"))
         for path in files:
             what, size, left = _spooled(path)
