@@ -65,7 +65,7 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	b.is(rows, "5")
 	b.is(pointsText, "100 points")
 	b.filter(t, "param.lr < 0,25")
-	b.is(wrong+`.textContent.includes('a number has a decimal point')`, "true")
+	b.is(wrong+`.textContent.includes('a decimal point, like 0.2')`, "true")
 	b.is(rows+` + ' ' + `+total, "5 5")
 	b.is(pointsText, "100 points")
 	b.is(`document.querySelector('#table').classList.contains('old')`, "true")
@@ -76,7 +76,7 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	b.is(wrong+`.childElementCount > 0`, "true")
 	// The address has what can't be read: who opens it sees that, and nothing of another question.
 	b.do(chromedp.Navigate(b.text("location.href")))
-	b.is(wrong+`.textContent.includes('a number has a decimal point')`, "true")
+	b.is(wrong+`.textContent.includes('a decimal point, like 0.2')`, "true")
 	b.is(rows+` + ' ' + `+total+` + ' ' + `+charts, "0 hidden 0")
 	b.filter(t, "param.lr < 0.15")
 	b.is(rows+` + ' ' + `+total, "4 4") // 0.1, 0.10, 0.11, 0.12

@@ -107,7 +107,7 @@ func (r trashRow) held() string {
 	if r.HeldBy == "" {
 		return ""
 	}
-	return "Its " + r.HeldBy.Word() + " is in the trash, too: restore that first."
+	return "Its " + r.HeldBy.Word() + " is in the trash too. Restore that first."
 }
 
 // changeTrash restores records, or purges one or all of them.

@@ -56,7 +56,7 @@ func TestUpload(t *testing.T) {
 	}
 
 	send(page, nil, alice).wants(t, 422, "Choose a file first.", `data-testid="wrong-upload"`)
-	send(page, map[string]string{"iteration_id": "none"}, alice, "c.txt").wants(t, 422, "iteration_id must name a run")
+	send(page, map[string]string{"iteration_id": "none"}, alice, "c.txt").wants(t, 422, "iteration_id must belong to the same experiment")
 	send(page, nil, bob, "c.txt").wants(t, 403)
 	send(data, nil, bob, "c.txt").wants(t, 403, "PROJECT_PERMISSION_REQUIRED")
 	s.do("POST", data, strings.NewReader("x"), header("Content-Type", "text/plain"), alice).wants(t, 415)
