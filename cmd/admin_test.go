@@ -98,7 +98,7 @@ func TestBackupAndRestoreAroundAServer(t *testing.T) {
 	create("undisturbed")
 	p.stop()
 
-	runBinary(t, dir, nil, "", "restore", "monday.db").refused(t, 1, "is there already", "--force")
+	runBinary(t, dir, nil, "", "restore", "monday.db").refused(t, 1, "already exists", "--force")
 	text := runBinary(t, dir, nil, "", "restore", "monday.db", "--force").must(t)
 	aside, err := filepath.Glob(filepath.Join(dir, "tracker.db.before-restore-*"))
 	if err != nil || len(aside) != 1 || !strings.Contains(text, aside[0]) {

@@ -207,7 +207,7 @@ func TestServeLooksAtArtifacts(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "artifacts"), "not a folder")
 	p := startServer(t, dir, nil)
-	p.waitFor("tracker: warning: artifacts in filesystem can't be stored or read now: The artifacts folder is not a folder; set SERVICE_ARTIFACT_ROOT")
+	p.waitFor("tracker: warning: artifacts in filesystem can't be stored or read now: The path of the artifacts folder is not a folder; set SERVICE_ARTIFACT_ROOT")
 	p.stop()
 	p = startServer(t, t.TempDir(), []string{"SERVICE_ARTIFACT_BACKEND=s3", "SERVICE_S3_BUCKET=bucket", "SERVICE_S3_ENDPOINT=http://127.0.0.1:1",
 		"SERVICE_S3_ACCESS_KEY=a", "SERVICE_S3_SECRET_KEY=s"})

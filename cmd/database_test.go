@@ -115,7 +115,7 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	addPoints(t, "later")
-	runMain(t, nil, "", "backup", "copy.db").refused(t, 1, "copy.db", "is there already")
+	runMain(t, nil, "", "backup", "copy.db").refused(t, 1, "copy.db", "already exists")
 	if after, err := os.ReadFile("copy.db"); err != nil || string(after) != string(before) {
 		t.Errorf("the refused backup has changed the file (%v)", err)
 	}
@@ -131,7 +131,7 @@ func TestRestore(t *testing.T) {
 	runMain(t, nil, "", "backup", "copy.db").must(t)
 	addPoints(t, "later")
 
-	runMain(t, nil, "", "restore", "copy.db").refused(t, 1, "is there already", "--force")
+	runMain(t, nil, "", "restore", "copy.db").refused(t, 1, "already exists", "--force")
 	if n := queryInt(t, "tracker.db", `SELECT count(*) FROM project`); n != 2 {
 		t.Fatalf("the refused restore has left %d projects, want 2", n)
 	}

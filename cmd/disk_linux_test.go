@@ -160,7 +160,7 @@ func TestStopOnFullDisk(t *testing.T) {
 	}
 	p.signal(unix.SIGTERM)
 	code := p.wait()
-	_, last, _ := strings.Cut(p.log.String(), "tracker: there is no room")
+	_, last, _ := strings.Cut(p.log.String(), "tracker: not enough disk space")
 	if code != 1 || strings.Count(last, "\n") != 1 || !strings.Contains(last, "tracker.db-wal") {
 		t.Errorf("exit code %d, and in the end:\n%s", code, last)
 	}
@@ -180,7 +180,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	runBinary(t, served, nil, "", "seed").must(t)
 	serve := []string{"serve", "--port", "0", "--ui-port", "0"}
 	for _, dir := range []string{empty, served} {
-		limited(t, 8, dir, serve...).refused(t, 1, filepath.Join(dir, "tracker.db"), "room")
+		limited(t, 8, dir, serve...).refused(t, 1, filepath.Join(dir, "tracker.db"), "not enough disk space")
 		startServer(t, dir, nil).stop()
 		runBinary(t, dir, nil, "", "check").must(t)
 	}
@@ -190,7 +190,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(d.dir, "used"), strings.Repeat("x", 3<<17))
 	d.limit(nil)
-	runBinary(t, d.dir, nil, "", serve...).refused(t, 1, filepath.Join(d.dir, "tracker.db"), "room")
+	runBinary(t, d.dir, nil, "", serve...).refused(t, 1, filepath.Join(d.dir, "tracker.db"), "not enough disk space")
 	d.free(nil)
 	startServer(t, d.dir, nil).stop()
 }
@@ -203,7 +203,7 @@ func TestBackupOntoFullDisk(t *testing.T) {
 		VALUES ('p', 'large', hex(zeroblob(1000000)), 0)`)
 	check := func(target string, r result) {
 		t.Helper()
-		r.refused(t, 1, target, "room")
+		r.refused(t, 1, target, "not enough disk space")
 		left, err := filepath.Glob(target + "*")
 		left = slices.DeleteFunc(left, func(path string) bool { return path == target+".lock" })
 		if err != nil || len(left) > 0 {

@@ -132,9 +132,9 @@ func TestExport(t *testing.T) {
 		}
 	}
 
-	runMain(t, env, "", "export", "page.html").refused(t, 1, "page.html is there already")
+	runMain(t, env, "", "export", "page.html").refused(t, 1, "page.html already exists")
 	runMain(t, env, "", "export", "out").refused(t, 2, "choose a --format")
-	runMain(t, env, "", "export", "out", "--format", "word").refused(t, 2, `there is no format "word"`)
+	runMain(t, env, "", "export", "out", "--format", "word").refused(t, 2, `unknown format "word"`)
 	runMain(t, env, "", "export", "a.zip", "--project", "nobody").refused(t, 1, "no such project")
 	runMain(t, env, "", "export", "a.zip", "--experiment", "nobody").refused(t, 1, `no experiment "nobody"`)
 	runMain(t, env, "", "export", "a.zip", "--filter", "metric.x < 1").refused(t, 2, "--filter needs --experiment")
@@ -146,7 +146,7 @@ func TestExport(t *testing.T) {
 	// An archive is imported as it is.
 	runMain(t, env, "", "export", "a.zip", "--experiment", "exp", "--filter", `name = "run 2"`).must(t)
 	out := runMain(t, env, "", "import", "a.zip", "--db-file", "a.db").must(t)
-	if !strings.Contains(out, "a.zip: archives that tracker export has written\nFound 1 run: 1 new,") {
+	if !strings.Contains(out, "a.zip: archives of tracker export\nFound 1 run: 1 new,") {
 		t.Errorf("archive: %s", out)
 	}
 	runMain(t, env, "", "import", "a.zip", "--project", "x", "--db-file", "a.db").refused(t, 2, "an archive is imported unchanged")

@@ -137,7 +137,7 @@ func TestWrongArgumentsAreCalledByTheirNames(t *testing.T) {
 	seeded(t)
 	runMain(t, nil, "", "backup").refused(t, 2, "FILE is missing: tracker backup FILE")
 	runMain(t, nil, "", "user", "add").refused(t, 2, "NAME is missing: tracker user add NAME")
-	runMain(t, nil, "", "user", "add", "ada", "king").refused(t, 2, `one NAME is enough; "king"`)
+	runMain(t, nil, "", "user", "add", "ada", "king").refused(t, 2, `only one NAME is allowed; unexpected "king"`)
 	for _, wrong := range []string{"d", "1.5d", "-7d", "7 d", "7days", "106752d", "106751d1000h", "week", ""} {
 		runMain(t, nil, "", "artifacts", "gc", "--older-than", wrong).refused(t, 2, "like 90m, 12h or 7d")
 	}

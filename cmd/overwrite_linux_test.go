@@ -98,7 +98,7 @@ func TestOverwrittenDatabase(t *testing.T) {
 	end(p)
 	shell(`cmp "$1" "$2"`)
 	for _, args := range [][]string{{"serve", "--port", "0"}, {"check"}, {"backup", "new.db"}} {
-		runBinary(t, dir, nil, "", args...).refused(t, 1, "tracker.db-wal belongs to what it was before: restore a backup")
+		runBinary(t, dir, nil, "", args...).refused(t, 1, "tracker.db-wal belongs to its previous contents: restore a backup")
 	}
 	shell(`cmp "$1" "$2"`)
 	projects := func() (n int) { return queryInt(t, path, `SELECT count(*) FROM project`) }

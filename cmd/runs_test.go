@@ -179,7 +179,7 @@ func TestRunsAreFoundByName(t *testing.T) {
 	}
 	wants(t, runMain(t, l.env, "", "compare", "run 0", l.runs[1], l.API+"/iteration/"+l.runs[2]).must(t), "run 0", "run 1", "run 2")
 	l.create("/iteration/experiment/"+d.ExperimentID, `{"name": "run 2"}`)
-	runMain(t, l.env, "", "show", "run 2").refused(t, 1, `2 runs are called "run 2"`, l.runs[2])
+	runMain(t, l.env, "", "show", "run 2").refused(t, 1, `2 runs have the name "run 2"`, l.runs[2])
 	runMain(t, l.env, "", "log", "nobody").refused(t, 1, `there is no run "nobody"`)
 	runMain(t, l.env, "", "show", strings.ToUpper(l.runs[0][:35])+"0").refused(t, 1, "no such run")
 }

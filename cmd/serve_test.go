@@ -197,7 +197,7 @@ func TestDatabaseThatCantBeServed(t *testing.T) {
 			make func(t *testing.T, path string)
 			says []string
 		}{"in a folder that can't be written", "/proc/tracker.db", func(*testing.T, string) {},
-			[]string{"/proc/tracker.db can't be written", "SERVICE_DB_FILE"}})
+			[]string{"/proc/tracker.db is not writable", "SERVICE_DB_FILE"}})
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

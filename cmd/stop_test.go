@@ -30,7 +30,7 @@ func TestStopDoesNotWaitForever(t *testing.T) {
 		answer.Body.Close()
 		t.Errorf("the request that was cut off is answered with %s", answer.Status)
 	}
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "the API that had not ended within 1ms were cut off") ||
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "requests to the API that took longer than 1ms were aborted") ||
 		strings.Contains(err.Error(), "Dashboard") {
 		t.Errorf("got %v", err)
 	}

@@ -38,7 +38,7 @@ func TestTrashCommands(t *testing.T) {
 	run("restore", ids["b"], ids["a"]).refused(t, 1, "There is no such record in the trash.")
 	run("empty", "--older-than", "-1h").refused(t, 2, "--older-than")
 	wants(run("empty", "--older-than", "1d").must(t), "There is nothing to delete.")
-	wants(run("empty").must(t), `Deleted the artifact "b".`, "1 record is deleted for good.")
+	wants(run("empty").must(t), `Deleted the artifact "b".`, "1 record is deleted permanently.")
 	wants(run().must(t), "The trash is empty.")
 	files, err := filepath.Glob(filepath.Join(dir, "artifacts", "??", "*"))
 	if err != nil || len(files) != 1 {
