@@ -35,7 +35,7 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 		return "", err
 	}
 	if err := mustNotExist(dst); err != nil && !force {
-		return "", fileError(NotForced, nil, "%s already exists; it is replaced only by force, and then kept under another name", dst)
+		return "", fileError(NotForced, nil, "%s already exists; a forced restore keeps it under another name", dst)
 	}
 	partial, err := createPartial(dst)
 	if err != nil {
