@@ -21,9 +21,6 @@ import (
 // store writes them in one commit.
 const bulkAtOnce = 32
 
-// bulkStatuses are the statuses that runs can be set to.
-var bulkStatuses = []domain.IterationStatus{domain.Succeeded, domain.Failed, domain.Killed, domain.Running}
-
 // bulkView is a form that changes all runs that pass a filter.
 type bulkView struct {
 	Experiment projects.Experiment

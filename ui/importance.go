@@ -177,7 +177,7 @@ func direction(e importance.Estimate, aim goal.Goal) string {
 	}
 	if text := formText(e.Form, aim); text != "" {
 		if len(e.Tuned) > 0 {
-			text += ", each at its best settings"
+			text += " when tuned"
 		}
 		return text
 	}
