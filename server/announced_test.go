@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/server/servertest"
+	"tracker/ui/uitest"
 )
 
 // unannounced holds the writes after which pages may change without an event, with the reason.
@@ -25,7 +25,7 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 		}
 		write := func(t *testing.T, a api) {
 			w := a.world()
-			open := servertest.Pages(t, a.db, a.clock.now, w["project"])
+			open := uitest.Pages(t, a.db, a.clock.now, w["project"])
 			s.send(a, w).wants(s.status)
 			open.Check(unannounced[s.method+" "+s.route] != "")
 		}

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"tracker/server/servertest"
+	"tracker/ui/uitest"
 )
 
 // unannounced holds the forms after which pages may change without an event, with the reason.
@@ -25,7 +25,7 @@ func TestEveryFormIsAnnounced(t *testing.T) {
 			s := *s
 			s.t = t
 			w := s.world()
-			open := servertest.Pages(t, s.db, s.clock.now, w["project"])
+			open := uitest.Pages(t, s.db, s.clock.now, w["project"])
 			if a := s.ask(c, w, nil); a.StatusCode >= 400 {
 				t.Fatalf("%s: %s", a.Status, problemOf(a))
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/server/servertest"
+	"tracker/ui/uitest"
 )
 
 // Every write of MLflow's client is announced.
@@ -13,7 +13,7 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	all := b.samples(func(*http.Request) {})
-	open := servertest.Pages(t, b.db, func() time.Time { return time.UnixMilli(b.now.Load()) }, "")
+	open := uitest.Pages(t, b.db, func() time.Time { return time.UnixMilli(b.now.Load()) }, "")
 	for _, s := range all {
 		t.Run(s.method+" "+s.path+" "+s.body, func(t *testing.T) {
 			b.TB = t

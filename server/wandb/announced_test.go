@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/server/servertest"
+	"tracker/ui/uitest"
 )
 
 // Every write of W&B's client is announced.
@@ -13,7 +13,7 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
 	w := b.mutationWorld(func(*http.Request) {})
-	open := servertest.Pages(t, b.db, func() time.Time { return time.UnixMilli(b.now.Load()) }, "")
+	open := uitest.Pages(t, b.db, func() time.Time { return time.UnixMilli(b.now.Load()) }, "")
 	write := func(name string, send func(b bed) answer) {
 		t.Run(name, func(t *testing.T) {
 			b.TB = t

@@ -1,4 +1,5 @@
-package servertest
+// Package uitest checks that the open pages of the dashboard hear of every write.
+package uitest
 
 import (
 	"cmp"
