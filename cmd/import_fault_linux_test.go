@@ -13,6 +13,7 @@ import (
 // Two concurrent imports of the same files import nothing twice. One of them may report the other
 // and do nothing.
 func TestTwoImportsAtOnce(t *testing.T) {
+	inFullRuns(t)
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
 	for i := range 20 {
 		eventFile(t, filepath.Join(dir, "runs", fmt.Sprintf("run-%0*d", i+1, i)), 20_000)

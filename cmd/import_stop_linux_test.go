@@ -21,6 +21,7 @@ import (
 // the rest. Flags that choose names, artifacts and steps hold for both. If the import ends before
 // the interrupt, it is repeated from the beginning.
 func TestInterruptedImport(t *testing.T) {
+	inFullRuns(t)
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
 	for i := range 40 {
 		eventFile(t, filepath.Join(dir, "runs", fmt.Sprintf("run-%0*d", i+1, i)), 20_000)

@@ -18,6 +18,7 @@ import (
 // TestKillImport kills imports of event files and of an archive at any moment, 20
 // times each, and runs them again: the end is the same as without.
 func TestKillImport(t *testing.T) {
+	inFullRuns(t)
 	dir := t.TempDir()
 	env := []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
 	for i := range 30 {

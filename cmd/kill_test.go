@@ -23,6 +23,7 @@ var killSeed = flag.Uint64("kill-seed", 0, "the `seed` of TestKill; 0 for a new 
 // acknowledged write is there once and exact. An unacknowledged write is there as a whole or not at
 // all.
 func TestKill(t *testing.T) {
+	inFullRuns(t)
 	const rounds, writers = 25, 8
 	seed := *killSeed
 	if seed == 0 {

@@ -111,6 +111,7 @@ func (c *mlflowClient) verify(t *testing.T, w *conn) (last bool) {
 // there; a batch whose answer was lost is there as a whole or not at all, and sending it
 // again writes it once.
 func TestKillUnderMLflow(t *testing.T) {
+	inFullRuns(t)
 	const rounds = 8
 	dir := t.TempDir()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}

@@ -57,6 +57,14 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
+// inFullRuns skips a test in short runs: it repeats a kill many times, or needs nginx.
+func inFullRuns(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long, or needs another tool")
+	}
+}
+
 // buildBinary returns the path of the real program, which it builds once for
 // all tests.
 func buildBinary(t testing.TB) string {

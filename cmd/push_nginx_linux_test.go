@@ -79,6 +79,7 @@ func startNginx(t *testing.T, target string) (address, log string) {
 // TestPushThroughNginx pushes an archive of more than 1 MB, the largest request that nginx accepts
 // by default.
 func TestPushThroughNginx(t *testing.T) {
+	inFullRuns(t)
 	target := startServer(t, t.TempDir(), nil)
 	proxy, log := startNginx(t, target.API)
 	dir := t.TempDir()

@@ -126,6 +126,7 @@ func (l *lab) patch(t *testing.T, run, body string) {
 // A push, and a pull, that are killed at any moment continue, and end with the same
 // project everywhere.
 func TestKillPush(t *testing.T) {
+	inFullRuns(t)
 	l := startLab(t)
 	dir := t.TempDir()
 	t.Chdir(dir)

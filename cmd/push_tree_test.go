@@ -220,6 +220,7 @@ func sameLines(t *testing.T, what string, a, b []string) {
 // was pushed, also when the command and the server were killed in between, and a pull and
 // another push change nothing.
 func TestPushTrees(t *testing.T) {
+	inFullRuns(t)
 	seed := *killSeed
 	if seed == 0 {
 		seed = rand.Uint64()
