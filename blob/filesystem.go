@@ -293,7 +293,7 @@ func (f *Filesystem) Delete(ctx context.Context, hash string) error {
 	return f.remove(f.path(keyOf(hash)))
 }
 
-// Walk reads one folder after the other and ignores files with other names.
+// Walk reads one folder at a time and skips files whose names are not hashes.
 func (f *Filesystem) Walk(ctx context.Context, fn func(Info) error) error {
 	folders, err := os.ReadDir(f.root)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"strings"
 )
 
-// licenses returns the licences and notices of the code in a program that is
-// not of this module: other Go modules, the Go standard library, and the
-// scripts of the dashboard. It returns an error if one of them has none.
+// licenses returns the licences and notices of the third-party code in a
+// program: Go modules, the Go standard library, and scripts of the dashboard.
+// It returns an error if any of them has no licence file.
 func licenses(ctx context.Context, info *debug.BuildInfo) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	args := []string{"mod", "download", "-json"}

@@ -91,8 +91,8 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	return out, taken(err)
 }
 
-// taken returns the error of the protocol for a CONFLICT about a name, and other
-// errors unchanged.
+// taken translates a CONFLICT of the field name into MLflow's error for a name that
+// already exists. It returns other errors unchanged.
 func taken(err error) error {
 	if err == nil {
 		return nil

@@ -26,8 +26,8 @@ type modelLog struct {
 	Model text `json:"model_json"`
 }
 
-// logModel records a model that a client before 3.0 has logged as an artifact of a run,
-// in the tag that these clients read.
+// logModel records a model that a client before 3.0 has logged as an artifact of a run.
+// Such clients read the models of a run from a tag, which logModel extends.
 func (c *call) logModel(in modelLog) error {
 	id, err := in.id()
 	if err != nil {

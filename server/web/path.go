@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Paths removes the base path and a trailing slash, so that a route is found
-// with and without either: some proxies strip their prefix, some do not. base
-// is "" or begins with a slash and does not end with one.
+// Paths removes the base path and a trailing slash from the path of a request. Routes match
+// whether or not a proxy has removed the base path before. base is "" or begins with a slash
+// and does not end with one.
 func Paths(next http.Handler, base string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()

@@ -57,7 +57,7 @@ type Track struct {
 	at, x   []lastPoint // by slot
 }
 
-// start returns the zero of the axis of q for the track.
+// start returns the time at which the x axis of q is 0 for the track.
 func (t *Track) start(q PairQuery) int64 {
 	if q.X == SinceStart {
 		return int64(t.Start)

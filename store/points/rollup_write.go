@@ -64,8 +64,8 @@ func (tx *Tx) rollUp(s *series, rows []row) error {
 	return err
 }
 
-// extendOpenRow adds rows after the end of the rollups to the open row of a
-// series, and writes the open row when they go beyond it.
+// extendOpenRow merges rows after the end of the rollups of a series into its open
+// row. It saves the open row before a row that belongs to the next block.
 func (tx *Tx) extendOpenRow(s *series, rows []row) error {
 	shift, from := s.rollups.shift+rowShift, *s.rollups.end
 	for _, r := range rows {

@@ -18,9 +18,9 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// Only returns the records of refs, which belong to a project, that are wanted, as kind/id.
-// It also returns the records that can contain others and the needed records, with Context
-// set. missing is the first wanted record that refs does not contain.
+// Only selects, from the records of a project in refs, the records that wanted names as kind/id.
+// It also selects records that can contain others, and the needed records, with Context set.
+// missing is the first wanted record that refs does not contain.
 func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, missing string) {
 	isWanted, there := map[string]bool{}, map[string]bool{}
 	for _, w := range wanted {

@@ -202,7 +202,7 @@ func (db *DB) DeleteMetric(ctx context.Context, actor domain.Actor, id string) e
 	})
 }
 
-// RewindMetric removes the points of a metric whose steps are from or larger, for a run
+// RewindMetric deletes the points of a metric at the step from and at later steps, for a run
 // that continues from a checkpoint. It is not an error if there are none. Needs delete;
 // the iteration must not have ended.
 func (db *DB) RewindMetric(ctx context.Context, actor domain.Actor, iterationID, key string, from scalar.Step) error {

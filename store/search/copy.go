@@ -116,8 +116,8 @@ func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.
 	return all, err
 }
 
-// Run copies the statistics of the metrics of searches, until ctx ends. Failures are
-// only logged: searches without copies are slower.
+// Run copies the statistics of metrics that searches use, until ctx is done. Failures are
+// only logged, since a search works without a copy, but more slowly.
 func (c *Copies) Run(ctx context.Context) {
 	next := map[Metric]time.Time{} // earliest time of the next round for each
 	for {

@@ -135,9 +135,9 @@ func (u Unknown) near(keys []Key, work *int) []Key {
 	return near
 }
 
-// unlike returns the difference between a name and the wanted name, 0 for none, and
-// whether it is small enough for a suggestion: up to a third of the letters are mistyped
-// (tested while there is work left), or one name is a part of the other.
+// unlike scores how far a name is from the wanted name, and reports whether it is close
+// enough to be suggested: up to a third of the letters differ, or one name contains the
+// other. Letters are compared only while work lasts. The score of equal names is 0.
 func unlike(wanted, name string, work *int) (int, bool) {
 	a, b := []rune(wanted), []rune(name)
 	if len(a) > 250 || len(b) > 250 {

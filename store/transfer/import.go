@@ -19,7 +19,7 @@ type Options struct {
 	Deleted     bool // import runs that the source has deleted, too, into the trash
 	NoArtifacts bool
 	// ArtifactFolder is the folder in which MLflow's server stores artifacts. If it is "",
-	// artifacts are searched beside the store of the source.
+	// artifacts are looked for next to the store of the source.
 	ArtifactFolder string
 	DryRun         bool // read the source, but write nothing
 	// KeepAll keeps points that a restarted run repeats. Otherwise the later points replace the

@@ -44,7 +44,7 @@ func (r *Result) count(a Artifact) {
 	r.Bytes += max(a.Size, 0)
 }
 
-// Lose adds a loss, if it was not added before.
+// Lose records something that was not transferred. It records the same loss once.
 func (r *Result) Lose(path, format string, args ...any) {
 	l := Loss{path, fmt.Sprintf(format, args...)}
 	if r.known[l] {

@@ -29,9 +29,8 @@ type Stream struct {
 	Lost         []string // sentences about data that the caller could not read
 }
 
-// Append writes the rows of a part of a stream, and sets fields of r from its other fields. It
-// returns the number of replaced points. The caller writes the printed output, the summary and
-// the end.
+// Append writes the rows of s, and updates r from the other fields of s. It returns the number
+// of replaced points. The caller writes the printed output, the summary and the end.
 func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 	if replaced, err = tx.Put(num, tx.samples(r, s)); err != nil {
 		return 0, err

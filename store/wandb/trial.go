@@ -159,7 +159,7 @@ func (s SweepTrials) MetricKeys() []string {
 	return []string{transfer.FitName(name), transfer.FitName(nested), transfer.FitName(SummaryPrefix + name), transfer.FitName(SummaryPrefix + nested)}
 }
 
-// Best returns the best value of the metric of an iteration, NaN if it has none.
+// Best returns the best value that an iteration has of the metric of its sweep, or NaN if it has none.
 func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	keys := s.MetricKeys()
 	if keys == nil {

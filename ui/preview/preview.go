@@ -150,8 +150,8 @@ type LoggedImage struct {
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // fillImages finds the images of the same run whose names differ from this one's in one number
-// only. If there are several such numbers, it varies the number that gives the most images. For the
-// images of a list, NAME_STEP_PLACE, the slider thus moves through the steps of one place.
+// only. If there are several such numbers, it varies the number that gives the most images. If the
+// images of a list have names like NAME_STEP_PLACE, the slider moves through the steps of one place.
 func (v *Preview) fillImages(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) error {
 	shape := digits.ReplaceAllString(r.Name, "#")
 	if shape == r.Name {

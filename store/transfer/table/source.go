@@ -94,8 +94,8 @@ func (f file) hasLines() bool {
 // metricsName matches the names of tables that are imported from a folder.
 var metricsName = regexp.MustCompile(`^(metrics|log|history|results|progress|training_log)\.(csv|tsv|jsonl|ndjson|parquet)$`)
 
-// find returns the tables at a path: a file, or the files in a folder whose names common frameworks
-// use.
+// find returns the tables at a path: the file itself or, in a folder, the files that have a name
+// that common frameworks use.
 func find(path string) (s source, err error) {
 	if s.root, err = filepath.Abs(path); err != nil {
 		return s, err
