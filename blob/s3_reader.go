@@ -76,7 +76,7 @@ func (r *objectReader) open() error {
 		}
 		want := fmt.Sprintf("bytes %d-%d/%d", r.offset, r.blob.Size-1, r.blob.Size)
 		if got := header.Get("Content-Range"); strings.TrimSpace(got) != want || info.Size != r.blob.Size-r.offset {
-			return errors.Join(newError(ErrDamaged, nil, "The object store at %s returned %q of the blob %s instead of %q; restore it from a backup, or upload it again.",
+			return errors.Join(newError(ErrDamaged, nil, "The object store at %s returned the range %q of the blob %s instead of %q; restore the blob from a backup, or upload it again.",
 				s.endpoint, got, r.blob.Hash, want), body.Close())
 		}
 		r.body = body

@@ -139,11 +139,11 @@ func keepWheel() (string, error) {
 		return path, nil
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("the client can't be kept: %w", err)
+		return "", fmt.Errorf("the client can't be saved: %w", err)
 	}
 	part, err := os.CreateTemp(folder, "part-")
 	if err != nil {
-		return "", fmt.Errorf("the client can't be kept: %w", err)
+		return "", fmt.Errorf("the client can't be saved: %w", err)
 	}
 	_, err = part.Write(wheel.Body)
 	err = errors.Join(err, part.Close())
@@ -152,7 +152,7 @@ func keepWheel() (string, error) {
 	}
 	if err != nil {
 		os.Remove(part.Name())
-		return "", fmt.Errorf("the client can't be kept: %w", err)
+		return "", fmt.Errorf("the client can't be saved: %w", err)
 	}
 	return path, nil
 }

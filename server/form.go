@@ -226,7 +226,7 @@ func (f *form) create() (n files.NewArtifact, err error) {
 	p := f.patch
 	switch {
 	case f.data == nil:
-		return n, domain.Invalid("data", "data must be given: a part with the bytes of the artifact.")
+		return n, domain.Invalid("data", "data is missing: send the bytes of the artifact as the part \"data\" of the form.")
 	case p.Name == nil && f.fileName == "":
 		return n, domain.Invalid("name", "name must be given, as a part or as the file name of the part data.")
 	}

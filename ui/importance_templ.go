@@ -258,20 +258,20 @@ func importanceTable(v importanceView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Rows) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<div class=\"across\" tabindex=\"0\" role=\"region\" aria-label=\"Parameters by importance\"><table class=\"grid importance\"><caption class=\"count\">Share of the variation of <bdi>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<div class=\"across\" tabindex=\"0\" role=\"region\" aria-label=\"Parameters by importance\"><table class=\"grid importance\"><caption class=\"count\">How much of the variation of <bdi>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var12 string
 				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Objective.Metric)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `importance.templ`, Line: 52, Col: 58}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `importance.templ`, Line: 52, Col: 61}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</bdi> that each parameter explains, alone and together with others, with its 95% confidence interval.</caption> <thead><tr><th scope=\"col\">Parameter</th><th scope=\"col\" class=\"number\">Share</th><th scope=\"col\">0 to 100%</th><th scope=\"col\">Direction</th><th scope=\"col\" class=\"number\">Runs</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</bdi> each parameter explains, including its interactions, with a 95% confidence interval.</caption> <thead><tr><th scope=\"col\">Parameter</th><th scope=\"col\" class=\"number\">Share</th><th scope=\"col\">0 to 100%</th><th scope=\"col\">Direction</th><th scope=\"col\" class=\"number\">Runs</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -384,7 +384,7 @@ func importanceTable(v importanceView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</tbody></table></div><p class=\"count\">Permutation importance and functional analysis of variance of random forests, estimated on held-out runs. Parameters that change together share their importance. It shows correlation, not causation. ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</tbody></table></div><p class=\"count\">Estimated on held-out runs from random forests, by permutation importance and functional ANOVA. Parameters that change together share their importance. Importance shows correlation, not causation. ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

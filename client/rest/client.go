@@ -82,7 +82,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		return nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s is not the address of the API: it answered %s with %s; the dashboard has a port of its own",
+		return fmt.Errorf("%s is not the address of the API: it answered %s with %s; the dashboard has another port",
 			c.base, answer.Status, answer.Header.Get("Content-Type"))
 	}
 	return nil

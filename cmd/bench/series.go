@@ -42,7 +42,7 @@ func (b *benchmark) measureSeries(ctx context.Context) error {
 		return err
 	}
 	b.advance(1)
-	b.addLatency(fmt.Sprintf("1 curve of %s points, in 1,000", comma(long)), t)
+	b.addLatency(fmt.Sprintf("1 curve of %s points, reduced to 1,000 points", comma(long)), t)
 	body, err := json.Marshal(map[string]any{"iterations": iterations[1:], "keys": []string{"loss"}, "points": 300})
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 	case here.Deleted:
 		return keep, state, c.leaveOut(ref, "It is in the trash; restore it first.")
 	case here.Parent != from.Parent:
-		return keep, state, c.leaveOut(ref, "A record elsewhere has the same id; it is not copied.")
+		return keep, state, c.leaveOut(ref, "Another record has the same id in a different place; this one is not copied.")
 	case ref.Context:
 		return keep, state, nil
 	case note.Unfinished && (note.Fingerprint == state.Content || note.Fingerprint == state.Fingerprint), changedThere && !changedHere:

@@ -52,7 +52,7 @@ type Params map[string]string
 func (p *Params) Scan(from any) error {
 	text, ok := from.(string)
 	if !ok {
-		return fmt.Errorf("params are a text, not %T", from)
+		return fmt.Errorf("params must be stored as text, not %T", from)
 	}
 	return json.Unmarshal([]byte(text), (*map[string]string)(p))
 }

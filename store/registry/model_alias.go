@@ -20,7 +20,7 @@ type Aliases []string
 func (a *Aliases) Scan(from any) error {
 	text, ok := from.(string)
 	if !ok {
-		return fmt.Errorf("aliases are a text, not %T", from)
+		return fmt.Errorf("aliases must be stored as text, not %T", from)
 	}
 	return json.Unmarshal([]byte(text), (*[]string)(a))
 }

@@ -86,7 +86,7 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 			return e
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			im.Lose(f.path, "It was read up to the row %d: %v.", n-1, err)
+			im.Lose(f.path, "Only the rows up to row %d were read: %v.", n-1, err)
 		}
 		if err != nil {
 			return nil
@@ -150,7 +150,7 @@ func (r tableRun) importRun(ctx context.Context, im *transfer.Import, f file, pa
 	status, ok := runStates[strings.ToLower(r.own["State"])]
 	if !ok {
 		status = transfer.Running
-		im.Lose(path, "The state of the run, %q, is not one of W&B's; it is RUNNING here.", r.own["State"])
+		im.Lose(path, "The state %q of the run is not a state of W&B; the run is imported as RUNNING.", r.own["State"])
 	}
 	at := created
 	if seconds, err := strconv.ParseFloat(r.own["Runtime"], 64); err == nil && seconds >= 0 && seconds < 1e10 {

@@ -144,7 +144,7 @@ type run struct {
 // Import imports all runs.
 func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.links {
-		im.Lose(l, "It is a link out of the folder or can't be read; import its target separately.")
+		im.Lose(l, "It is a link that leads outside the folder, or it can't be read; import its target separately.")
 	}
 	files, err := identified(ctx, im, s.files)
 	if err != nil {

@@ -92,7 +92,7 @@ func Parse(text string) (Config, error) {
 	if n, ok := in["run_cap"]; ok {
 		limit, ok := number(n)
 		if !ok || limit < 1 || limit != math.Floor(limit) {
-			return c, wrong("The run_cap of a sweep must be a whole number from 1.")
+			return c, wrong("The run_cap of a sweep must be a whole number of at least 1.")
 		}
 		c.RunCap = int(min(limit, MaxTrials))
 	}
