@@ -151,7 +151,7 @@ def test_a_line_that_breaks_again_and_again_begins_nothing_anew(server: Server, 
     line.cut, line.passed = 400_000, 0
     run.log_artifact("model.bin")
     run.finish()
-    assert line.breaks >= 7 and line.passed < 3_600_000
+    assert 7 <= line.breaks <= 15, "most of the bytes of each connection are kept; some are lost with it"
     assert contents(server, run.id) == {"model.bin": [data]}
 
 
@@ -207,7 +207,7 @@ def test_a_file_that_a_proxy_refuses_is_named_and_sent_by_sync(server: Server, p
     assert server.points(run.id, "a") == [(0, 1), (1, 2)], "what follows is sent"
     assert missing(server, run.id).startswith("1 file was not sent: model.bin (3.0 MB). Run `tracker sync` on the run's machine")
     found = status()
-    assert "rejected requests; sync retries them" in found and "refused: model.bin (3.0 MB): " in found
+    assert "rejected requests; sync retries them" in found and "rejected: model.bin (3.0 MB): " in found
     (tmp_path / "model.bin").unlink()
     again = sync()
     assert again.returncode == 1 and "1 file was not sent: model.bin" in again.stderr
