@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// served holds the wheels of the index by folder. The second has the former
-// name of the package, for users who installed it under that name. Both
-// contain the same modules, so only one of them can be installed.
+// served maps each folder of the index to a function that builds its wheel. The second folder
+// has the former name of the package, for users who installed it under that name. Both wheels
+// contain the same modules, so a user can install only one of the two.
 var served = map[string]func() (Wheel, error){
 	"runtracker":     sync.OnceValues(func() (Wheel, error) { return pythonWheel(distribution, nil) }),
 	"tracker-client": sync.OnceValues(func() (Wheel, error) { return pythonWheel(formerDistribution, nil) }),
 }
 
-// ServePython serves pip a simple index (PEP 503) and the wheel of the client
-// without the program. base is the path of the index, without a slash at its
-// end; rest is the path below it. ServePython reports whether the page exists;
-// if not, or after an error, it has written nothing.
+// ServePython serves pip a simple index (PEP 503) and the wheel that contains only the Python
+// client. base is the path of the index without a slash at the end. rest is the path below
+// base. ServePython reports whether the page exists. If it returns false or an error, it has
+// written nothing to w.
 func ServePython(w http.ResponseWriter, r *http.Request, base, rest string) (bool, error) {
 	w.Header().Set("Cache-Control", "no-cache")
 	if rest == "" {
@@ -51,7 +51,7 @@ func ServePython(w http.ResponseWriter, r *http.Request, base, rest string) (boo
 
 type link struct{ address, text string }
 
-// servePage answers with a page of links.
+// servePage writes an HTML page with the given links.
 func servePage(w http.ResponseWriter, r *http.Request, links ...link) {
 	body := "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Python client</title></head><body>"
 	for _, l := range links {

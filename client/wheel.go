@@ -21,13 +21,13 @@ import (
 //go:embed python/tracker/*.py python/tracker/py.typed
 var sources embed.FS
 
-// license is the licence of this module: a copy of the file LICENSE of its root,
-// which can't be embedded from here.
+// license holds the licence of this module. The file is a copy of LICENSE in the module's root,
+// because go:embed can't read parent folders.
 //
 //go:embed LICENSE
 var license []byte
 
-// The names of the wheels for pip, in the form used in file names.
+// Names of the packages, in the form used in the file names of wheels.
 const (
 	distribution       = "runtracker"
 	formerDistribution = "tracker_client"
@@ -35,22 +35,21 @@ const (
 
 // Wheel is a Python package, ready to be installed (PEP 427).
 type Wheel struct {
-	Name  string // the file name
+	Name  string // file name of the wheel
 	Body  []byte
-	Hash  string // SHA-256 of the body, lowercase hex
-	Files []File // in their order in the wheel, without its RECORD
+	Hash  string // SHA-256 of Body, lowercase hex
+	Files []File // files in the order of the archive, without RECORD
 }
 
-// File is one file in a wheel.
+// File describes one file in a wheel.
 type File struct {
 	Path string
 	Size int
-	Hash string // SHA-256, lowercase hex
+	Hash string // SHA-256 of the content, lowercase hex
 }
 
-// platforms holds the tags of the systems that a wheel with the program can be
-// made for, by GOOS and GOARCH. The program is static: on Linux it needs
-// neither glibc nor musl. Go 1.26 needs macOS 12.
+// platforms maps GOOS/GOARCH to the platform tag of a wheel with the program. The program is
+// linked statically: on Linux it needs neither glibc nor musl. Go 1.26 requires macOS 12.
 var platforms = map[string]string{
 	"linux/amd64":   "manylinux2014_x86_64.musllinux_1_1_x86_64",
 	"linux/arm64":   "manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -59,28 +58,25 @@ var platforms = map[string]string{
 	"windows/amd64": "win_amd64",
 }
 
-// Targets returns the systems that a wheel with the program can be made for, as
-// GOOS/GOARCH, sorted.
+// Targets returns the sorted GOOS/GOARCH pairs that a wheel with the program can support.
 func Targets() []string { return slices.Sorted(maps.Keys(platforms)) }
 
-// built is the time of all files in a wheel. It is fixed, so that the same sources
+// built is the modification time of all files in a wheel. It is constant, so the same sources
 // produce the same bytes.
 var built = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Program is an executable of this module.
+// Program is an executable built from this module.
 type Program struct {
 	Content []byte
 	Build   *debug.BuildInfo // build settings and modules
-	// Licenses holds the licences of the other code in the program, by their paths
-	// in a wheel.
+	// Licenses maps paths in the wheel to the licences of third-party code in the program.
 	Licenses map[string][]byte
 }
 
-// PythonWheel returns the wheel of the Python client. With a program, the wheel
-// also installs it as the command tracker, and is for the system that the program
-// was built for. The same input produces the same bytes. PythonWheel returns an
-// error if the program is not static or is for a system that has no tag in
-// platforms.
+// PythonWheel returns the wheel of the Python client. If p is not nil, the wheel also installs
+// p as the command tracker, and works only on the system for which p was built. The same input
+// produces the same bytes. PythonWheel returns an error if p is not static, or if platforms has
+// no tag for its system.
 func PythonWheel(p *Program) (Wheel, error) { return pythonWheel(distribution, p) }
 
 func pythonWheel(distribution string, p *Program) (Wheel, error) {
@@ -100,10 +96,10 @@ func pythonWheel(distribution string, p *Program) (Wheel, error) {
 
 type wheelWriter struct {
 	distribution, platform string
-	licenses               map[string][]byte // by path
+	licenses               map[string][]byte // keyed by path in the wheel
 	body                   bytes.Buffer
 	zip                    *zip.Writer
-	record                 bytes.Buffer // path, hash and size of each file, a line each
+	record                 bytes.Buffer // lines of RECORD: path, hash and size of each file
 	files                  []File
 }
 
@@ -124,7 +120,8 @@ func (w *wheelWriter) addSources() error {
 	})
 }
 
-// addProgram adds program as a script, which installers put on the PATH as it is.
+// addProgram adds p as a script. Installers copy a script to a folder on the PATH without
+// changing its bytes.
 func (w *wheelWriter) addProgram(p *Program) error {
 	settings := map[string]string{}
 	for _, s := range p.Build.Settings {
@@ -146,7 +143,7 @@ func (w *wheelWriter) addProgram(p *Program) error {
 	return w.add(fmt.Sprintf("%s-%s.data/scripts/%s", w.distribution, Version(), name), p.Content, 0o755)
 }
 
-// add writes a file and its line of the record.
+// add writes a file to the wheel and its line to the record.
 func (w *wheelWriter) add(path string, data []byte, mode fs.FileMode) error {
 	sum := sha256.Sum256(data)
 	fmt.Fprintf(&w.record, "%s,sha256=%s,%d\n", path, base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
@@ -165,7 +162,7 @@ func (w *wheelWriter) write(path string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
-// finish adds the description of the wheel and returns it.
+// finish adds the metadata files and returns the complete wheel.
 func (w *wheelWriter) finish() (Wheel, error) {
 	info := w.distribution + "-" + Version() + ".dist-info/"
 	for _, file := range []struct{ name, text string }{
@@ -220,8 +217,9 @@ func (w *wheelWriter) tags() string {
 	return text
 }
 
-// entryPoints returns the command with the name of the distribution, which
-// uvx and pipx look for, and the entry in the launcher of JupyterLab.
+// entryPoints returns the text of entry_points.txt. It defines a command with the name of the
+// distribution, because uvx and pipx run that command. A wheel with the program also defines a
+// button in the launcher of JupyterLab.
 func (w *wheelWriter) entryPoints() string {
 	text := "[console_scripts]\nruntracker = tracker._program:main\n"
 	if w.platform != "any" {

@@ -210,7 +210,7 @@ def address(text):
 
 
 def dashboard(api):
-    """Where people look: at TRACKER_UI_URL, else on the port after that of the API."""
+    """Return the address of the dashboard: TRACKER_UI_URL, or the port after the API's."""
     if os.environ.get("TRACKER_UI_URL"):
         return os.environ["TRACKER_UI_URL"].rstrip("/")
     parts = urlsplit(api)

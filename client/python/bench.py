@@ -1,21 +1,21 @@
-"""What logging costs the training thread: tracker beside other libraries that are installed.
+"""Measures how much time logging costs the training thread, for tracker and other installed libraries.
 
     tracker serve &
-    pip install wandb mlflow-skinny trackio numpy pillow    # each is left out when it is not there
+    pip install wandb mlflow-skinny trackio numpy pillow    # libraries that are not installed are omitted
     python client/python/bench.py
 
-Each measurement runs in a process of its own. Times are in the thread that calls.
+Each measurement runs in a new process. Times are measured in the calling thread.
 
-log is one call with 10 numbers, timed call by call: 2,000 calls, 0.2 ms apart, as a fast training makes them. The libraries
-take turns, three times; shown is the median.
+log: one call with 10 numbers. 2,000 calls, 0.2 ms apart, are timed one by one. A fast training makes calls like this. The
+libraries take turns, three times. The table shows the median.
 
-A picture of 256 by 256 and a histogram of 100,000 values are logged 30 times; shown is the median of the call, and of the call
-and the work that it leaves to other threads. Only tracker leaves such work that can be waited for; for the others, in all is
-the call, which is the least that it costs them.
+media: an image of 256 by 256 pixels, and a histogram of 100,000 values. Each is logged 30 times. The table shows the median
+time of the call, and the median time of the call and the work that it leaves to other threads. Only tracker can wait for this
+work. For other libraries, "in all" is the time of the call, which is a lower bound.
 
-A million points are logged in calls of 10 without a pause, for 60 seconds at most: shown is how many were logged and in what
-time, after what time the library has written or sent them, and how much the process has grown until the last call. tracker
-then reads them back. It needs the server.
+bulk: a million points, logged in calls of 10 points without a pause, for 60 seconds at most. The table shows the number of
+logged points, the time of the calls, the time until the library has written or sent all points, and how much the memory of the
+process grew before the last call. Then tracker reads the points back, which requires the server.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ PAUSE = 0.0002
 """Seconds between two calls."""
 TURNS = 3
 MEDIA = 30
-"""Pictures and histograms that are logged."""
+"""Number of images and histograms to log."""
 POINTS = 1_000_000
 LONGEST = 60.0
-"""Seconds for which points are logged."""
+"""Maximum seconds in which points are logged."""
 PATIENCE = 240.0
-"""Seconds that a measurement may take."""
+"""Maximum seconds for one measurement."""
 
 
 class Library(NamedTuple):
-    """How a library logs."""
+    """The functions with which a library logs."""
 
     log: Callable[[Dict[str, Any], int], Any]
     picture: Optional[Callable[[Any, int], Any]]
@@ -124,7 +124,7 @@ def calls(name: str, save: Save) -> None:
 
 
 def media(name: str, save: Save) -> None:
-    """Measure pictures and histograms."""
+    """Measure logging of images and histograms."""
     import numpy
 
     library, result = LIBRARIES[name](), {}
@@ -144,7 +144,7 @@ def media(name: str, save: Save) -> None:
 
 
 def resident() -> float:
-    """Megabytes of memory of this process, as Linux counts them; 0 elsewhere."""
+    """Return the resident memory of this process in megabytes. Return 0 on systems other than Linux."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -153,7 +153,7 @@ def resident() -> float:
 
 
 def bulk(name: str, save: Save) -> None:
-    """Measure a million points."""
+    """Measure logging and reading of a million points."""
     library = LIBRARIES[name]()
     begin, before, largest = time.perf_counter(), resident(), 0.0
     for step in range(POINTS // 10):
@@ -182,11 +182,11 @@ MEASUREMENTS = {"calls": calls, "media": media, "bulk": bulk}
 
 
 def measured(what: str, name: str) -> Result:
-    """What a process of its own finds out; as far as it gets in PATIENCE seconds."""
+    """Return the result of one measurement in a new process. After PATIENCE seconds, return the results so far."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         env = {**os.environ, "TRACKER_SPOOL": os.path.join(folder, "spool"), "WANDB_SILENT": "true",
                "MLFLOW_ALLOW_FILE_STORE": "true"}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # who has installed a library does not compile it at each import
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed library is compiled once, not at each import
         env["PYTHONPATH"] = os.path.dirname(os.path.abspath(__file__)) + os.pathsep + env.get("PYTHONPATH", "")
         if "down" in name:
             env["TRACKER_URL"] = "http://127.0.0.1:1"
@@ -201,7 +201,7 @@ def measured(what: str, name: str) -> Result:
             said = f"{name}, {what}: not done after {PATIENCE:.0f} s"
         if not os.path.exists(path):
             raise SystemExit(said)
-        if said:  # what was measured before is shown
+        if said:  # show the error, and return the results that were measured before
             print(said, file=sys.stderr)
         with open(path, encoding="utf-8") as file:
             result: Result = json.load(file)
@@ -209,13 +209,13 @@ def measured(what: str, name: str) -> Result:
 
 
 def server_answers() -> bool:
-    """Reports whether the server that tracker logs to answers."""
+    """Return whether the server that tracker logs to responds."""
     url = os.environ.get("TRACKER_URL", "http://127.0.0.1:9000").rstrip("/")
     try:
         with urllib.request.urlopen(url + "/health", timeout=10):
             return True
     except OSError as err:
-        print(f"{url} does not answer: {err}. Start it with tracker serve, or set TRACKER_URL.", file=sys.stderr)
+        print(f"{url} does not respond: {err}. Start it with tracker serve, or set TRACKER_URL.", file=sys.stderr)
         return False
 
 

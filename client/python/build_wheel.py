@@ -1,6 +1,6 @@
-"""Has the program build the wheel, so that pip install ./client/python works. Needs Go.
+"""Builds the wheel with the tracker program, so that pip install ./client/python works. Requires Go.
 
-It is the build backend that pyproject.toml names (PEP 517); what makes the wheel is in client/wheel.go.
+pyproject.toml names this module as the build backend (PEP 517). The wheel's content is defined in client/wheel.go.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
     try:
         made = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     except FileNotFoundError:
-        raise SystemExit("To build the client from the sources needs Go (https://go.dev); a wheel needs Python alone.") from None
+        raise SystemExit("Building the client from source requires Go (https://go.dev). Wheels need only Python.") from None
     return os.path.basename(made.stdout.strip())

@@ -16,9 +16,9 @@ import (
 	"strings"
 )
 
-// licenses returns the licences and notices of the third-party code in a
-// program: Go modules, the Go standard library, and scripts of the dashboard.
-// It returns an error if any of them has no licence file.
+// licenses returns the licences and notices of the third-party code in a program: Go modules,
+// the Go standard library, and scripts of the dashboard. It returns an error if any module or
+// script has no licence file.
 func licenses(ctx context.Context, info *debug.BuildInfo) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	args := []string{"mod", "download", "-json"}
@@ -56,8 +56,9 @@ func licenses(ctx context.Context, info *debug.BuildInfo) (map[string][]byte, er
 	return found, nil
 }
 
-// addLicenses adds the licence and notice files at the root of a module, below
-// name. It returns an error if there are none.
+// addLicenses adds the licence and notice files in the root folder of a module to found. The
+// key of each file begins with name. addLicenses returns an error if root has no licence or
+// notice file.
 func addLicenses(found map[string][]byte, name string, root fs.FS) error {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {

@@ -1,7 +1,8 @@
-// Release builds the program for each system and writes the wheels to publish: one for each system, and one
-// with the Python client alone. It also writes SHA256SUMS, and CONTENTS, a list of the files in each wheel and
-// of the Go modules in the programs. The licences of these modules are in the wheels. The same sources and the
-// same version of Go produce the same bytes.
+// Release builds the program for each system and writes the wheels to publish. It writes one
+// wheel for each system, and one wheel that contains only the Python client. It also writes
+// SHA256SUMS and CONTENTS. CONTENTS lists the files in each wheel and the Go modules in the
+// programs. The wheels contain the licences of these modules. The same sources and the same
+// version of Go produce the same bytes.
 //
 //	go run ./client/release --out dist
 //	go run ./client/release --out dist --target native
@@ -36,7 +37,8 @@ func main() {
 	}
 }
 
-// release runs the command with args and prints the path of each wheel.
+// release runs the command with the given arguments and prints the path of each wheel to
+// stdout.
 func release(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -88,8 +90,8 @@ func release(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return errors.Join(err, os.WriteFile(filepath.Join(*folder, "CONTENTS"), contents.Bytes(), 0o644))
 }
 
-// build returns the program for target. The build does not depend on the machine: paths, cgo, flags in the
-// environment, the state of the checkout.
+// build returns the program for target. The build does not depend on the machine: it ignores
+// local paths, cgo, flags in the environment, and the state of the checkout.
 func build(ctx context.Context, target string, stderr io.Writer) (*client.Program, error) {
 	folder, err := os.MkdirTemp("", "tracker-release-")
 	if err != nil {
@@ -113,7 +115,8 @@ func build(ctx context.Context, target string, stderr io.Writer) (*client.Progra
 	return &client.Program{Content: content, Build: info}, err
 }
 
-// list writes the hash, size and path of each file in a wheel, and the modules in its program, if it has one.
+// list writes the hash, size and path of each file in a wheel. If program is not nil, list also
+// writes the modules in the program.
 func list(w io.Writer, wheel client.Wheel, program *client.Program) error {
 	fmt.Fprintf(w, "%s\n", wheel.Name)
 	for _, f := range wheel.Files {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// RecordState holds the state of a record of a project; Record is kind/id. Servers of
-// earlier versions send only the fingerprint.
+// RecordState holds the state of a record in a project. Record has the form kind/id. Older
+// servers send only the fingerprint.
 type RecordState struct {
 	Record      string   `json:"record"`
 	Fingerprint string   `json:"fingerprint"`
@@ -22,7 +22,7 @@ type RecordState struct {
 	References  []string `json:"references"`
 }
 
-// Imported holds the result of an import of an archive.
+// Imported holds the result of importing an archive.
 type Imported struct {
 	Found, Created, Grown, Unchanged int
 	LeftOut                          int `json:"left_out"`
@@ -48,8 +48,8 @@ func (i *Imported) Add(more Imported) {
 	i.Bytes += more.Bytes
 }
 
-// Records returns the records of a project in their order, and none if the project does
-// not exist.
+// Records returns the records of a project in the order of the server. It returns no records if
+// the project does not exist.
 func (c *Client) Records(ctx context.Context, project string) (all []RecordState, err error) {
 	for {
 		var l struct {
@@ -71,7 +71,7 @@ func (c *Client) Records(ctx context.Context, project string) (all []RecordState
 	}
 }
 
-// Archive writes an archive of records of a project to w.
+// Archive requests an archive with the given records of a project and writes the archive to w.
 func (c *Client) Archive(ctx context.Context, project string, records []string, w io.Writer) error {
 	answer, err := c.withoutTimeout().send(ctx, http.MethodPost, "/project/"+url.PathEscape(project)+"/archive", nil,
 		map[string][]string{"records": records})
@@ -85,11 +85,13 @@ func (c *Client) Archive(ctx context.Context, project string, records []string, 
 	return nil
 }
 
-// sentPart is the maximum number of bytes of an archive in one request, the default limit of nginx.
+// sentPart is the maximum number of archive bytes in one request. It is the default limit of
+// nginx.
 const sentPart = 1 << 20
 
-// Import sends an archive of size bytes and returns the result of its import. A large archive is
-// sent in several requests, or in one request if the server is of a version that only has that.
+// Import sends an archive of size bytes and returns the result of the import. It splits a large
+// archive into several requests. If the server is too old to accept parts, Import sends the
+// archive in one request.
 func (c *Client) Import(ctx context.Context, archive io.ReaderAt, size int64) (r Imported, err error) {
 	if size <= sentPart {
 		return c.sendArchive(ctx, http.MethodPost, "/archive", "", io.NewSectionReader(archive, 0, size))
@@ -109,8 +111,9 @@ func (c *Client) Import(ctx context.Context, archive io.ReaderAt, size int64) (r
 	return r, nil
 }
 
-// sendArchive sends an archive, or a part of it with its place, and returns the result of the
-// import, which is zero before the last part.
+// sendArchive sends an archive or a part of one, and returns the result of the import. For a
+// part, place is the value of the Content-Range header. The result is zero for every part
+// except the last part.
 func (c *Client) sendArchive(ctx context.Context, method, path, place string, content *io.SectionReader) (r Imported, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, io.NopCloser(content))
 	if err != nil {
@@ -136,7 +139,7 @@ func (c *Client) sendArchive(ctx context.Context, method, path, place string, co
 	return r, err
 }
 
-// withoutTimeout returns a client without a time limit, for requests with much data.
+// withoutTimeout returns a copy of c without a time limit, for requests with much data.
 func (c *Client) withoutTimeout() *Client {
 	u := *c
 	u.http.Timeout = 0

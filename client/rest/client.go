@@ -20,21 +20,20 @@ const (
 	timeout = time.Minute
 	// maxAnswer is the maximum size of an answer in bytes.
 	maxAnswer = 64 << 20
-	// page is the number of records in one request of a listing, the maximum of the
-	// API.
+	// page is the number of records that a listing requests at once. The API does not allow
+	// more.
 	page = 1000
 )
 
-// Client sends requests to one server. Its methods return an *Error when the server
-// refuses the request, and another error when they get no answer of the API.
+// Client sends requests to one server. Its methods return an *Error if the server rejects the
+// request. They return another error if they get no response from the API.
 type Client struct {
 	base  string
 	token string
 	http  http.Client
 }
 
-// New returns a client of the API at base, an http or https URL. token may be
-// empty.
+// New returns a client of the API at base, an http or https URL. token can be empty.
 func New(base, token string) (*Client, error) {
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
@@ -46,10 +45,10 @@ func New(base, token string) (*Client, error) {
 	return &Client{base: strings.TrimRight(base, "/"), token: token, http: http.Client{Timeout: timeout}}, nil
 }
 
-// URL returns the address of the API, without a slash at its end.
+// URL returns the address of the API without a trailing slash.
 func (c *Client) URL() string { return c.base }
 
-// Error is an error that the API has answered with.
+// Error is an error response of the API.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    string `json:"code"`
@@ -65,7 +64,8 @@ func Is(err error, code string) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// do sends body as JSON and decodes the answer into into. Each of them may be nil.
+// do sends a request with body as JSON. It stores the decoded JSON response in into. The caller
+// can pass nil for body and for into.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	answer, err := c.send(ctx, method, path, query, body)
 	if err != nil {
@@ -111,8 +111,8 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return c.answer(ctx, request)
 }
 
-// answer sends a request with the token. It returns an error if the server refuses the
-// request.
+// answer sends a request with the token and returns the response. It returns an *Error if the
+// server rejects the request.
 func (c *Client) answer(ctx context.Context, request *http.Request) (*http.Response, error) {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
@@ -128,7 +128,8 @@ func (c *Client) answer(ctx context.Context, request *http.Request) (*http.Respo
 	return answer, nil
 }
 
-// reason returns err without the address, which the message contains already.
+// reason returns ctx.Err() if ctx has ended. Otherwise it returns err without the URL, because
+// the caller's message contains the URL.
 func reason(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -144,7 +145,7 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// refusal returns the error in an answer of the API.
+// refusal returns the error that a response of the API contains.
 func (c *Client) refusal(answer *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err != nil {

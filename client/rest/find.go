@@ -8,12 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxSearched is the maximum number of experiments to search for the name of a
-// run.
+// maxSearched is the maximum number of experiments that a search for a run's name reads.
 const maxSearched = 1000
 
-// Find returns the run that typed names: by its id, by the address of its page,
-// or by its name, if only one run has that name.
+// Find returns the run with the typed id, page address or name. It returns an error if several
+// runs have the name.
 func (c *Client) Find(ctx context.Context, typed string) (Run, error) {
 	id := runID(typed)
 	r, err := c.Run(ctx, id)
@@ -32,7 +31,7 @@ func (c *Client) Find(ctx context.Context, typed string) (Run, error) {
 	return found[0], nil
 }
 
-// named returns runs with a name, at most a few of each experiment.
+// named returns the runs with the given name, at most ten from each experiment.
 func (c *Client) named(ctx context.Context, name string) ([]Run, error) {
 	search := Search{Filter: "name = '" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(name) + "'", Sort: "-created", Limit: 10}
 	projects, err := c.Projects(ctx, maxSearched)
@@ -60,8 +59,7 @@ func (c *Client) named(ctx context.Context, name string) ([]Run, error) {
 	return all, nil
 }
 
-// runID returns the id of a run from typed text: the id itself, or the address
-// of its page.
+// runID returns the run id in typed, which is an id or the address of a run's page.
 func runID(typed string) string {
 	typed, _, _ = strings.Cut(typed, "?")
 	typed = strings.TrimRight(typed, "/")

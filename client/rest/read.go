@@ -13,13 +13,13 @@ import (
 // Output is the name of the artifact that holds the printed output of a run.
 const Output = "output.log"
 
-// listing is one page of records.
+// listing is one page of a listing.
 type listing[T any] struct {
 	Data  []T `json:"data"`
 	Total int `json:"total"`
 }
 
-// list returns at most limit records of a listing, and their total number.
+// list returns at most limit records of a listing, and the total number of records.
 func list[T any](ctx context.Context, c *Client, path string, query url.Values, limit int) (all []T, total int, err error) {
 	all = []T{}
 	for {
@@ -38,7 +38,7 @@ func list[T any](ctx context.Context, c *Client, path string, query url.Values, 
 	}
 }
 
-// Projects returns at most limit projects, the newest first.
+// Projects returns at most limit projects, newest first.
 func (c *Client) Projects(ctx context.Context, limit int) ([]Project, error) {
 	all, _, err := list[Project](ctx, c, "/project", nil, limit)
 	return all, err
@@ -47,7 +47,8 @@ func (c *Client) Projects(ctx context.Context, limit int) ([]Project, error) {
 // ErrNoProject means that no project has the given name.
 var ErrNoProject = errors.New("there is no project")
 
-// Project returns the project with exactly this name, or ErrNoProject.
+// Project returns the project with exactly the given name. It returns ErrNoProject if no
+// project has the name.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	found, _, err := list[Project](ctx, c, "/project", url.Values{"name": {name}}, page)
 	if err != nil {
@@ -61,21 +62,20 @@ func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	return Project{}, fmt.Errorf("%w %q", ErrNoProject, name)
 }
 
-// Experiments returns at most limit experiments of a project, the newest first.
+// Experiments returns at most limit experiments of a project, newest first.
 func (c *Client) Experiments(ctx context.Context, project string, limit int) ([]Experiment, error) {
 	all, _, err := list[Experiment](ctx, c, "/experiment/project/"+url.PathEscape(project), nil, limit)
 	return all, err
 }
 
-// Search selects runs of an experiment. Its texts are in the search language of the
-// API.
+// Search selects runs of an experiment. Its strings are in the search language of the API.
 type Search struct {
 	Filter, Sort, Columns string
 	Limit                 int
 }
 
-// Runs returns the runs of an experiment that s selects, and their number without
-// its limit.
+// Runs returns the runs of an experiment that s selects, at most s.Limit. It also returns the
+// number of matching runs without that limit.
 func (c *Client) Runs(ctx context.Context, experiment string, s Search) ([]Run, int, error) {
 	query := url.Values{}
 	for name, text := range map[string]string{"filter": s.Filter, "sort": s.Sort, "columns": s.Columns} {
@@ -86,11 +86,11 @@ func (c *Client) Runs(ctx context.Context, experiment string, s Search) ([]Run, 
 	return list[Run](ctx, c, "/iteration/experiment/"+url.PathEscape(experiment), query, s.Limit)
 }
 
-// Run returns the run with an id.
+// Run returns the run with the given id.
 func (c *Client) Run(ctx context.Context, id string) (r Run, err error) {
 	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(id), nil, nil, &r)
 	if refused, ok := err.(*Error); ok && refused.Code == "NOT_FOUND" {
-		refused.Message = "There is no such run." // the API calls it an iteration
+		refused.Message = "There is no such run." // the API's own message says iteration
 	}
 	return r, err
 }
@@ -101,8 +101,8 @@ func (c *Client) Summary(ctx context.Context, run string) (s Summary, err error)
 	return s, err
 }
 
-// Detail holds a run and everything that belongs to it, except its points. Snapshot
-// is nil if none was recorded.
+// Detail holds a run and all its data except the points. Snapshot is nil if the run recorded
+// none.
 type Detail struct {
 	Run
 	Project    string     `json:"project"`
@@ -153,12 +153,12 @@ func (c *Client) artifacts(ctx context.Context, r Run, query url.Values) ([]Arti
 	return all, err
 }
 
-// ErrNoOutput means that the printed output of a run is not stored. It is stored
-// when the run ends.
+// ErrNoOutput means that the printed output of a run is not stored. Runs store their output
+// when they end.
 var ErrNoOutput = errors.New("the run has no output: it printed nothing, it has not ended, or it does not store output")
 
-// WriteOutput writes the printed output of a run to w. It returns ErrNoOutput if
-// none is stored.
+// WriteOutput writes the printed output of a run to w. It returns ErrNoOutput if the output is
+// not stored.
 func (c *Client) WriteOutput(ctx context.Context, r Run, w io.Writer) error {
 	found, err := c.artifacts(ctx, r, url.Values{"name": {Output}})
 	if err != nil {
@@ -186,8 +186,8 @@ func (c *Client) WriteOutput(ctx context.Context, r Run, w io.Writer) error {
 	return nil
 }
 
-// Curves returns metrics of a run, each reduced to about points points. The peaks
-// are kept.
+// Curves returns the metrics with the given keys, each reduced to about the given number of
+// points. The reduction preserves peaks.
 func (c *Client) Curves(ctx context.Context, run string, keys []string, points int) ([]Curve, error) {
 	var answer struct {
 		Series []Curve `json:"series"`

@@ -41,12 +41,12 @@ type Run struct {
 	Ended        *time.Time        `json:"end_date"`
 	LastSeen     time.Time         `json:"last_seen"`
 	Tags         []string          `json:"tags"`
-	Params       map[string]string `json:"params,omitempty"`  // the parameters that the request named
-	Metrics      map[string]Number `json:"metrics,omitempty"` // the metrics that the request named
+	Params       map[string]string `json:"params,omitempty"`  // parameters that the request asked for
+	Metrics      map[string]Number `json:"metrics,omitempty"` // metrics that the request asked for
 }
 
-// Duration returns the time from the creation of the run to its end, or to when
-// it was last seen.
+// Duration returns the time from the run's creation to its end. For a run that has not ended,
+// it returns the time until the run was last seen.
 func (r Run) Duration() time.Duration {
 	if r.Ended != nil {
 		return r.Ended.Sub(r.Created)
@@ -57,8 +57,8 @@ func (r Run) Duration() time.Duration {
 // Running is the status of a run that has not ended.
 const Running = "RUNNING"
 
-// Statistics holds the statistics of one metric of a run. The extremes and the
-// mean are over the finite values, and nil if there are none.
+// Statistics holds the statistics of one metric of a run. Min, Max and Mean cover only the
+// finite values, and are nil if no value is finite.
 type Statistics struct {
 	Count    int64   `json:"count"`
 	Last     Number  `json:"last"`
@@ -70,8 +70,7 @@ type Statistics struct {
 	Mean     *Number `json:"mean"`
 }
 
-// Summary holds the statistics of the metrics of a run, its parameters and its
-// tags.
+// Summary holds a run's metric statistics, parameters and tags.
 type Summary struct {
 	Metrics map[string]Statistics `json:"metrics"`
 	Params  map[string]string     `json:"params"`
@@ -100,8 +99,8 @@ type Artifact struct {
 	Created     time.Time `json:"created_date"`
 }
 
-// Curve holds a metric of a run as columns. Min and Max are set if the metric
-// has more points than were requested.
+// Curve holds a metric of a run as columns. Min and Max are set only if the curve was reduced
+// to the requested number of points.
 type Curve struct {
 	RunID string   `json:"iteration_id"`
 	Key   string   `json:"key"`
@@ -116,8 +115,7 @@ type Curve struct {
 // Number is the value of a metric. In JSON, NaN and the infinities are strings.
 type Number float64
 
-// UnmarshalJSON reads a number, or one of the strings NaN, Infinity and
-// -Infinity.
+// UnmarshalJSON parses a JSON number or one of the strings NaN, Infinity and -Infinity.
 func (n *Number) UnmarshalJSON(data []byte) error {
 	var text string
 	if len(data) > 0 && data[0] == '"' {
@@ -134,7 +132,7 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*float64)(n))
 }
 
-// MarshalJSON writes the format that UnmarshalJSON reads.
+// MarshalJSON returns the JSON that UnmarshalJSON parses.
 func (n Number) MarshalJSON() ([]byte, error) {
 	switch {
 	case math.IsNaN(float64(n)):

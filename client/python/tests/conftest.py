@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import itertools
 import json
@@ -127,20 +126,21 @@ class Server:
 PORTS = 500
 """How many ports each process that runs tests has for itself."""
 _ports: "Iterator[int]" = iter(())
-_claim: Any = None  # the locked file that says whose they are
+_claim: Optional[socket.socket] = None  # bound to the first of them
 
 
 def own_ports() -> Iterator[int]:
-    """Ports that no other process that runs tests takes, in a circle, every second one. They lie below those that the system
-    gives to whoever asks for any."""
+    """Every second port of a range that no other process that runs tests uses, in a circle. The range is below the ports that the
+    system assigns."""
     global _claim
     for first in range(12000, 32000, PORTS):
+        _claim = socket.socket()
         try:
-            _claim = open(os.path.join(tempfile.gettempdir(), f"tracker-test-ports-{first}"), "a")
-            fcntl.flock(_claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _claim.bind(("127.0.0.1", first))
         except OSError:
-            continue  # another process has them
-        return itertools.cycle(range(first, first + PORTS, 2))
+            _claim.close()
+            continue  # claimed by another process
+        return itertools.cycle(range(first + 2, first + PORTS, 2))
     raise OSError("all ports for tests are taken")
 
 
@@ -328,7 +328,7 @@ def sync(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def eventually(what: Callable[[], Any], seconds: float = 180) -> Any:
-    """The first true answer of what; it is asked again until then."""
+    """Return the first true result of what, which is called repeatedly."""
     end = time.monotonic() + seconds
     while True:
         answer = what()

@@ -151,7 +151,7 @@ def test_status_says_where_one_is(guarded: Server, tmp_path: pathlib.Path) -> No
         pass
     done = run_tracker("status")
     assert done.returncode == 1 and f"python -m tracker login --url {guarded.url}" in done.stdout
-    assert "rest of a run of p/default" in done.stdout and f":{guarded.ui_port}" in done.stdout
+    assert "unsent data of a run of p/default" in done.stdout and f":{guarded.ui_port}" in done.stdout
     write_credentials(guarded.url, guarded.token)
     done = run_tracker("status")
     assert done.returncode == 0 and "default, until 20" in done.stdout, done
@@ -190,7 +190,7 @@ def test_a_token_that_ends_is_told_and_nothing_is_lost(guarded: Server, capfd: A
     run = tracker.init(capture=False)
     run.log({"a": 1})
     eventually(lambda: run.recorder.sender is not None and run.recorder.sender.failure)
-    assert "what is logged is kept in" in capfd.readouterr().err
+    assert "logged data is stored in" in capfd.readouterr().err
     write_credentials(guarded.url, guarded.token)  # somebody signs in while it runs
     run.log({"a": 2})
     run.finish()

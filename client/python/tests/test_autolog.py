@@ -130,5 +130,5 @@ def test_libraries_that_are_imported_later(server: Server) -> None:
 
 
 def test_a_library_that_is_not_known(server: Server) -> None:
-    with pytest.raises(ValueError, match="autolog knows sklearn, .*, not 'xgbost'; did you mean 'xgboost'"):
+    with pytest.raises(ValueError, match="autolog supports sklearn, .*, not 'xgbost'; did you mean 'xgboost'"):
         tracker.autolog("xgbost")  # type: ignore[arg-type]

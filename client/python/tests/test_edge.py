@@ -80,8 +80,8 @@ def test_nothing_is_lost_without_a_word(server: Server, tmp_path: pathlib.Path, 
     done = [sync("--url", server.url) for _ in range(2)]
     status = subprocess.run([sys.executable, "-m", "tracker", "status"], capture_output=True, text=True, timeout=180)
     what = f"seed {seed}: {fate}, line {kind}\n{said}{done[0].stderr}{done[1].stderr}{status.stdout}"
-    assert (done[1].returncode == 0) is ("refused:" not in status.stdout), f"sync and status do not agree\n{what}"
-    named = [text for text in said.splitlines() if "were lost" in text or "could not be kept" in text]
+    assert (done[1].returncode == 0) is ("rejected:" not in status.stdout), f"sync and status do not agree\n{what}"
+    named = [text for text in said.splitlines() if "were lost" in text or "could not be stored" in text]
     named += status.stdout.splitlines()
     logged = [json.loads(text) for text in journal.read_text().splitlines()]
     dead = fate in ("kill", "exit") and logged[-1]["kind"] != "end"
@@ -109,7 +109,7 @@ def compare(server: Server, logged: List[Dict[str, Any]], named: str, what: str,
         assert len(hashes) == 1, f"{name} is there {len(hashes)} times\n{what}"
     for one in logged:
         if one["kind"] in ("file", "drawing"):
-            could_not = f"{one['name'].partition('_')[0]} could not be kept"
+            could_not = f"{one['name'].partition('_')[0]} could not be stored"
             assert one["name"] in artifacts or one["name"] in named or could_not in named, f"{one['name']} is missing\n{what}"
         if one["kind"] == "file" and one["name"] in artifacts:
             assert artifacts[one["name"]] == [hashlib.sha256(edge.data(seed, one["number"])).hexdigest()], what

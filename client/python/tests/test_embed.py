@@ -44,7 +44,7 @@ def test_init_starts_a_server(home: pathlib.Path, script: Callable[..., Script])
     url, _ = first.line().split()
     told = [line for line in first.end().splitlines() if "started a server" in line]
     assert len(told) == 1 and str(home) in told[0] and "TRACKER_EMBED=0" in told[0]
-    page = told[0].partition("dashboard is at ")[2].split()[0]
+    page = told[0].partition("the dashboard at ")[2].split()[0]
     assert b"<title>" in urllib.request.urlopen(page).read()
     assert logged(url) == 1
     assert own_server(home)["url"] == url
@@ -104,7 +104,7 @@ def test_a_server_that_was_killed_is_started_again_at_its_port(home: pathlib.Pat
     running.say("")
     running.line()
     running.end()
-    assert logged(url) == 2, "the run that went on meanwhile is whole"
+    assert logged(url) == 2, "the run that was active during the restart is complete"
 
 
 def test_a_port_that_another_program_has_taken_is_left(home: pathlib.Path, script: Callable[..., Script]) -> None:

@@ -1,4 +1,4 @@
-"""How runs end: nothing comes after the end, and the end that somebody else sets stands."""
+"""Nothing is recorded after the end of a run. An end that another user has set is preserved."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_the_client_is_killed_and_sync_sends_what_was_spooled(server: Server, sc
     id = one.line()
     assert one.line() == "logged"
     [path] = (tmp_path / "spool").glob("*.spool")
-    assert "skipped, because another process has it" in sync().stdout, "a live run's spool is its own"
+    assert "skipped, because another process uses it" in sync().stdout, "a live run's spool is its own"
     one.signal(signal.SIGKILL)
     one.end()
     with open(path, "ab") as file:
@@ -65,7 +65,7 @@ def test_the_client_is_killed_and_sync_sends_what_was_spooled(server: Server, sc
     server.start()
     done = sync()
     assert done.returncode == 0, done.stderr
-    assert not path.exists() and "nothing is left" in sync().stdout
+    assert not path.exists() and "no unsent data" in sync().stdout
     assert server.points(id, "a") == [(s, s) for s in range(1000)]
 
 

@@ -53,7 +53,7 @@ def test_runs_are_kept_in_the_temporary_folder(unwritable: str, temporary: pathl
     told = one.end()
     [spool] = temporary.rglob("*.spool")
     assert told.count("can't be written to") == 1 and unwritable in told and "TRACKER_HOME" in told, told
-    assert f"is kept in {spool}" in told
+    assert f"is stored in {spool}" in told
     for folder in (spool.parent, spool.parent.parent):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     command = [sys.executable, "-m", "tracker"]
@@ -70,7 +70,7 @@ def test_without_any_folder(unwritable: str, script: Callable[..., Script]) -> N
     one = script(RUN, os.path.join(unwritable, "temporary"), "online")
     one.line()
     told = one.end()
-    assert told.count("in memory only;") == 1 and "what was not sent is lost" in told and "is kept in /" not in told, told
+    assert told.count("in memory only;") == 1 and "its unsent data is lost" in told and "is stored in /" not in told, told
     one = script(RUN, os.path.join(unwritable, "temporary"), "offline")
     assert one.line() == ""
     told = one.end()

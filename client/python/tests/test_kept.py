@@ -120,7 +120,7 @@ def test_without_room_for_a_copy_the_file_is_sent_unless_it_changes(server: Serv
     for name in ("good.bin", "bad.bin"):
         (tmp_path / name).write_bytes(data)
     run.log_artifact("good.bin").wait()
-    assert "No space left on device; it is sent from where it is" in capfd.readouterr().err
+    assert "No space left on device; the original file is sent later" in capfd.readouterr().err
     sender = run.recorder.sender
     assert sender is not None
     send = sender.client.send

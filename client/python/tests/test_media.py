@@ -105,7 +105,7 @@ def test_a_picture_that_can_not_be_drawn_harms_nothing(server: Server, capfd: An
     monkeypatch.setattr(_media, "png", broken)
     with tracker.init(capture=False) as run:
         run.log({"picture": tracker.Image([[1]]), "text": tracker.Text("kept"), "a": 1}, step=0)
-    assert "picture could not be kept: RuntimeError: no ink" in capfd.readouterr().err
+    assert "picture could not be stored: RuntimeError: no ink" in capfd.readouterr().err
     assert list(server.artifacts(run.id)) == ["text_0.txt"] and server.points(run.id, "a") == [(0, 1)]
 
 
@@ -150,5 +150,5 @@ def test_films(tmp_path: pathlib.Path) -> None:
     assert tracker.Video("a.mp4").file == (b"mp4", ".mp4", "video/mp4")
     with pytest.raises(TypeError, match="frames, channels, height, width"):
         tracker.Video(numpy.zeros((3, 3)))
-    with pytest.raises(ValueError, match="frames are kept as gif, not 'mp4'"):
+    with pytest.raises(ValueError, match="frames are stored as gif, not 'mp4'"):
         tracker.Video(frames, format="mp4")

@@ -20,13 +20,13 @@ from .conftest import Proxy, Server, eventually
     ({"url": "ftp://127.0.0.1"}, ValueError, "'ftp://127.0.0.1' is not the address of a server; write it like http://"),
     ({"url": "http://127.0.0.1:port"}, ValueError, "is not the address of a server"),
     ({"url": "http://"}, ValueError, "is not the address of a server"),
-    ({"token": "two words"}, ValueError, "the token has spaces"),
+    ({"token": "two words"}, ValueError, "the token contains spaces"),
     ({"project": 7}, TypeError, "project must be text, not int"),
     ({"project": {"lr": 1}}, TypeError, "project must be text, not dict"),
     ({"project": " "}, ValueError, "project must not be empty"),
     ({"experiment": "e" * 251}, ValueError, "experiment must have at most 250 characters, not 251"),
     ({"name": 5}, TypeError, "name must be text, not int"),
-    ({"name": "a\nb"}, ValueError, "name must consist of printable characters; '\\n' is not one"),
+    ({"name": "a\nb"}, ValueError, "name must consist of printable characters; '\\n' is not printable"),
     ({"notes": "n" * (1 << 20) + "n"}, ValueError, "notes must have at most 1048576 bytes, not 1048577"),
     ({"notes": "\ud800"}, ValueError, "notes contains an unpaired surrogate"),
     ({"tags": ["a", 1]}, TypeError, "a tag must be text, not int"),
@@ -62,8 +62,8 @@ def test_what_log_does_not_take(server: Server, capfd: pytest.CaptureFixture[str
         assert run.last()["large"] == math.inf
     told = capfd.readouterr().err
     for sentence in ("word is not logged: a str is not a number; put it into config or notes, or log a tracker.Text",
-                     "pair is not logged: a list is not a number; log one number of it, or a tracker.Histogram",
-                     "kind is not logged: a set is not a number; log one",
+                     "pair is not logged: a list is not a number; log a single number, or a tracker.Histogram",
+                     "kind is not logged: a set is not a number; log a single",
                      "call is not logged: a builtin_function_or_method is not a",
                      "key must not be empty", "key must have at most 250 characters"):
         assert sentence in told, told
@@ -78,7 +78,7 @@ def test_what_a_run_does_not_take(tmp_path: pathlib.Path, capfd: pytest.CaptureF
             print(run.config.rate)
         with pytest.raises(TypeError, match="a tag must be text, not int"):
             run.tag(1)  # type: ignore[arg-type]
-        with pytest.raises(FileNotFoundError, match="there is no file .*/model.pt to keep as an artifact"):
+        with pytest.raises(FileNotFoundError, match=".*/model.pt does not exist, so it can't be stored as an artifact"):
             run.log_artifact("model.pt")
         with pytest.raises(IsADirectoryError, match=r"is a folder; log a tracker.Artifact\(name\) with add_dir\('spool'\)"):
             run.log_artifact(tmp_path / "spool")
@@ -87,7 +87,7 @@ def test_what_a_run_does_not_take(tmp_path: pathlib.Path, capfd: pytest.CaptureF
         with pytest.raises(ValueError, match="a run ends as SUCCEEDED, FAILED or KILLED, not as 'DONE'"):
             run.finish("DONE")  # type: ignore[arg-type]
     run.log({"a": 1})
-    assert f"{run.label} has finished; what is logged to it now is not recorded" in capfd.readouterr().err
+    assert f"{run.label} has finished; values that are logged to it now are not recorded" in capfd.readouterr().err
     with pytest.raises(RuntimeError, match="tracker.log needs a run: call tracker.init first"):
         tracker.log({"a": 1})
 
@@ -100,7 +100,7 @@ def test_the_address_of_the_dashboard_is_not_that_of_the_api(server: Server, cap
         tracker.Api(address).projects()
     run = tracker.init(url=f"https://127.0.0.1:{server.port}", capture=False)
     eventually(lambda: run.recorder.sender is not None and run.recorder.sender.failure)
-    assert "does not answer: it does not speak https; write http://; what is logged is kept in" in capfd.readouterr().err
+    assert "does not answer: the server does not use https; write http://; logged data is stored in" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command, sentence", [

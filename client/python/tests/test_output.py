@@ -61,14 +61,14 @@ def test_what_a_killed_process_has_printed_is_sent_by_sync(server: Server, proxy
     proxy.fault = lambda method, path, body: next(lost, None) if method == "POST" and "/resource/" in path else None
     id = killed(script(PRINTING, "first", TRACKER_URL=server.url), "first")
     said = status()
-    assert f"{id}.spool: rest of a run of p/e for {server.url} and its output, 3.0 MB" in said, said
+    assert f"{id}.spool: unsent data of a run of p/e for {server.url} and its output, 3.0 MB" in said, said
     done = sync("--url", proxy.url)
     assert done.returncode == 0, done.stderr
     [text] = printed(server, id)
-    assert text.startswith(b"first") and text.endswith(b"[the rest of the output was left out]\n")
+    assert text.startswith(b"first") and text.endswith(b"[further output is omitted]\n")
     assert 2_900_000 < len(text) < 3_100_000
     assert not list((tmp_path / "spool").glob(id + "*")) and "spool, empty" in status()
-    assert "nothing is left" in sync().stdout and len(printed(server, id)) == 1
+    assert "no unsent data" in sync().stdout and len(printed(server, id)) == 1
 
 
 def test_what_a_killed_process_has_printed_is_sent_by_the_next_run(server: Server, script: Callable[..., Script]) -> None:
@@ -94,8 +94,8 @@ def test_output_that_no_server_takes_stays_and_is_counted(server: Server, script
     tracker.Api().client.call("PATCH", f"/experiment/{experiment}", {"status": "FINISHED"})
     assert "rejected output.log" in sync().stderr
     assert (tmp_path / "spool" / f"{id}.out").exists()
-    assert "refused: output.log (3.0 MB): The experiment is FINISHED" in status()
-    assert sync().returncode == 1 and status().count("refused: output.log") == 1, "it is tried once each time"
+    assert "rejected: output.log (3.0 MB): The experiment is FINISHED" in status()
+    assert sync().returncode == 1 and status().count("rejected: output.log") == 1, "it is tried once each time"
     tracker.Api().client.call("PATCH", f"/experiment/{experiment}", {"status": "IN_PROGRESS"})
     assert sync().returncode == 0 and len(printed(server, id)) == 1
 

@@ -143,7 +143,7 @@ def test_a_child_waits_for_its_parent(server: Server, proxy: Proxy, capfd: Any) 
         with tracker.init(url=proxy.url, parent=parent, capture=False) as child:
             child.log({"a": 1})
     assert [c["id"] for c in server.get(f"/iteration/{parent.id}/children")["data"]] == [child.id]
-    assert server.points(child.id, "a") == [(0, 1)] and "kept in" not in capfd.readouterr().err
+    assert server.points(child.id, "a") == [(0, 1)] and "stored in" not in capfd.readouterr().err
 
 
 def test_a_run_has_children(server: Server) -> None:

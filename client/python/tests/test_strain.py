@@ -59,7 +59,7 @@ def test_a_clock_that_jumps(server: Server, proxy: Proxy, script: Callable[..., 
 
 
 def test_a_server_that_hangs_for_half_a_minute(server: Server) -> None:
-    """It carries out what it was sent before, also what the client has given up and sent again."""
+    """The server carries out earlier requests, even if the client has abandoned and repeated them."""
     run = tracker.init(capture=False, config={"lr": 1})
     sender = run.recorder.sender
     assert sender is not None and server.process is not None

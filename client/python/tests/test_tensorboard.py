@@ -211,7 +211,7 @@ def test_tracker_run_follows_what_the_program_writes(server: Server, tmp_path: p
     [one] = server.iterations()
     assert one["status"] == "SUCCEEDED"
     assert server.points(one["id"], "loss") == [(s, s) for s in range(points)]
-    assert ("are not followed" in done.stderr) is (points == 0)
+    assert ("are not logged" in done.stderr) is (points == 0)
     assert not list((tmp_path / "spool").glob("*.joined"))
 
 
@@ -271,7 +271,7 @@ def test_a_half_record_is_waited_for(follower: Any, tmp_path: pathlib.Path) -> N
 
 
 @pytest.mark.parametrize("place, steps, told", [
-    ("data", [1, 3], "is damaged; it is left out"), ("length", [1], "is not the beginning of a record")])
+    ("data", [1, 3], "is damaged; it is omitted"), ("length", [1], "is not the beginning of a record")])
 def test_damage_is_told(follower: Any, tmp_path: pathlib.Path, capfd: Any, place: str, steps: List[int], told: str) -> None:
     whole = bytearray(written(tmp_path / "source", 3))
     third = len(whole) // 3
@@ -295,7 +295,7 @@ def test_what_is_no_event_is_left_out(follower: Any, tmp_path: pathlib.Path, cap
                        + struct.pack("<I", _tfevents.masked_crc(noise)))
         file.write(whole)
     follower.poll()
-    assert follower._recorder.steps[-1] == 1 and "can't be read, and is left out" in capfd.readouterr().err
+    assert follower._recorder.steps[-1] == 1 and "can't be read, and is omitted" in capfd.readouterr().err
 
 
 def test_files_of_another_program_are_left_alone(follower: Any, tmp_path: pathlib.Path) -> None:
@@ -309,7 +309,7 @@ def test_files_of_another_program_are_left_alone(follower: Any, tmp_path: pathli
             (tmp_path / "logs" / f"events.out.tfevents.1.{host}.{number}.0").write_bytes(source)
         follower.poll()
         expected = 2 if sys.platform == "linux" else 3
-        assert len(follower._recorder.steps) == expected, "but not those of the parent"
+        assert len(follower._recorder.steps) == expected, "the parent's steps are not logged"
     finally:
         child.communicate(b"\n")
 

@@ -224,7 +224,7 @@ def test_a_run_goes_on_beside_planted_folders(server: Server, folder: pathlib.Pa
     run.log({"picture": tracker.Image([[0.5]]), "a": 1})
     run.finish()
     assert list((tmp_path / "elsewhere").iterdir()) == [] and server.points(run.id, "a") == [(0, 1)]
-    assert "could not be kept" in capfd.readouterr().err
+    assert "could not be stored" in capfd.readouterr().err
 
 
 def test_status_says_which_files_are_not_trusted(server: Server, folder: pathlib.Path) -> None:

@@ -84,7 +84,7 @@ def test_names_that_are_not_text(server: Server, capfd: pytest.CaptureFixture[st
             run.log({1: 2.0, None: 3.0, b"b": 4.0, (1, 2): 5.0, "text": 1.0}, step=step + 10)  # type: ignore[dict-item]
     told = capfd.readouterr().err
     for name, kind in (("1", "an int"), ("None", "None"), ("b'b'", "a bytes"), ("(1, 2)", "a tuple")):
-        assert told.count(f"{name} is the name of a metric, but {kind}, not text; it is logged as {name!r}") == 1, told
+        assert told.count(f"the name of a metric is {kind}, not text; it is logged as {name!r}") == 1, told
     assert told.count("not text") == 4 and len(server.points(run.id, "(1, 2)")) == 6 and len(server.points(run.id, "in/0")) == 3
 
 
@@ -94,8 +94,8 @@ def test_rows_of_another_length(server: Server, capfd: pytest.CaptureFixture[str
             run.log({"t": tracker.Table(["a", "b"], data=[[1, 2], [3], [4, 5, 6]])})
         run.log({"none": tracker.Table(data=[[1, 2]]), "whole": tracker.Table(["a"], data=[[None]])})
     told = capfd.readouterr().err
-    assert told.count("t has rows with 1 to 3 cells for 2 columns; missing cells are empty, and the others are kept in further "
-                      "columns") == 1 and told.count("cells") == 2, told
+    assert told.count("t has rows with 1 to 3 cells for 2 columns; missing cells are stored empty, and extra values in "
+                      "additional columns") == 1 and told.count("cells") == 2, told
     found = server.artifacts(run.id)
     text = {name.partition("_")[0]: server_text(server, row["id"]) for name, row in found.items()}
     assert text["t"] == "a,b,column 3\r\n1,2,\r\n3,,\r\n4,5,6\r\n"

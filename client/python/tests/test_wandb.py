@@ -80,7 +80,7 @@ def test_a_tutorial_runs(server: Server, script: Callable[..., Script]) -> None:
     assert found["examples_4_1.png"]["description"] == "epoch 4"
     assert found["classifier/model.pt"]["description"] == "the best one"
     assert sum(server.get(f"/resource/{found['gradients_0.histogram.json']['id']}/data")["counts"]) == 50
-    for note in ("watch records nothing", "define_metric has no effect", "alert: Done: accuracy is high"):
+    for note in ("watch has no effect", "define_metric has no effect", "alert: Done: accuracy is high"):
         assert said.count(note) == 1
 
 

@@ -6,12 +6,13 @@
         for step in range(1000):
             run.log({"train/loss": loss, "val": {"acc": acc}}, step=step)
 
-What is logged goes into a queue; threads write it to a spool on disk and send it from there. No call raises or waits
-because of the server, unless the run is strict.
+Each call puts its values into a queue. Threads write the queue to a spool on disk and send the spool to the server. If the
+server fails or is slow, no call raises or waits, except in a strict run.
 
-tracker.init starts a run. tracker.log, config, summary, log_artifact, finish act on the current run, tracker.run.
+tracker.init starts a run. tracker.log, config, summary, log_artifact and finish act on the current run, tracker.run.
 tracker.callback has callbacks for Keras, PyTorch Lightning, Hugging Face, XGBoost, LightGBM, Optuna and scikit-learn.
-tracker.Api reads back. tracker.show shows the dashboard in a notebook. On the command line: python -m tracker --help.
+tracker.Api reads runs from the server. tracker.show shows the dashboard in a notebook. The commands are listed by
+python -m tracker --help.
 """
 
 from __future__ import annotations
@@ -53,27 +54,27 @@ __all__ = ["Api", "Artifact", "Audio", "Histogram", "Html", "Image", "Refused", 
 _PLACES = {"Api": "_api", "Artifact": "_wandb", "Audio": "_media", "Histogram": "_media", "Html": "_media",
            "Image": "_media", "Settings": "_wandb", "Table": "_media", "Text": "_media", "Video": "_media",
            "autolog": "_autolog", "login": "_wandb"}
-"""Names that are imported when they are first used, with their modules, so that import tracker stays quick."""
+"""Names that are imported at their first use, with their modules. This keeps import tracker fast."""
 
 
 def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:
-    """Log to the current run, see Run.log."""
+    """Log values to the current run. See Run.log."""
     _current("log").log(data, step, commit)
 
 
 def log_artifact(path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
                  content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = ()) -> Upload:
-    """Store a file as an artifact of the current run, see Run.log_artifact."""
+    """Store a file as an artifact of the current run. See Run.log_artifact."""
     return _current("log_artifact").log_artifact(path, name, description, content_type, type, aliases)
 
 
 def use_artifact(artifact: str, type: Optional[str] = None) -> Version:
-    """Return a version of an artifact, see Run.use_artifact."""
+    """Return a version of an artifact. See Run.use_artifact."""
     return _current("use_artifact").use_artifact(artifact, type)
 
 
 def save(path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
-    """Store files as artifacts of the current run, see Run.save."""
+    """Store files as artifacts of the current run. See Run.save."""
     _current("save").save(path, base_path, policy)
 
 
@@ -83,12 +84,12 @@ def log_metric(key: str, value: Any, step: Optional[int] = None) -> None:
 
 
 def log_metrics(metrics: Dict[str, Any], step: Optional[int] = None) -> None:
-    """Log to the current run, see Run.log."""
+    """Log numbers to the current run. See Run.log."""
     _current("log_metrics").log_metrics(metrics, step)
 
 
 def log_param(key: str, value: Any) -> None:
-    """Record a parameter of the current run."""
+    """Record one parameter of the current run."""
     _current("log_param").log_param(key, value)
 
 
@@ -98,7 +99,7 @@ def log_params(params: Dict[str, Any]) -> None:
 
 
 def set_tag(key: str, value: Any = None) -> None:
-    """Add the tag key=value to the current run, or key without a value."""
+    """Add the tag key=value to the current run. If value is None, the tag is key."""
     _current("set_tag").set_tag(key, value)
 
 
@@ -109,27 +110,27 @@ def set_tags(tags: Union[Dict[str, Any], Iterable[str]]) -> None:
 
 def watch(models: Any = None, criterion: Any = None, log: Any = None, log_freq: Any = None, idx: Any = None,
           log_graph: Any = None) -> None:
-    """Print that it has no effect, see Run.watch."""
+    """Print that watch has no effect. See Run.watch."""
     _current("watch").watch()
 
 
 def unwatch(models: Any = None) -> None:
-    """Do nothing, like watch."""
+    """Do nothing. watch has no effect that could be undone."""
 
 
 def define_metric(name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                   summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-    """Print that it has no effect, see Run.define_metric."""
+    """Print that define_metric has no effect. See Run.define_metric."""
     _current("define_metric").define_metric()
 
 
 def alert(title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
-    """Print title and text, see Run.alert."""
+    """Print title and text. See Run.alert."""
     _current("alert").alert(title, text)
 
 
 class _Module(types.ModuleType):
-    """This module, in which tracker.config = {...} sets parameters."""
+    """The type of this module. It makes tracker.config = {...} set parameters."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "config":
@@ -146,7 +147,7 @@ class _Module(types.ModuleType):
 
 sys.modules[__name__].__class__ = _Module
 
-if not TYPE_CHECKING:  # so that type checkers find misspelt names
+if not TYPE_CHECKING:  # type checkers that saw __getattr__ would accept misspelled names
     def __getattr__(name: str) -> Any:
         if name in ("config", "summary"):
             return getattr(_current(name), name)

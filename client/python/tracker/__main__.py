@@ -20,13 +20,13 @@ from ._value import tell
 
 
 def sync(arguments: argparse.Namespace) -> int:
-    """Send the spool and retry requests that were rejected before. Return 1 if something could not be sent."""
+    """Send all spools, and retry rejected requests. Return 1 if a request could not be sent."""
     paths: List[str] = []
     given = arguments.path or spool_folders()
     for path in given:
         paths += _spools(path) if os.path.isdir(path) or not arguments.path else [path.partition(REJECTED)[0]]
     if not paths:
-        print(f"nothing is left in {', '.join(given)}")
+        print(f"no unsent data in {', '.join(given)}")
     left = 0
     for path in paths:
         try:
@@ -34,14 +34,15 @@ def sync(arguments: argparse.Namespace) -> int:
             failure = sync_file(path, arguments.url)
             refused = rejected(path)
         except Busy:
-            print(f"{path}: skipped, because another process has it")
+            print(f"{path}: skipped, because another process uses it")
             continue
         except (OSError, ValueError, TypeError) as error:
             tell(f"{path}: {getattr(error, 'strerror', None) or error}")
             left += 1
             continue
         if failure is None and refused:
-            tell(f"{path}: {sentence(os.path.dirname(path), refused)} It is in {path}{REJECTED}; delete that file to discard it")
+            tell(f"{path}: {sentence(os.path.dirname(path), refused)} The data is in {path}{REJECTED}; delete that file to "
+                 "discard it")
             left += 1
         elif failure is None:
             print(f"{path}: sent")
@@ -52,16 +53,16 @@ def sync(arguments: argparse.Namespace) -> int:
 
 
 def _spools(folder: str) -> List[str]:
-    """Return the spool files in folder, including those of which only rejected requests remain."""
+    """Return the spool files in folder. Include the paths of removed spools that still have rejected requests."""
     found = spool_files(folder)
     found += [path for path in (name[:-len(REJECTED)] for name in spool_files(folder, REJECTED)) if path not in found]
     return found
 
 
 def login(arguments: argparse.Namespace) -> int:
-    """Sign in and store the token. Return 1 if the password cannot be asked for or the server rejects it."""
+    """Sign in and store the token. Return 1 if no password is given or the server rejects it."""
     url = service_url(arguments.url)
-    Client(url, token="none").call("GET", "/health")  # before anybody is asked for a password
+    Client(url, token="none").call("GET", "/health")  # check the address before asking for a password
     try:
         username = arguments.username or input("User name: ")
         password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
@@ -78,8 +79,7 @@ def login(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Print the address of the server, the signed-in user and the contents of the spool. Return 1 if the server rejects
-    the token."""
+    """Print the server's address, the signed-in user and the spools. Return 1 if the token is rejected or the server fails."""
     client = Client(arguments.url)
     failed = 0
     print(f"server     {client.url}")
@@ -111,12 +111,12 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def _refused(path: str) -> List[str]:
-    """Return a line with the reason for each of the first rejected requests."""
+    """Return a line with the reason for each of the first 20 rejected requests."""
     try:
         found = rejected(path)
     except OSError as error:
         return [f"{os.path.basename(path)}{REJECTED}: {error.strerror or error}"]
-    lines = [f"refused: {describe(os.path.dirname(path), [one]).partition(': ')[2]}: {one.get('error')}" for one in found[:20]]
+    lines = [f"rejected: {describe(os.path.dirname(path), [one]).partition(': ')[2]}: {one.get('error')}" for one in found[:20]]
     return lines + ([f"and {len(found) - 20} more"] if len(found) > 20 else [])
 
 
@@ -126,18 +126,18 @@ def _spooled(path: str) -> Tuple[str, int, List[Dict[str, Any]]]:
             return "rejected requests; sync retries them", os.path.getsize(path + REJECTED), []
         size = os.path.getsize(path)
         if path.endswith(".out"):
-            return "output of a run without its spool", size, []
+            return "output of a run, without a spool", size, []
         printed = os.path.getsize(beside(path)) if os.path.exists(beside(path)) else 0
         size += printed
         spool = Spool(path)
     except Busy:
-        return "a running process", size, []
+        return "in use by a running process", size, []
     except (OSError, ValueError) as error:
         return str(error), 0, []
     left = spool.heads()
     spool.close()
     head = spool.head
-    what = f"rest of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}"
+    what = f"unsent data of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}"
     return what + (" and its output" if printed else ""), size, left
 
 
@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> int:
-    """Run the command line. Return the exit code."""
+    """Run the command line in argv. Return the exit status."""
     parser = argparse.ArgumentParser(prog=prog, description="Record programs as runs, send spooled data, sign in.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     one = commands.add_parser("run", help="record a program as a run, with its output, exit status and parameters")
@@ -164,17 +164,17 @@ def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> i
     one.add_argument("--tag", action="append", default=[], help="tag of the run; can be repeated")
     one.add_argument("--url", help="server to log to (default: TRACKER_URL)")
     one.add_argument("--tensorboard", action="append", default=[], metavar="FOLDER",
-                     help="follow new event files of TensorBoard in this folder and below; can be repeated "
+                     help="log new TensorBoard event files in and below this folder; can be repeated "
                      "(default: the working folder, and folders in options of the program)")
     one.add_argument("command", nargs=argparse.REMAINDER, metavar="-- PROGRAM ...", help="the program and its arguments")
     one.set_defaults(run=run)
-    one = commands.add_parser("sync", help="send the spool")
+    one = commands.add_parser("sync", help="send unsent data")
     one.add_argument("path", nargs="*", help="spool files or folders (default: TRACKER_SPOOL)")
-    one.add_argument("--url", help="server to send to instead of the server of the run")
+    one.add_argument("--url", help="server to send to (default: the server of the run)")
     one.set_defaults(run=sync)
     one = commands.add_parser("login", help="sign in; asks for the password, or reads it from standard input")
     one.add_argument("--url", help="server to sign in at (default: TRACKER_URL)")
-    one.add_argument("--username", help="default: ask for it")
+    one.add_argument("--username", help="user name (default: ask for it)")
     one.set_defaults(run=login)
     one = commands.add_parser("status", help="show the server, the signed-in user and the spool")
     one.add_argument("--url", help="server to ask (default: TRACKER_URL)")
@@ -182,7 +182,7 @@ def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> i
     arguments = parser.parse_args(argv)
     try:
         return int(arguments.run(arguments))
-    except (TrackerError, ValueError) as error:  # a ValueError is about an address or a token that is none
+    except (TrackerError, ValueError) as error:  # ValueError means that an address or a token is invalid
         tell(str(error))
         return 1
 

@@ -1,4 +1,4 @@
-"""Reading back what was logged."""
+"""Reads projects, runs, metrics and artifacts from a server."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from ._version import Version
 
 PAGE = 1000
-"""Records in one request of a listing."""
+"""Maximum number of records in one listing request."""
 
 
 class Record:
-    """A record of the service. Its fields are attributes; record.fields has all of them."""
+    """A record on the server. Its fields are attributes. record.fields holds all fields."""
 
     def __init__(self, api: Api, fields: Dict[str, Any]) -> None:
         self.api, self.fields = api, fields
 
     id: str
 
-    if not TYPE_CHECKING:  # so that type checkers find misspelt fields
+    if not TYPE_CHECKING:  # type checkers that saw __getattr__ would accept misspelled fields
         def __getattr__(self, name):
             try:
                 return self.__dict__["fields"][name]
@@ -37,15 +37,17 @@ class Record:
                 raise AttributeError(f"{type(self).__name__} has no {name}") from None
 
     route = ""
-    """The path of records of this kind in the API."""
+    """The first part of the path of such records in the API."""
 
     def delete(self) -> None:
-        """Move the record and everything in it to the trash. A server without a trash deletes it permanently."""
+        """Move the record and its contents to the trash. A server without a trash deletes them permanently."""
         self.api.client.call("DELETE", f"/{self.route}/{quote(self.id, safe='')}")
 
     def restore(self) -> None:
-        """Restore the record from the trash. Raises Refused if it is not in the trash, or if its parent is in the trash
-        too."""
+        """Restore the record from the trash.
+
+        Raises Refused if the record is not in the trash, or if its parent is in the trash.
+        """
         self.api.client.call("POST", f"/trash/{quote(self.id, safe='')}/restore")
 
     def __repr__(self) -> str:
@@ -54,14 +56,16 @@ class Record:
 
 
 class Api:
-    """The records of a server. Methods raise Refused if the server rejects a request, and Unreachable if it does not
-    respond."""
+    """The records of a server.
+
+    Methods raise Refused if the server rejects a request, and Unreachable if it does not respond.
+    """
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None) -> None:
         self.client = Client(url, token)
 
     def all(self, path: str, **query: Any) -> Iterator[Dict[str, Any]]:
-        """Iterate over the records of a listing, page by page. Arguments that are None are left out."""
+        """Yield the records of a listing, page by page. Query parameters that are None are omitted."""
         wanted = {name: value for name, value in query.items() if value is not None}
         offset = 0
         while True:
@@ -72,11 +76,11 @@ class Api:
                 return
 
     def projects(self, name: Optional[str] = None) -> List[Project]:
-        """Return the projects whose name contains name, or all projects."""
+        """Return the projects whose name contains the given name, or all projects if it is None."""
         return [Project(self, r) for r in self.all("/project", name=name)]
 
     def project(self, name: str) -> Project:
-        """Return the project with exactly that name. Raises KeyError if there is none."""
+        """Return the project with exactly this name. Raises KeyError if there is none."""
         found: Project = _exactly(self.projects(name), name, "project")
         return found
 
@@ -87,55 +91,64 @@ class Api:
 
     def runs(self, project: str, experiment: Optional[str] = None, filter: Optional[str] = None,
              sort: Optional[str] = None) -> List[Iteration]:
-        """Return the runs of an experiment, or of all experiments of a project. docs/search.md describes filter and
-        sort."""
+        """Return the runs of an experiment. If experiment is None, return the runs of all experiments of the project.
+
+        docs/search.md describes filter and sort.
+        """
         found = self.project(project)
         places = [found.experiment(experiment)] if experiment is not None else found.experiments()
         return [run for place in places for run in place.iterations(filter, sort)]
 
     def run(self, id: str) -> Iteration:
-        """Return a run by its id."""
+        """Return the run with the given id."""
         return self.iteration(id)
 
     def iteration(self, id: str) -> Iteration:
-        """Return an iteration by its id."""
+        """Return the iteration with the given id. An iteration is a run."""
         return Iteration(self, self.client.call("GET", f"/iteration/{quote(id, safe='')}"))
 
     def artifact(self, project: str, name: str) -> Version:
-        """Return the artifact version that NAME, NAME:v3 or NAME:alias refers to in a project. Raises KeyError if there
-        is none."""
+        """Return the version of an artifact in a project. name is NAME, NAME:v3 or NAME:alias.
+
+        Raises KeyError if the version does not exist.
+        """
         from ._version import find
 
         return find(self.client, [one.id for one in self.project(project).experiments()], name)
 
     def model(self, name: str, project: Optional[str] = None) -> Model:
-        """Return the model of that name in a project, or in any project. Raises KeyError if there is none or several
-        projects have one."""
+        """Return the model with this name in a project, or in any project.
+
+        Raises KeyError if the model does not exist, or if several projects have such a model.
+        """
         found = [Model(self, record)
                  for one in ([self.project(project)] if project else self.projects())
                  for record in self.all(f"/model/project/{one.id}", exact_name=name)]
         if len(found) != 1:
-            raise KeyError(f"{len(found)} projects have a model {name!r}" + ("; say in which project" if found else ""))
+            raise KeyError(f"{len(found)} projects have a model {name!r}" + ("; name the project" if found else ""))
         return found[0]
 
     def trash(self, kind: Optional[str] = None) -> List[Trashed]:
-        """Return the records in the trash that the token may restore, the most recently deleted first.
+        """Return the records in the trash that the token can restore, most recently deleted first.
 
-        kind is project, experiment, iteration, model, model_version, report or resource, which is an artifact.
+        kind is project, experiment, iteration, model, model_version, report or resource. A resource is an artifact.
         """
         return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
 
     def empty_trash(self, until: Optional[datetime.datetime] = None) -> int:
-        """Permanently delete everything in the trash, or everything deleted before a time. Only for administrators.
+        """Permanently delete all records in the trash, or all that were deleted before a time. Only for administrators.
 
-        Returns the number of records.
+        Returns the number of deleted records.
         """
         at = "" if until is None else "?" + urlencode({"until": until.astimezone(datetime.timezone.utc).isoformat()})
         purged: int = self.client.call("DELETE", "/trash" + at)["purged"]
         return purged
 
     def series(self, iterations: Sequence[Any], keys: Sequence[str], points: int = 1000) -> List[Dict[str, Any]]:
-        """Return curves of many iterations as columns: step, value, recorded_at, and min and max for bucketed points."""
+        """Return the curves of many iterations. A curve has the columns step, value and recorded_at.
+
+        If a curve has more points than requested, each of its points summarizes several, and it also has min and max.
+        """
         ids = [getattr(one, "id", one) for one in iterations]
         answer = self.client.call("POST", "/series", {"iterations": ids, "keys": list(keys), "points": points})
         return list(answer["series"])
@@ -152,11 +165,11 @@ class Project(Record):
     iteration_count: int
 
     def experiments(self, name: Optional[str] = None, status: Optional[str] = None) -> List[Experiment]:
-        """Return the experiments of the project, the newest first."""
+        """Return the experiments of the project, newest first."""
         return [Experiment(self.api, r) for r in self.api.all(f"/experiment/project/{self.id}", name=name, status=status)]
 
     def experiment(self, name: str) -> Experiment:
-        """Return the newest experiment with exactly that name. Raises KeyError if there is none."""
+        """Return the newest experiment with exactly this name. Raises KeyError if there is none."""
         found: Experiment = _exactly(self.experiments(name), name, "experiment")
         return found
 
@@ -186,15 +199,15 @@ class Experiment(Record):
     def to_pandas(self, filter: Optional[str] = None, sort: Optional[str] = None) -> Any:
         """Return the iterations as a pandas frame.
 
-        Its columns are the fields, parameters as param/NAME, and last values as metric/NAME. Dates are in UTC. A
-        parameter is numeric if it is a number or empty in all iterations.
+        The columns are the fields, param/NAME for parameters, and metric/NAME for the last values of metrics. Dates are
+        in UTC. A parameter's column is numeric if all its values are numbers or missing.
         """
         keys = [(r["kind"], r["key"]) for r in self.api.all(f"/experiment/{self.id}/keys")]
         return frame(keys, lambda columns: (one.fields for one in self.iterations(filter, sort, columns)))
 
 
 class Iteration(Record):
-    """An iteration: one run."""
+    """An iteration, which is a run."""
 
     route = "iteration"
     name: str
@@ -207,17 +220,17 @@ class Iteration(Record):
     end_date: Optional[str]
     last_seen: str
     tags: List[str]
-    params: Dict[str, str]  # and metrics: only of a listing that was asked for columns
+    params: Dict[str, str]  # params and metrics are set only by listings with the argument columns
     metrics: Dict[str, Any]
 
     @property
     def parameters(self) -> Dict[str, str]:
-        """Its parameters, as text."""
+        """The parameters, as text."""
         return {r["key"]: r["value"] for r in self.api.all(f"/parameter/iteration/{self.id}")}
 
     @property
     def summary(self) -> Summary:
-        """Return what was set in run.summary and the last value of every metric, by name. Texts are as in parameters."""
+        """The values set in run.summary, and the last value of each other metric, by name. Texts are like parameters."""
         found, own = Summary(), {}
         answer = self._summary()
         for name, value in {**answer["params"], **{key: one["last"] for key, one in answer["metrics"].items()}}.items():
@@ -230,10 +243,10 @@ class Iteration(Record):
 
     @property
     def statistics(self) -> Dict[str, Dict[str, Any]]:
-        """Return the statistics of each metric: count, mean, and last, min and max with their steps (last_step, ...).
+        """Statistics by metric: count, mean, and last, min and max with their steps (last_step, min_step, max_step).
 
-        last is the value at the largest step. min, max and mean cover only finite values, and are None if there are
-        none.
+        last is the value at the largest step. min, max and mean cover finite values only. If a metric has no finite value,
+        they are None.
         """
         return dict(self._summary()["metrics"])
 
@@ -241,12 +254,14 @@ class Iteration(Record):
         answer: Dict[str, Any] = self.api.client.call("GET", f"/iteration/{self.id}/summary")
         for one in answer["metrics"].values():
             for name in ("last", "min", "max", "mean"):
-                one[name] = None if one[name] is None else float(one[name])  # which may be text, as NaN is
+                one[name] = None if one[name] is None else float(one[name])  # NaN and infinities are text in JSON
         return answer
 
     def series(self, key: str, points: int = 1000) -> Dict[str, Any]:
-        """Return the curve of a metric as columns, with about points points. Peaks are kept. Raises KeyError if there
-        is no such metric."""
+        """Return the curve of a metric as columns, with approximately the given number of points. Peaks are preserved.
+
+        Raises KeyError if the metric does not exist.
+        """
         query = urlencode({"key": key, "points": points})
         found = self.api.client.call("GET", f"/metric/iteration/{self.id}/series?{query}")["series"]
         if not found:
@@ -254,10 +269,10 @@ class Iteration(Record):
         return dict(found[0])
 
     def history(self, keys: Optional[Sequence[str]] = None, wide: bool = True) -> Union[History, Points]:
-        """Return all points of metrics; without keys, of all metrics except system metrics.
+        """Return all points of the given metrics. If keys is None, return all metrics except system metrics.
 
-        The result has one row for each step and a column for each metric. With wide=False it has one row for each
-        point, with its time.
+        The result has a row for each step and a column for each metric. With wide=False, it has a row for each point,
+        which includes the point's time.
         """
         if keys is None:
             keys = [key for key in self._summary()["metrics"] if not key.startswith(("system/", SUMMARY))]
@@ -271,7 +286,7 @@ class Iteration(Record):
 
 
 class Artifact(Record):
-    """A file that was logged."""
+    """A logged file."""
 
     route = "resource"
     name: str
@@ -287,9 +302,10 @@ class Artifact(Record):
     updated_date: str
 
     def download(self, path: Optional[str] = None, progress: Optional[bool] = None) -> str:
-        """Write the file to path, a file or a folder, and return its path.
+        """Write the file to path, and return the path of the file. path is a file or a folder.
 
-        Raises TrackerError if the hash is wrong. progress shows a line on stderr; by default, only on a terminal.
+        Raises TrackerError if the hash is wrong. progress shows the progress on stderr. By default, it is shown on a
+        terminal only.
         """
         path = path or "."
         name = os.path.basename(self.fields["name"]) or self.id
@@ -315,7 +331,7 @@ class Artifact(Record):
 
 
 class Model(Record):
-    """A model of the registry."""
+    """A model in the registry."""
 
     route = "model"
     name: str
@@ -325,7 +341,7 @@ class Model(Record):
     updated_date: str
 
     def versions(self, stage: Optional[str] = None) -> List[ModelVersion]:
-        """Return the versions of the model, the newest first."""
+        """Return the versions of the model, newest first."""
         return [ModelVersion(self.api, r) for r in self.api.all(f"/modelversion/model/{self.id}", stage=stage)]
 
     def production(self) -> ModelVersion:
@@ -358,12 +374,12 @@ class ModelVersion(Record):
         return Artifact(self.api, self.api.client.call("GET", f"/resource/{self.resource_id}"))
 
     def download(self, path: Optional[str] = None, progress: Optional[bool] = None) -> str:
-        """Download the artifact of the version, see Artifact.download."""
+        """Download the artifact of the version. See Artifact.download."""
         return self.artifact().download(path, progress)
 
 
 class Trashed(Record):
-    """A record in the trash, with the number of records that are restored or purged with it. delete() purges it."""
+    """A record in the trash. Its counts are the numbers of records that are restored or purged with it."""
 
     route = "trash"
     kind: str

@@ -17,29 +17,29 @@ from ._part import SMALLEST, Parts, Progress, parts_for
 from ._trust import open_own
 
 CHUNK = 1 << 20
-"""Bytes that are read at a time for the hash."""
+"""Bytes that are read from the file at once for its hash."""
 PIECE = 64 << 10
-"""Bytes that are handed to the connection at a time."""
+"""Bytes that are passed to the connection at once."""
 WHOLE = 1 << 20
-"""Maximum bytes of a request with a whole file. A larger file is sent in parts."""
+"""Maximum bytes of a request with a complete file. Larger files are sent in parts."""
 COMPLETING = 20e6
-"""Bytes per second at which a slow server completes an upload whose parts have all arrived."""
+"""The assumed speed of a slow server in bytes per second, when it completes an upload after the last part."""
 LONG = 1000
-"""Characters of a description from which it does not fit into a header for certain."""
+"""Number of characters above which a description might not fit into a header."""
 BROKEN = frozenset((0, 504))
-"""The status of a failure after which a smaller part may arrive: no answer, or a proxy that did not wait for one."""
+"""HTTP statuses after which a smaller part might arrive. 0 stands for no response; 504 is a proxy's timeout."""
 TUS = {"Tus-Resumable": "1.0.0"}
 
-# Python's own table: the table of the system differs from one to the next, and takes a .pt for a page table.
+# Python's own table of types. System tables differ between machines, and some list .pt as a page table.
 TYPES = mimetypes.MimeTypes()
 
 
 class Transfer:
     """Uploads one file of a run.
 
-    A small file is sent in one request. A larger one is sent in parts, with the server's resumable uploads. A later
-    attempt continues where the previous one stopped. Another process can continue too, if the spool has a copy of the
-    file.
+    A small file is sent in one request. A larger file is sent in parts, with the server's resumable uploads. A later
+    attempt continues where the previous attempt stopped. Another process can continue an upload if the spool has a copy
+    of the file.
     """
 
     def __init__(self, client: Client, iteration: str, head: Dict[str, Any], progress: Progress, stop: threading.Event,
@@ -48,17 +48,17 @@ class Transfer:
         self.head, self._arrived = head, arrived
         self._client, self._iteration, self._progress, self._stop = client, iteration, progress, stop
         self._parts: Parts = parts_for(client.url)
-        self._before = (-1, -1)  # size and time of the last change, when the file was hashed
+        self._before = (-1, -1)  # size and modification time when the file was hashed
         self._digest = b""
         self._upload = ""  # id of the resumable upload
-        self._reached = 0  # bytes that were handed to a connection, or that the server has
-        self._handed = 0  # bytes of the present request that were handed to the connection
+        self._reached = 0  # largest number of bytes that were passed to a connection or that the server has
+        self._handed = 0  # bytes of the current request that were passed to the connection
 
     def send(self, experiment: str, path: str, own: bool) -> None:
-        """Send the file at path, if the run has no artifact of that name with the same bytes.
+        """Send the file at path. Do nothing if the run has an artifact with the same name and the same bytes.
 
-        Because of this check, repeating an upload whose response was lost does no harm. own: the file must belong to
-        this account alone, as files in the spool do. Raises Refused if the file cannot be read or changes while it is
+        So it does no harm to repeat an upload whose response was lost. If own is set, no other account can have write
+        access to the file, as for files in the spool. Raises Refused if the file cannot be read or changes while it is
         sent.
         """
         try:
@@ -94,7 +94,7 @@ class Transfer:
             if refused.status in (409, 422) and _state(file) != self._before:
                 raise _changed(path) from None
             if refused.status == 403 and not refused.code:
-                raise Refused(0, "", f"a proxy of {self._client.url} answered 403") from None
+                raise Refused(0, "", f"a proxy of {self._client.url} responded with status 403") from None
             raise
         if found is not None and len(description) > LONG and found["description"] != description:
             boundary, form = _form({"description": description})
@@ -102,14 +102,14 @@ class Transfer:
                               {"Content-Type": f"multipart/form-data; boundary={boundary}"})
 
     def _find(self, query: str) -> Optional[Dict[str, Any]]:
-        """Return the artifact with the bytes of the file, if it exists already."""
+        """Return the artifact with the name and the bytes of the file, or None if it does not exist."""
         for one in self._client.call("GET", query)["data"]:
             if one["name"] == self.head["name"] and one["content_hash"] == self._digest.hex():
                 return dict(one)
         return None
 
     def _send_whole(self, listing: str, fields: Dict[str, str], file: IO[bytes], path: str) -> bool:
-        """Send the file in one request. Return whether it was small enough."""
+        """Send the file in one request. Return False if it is too large for that."""
         boundary, start = _form(fields)
         start += f'--{boundary}\r\nContent-Disposition: form-data; name="data"; filename="data"\r\n'
         start += f"Content-Digest: sha-256=:{base64.b64encode(self._digest).decode()}:\r\n\r\n"
@@ -159,7 +159,7 @@ class Transfer:
             except Refused as refused:
                 if refused.status == 413 and not refused.code:
                     if not self._parts.refused(length):
-                        raise Refused(0, "", f"a proxy of {self._client.url} refuses even {SMALLEST >> 10} KiB") from None
+                        raise Refused(0, "", f"a proxy of {self._client.url} rejects requests of {SMALLEST >> 10} KiB") from None
                 elif refused.status == 409 and refused.field == "Upload-Offset":
                     before, offset = offset, self._ask()
                     if offset != before:
@@ -167,7 +167,7 @@ class Transfer:
                     raise Unreachable(refused.message) from None
                 elif refused.status == 404:
                     self._give_up(note)
-                    raise Unreachable(refused.message) from None  # the next attempt begins anew
+                    raise Unreachable(refused.message) from None  # the next attempt begins a new upload
                 else:
                     if refused.status not in (401, 403):
                         self._give_up(note)
@@ -179,7 +179,7 @@ class Transfer:
                 self._arrived()
 
     def _resume(self, listing: str, fields: Dict[str, str], note: str) -> int:
-        """Begin the upload, or continue it. Return the number of bytes that the server has."""
+        """Begin or continue the upload. Return the number of bytes that the server has."""
         self._upload = self._upload or _read_note(note)
         if self._upload:
             try:
@@ -200,7 +200,7 @@ class Transfer:
                 with os.fdopen(open_own(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as out:
                     out.write(self._upload)
             except OSError:
-                pass  # another process would begin anew
+                pass  # without the note, another process begins a new upload
         return 0
 
     def _ask(self) -> int:
@@ -210,16 +210,16 @@ class Transfer:
         return offset
 
     def _give_up(self, note: str) -> None:
-        """Forget an upload that the server rejected."""
+        """Abandon an upload that the server rejected."""
         upload, self._upload = self._upload, ""
         remove_note(note)
         try:
             self._client.send("DELETE", f"/upload/{upload}", None, TUS)
         except TrackerError:
-            pass  # it expires
+            pass  # the server removes the upload when it expires
 
     def _pieces(self, file: IO[bytes], path: str, offset: int, length: int) -> Iterator[bytes]:
-        """Iterate over the bytes of the file from offset on. The last ones are returned only if the file is unchanged."""
+        """Yield length bytes of the file from offset on. Raises Refused before the last bytes if the file has changed."""
         self._handed = 0
         file.seek(offset)
         while self._handed < length:
@@ -244,23 +244,23 @@ class Transfer:
 
 
 def _form(fields: Dict[str, str]) -> Tuple[str, str]:
-    """Return a boundary and the beginning of a form with the fields that have a value."""
+    """Return a boundary, and the beginning of a form. The form contains the fields that have a value."""
     boundary = "tracker-" + os.urandom(16).hex()
     return boundary, "".join(f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
                              for field, value in fields.items() if value)
 
 
 def remove_note(note: str) -> None:
-    """Remove the file that names an unfinished upload."""
+    """Remove the file with the id of an unfinished upload."""
     try:
         if note:
             os.unlink(note)
     except OSError:
-        pass  # there is none
+        pass  # the file does not exist
 
 
 def _read_note(note: str) -> str:
-    """Return the id of the upload that an earlier process began, or "" if there is none."""
+    """Return the id of the upload that an earlier process began. Return "" if there is none."""
     try:
         if note:
             with os.fdopen(open_own(note), "r", encoding="utf-8") as file:
@@ -271,7 +271,7 @@ def _read_note(note: str) -> str:
 
 
 def _state(file: IO[bytes]) -> Tuple[int, int]:
-    """Return size and modification time in nanoseconds."""
+    """Return the file's size, and its modification time in nanoseconds."""
     found = os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns
 

@@ -1,8 +1,8 @@
-"""Makes training libraries log by themselves: parameters, metrics and the model.
+"""Makes training libraries log their parameters, metrics and models automatically.
 
-Each library is changed in one place, the function that trains, when autolog is called or when it is imported later. A training
-is logged to the current run, or to one that is started for it and ends with it. Of nested calls, such as those of a grid
-search, only the outermost logs.
+In each library, only the function that trains is replaced. That happens when autolog is called or, later, when the library is
+imported. A training is logged to the current run. If no run is active, a run is started for the training and ends with it.
+If such calls are nested, for example in a grid search, only the outermost call is logged.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _models = True
 
 
 def autolog(*libraries: Library, log_models: bool = True, disable: bool = False) -> None:
-    """Log trainings of these libraries, or of all known ones, without further calls.
+    """Log trainings of the given libraries automatically. By default, all supported libraries are logged.
 
-    Known are scikit-learn, XGBoost, LightGBM, Keras, Lightning and Transformers. log_models: also store the trained
-    model. disable: undo autolog.
+    Supported are scikit-learn, XGBoost, LightGBM, Keras, Lightning and Transformers. log_models: store the trained model
+    as an artifact. disable: undo an earlier call of autolog.
     """
     global _models
     for unknown in set(libraries) - set(_LIBRARIES):
-        raise ValueError(f"autolog knows {', '.join(_LIBRARIES)}, not {unknown!r}{suggestion(unknown, _LIBRARIES)}")
+        raise ValueError(f"autolog supports {', '.join(_LIBRARIES)}, not {unknown!r}{suggestion(unknown, _LIBRARIES)}")
     _models = log_models
     chosen: Sequence[str] = libraries or list(_LIBRARIES)
     for name in chosen:
@@ -49,7 +49,7 @@ def autolog(*libraries: Library, log_models: bool = True, disable: bool = False)
 
 
 def _recorded(train: Callable[[Run], Any]) -> Any:
-    """Call train with the current run, or with one that is started for it, and return its result."""
+    """Call train with the current run, and return its result. If no run is active, start and end a run for the call."""
     if live:
         return train(live[-1])
     run = init()
@@ -63,7 +63,7 @@ def _recorded(train: Callable[[Run], Any]) -> Any:
 
 
 def _outermost(fit: Fit, record: Callable[..., Any]) -> Fit:
-    """Return a function that calls record(run, fit, arguments...), or fit alone within another recorded call."""
+    """Return a function that calls record(run, fit, arguments...). Inside another such call, it calls only fit."""
     def fitted(*args: Any, **kwargs: Any) -> Any:
         if getattr(_inside, "fitting", False):
             return fit(*args, **kwargs)
@@ -77,14 +77,14 @@ def _outermost(fit: Fit, record: Callable[..., Any]) -> Fit:
 
 
 def _settings(run: Run, values: Dict[str, Any]) -> None:
-    """Record parameters that the run does not have yet."""
+    """Record the parameters that the run does not have yet."""
     simple = {name: value for name, value in values.items()
               if isinstance(value, (str, int, float, bool, list, tuple, dict, type(None))) or hasattr(value, "item")}
     run.config.setdefaults(simple)
 
 
 def _model(run: Run, name: str, save: Callable[[str], Any]) -> None:
-    """Store the model as an artifact: the file or folder that save writes at a path."""
+    """Store a model as an artifact. save writes the model to a path, as a file or folder."""
     if not _models:
         return
     with tempfile.TemporaryDirectory(prefix="tracker-") as folder:
@@ -97,8 +97,8 @@ def _model(run: Run, name: str, save: Callable[[str], Any]) -> None:
                 run.log_artifact(artifact)
             else:
                 run.log_artifact(path, name=name)
-        except Exception as error:  # of a model that can't be saved
-            tell(f"the model could not be kept: {type(error).__name__}: {error}")
+        except Exception as error:  # the model can't be saved
+            tell(f"the model could not be stored: {type(error).__name__}: {error}")
 
 
 # -- scikit-learn
@@ -123,7 +123,7 @@ def _sklearn(undo: Undo) -> None:
         patch(kind)
     own = BaseEstimator.__dict__.get("__init_subclass__")
 
-    def made(cls: Any, **kwargs: Any) -> None:  # of modules that are imported later
+    def made(cls: Any, **kwargs: Any) -> None:  # patches classes of modules that are imported later
         super(BaseEstimator, cls).__init_subclass__(**kwargs)
         patch(cls)
 
@@ -147,7 +147,7 @@ def _fit_sklearn(run: Run, fit: Fit, estimator: Any, *args: Any, **kwargs: Any) 
         data = {name: kwargs[name] for name in ("X", "y") if name in kwargs}
         try:
             run.log({"training/score": float(estimator.score(*args[:2], **data))}, commit=False)
-        except Exception as error:  # it has no score without y, say
+        except Exception as error:  # for example, the estimator has no score without y
             tell(f"there is no training score of {type(estimator).__name__}: {error}", once=f"score {type(estimator).__name__}")
     import pickle
 
@@ -234,4 +234,4 @@ _LIBRARIES: Dict[str, Any] = {
     "lightning": (("lightning.pytorch", "pytorch_lightning"), _lightning),
     "transformers": (("transformers.trainer",), _transformers),
 }
-"""For each library: the modules of which one has to be imported, and the function that changes it then."""
+"""For each library: modules, and a function that changes the library when one of the modules is imported."""

@@ -1,7 +1,7 @@
-"""The form in which calls to log are kept in a spool, and the requests that are made of them.
+"""Encodes calls to log for the spool, and combines them into requests.
 
-A call is kept as its numbers and their names: that takes the thread that logs a few microseconds. The thread that sends makes
-JSON of many calls at once.
+A call is stored as its numbers and their names. Encoding costs the logging thread a few microseconds. Later, the sender
+thread converts many calls to JSON at once.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Tup
 from ._value import number_text, text_name, timestamp
 
 MOST_POINTS = 5000
-"""Points in one request."""
+"""Maximum number of points in one request."""
 MOST_NAMES = 100_000
-"""Names that are cached; a program may make up a new one at each step."""
+"""Maximum number of cached names. A program might make up a new name at each step."""
 _HEAD = struct.Struct("<HBqd")
-"""Number of values; kind of the step; the step; Unix seconds. The values follow as doubles, then a JSON list of their names,
-which begins with the step if that is longer than 64 bits."""
+"""Number of values, kind of the step, the step, Unix seconds. After that come the values as doubles and a JSON list of their
+names. A step that does not fit into 64 bits is the first element of the list."""
 _NONE, _STEP, _RELATIVE, _LONG = range(4)
 
 Step = Union[None, int, str]
-"""A step, or the text "+2" for the third step of a resumed run."""
+"""A step, or text such as "+2", which means the third step of a resumed run."""
 
 
 Key = TypeVar("Key")
@@ -36,7 +36,7 @@ class _Cache(Dict[Key, Value]):
     _size = 0
 
     def keep(self, key: Key, value: Value, size: int) -> None:
-        """Set the value of key, which stands for count names."""
+        """Set the value of key. size is the number of names in key."""
         if self._size + size > MOST_NAMES:
             self.clear()
             self._size = 0
@@ -51,7 +51,7 @@ class Encoder:
         self._shapes: _Cache[Tuple[Any, ...], Tuple[Callable[..., bytes], bytes]] = _Cache()
 
     def encode(self, data: Mapping[Any, Any], step: Step, at: float) -> bytes:
-        """Return the payload of a call with at most MOST_POINTS values, which are floats and ints."""
+        """Return the payload of a call with at most MOST_POINTS values. The values are floats or ints."""
         try:
             pack, names = self._shapes[tuple(data)]
             if type(step) is int:
@@ -76,14 +76,14 @@ class Encoder:
 
 
 def count(payload: bytes) -> int:
-    """Return the number of values of a call."""
+    """Return the number of values in a call's payload."""
     return int.from_bytes(payload[:2], "little")
 
 
 def _double(value: Any) -> float:
     try:
         return float(value)
-    except OverflowError:  # of a whole number with hundreds of digits
+    except OverflowError:  # value is an integer with hundreds of digits
         return math.inf if value > 0 else -math.inf
 
 
@@ -91,18 +91,18 @@ class Points(NamedTuple):
     """The body of a request made from calls."""
 
     body: bytes
-    relative: bool  # whether it has steps such as "+2"
-    latest: int  # time of a point, in milliseconds; the after of the next request
+    relative: bool  # whether the body contains steps such as "+2"
+    latest: int  # latest time of a point in milliseconds; pass it as after for the next request
 
 
 _prefixes: _Cache[bytes, List[str]] = _Cache()
 
 
 def points(calls: Iterable[bytes], after: int) -> Points:
-    """Return one request with the points of these calls.
+    """Return one request with the points of calls.
 
-    Their times are at least a millisecond later than after. So no two requests of one spool have points of the same
-    time, which _repeat.py relies on. A clock that was set back by a second or more is not corrected.
+    The points' times are at least a millisecond later than after. So no two requests of one spool have points with
+    equal times, which _repeat.py relies on. If the clock was set back by a second or more, times are not corrected.
     """
     parts: List[str] = []
     latest, relative = after, False
@@ -119,7 +119,7 @@ def points(calls: Iterable[bytes], after: int) -> Points:
             if kind != _LONG:
                 _prefixes.keep(names, prefixes, number)
         moment = int(at * 1000)
-        if after - 1000 < moment <= after:  # not when the clock was set back by more
+        if after - 1000 < moment <= after:  # the clock was set back by less than a second, or calls are simultaneous
             moment = after + 1
         latest = moment if moment <= after - 1000 else max(latest, moment)
         tail = f',"recorded_at":"{timestamp(moment)}"}}'

@@ -1,4 +1,4 @@
-"""Reads the code, command, machine and packages of a run."""
+"""Collects information on the code, command, machine and packages of a run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 from typing import Any, Callable, Dict
 
 MOST_DIFF = 512 * 1024
-"""Bytes of a diff that are kept."""
+"""Maximum bytes of a diff. Longer diffs are truncated."""
 GIT_TIMEOUT = 10.0
-"""Seconds that git may take."""
+"""Maximum seconds that one git command can take."""
 
 
 def git(*args: str) -> str:
@@ -25,7 +25,7 @@ def git(*args: str) -> str:
 
 
 def without_password(remote: str) -> str:
-    """Return the address of a remote without user name and password."""
+    """Return the URL of a Git remote without user name and password."""
     scheme, separator, rest = remote.partition("://")
     if not separator:
         return remote
@@ -34,7 +34,7 @@ def without_password(remote: str) -> str:
 
 
 def code() -> Dict[str, Any]:
-    """Return commit, remote, dirty flag and diff of the working folder, or nothing outside a repository."""
+    """Return commit, remote, dirty flag and diff of the working folder. Return {} outside a repository."""
     sha = git("rev-parse", "HEAD").strip()
     if not sha:
         return {}
@@ -46,7 +46,7 @@ def code() -> Dict[str, Any]:
     if dirty:
         diff = git("diff", "HEAD", "--no-ext-diff").encode()
         if len(diff) > MOST_DIFF:
-            diff = diff[:MOST_DIFF] + b"\n[the rest of the diff was left out]\n"
+            diff = diff[:MOST_DIFF] + b"\n[the diff was truncated]\n"
         found["git_diff"] = diff.decode("utf-8", "replace")
     return found
 
@@ -64,7 +64,7 @@ def packages() -> str:
 
 
 def snapshot(wanted: Callable[[str], bool]) -> Dict[str, Any]:
-    """Return the code and environment of this process, in the form of the API. wanted selects the parts."""
+    """Return the code and environment of this process, in the API's form. wanted reports whether to include a part."""
     found: Dict[str, Any] = {}
     if wanted("git"):
         found.update(code())

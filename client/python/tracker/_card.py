@@ -1,4 +1,4 @@
-"""The card of a run in a notebook: a link to its page, how it is doing, and its last values, kept up to date."""
+"""Shows a run as a card in a notebook: a link to its page, its status and its last values. The card is updated."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 PERIOD = 1.0
 """Seconds between two checks for changes."""
 MOST = 12
-"""Values on a card."""
+"""Maximum number of values on a card."""
 COLOURS = {"RUNNING": "#2f7de1", "SUCCEEDED": "#2a9d5c", "FAILED": "#d64545", "KILLED": "#8a8a8a"}
 
 
 class State(NamedTuple):
-    """The state of a run that a card shows."""
+    """The state of a run, as a card shows it."""
 
-    label: str  # its name, or its id without one
+    label: str  # the run's name, or its id if it has no name
     place: str  # project and experiment
     status: str
-    finished: bool  # in this process
+    finished: bool  # whether this process has ended the run
     values: Dict[str, float]
-    trouble: Optional[str]  # why nothing can be sent, if so
-    text: str  # shown instead of the card where there is no HTML
+    trouble: Optional[str]  # why no data can be sent; None if it can
+    text: str  # for frontends that cannot show HTML
 
 
 def card(state: State, address: str) -> str:
@@ -33,7 +33,7 @@ def card(state: State, address: str) -> str:
                    f'<td style="text-align:right;font-variant-numeric:tabular-nums">{value:.6g}</td></tr>'
                    for name, value in list(values.items())[:MOST])
     more = f'<div style="opacity:.7">and {len(values) - MOST} more</div>' if len(values) > MOST else ""
-    trouble = f'<div style="color:#d64545">{escape(state.trouble)}; what is logged is kept and sent later</div>' \
+    trouble = f'<div style="color:#d64545">{escape(state.trouble)}; logged data is stored and sent later</div>' \
         if state.trouble else ""
     return ('<div style="border:1px solid #8886;border-radius:6px;padding:8px 12px;max-width:40em;line-height:1.5">'
             f'<div><a href="{escape(address)}" target="_blank" rel="noopener"><b>{escape(state.label)}</b></a>'
@@ -43,7 +43,7 @@ def card(state: State, address: str) -> str:
 
 
 class Cards:
-    """The cards of one run in a notebook. They are updated while the run is running."""
+    """The cards of one run in a notebook. They are updated until the run ends."""
 
     def __init__(self, state: Callable[[], State], address: str) -> None:
         self._state, self._address, self._shown = state, address, ""
@@ -51,7 +51,7 @@ class Cards:
         self._busy = threading.Lock()
 
     def show(self) -> None:
-        """Show another card."""
+        """Show a new card."""
         from IPython.display import display
 
         with self._busy:
@@ -67,7 +67,7 @@ class Cards:
             self.update()
 
     def update(self) -> None:
-        """Replace the cards if the run has changed."""
+        """Update all cards if the run has changed."""
         state = self._state()
         text = card(state, self._address)
         with self._busy:

@@ -1,4 +1,4 @@
-"""Checks the arguments of init before anything is sent: when the server refuses the beginning of a run, all of it is lost."""
+"""Checks arguments before they are sent. If the server rejected the beginning of a run, all data of the run would be lost."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import functools
 from typing import Any, Callable, Dict, Iterable, Literal, TypeVar, cast
 
 Mode = Literal["online", "offline", "disabled"]
-"""The mode of a run: where its data goes."""
+"""The mode of a run: whether its data is sent, only stored, or discarded."""
 End = Literal["SUCCEEDED", "FAILED", "KILLED"]
-"""How a run ends."""
+"""The statuses with which a run can end."""
 Status = Literal["RUNNING", "SUCCEEDED", "FAILED", "KILLED"]
 """The status of a run."""
 Reinit = Literal["default", "finish_previous", "return_previous", "create_new"]
-"""What init does with the run that is active."""
+"""What init does with an active run."""
 Capture = Literal["git", "command", "host", "packages", "system", "output"]
 """The parts of the environment that are recorded automatically."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MOST_CHARACTERS = 250
-"""Maximum characters of a name or tag, as in the API."""
+"""Maximum characters of a name or tag. The API has the same limit."""
 MOST_BYTES = 1 << 20
-"""Maximum bytes of a text, as in the API."""
+"""Maximum bytes of a text. The API has the same limit."""
 
 
 def name(what: str, value: Any) -> str:
-    """Return value as a name. Raises TypeError and ValueError when the API does not accept it."""
+    """Return value if it is a valid name. Raises TypeError and ValueError if the API would not accept it."""
     text(what, value)
     if not value.strip():
         raise ValueError(f"{what} must not be empty")
@@ -36,12 +36,12 @@ def name(what: str, value: Any) -> str:
 
         for one in value:
             if category(one) in ("Cc", "Cf", "Zl", "Zp") and one not in "\u200c\u200d":
-                raise ValueError(f"{what} must consist of printable characters; {one!r} is not one")
+                raise ValueError(f"{what} must consist of printable characters; {one!r} is not printable")
     return str(value)
 
 
 def text(what: str, value: Any) -> str:
-    """Return value as free text. Raises TypeError and ValueError when the API does not accept it."""
+    """Return value if it is a valid text. Raises TypeError and ValueError if the API would not accept it."""
     if not isinstance(value, str):
         raise TypeError(f"{what} must be text, not {type(value).__name__}")
     try:
@@ -54,7 +54,7 @@ def text(what: str, value: Any) -> str:
 
 
 def identity(what: str, value: Any) -> str:
-    """Return value as the id of a run. Raises TypeError and ValueError when it is not a UUID."""
+    """Return the run id in value in canonical form. Raises TypeError and ValueError if value is not a UUID."""
     from uuid import UUID
 
     try:
@@ -64,7 +64,7 @@ def identity(what: str, value: Any) -> str:
 
 
 def step(value: Any) -> int:
-    """Return value as a step. Raises ValueError when it is not a whole number."""
+    """Return value as an integer. Raises ValueError if it is not a whole number."""
     try:
         whole = int(value)
         if whole == value:
@@ -75,7 +75,7 @@ def step(value: Any) -> int:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" if a known word is similar to an unknown one, otherwise ""."""
+    """Return "; did you mean ...?" if word is similar to a known word. Otherwise return ""."""
     from difflib import get_close_matches
 
     found = get_close_matches(str(word), list(known), 1)
@@ -83,7 +83,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def known_arguments(function: Function) -> Function:
-    """Return a function that rejects unknown keyword arguments with a TypeError and suggests the right name."""
+    """Return a wrapper that raises TypeError for unknown keyword arguments. The error suggests the right name."""
     code = function.__code__
     names = frozenset(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
 
@@ -99,7 +99,7 @@ def known_arguments(function: Function) -> Function:
 
 
 def unused(function: str, arguments: Dict[str, Any]) -> None:
-    """Print once that W&B arguments which were given have no effect."""
+    """Print once that the given W&B arguments have no effect. Arguments without a value are ignored."""
     from ._value import tell
 
     given = sorted(name for name, value in arguments.items() if value)

@@ -1,4 +1,4 @@
-"""Runs any program as a run: its output, exit status and the parameters of its command line."""
+"""Runs a program and records it as a run: its output, its exit status and the parameters on its command line."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from ._tensorboard import folders_of, follow
 from ._value import tell
 
 TAIL = 2000
-"""Characters at the end of the stderr of a failed program that its run keeps as the error message."""
+"""Maximum characters of a failed program's stderr in the error message of its run. The last characters are stored."""
 LAST_WORDS = 5.0
-"""Seconds to wait for output after the end of the program, from processes that it has left running."""
-HELD = ("the program logs to the run itself, so its event files are not followed; "
-        "to follow them, call init(sync_tensorboard=True)")
+"""Maximum seconds to wait, after the end of the program, for output of processes that it has left running."""
+HELD = ("the program logs to the run itself, so its event files are not logged automatically; "
+        "to log them, call init(sync_tensorboard=True)")
 _VALUE = re.compile(r"-?(\d|\.\d|inf|nan)", re.I)
 _ASSIGNMENT = re.compile(r"\+{0,2}([A-Za-z_][\w./-]*)=(.*)", re.S)
 
 
 def parameters(command: Sequence[str]) -> Dict[str, str]:
-    """Return the parameters on a command line: --name value, --name=value, --name, and name=value."""
+    """Return the parameters on a command line. Their forms are --name value, --name=value, --name, and name=value."""
     rest = list(command[1:])
     if re.match(r"(python|pypy)[\d.]*(\.exe)?$", os.path.basename(command[0])):
-        while rest and rest[0].startswith("-"):  # of Python itself
+        while rest and rest[0].startswith("-"):  # options of Python
             option = rest.pop(0)
             if option in ("-m", "-c"):
                 break
             if option in ("-W", "-X"):
                 rest = rest[1:]
-        rest = rest[1:]  # the program
+        rest = rest[1:]  # the script or module
     found: Dict[str, str] = {}
     while rest:
         word = rest.pop(0)
@@ -60,15 +60,15 @@ def parameters(command: Sequence[str]) -> Dict[str, str]:
 def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: Any) -> int:
     """Run command as a run and return its exit status.
 
-    options are the arguments of init. tensorboard: the folders below which new event files are followed. The default is
-    the working folder and folders in options of the command. If the command joins the run, event files are not followed
-    by default, because the command logs by itself.
+    options are arguments of init. tensorboard is a list of folders; new event files in and below them are logged. By
+    default, these are the working folder and the folders in options of the command. If the command joins the run, it
+    logs by itself. Then event files are logged only if tensorboard is given.
     """
     if shutil.which(command[0]) is None:
-        tell(f"there is no program {command[0]}")
+        tell(f"the program {command[0]} was not found")
         return 127
     if os.environ.get(JOINED):
-        return subprocess.call(command)  # inside of another `tracker run`, whose run it belongs to
+        return subprocess.call(command)  # this process runs inside another `tracker run`, which records the output
     forwarded: "List[subprocess.Popen[bytes]]" = []
 
     def forward(number: int, frame: Any) -> None:
@@ -107,8 +107,10 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
 
 
 def _joined(path: str) -> Optional[str]:
-    """Return None until the program has joined the run, then why event files are not followed, or "" if the program
-    follows them."""
+    """Return None if the program has not joined the run. After that, return why its event files are not logged.
+
+    The reason is "" if the program logs its event files itself.
+    """
     try:
         return "" if os.path.getsize(path) else HELD
     except OSError:
@@ -116,16 +118,16 @@ def _joined(path: str) -> Optional[str]:
 
 
 def _environment(run: Run) -> Dict[str, str]:
-    """Return the environment of the program. init in the program joins the run."""
+    """Return the environment variables for the program. They make init in the program join the run."""
     return {**os.environ, "PYTHONUNBUFFERED": "1", JOINED: run.id, "TRACKER_URL": run.server, "TRACKER_SPOOL": run.folder,
             "TRACKER_PROJECT": run.project, "TRACKER_EXPERIMENT": run.experiment, "TRACKER_MODE": run.mode}
 
 
 def _record(run: Run, command: List[str]) -> None:
-    """Record the code, the machine and the command. The packages of the program are unknown to this Python."""
+    """Record code, machine and command. This Python does not know the packages of the program."""
     try:
         found = snapshot(lambda part: part in ("git", "host"))
-    except Exception as error:  # of a broken installation; the program goes on without it
+    except Exception as error:  # a broken installation must not stop the program
         tell(f"the environment could not be recorded: {type(error).__name__}: {error}")
         found = {}
     found.update(command=shlex.join(command)[:100_000], entrypoint=command[0])
@@ -133,9 +135,9 @@ def _record(run: Run, command: List[str]) -> None:
 
 
 def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
-    """Copy the output of the program until it ends.
+    """Copy the output of the program until the program ends.
 
-    Returns its exit status, whether it was interrupted, and the end of its stderr.
+    Returns the exit status, whether the user interrupted the program, and the last characters of stderr.
     """
     tail: List[str] = []
     assert process.stdout is not None and process.stderr is not None
@@ -148,7 +150,7 @@ def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
         try:
             code = process.wait()
             break
-        except KeyboardInterrupt:  # the terminal has interrupted the program, too
+        except KeyboardInterrupt:  # the terminal sends the interrupt to the program, too
             interrupts += 1
             if interrupts > 2:
                 process.kill()
@@ -158,7 +160,7 @@ def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
 
 
 def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
-    """Copy text as it arrives. Its end is stored in tail."""
+    """Copy text as it arrives. The last TAIL characters are stored in tail."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while True:
         piece = os.read(source.fileno(), 1 << 16)
@@ -168,7 +170,7 @@ def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
                 target.write(text)
                 target.flush()
             except (OSError, ValueError):
-                pass  # nothing reads the output any more; the program must not stop for that
+                pass  # no process reads the output any more; that must not stop the program
             if tail is not None:
                 tail.append(text)
                 if len(tail) > 1:
@@ -178,7 +180,7 @@ def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
 
 
 def _send_workers(run: Run) -> None:
-    """Send what is in the program's own spools, before the run ends."""
+    """Send the spools of the program's own workers before the run ends."""
     if run.mode != "online":
         return
     for path in spool_files(run.folder):
@@ -186,4 +188,4 @@ def _send_workers(run: Run) -> None:
             try:
                 sync_file(path, run.server, run.recorder.token)
             except (Busy, OSError, ValueError):
-                continue  # a process that it has left still runs
+                continue  # a process that the program has left running uses the spool

@@ -1,4 +1,4 @@
-"""The parameters of a run, as a dictionary that reports its changes."""
+"""The parameters and the summary of a run, as dictionaries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._value import flatten, parameter_text
 
 
 class Config(MutableMapping):  # type: ignore[type-arg]
-    """A dictionary whose items are also attributes. Items that are set are recorded as parameters."""
+    """A dictionary whose items are also attributes. Each item that is set is recorded as a parameter."""
 
     def __init__(self, record: Callable[[str, str], None]) -> None:
         object.__setattr__(self, "_values", {})
@@ -32,7 +32,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
                 self._record(name, text)
 
     def __delitem__(self, key: str) -> None:
-        raise TypeError("a recorded parameter can't be removed; set another value instead")
+        raise TypeError("a recorded parameter can't be removed; set it to another value")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -50,7 +50,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         self[name] = value
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Set several parameters. Accepts a namespace, as argparse returns it, and W&B's allow_val_change."""
+        """Set several parameters. Accepts mappings and namespaces, such as argparse's, and ignores allow_val_change."""
         kwargs.pop("allow_val_change", None)
         for source in args:
             for name, value in as_mapping(source).items():
@@ -63,7 +63,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         return dict(self._values)
 
     def setdefaults(self, values: Dict[str, Any]) -> None:
-        """Set the parameters that are not set yet."""
+        """Set the given parameters, except those that have a value."""
         for name, value in values.items():
             self.setdefault(name, value)
 
@@ -72,7 +72,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
 
 
 def as_mapping(source: Any) -> Dict[str, Any]:
-    """Return the items of a mapping, of pairs, or of an object with attributes."""
+    """Return the items of a mapping, of a sequence of pairs, or of an object with attributes."""
     if isinstance(source, (dict, MutableMapping)) or hasattr(source, "keys"):
         return {str(key): source[key] for key in source.keys()}
     if hasattr(source, "__dict__"):
@@ -84,18 +84,18 @@ def as_mapping(source: Any) -> Dict[str, Any]:
 
 
 SUMMARY = "summary/"
-"""Prefix of the names of the metrics and parameters in which a summary is recorded."""
+"""Prefix of the metrics and parameters that hold a run's summary."""
 
 
 class Summary(Dict[str, Any]):
-    """Values that are recorded when the run ends. Items are also attributes. A name that was not set has the last value
-    that was logged for it."""
+    """Values that are recorded when the run ends. Items are also attributes. If a name was not set, its value is the last
+    value that was logged under this name."""
 
     def __init__(self, last: Callable[[], Dict[str, float]] = dict) -> None:
         super().__init__()
         object.__setattr__(self, "_last", last)
 
-    _last: Callable[[], Dict[str, float]] = dict  # also of a copy that is being made
+    _last: Callable[[], Dict[str, float]] = dict  # the class attribute is used while the object is unpickled
 
     def __missing__(self, key: str) -> Any:
         return self._last()[key]
@@ -104,7 +104,7 @@ class Summary(Dict[str, Any]):
         return super().__contains__(key) or key in self._last()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the value that was set or logged last for name, or default."""
+        """Return the value that was set for key, or else the last logged value, or else default."""
         return self[key] if key in self else default
 
     def __getattr__(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Sends the lines that a process prints to the console of its run."""
+"""Sends printed lines to the console of a run."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ import time
 from typing import Any, Deque, Dict, Iterator, List, Tuple
 
 PERIOD = 2.0
-"""Seconds after which new lines are sent."""
+"""Minimum seconds between two sends."""
 MOST_LINE = 8000
-"""Characters of a line that are sent."""
+"""Maximum characters of a line. Longer lines are truncated."""
 MOST_LINES = 1000
-"""Lines in one request."""
+"""Maximum lines in one request."""
 
 
 class Console:
-    """Cuts printed text into numbered lines.
+    """Splits printed text into numbered lines.
 
-    keep may be called by any thread and in signal handlers. items must be called by one thread; it returns requests for
-    new lines. An incomplete line, such as a progress bar, is sent as it is, and again with the same number after it has
-    changed.
+    Any thread and any signal handler can call keep. Only one thread can call items, which returns requests for new lines.
+    An incomplete line, such as a progress bar, is sent in its present state. If it changes, it is sent again with the
+    same number.
     """
 
     def __init__(self, live: bool, resumed: bool) -> None:
-        """live: also send incomplete lines, because somebody may be watching. resumed: the run may have earlier lines."""
+        """live: send incomplete lines, because a user might be watching. resumed: the run might have earlier lines."""
         self._live, self._resumed = live, resumed
         self._texts: Deque[str] = collections.deque()
-        self._line = ""  # the incomplete one
-        self._sent = ""  # what was sent of it
-        self._number = 0  # of the incomplete one
-        self._next = 0.0  # when items makes the next requests
+        self._line = ""  # the incomplete line
+        self._sent = ""  # the part of the incomplete line that was sent
+        self._number = 0  # number of the incomplete line
+        self._next = 0.0  # time of the next requests
 
     def keep(self, text: str) -> None:
         """Add printed text."""
         self._texts.append(text)
 
     def items(self, last: bool = False) -> Iterator[Tuple[Dict[str, Any], bytes]]:
-        """Return the spool items for new lines, if they are due. last: the process will print nothing more."""
+        """Yield the spool items for new lines, if PERIOD has passed. last: the process will print nothing more."""
         now = time.monotonic()
         if now < self._next and not last:
             return
@@ -65,6 +65,6 @@ class Console:
 
 
 def _seen(line: str) -> str:
-    """Return the visible part of a line after its carriage returns, cut to the maximum length."""
+    """Return the visible part of a line, after its carriage returns. It is truncated to MOST_LINE characters."""
     line = line.rstrip("\r").rpartition("\r")[2]
     return line[:MOST_LINE].encode("utf-8", "replace").decode()

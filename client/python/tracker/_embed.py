@@ -1,9 +1,9 @@
-"""Finds the server when no address is given, and starts one when there is none.
+"""Finds a server on this machine if no address is given, and starts a server if none is running.
 
-That server belongs to the user: it listens on the loopback, keeps its data in TRACKER_HOME (~/.tracker), and ends by itself
-when nobody has used it for half an hour. server.json in that folder has its address; the file stays when the server ends, so
-that the next server has the same port and spools for it can be sent. Only the process that holds the lock of server.lock
-starts one.
+A server that is started by this module belongs to the user. It listens on the loopback interface, stores its data in
+TRACKER_HOME (~/.tracker), and ends after half an hour without use. Its address is in server.json in that folder. The file stays
+after the server has ended: the next server uses the same port, so that spools for that address can still be sent. Only the
+process that holds the lock on server.lock starts a server.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ DEFAULT_URL = "http://127.0.0.1:9000"
 """The default address of the API of `tracker serve`."""
 IDLE_EXIT = "30m"
 START_TIMEOUT = 60.0
-"""Seconds that a server may take until it listens, and that another process may take to start it."""
+"""Maximum seconds in which a server must listen, or in which another process must start it."""
 PATIENCE = 5.0
-"""Seconds in which init finds a server or starts one; also those that a server may take to answer /health."""
+"""Maximum seconds in which init finds or starts a server, and in which a server must answer GET /health."""
 PORTS = range(9100, 10000, 2)
-"""Ports of the API of a server that is started here, away from the default ones. The dashboard has the next port."""
+"""API ports of servers that this module starts. They differ from the default ports. The dashboard has the next port."""
 
-_process: "Optional[subprocess.Popen[bytes]]" = None  # the server that this process has started
+_process: "Optional[subprocess.Popen[bytes]]" = None  # the server that this process has started, if any
 
 
 class Server(NamedTuple):
-    """A server that was started here, as server.json describes it."""
+    """A server that this module has started, as server.json describes it."""
 
-    url: str  # of the API
+    url: str  # the API's address
     pid: int
-    base: str  # its base path
+    base: str  # the server's base path
 
     @property
     def port(self) -> int:
@@ -57,7 +57,7 @@ class Server(NamedTuple):
 
 
 def home() -> str:
-    """Return the folder of the user's data: TRACKER_HOME, or .tracker in the home folder."""
+    """Return the folder with the user's data: TRACKER_HOME, or .tracker in the home folder."""
     return os.path.abspath(os.environ.get("TRACKER_HOME") or os.path.join(os.path.expanduser("~"), ".tracker"))
 
 
@@ -69,22 +69,25 @@ def host() -> str:
 
 
 def enabled() -> bool:
-    """Return whether a server may be started. TRACKER_EMBED=0 disables it."""
+    """Return whether this module can start servers. TRACKER_EMBED=0 disables it."""
     return os.environ.get("TRACKER_EMBED", "").lower() not in ("0", "false", "no")
 
 
 class Hangs(OSError):
-    """Raised if something that a server needs does not respond, and waiting longer does not help."""
+    """Something that a server needs does not respond, and waiting longer does not help."""
 
 
 def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
-    """Find the address of the API if none is given.
+    """Return the address of the API, and a description of what does not respond. The description is "" if nothing hangs.
 
-    It is the default address if a server runs there that may be used, otherwise the address of the server that was
-    started here. The search takes at most PATIENCE seconds. The second result says what does not respond; it is "" if
-    nothing hangs. start: start the server if it is not running; otherwise only one that was started before is used.
-    signed_in: whether this user has a token for the server at the default address; without a token, that server must
-    belong to this user or to the administrator. quiet: do not report a start.
+    If a usable server runs at the default address, the result is the default address. Otherwise it is the address of
+    the server that this module has started. The search takes at most PATIENCE seconds.
+
+    start: start a server if none is running. If False, only a running server or the last address is returned. By
+        default, a server is started if this module has started one before.
+    signed_in: whether this user has a token for the server at the default address. Without a token, that server must
+        belong to this user or to the administrator.
+    quiet: do not print that a server was started.
     """
     end = time.monotonic() + PATIENCE
     found = None
@@ -103,15 +106,15 @@ def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = 
         return found.url, ""
     if program() is None or not foreign(DEFAULT_URL, 0):
         return DEFAULT_URL, ""
-    # Data must not go to another user's server: it waits for a server at a port that is free.
+    # Data must not be sent to another user's server, so it waits for a server at a free port.
     return next((f"http://127.0.0.1:{port}" for port in _ports() if _free(port)), "http://127.0.0.1:1"), ""
 
 
 def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional[Server]:
-    """Return the server that was started here. It is started if it does not run.
+    """Return the server that this module has started. Start it if it is not running.
 
-    If that is impossible, the reason is printed and None is returned. base is the required base path; a server with
-    another one is restarted.
+    If that fails, print the reason and return None. base is the required base path. A server with another base path is
+    restarted.
     """
     try:
         return _ensure(base, quiet, time.monotonic() + START_TIMEOUT)
@@ -122,12 +125,12 @@ def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional
 
 def _report(error: OSError) -> None:
     where = f" ({error.filename})" if error.filename else ""
-    tell(f"there is no server, and none could be started: {error.strerror or error}{where}; set TRACKER_URL to the address "
-         "of one, or TRACKER_HOME to a folder for one", once="embed")
+    tell(f"no server is running, and none could be started: {error.strerror or error}{where}; set TRACKER_URL to the address "
+         "of a server, or set TRACKER_HOME to a folder for the data of a new server", once="embed")
 
 
 def _ensure(base: Optional[str], quiet: Optional[bool], end: float) -> Optional[Server]:
-    """Like ensure, but raises OSError. Raises Hangs at the time end."""
+    """Do what ensure does, but raise OSError. Raise Hangs at the time end."""
     close_to_others(home())
     close_to_others(os.path.join(home(), "server.log"))
     found = running(end)
@@ -145,13 +148,13 @@ def _ensure(base: Optional[str], quiet: Optional[bool], end: float) -> Optional[
             _check_loopback(end)
             found = _start(path, base, end)
             if not is_quiet(quiet):
-                tell(f"started a server, its dashboard is at {found.dashboard} (data in {home()}; it ends when it has not "
-                     "been used for 30 minutes; TRACKER_EMBED=0 turns this off)")
+                tell(f"started a server with the dashboard at {found.dashboard} (data in {home()}; it ends after 30 minutes "
+                     "without use; TRACKER_EMBED=0 disables it)")
         return found
 
 
 def _check_loopback(end: float) -> None:
-    """Raise Hangs if this process can't listen on 127.0.0.1 and connect to that, as in some sandboxes."""
+    """Raise Hangs if this process can't listen on 127.0.0.1 and connect to itself, as in some sandboxes."""
     import socket
 
     try:
@@ -162,37 +165,37 @@ def _check_loopback(end: float) -> None:
             connection.connect(listener.getsockname())
     except OSError as error:
         why = error.strerror or error
-        raise Hangs(f"no server can be started, because programs here can't connect to 127.0.0.1 ({why})") from None
+        raise Hangs(f"no server can be started, because this program can't connect to 127.0.0.1 ({why})") from None
 
 
 def _left(end: float) -> float:
-    """Return the seconds until end, as the timeout of a socket."""
+    """Return the seconds until end for a socket timeout, at least 0.01."""
     return max(0.01, end - time.monotonic())
 
 
 def remembered() -> Optional[Server]:
-    """Return the last server that was started on this machine. It may have ended.
+    """Return the server that this module started last on this machine. It might have ended.
 
-    A file that another user could have written is ignored.
+    server.json is ignored if another user could have written it.
     """
     try:
         with os.fdopen(open_own(os.path.join(home(), "server.json")), encoding="utf-8") as file:
             said: Dict[str, Any] = json.load(file)
         if said["host"] != host():
-            return None  # the folder is shared, and it was on another machine
+            return None  # several machines share the folder, and another machine ran the server
         return Server(str(said["url"]), int(said["pid"]), str(said["base"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def running(end: Optional[float] = None) -> Optional[Server]:
-    """Return the server that was started here, if it responds or is too busy to respond until end.
+    """Return the server that this module has started, if it is running. A server that is too busy to respond counts.
 
-    A server of another user, which may have its port now, is never returned.
+    Another user's server might now have the same port. Such a server is never returned.
     """
     end = time.monotonic() + PATIENCE if end is None else end
     if _process is not None:
-        _process.poll()  # reaps it if it has ended
+        _process.poll()  # reaps the process if it has ended
     found = remembered()
     if found is None or not alive(found.pid) or not _listening(found.url, end) or foreign(found.url):
         return None
@@ -202,13 +205,13 @@ def running(end: Optional[float] = None) -> Optional[Server]:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process of this user with that number is running. Always true on Windows, where it is unknown."""
+    """Return whether this user has a running process with that id. On Windows, return True, because it is unknown."""
     if sys.platform == "win32":
         return True
     try:
         os.kill(pid, 0)
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"  # in a container, nothing may reap it
+            return file.read().rpartition(")")[2].split()[0] != "Z"  # containers might have no process that reaps zombies
     except FileNotFoundError:
         return sys.platform != "linux"
     except (OSError, IndexError):
@@ -227,7 +230,7 @@ def _listening(url: str, end: float) -> bool:
 
 
 def _health(url: str, end: float) -> Optional[bool]:
-    """Return whether a tracker server responds at url; None if nothing responds until end."""
+    """Return whether a tracker server responds at url. Return None if the program at url does not respond until end."""
     import socket
 
     split = urlsplit(url)
@@ -249,9 +252,9 @@ def _health(url: str, end: float) -> Optional[bool]:
 
 
 def at_default(signed_in: bool, end: Optional[float] = None) -> bool:
-    """Return whether a usable server is at the default address, see find.
+    """Return whether a usable server runs at the default address. find describes which servers are usable.
 
-    Raises Hangs if the listening program does not respond until end.
+    Raises Hangs if the program at that address does not respond until end.
     """
     end = time.monotonic() + PATIENCE if end is None else end
     if not _listening(DEFAULT_URL, end) or not (signed_in or not foreign(DEFAULT_URL, 0)):
@@ -263,8 +266,10 @@ def at_default(signed_in: bool, end: Optional[float] = None) -> bool:
 
 
 def foreign(url: str, *trusted: int) -> bool:
-    """Return whether another user, except those in trusted, listens at the port of url on this machine. Only works on
-    Linux."""
+    """Return whether another user's program listens at the port of url on this machine.
+
+    trusted holds ids of other users whose programs are accepted. Only Linux is supported; elsewhere, return False.
+    """
     wanted = f":{urlsplit(url).port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -280,16 +285,16 @@ def foreign(url: str, *trusted: int) -> bool:
 
 @contextlib.contextmanager
 def _locked(end: float) -> Iterator[None]:
-    """Hold the lock of the folder, which is created.
+    """Create the folder, and hold its lock.
 
-    Raises OSError if that fails, and Hangs if another process has the lock until end.
+    Raises OSError if the lock can't be created. Raises Hangs if another process holds the lock until end.
     """
     os.makedirs(home(), mode=0o700, exist_ok=True)
     fd = os.open(os.path.join(home(), "server.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         while not lock(fd):
             if time.monotonic() > end:
-                raise Hangs("another process is starting a server, which does not answer yet")
+                raise Hangs("another process is starting a server, which does not respond yet")
             time.sleep(0.02)
         yield
     finally:
@@ -297,22 +302,22 @@ def _locked(end: float) -> Iterator[None]:
 
 
 def _stop(server: Server) -> None:
-    """Shut a server down. Its clients continue with the next one."""
+    """Shut down a server. Its clients continue with the next server at its port."""
     import signal
 
     os.kill(server.pid, signal.SIGTERM)
     end = time.monotonic() + START_TIMEOUT
     while _listening(server.url, end):
         if time.monotonic() > end:
-            raise OSError("the one that is running does not end")
+            raise OSError("the running server does not end")
         time.sleep(0.02)
 
 
 def _start(path: str, base: Optional[str], end: float) -> Server:
     """Start the program, detached, and return when it responds.
 
-    Raises OSError if it ends, and Hangs if it does not listen until end. A server listens before it opens its data. If
-    it listens but does not respond until end, it may be upgrading its data. It is then left running and returned.
+    Raises OSError if the program ends. Raises Hangs if it does not listen until end. A server listens before it opens its
+    data. If it listens but does not respond until end, it might be upgrading its data, so it is returned.
     """
     former = remembered()
     if base is None:
@@ -331,10 +336,10 @@ def _start(path: str, base: Optional[str], end: float) -> Server:
             if time.monotonic() > end:
                 process.kill()
                 process.wait()
-                raise Hangs(f"the server that was started ({path}) does not listen; see {os.path.join(home(), 'server.log')}")
+                raise Hangs(f"the started server ({path}) does not listen; see {os.path.join(home(), 'server.log')}")
             time.sleep(0.02)
         with open(os.path.join(home(), "server.log"), encoding="utf-8", errors="replace") as log:
-            failure = (log.read(4096).strip().splitlines() or ["it ended at once"])[-1].replace("tracker: ", "", 1)
+            failure = (log.read(4096).strip().splitlines() or ["the server ended at once"])[-1].replace("tracker: ", "", 1)
         if "is in use" not in failure:
             break
     raise OSError(failure)
@@ -345,7 +350,7 @@ def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
 
     global _process
     folder = home()
-    # Settings in the environment are for a server that somebody starts by hand.
+    # The SERVICE_ variables are settings for servers that are started by hand.
     env = {name: value for name, value in os.environ.items() if not name.startswith("SERVICE_")}
     flags: Dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
@@ -360,8 +365,8 @@ def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
 
 
 def _ports() -> List[int]:
-    """Iterate over the ports to try: the former one, then others from a start that depends on the folder, so that
-    folders differ."""
+    """Return the ports to try: the former port, then all others. The order depends on the folder, so that the servers of
+    different folders use different ports."""
     former = remembered()
     first = zlib.crc32(home().encode()) % len(PORTS)
     return [*([former.port] if former is not None else []), *PORTS[first:], *PORTS[:first]]

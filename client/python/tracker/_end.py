@@ -1,4 +1,4 @@
-"""The end of a run: how it is recorded, and how a worker is noticed to end."""
+"""Describes the end of a run to the API, and notices the end of a worker process."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from . import _signal
 from ._check import End
 
 MOST_MESSAGE = 20_000
-"""Characters of an error message that are kept: its end, where a traceback says what happened."""
+"""Maximum characters of an error message. The last characters are stored, because a traceback ends with the error."""
 
 
 def ending(kind: Any, error: Any, traceback: Any) -> Tuple[End, str]:
-    """Return status and message of a run that ends with this exception, or without one."""
+    """Return status and message of a run that ended with this exception, or with none if kind is None."""
     if kind is None or (kind is SystemExit and getattr(error, "code", None) in (None, 0)):
         return "SUCCEEDED", ""
     if kind is KeyboardInterrupt:
@@ -27,7 +27,7 @@ def ending(kind: Any, error: Any, traceback: Any) -> Tuple[End, str]:
 
 
 def end_body(status: str, message: str) -> Dict[str, Any]:
-    """Return the end of a run, in the form of the API."""
+    """Return the request body that ends a run."""
     end = {"status": status}
     if message:
         end["error_message"] = message[-MOST_MESSAGE:].encode("utf-8", "replace").decode()
@@ -35,10 +35,9 @@ def end_body(status: str, message: str) -> Dict[str, Any]:
 
 
 def before_exit_of_worker(drain: Callable[..., Any]) -> None:
-    """Arrange that drain is called when the worker ends: multiprocessing skips the usual handlers.
+    """Arrange that drain is called when the worker process ends. multiprocessing skips atexit handlers.
 
-    A pool ends its workers by SIGTERM, even while they are ending already. drain then gets the number of seconds it may
-    take.
+    A pool ends its workers by SIGTERM, even if they are already ending. On SIGTERM, drain gets a limit in seconds.
     """
     util = sys.modules.get("multiprocessing.util")
     if util is not None:

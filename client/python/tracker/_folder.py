@@ -1,4 +1,4 @@
-"""Finds the folder for the spools of runs."""
+"""Finds the folder for spools."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ._trust import close_to_others, make_own_folder, open_own
 from ._value import tell
 
 PROBE = 4096
-"""Bytes that are written to find out whether a folder can be used."""
+"""Bytes that are written to test whether a folder is usable."""
 
 
 class Folder(NamedTuple):
-    """A folder for spools, and the reason if it cannot be written to."""
+    """A folder for spools. If it cannot be written to, failure is the reason."""
 
     path: str
     failure: Optional[OSError] = None
 
 
 def spool_folder(folder: Optional[str] = None) -> str:
-    """Return the folder of spools: folder, TRACKER_SPOOL, or spool in TRACKER_HOME, which is made private."""
+    """Return the folder for spools: folder, TRACKER_SPOOL, or spool in TRACKER_HOME. The last is made private."""
     chosen = folder or os.environ.get("TRACKER_SPOOL")
     if chosen:
         return os.path.abspath(chosen)
@@ -31,14 +31,16 @@ def spool_folder(folder: Optional[str] = None) -> str:
 
 
 def spool_folders() -> List[str]:
-    """Return the folder of spools, and the temporary one if it exists."""
+    """Return the folder for spools, and the temporary spool folder if it exists."""
     own, other = spool_folder(), temporary_folder()
     return [own, *([other] if other is not None and other != own and os.path.isdir(other) else [])]
 
 
 def temporary_folder() -> Optional[str]:
-    """Return the folder for spools of this account in the system's temporary folder. It may not exist yet. None if
-    there is none."""
+    """Return this account's spool folder in the system's temporary folder. It might not exist yet.
+
+    Returns None if the system has no temporary folder.
+    """
     import tempfile
 
     try:
@@ -49,7 +51,7 @@ def temporary_folder() -> Optional[str]:
 
 
 def writable_folder(folder: Optional[str] = None) -> Folder:
-    """Return the folder of spools. If it cannot be written to, return the temporary one and report that once."""
+    """Return the folder for spools. If it cannot be written to, report that once and return the temporary folder."""
     wanted = spool_folder(folder)
     try:
         os.makedirs(wanted, mode=0o700, exist_ok=True)
@@ -67,17 +69,17 @@ def writable_folder(folder: Optional[str] = None) -> Folder:
         _probe(other)
     except OSError:
         return Folder(wanted, failure)
-    tell(f"{wanted} can't be written to ({failure.strerror or failure}); what is logged is kept in {other} until it is sent, and "
-         "a restart of the machine may remove it; set TRACKER_HOME or TRACKER_SPOOL to another folder", once="folder " + wanted)
+    tell(f"{wanted} can't be written to ({failure.strerror or failure}); unsent data is stored in {other}, and a restart of "
+         "the machine might remove it; set TRACKER_HOME or TRACKER_SPOOL to another folder", once="folder " + wanted)
     return Folder(other)
 
 
 def _probe(folder: str) -> None:
-    """Write a file to folder and remove it. Raises OSError if that fails."""
+    """Write a file to folder, and remove it. Raises OSError if that fails."""
     path = os.path.join(folder, f".probe-{os.getpid()}-{os.urandom(4).hex()}")
     fd = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        os.write(fd, os.urandom(PROBE))  # zeros might take no room
+        os.write(fd, os.urandom(PROBE))  # a file of zeros might use no disk space
     finally:
         os.close(fd)
         os.unlink(path)

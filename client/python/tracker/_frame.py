@@ -1,18 +1,18 @@
-"""Makes a pandas frame of the iterations of an experiment."""
+"""Builds a pandas frame with the iterations of an experiment."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
 
 COLUMNS = 100
-"""Names of parameters and metrics in one request of a listing."""
+"""Maximum number of parameters and metrics in one listing request."""
 
 
 def frame(keys: Sequence[Tuple[str, str]], iterations: Callable[[Optional[str]], Iterable[Dict[str, Any]]]) -> Any:
-    """Return a frame with a row for each iteration and a column for each of its fields and of the keys.
+    """Return a frame with a row for each iteration. Its columns are the fields and the given parameters and metrics.
 
-    keys has the kind and name of parameters and metrics. iterations returns the fields of all iterations, with the columns
-    that are named in its argument.
+    keys holds the kind and the name of each parameter and metric. iterations returns the fields of all iterations. Its
+    argument is the list of parameters and metrics to include.
     """
     import pandas
 

@@ -1,4 +1,4 @@
-"""Reads the state of NVIDIA's GPUs from the library that comes with their driver (NVML)."""
+"""Reads the state of NVIDIA GPUs from NVML, the library that comes with their driver."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import sys
 from typing import Any, Dict, List, Optional, Type
 
 TEMPERATURE_OF_GPU = 0
-"""NVML_TEMPERATURE_GPU."""
+"""The value of NVML_TEMPERATURE_GPU."""
 
 
 class _Utilization(ctypes.Structure):
-    """nvmlUtilization_t: percent of the last sample period in which kernels ran, and memory was read or written."""
+    """nvmlUtilization_t: percent of the last sample period in which kernels ran, or in which memory was accessed."""
 
     _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
 
 
 class _Memory(ctypes.Structure):
-    """nvmlMemory_t, in bytes."""
+    """nvmlMemory_t. The numbers are in bytes."""
 
     _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
 
 
 class Gpu:
-    """All the GPUs that NVML shows, by their number there."""
+    """All GPUs that NVML lists, numbered as NVML numbers them."""
 
     def __init__(self, library: Any) -> None:
         self._library = library
@@ -47,13 +47,12 @@ class Gpu:
         return found if found._devices else None
 
     def _ask(self, function: str, kind: Type[Any], *arguments: Any) -> Any:
-        """Return the value that function writes to its last argument, or None if the driver does not have it for this
-        device."""
+        """Return the value that an NVML function writes to its last argument. Return None if the function fails."""
         answer = kind()
         return answer if getattr(self._library, function)(*arguments, ctypes.byref(answer)) == 0 else None
 
     def look(self, now: float, values: Dict[str, float]) -> None:
-        """Add the state of each GPU: utilization in percent, memory, degrees Celsius, watts."""
+        """Add the state of each GPU to values: utilization in percent, memory, degrees Celsius, watts."""
         for number, device in enumerate(self._devices):
             name = f"gpu.{number}."
             utilization = self._ask("nvmlDeviceGetUtilizationRates", _Utilization, device)

@@ -1,4 +1,4 @@
-"""Reads all points of metrics: as one row for each step, or as one row for each point."""
+"""Reads all points of metrics, as a row for each step or as a row for each point."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from urllib.parse import urlencode
 from ._http import Client
 
 MOST = 100_000
-"""Points of one series that the server sends one by one."""
+"""Maximum number of points of one series that the server returns individually."""
 PART = 80_000
-"""Points that are asked for at once, so that a part has fewer than MOST when steps are not quite even."""
+"""Number of points to request at once. It is less than MOST, because steps might be unevenly spaced."""
 
 Columns = Tuple["array[int]", "array[float]", List[str]]
-"""Step, value and time of points, in the order of step and writing."""
+"""Steps, values and times of points, ordered by step and then in the order of writing."""
 
 
 class History(Dict[str, Any]):
-    """Metrics as columns of the same length: step, and one per metric, with NaN where it has no value at that step.
+    """Metrics as columns of equal length: step, and a column for each metric. A missing value is NaN.
 
-    step is an array of 64-bit integers, the others are arrays of doubles. numpy.asarray accepts them without a copy. If
-    a metric has several values at one step, the last one counts.
+    step is an array of 64-bit integers. The other columns are arrays of doubles. numpy.asarray accepts them without a
+    copy. If a metric has several values at one step, the column contains the last value.
     """
 
     def to_pandas(self) -> Any:
-        """As a pandas frame."""
+        """Return a pandas frame."""
         import numpy
         import pandas
 
         return pandas.DataFrame({name: numpy.asarray(column) for name, column in self.items()})
 
     def to_polars(self) -> Any:
-        """As a polars frame."""
+        """Return a polars frame."""
         import numpy
         import polars
 
         return polars.DataFrame({name: numpy.asarray(column) for name, column in self.items()})
 
     def to_arrow(self) -> Any:
-        """As an Arrow table."""
+        """Return an Arrow table."""
         import numpy
         import pyarrow
 
@@ -47,13 +47,13 @@ class History(Dict[str, Any]):
 
 
 class Points(Dict[str, Any]):
-    """Points as columns of the same length: key, step, value, and recorded_at as RFC 3339 text in UTC.
+    """Points as columns of equal length: key, step, value, and recorded_at as RFC 3339 text in UTC.
 
-    In frames, step is a 64-bit integer, value a double, recorded_at a time in UTC with milliseconds.
+    In frames, step is a 64-bit integer, value a double, and recorded_at a time in UTC with milliseconds.
     """
 
     def to_pandas(self) -> Any:
-        """As a pandas frame."""
+        """Return a pandas frame."""
         import pandas
 
         frame = pandas.DataFrame({**self, "step": list(self["step"]), "value": list(self["value"])})
@@ -62,14 +62,14 @@ class Points(Dict[str, Any]):
         return frame
 
     def to_polars(self) -> Any:
-        """As a polars frame."""
+        """Return a polars frame."""
         import polars
 
         return polars.DataFrame(self._timed(), schema={
             "key": polars.String, "step": polars.Int64, "value": polars.Float64, "recorded_at": polars.Datetime("ms", "UTC")})
 
     def to_arrow(self) -> Any:
-        """As an Arrow table."""
+        """Return an Arrow table."""
         import pyarrow
 
         return pyarrow.table(self._timed(), schema=pyarrow.schema([
@@ -84,7 +84,7 @@ class Points(Dict[str, Any]):
 
 
 def history(client: Client, iteration: str, keys: Sequence[str]) -> History:
-    """Return metrics of an iteration by step."""
+    """Return the given metrics of an iteration by step."""
     series = {key: read(client, iteration, key)[:2] for key in keys}
     steps = next(iter(series.values()))[0] if series else array("q")
     if all(one == steps for one, _ in series.values()) and _ascending(steps):
@@ -101,7 +101,7 @@ def history(client: Client, iteration: str, keys: Sequence[str]) -> History:
 
 
 def points(client: Client, iteration: str, keys: Sequence[str]) -> Points:
-    """Return every point of metrics of an iteration."""
+    """Return all points of the given metrics of an iteration."""
     names: List[str] = []
     steps, values, times = array("q"), array("d"), []  # type: array[int], array[float], List[str]
     for key in keys:
@@ -114,14 +114,14 @@ def points(client: Client, iteration: str, keys: Sequence[str]) -> Points:
 
 
 def read(client: Client, iteration: str, key: str) -> Columns:
-    """Return every point of a metric, or nothing if it does not exist."""
+    """Return all points of a metric. Return empty columns if the metric does not exist."""
     outline = _series(client, iteration, key, 2)
     if outline is None:
         return array("q"), array("d"), []
     found: Columns = (array("q"), array("d"), [])
 
     def part(first: int, last: int, count: int) -> None:
-        """Add the points with steps from first to last, of which there are about count."""
+        """Add the points with steps from first to last. count is their approximate number."""
         parts = min(-(-count // PART), last - first + 1)
         if parts > 1:
             width = -(-(last - first + 1) // parts)
@@ -131,7 +131,7 @@ def read(client: Client, iteration: str, key: str) -> Columns:
         answer = _series(client, iteration, key, MOST, first, last)
         if answer is None:
             return
-        if answer["shown"] < answer["count"]:  # the steps are not even
+        if answer["shown"] < answer["count"]:  # the steps are unevenly spaced
             if first == last:
                 _add(found, *_listed(client, iteration, key, first))
             else:
@@ -147,7 +147,7 @@ def _add(found: Columns, steps: List[int], values: List[Any], times: List[str]) 
     found[0].extend(steps)
     try:
         found[1].extend(array("d", values))
-    except TypeError:  # NaN and infinities are text in JSON
+    except TypeError:  # values contains NaN or infinities, which are text in JSON
         found[1].extend(map(float, values))
     found[2].extend(times)
 
@@ -161,7 +161,7 @@ def _series(client: Client, iteration: str, key: str, points: int, first: Option
 
 
 def _listed(client: Client, iteration: str, key: str, step: int) -> Tuple[List[int], List[Any], List[str]]:
-    """Return the points of one step that has more points than the server sends of a curve."""
+    """Return the points of one step. It is used if the step has more points than the server returns in a curve."""
     ask: Callable[[int], Any] = lambda offset: client.call(  # noqa: E731
         "GET", f"/metric/iteration/{iteration}?{urlencode({'key': key, 'limit': 1000, 'offset': offset})}")
     offset, found = 0, []  # type: int, List[Dict[str, Any]]

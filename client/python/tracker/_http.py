@@ -1,4 +1,4 @@
-"""Requests to the API over one connection that is kept open, and the token that they carry."""
+"""Requests to the API over a persistent connection, and the tokens for these requests."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
 GZIP_FROM = 4096
-"""Size in bytes from which the body of a bulk request is compressed."""
+"""Minimum bytes of a bulk request's body for compression."""
 TIMEOUT = 30.0
-"""Seconds without a byte from the server after which a request has failed; TRACKER_TIMEOUT sets another number."""
+"""Seconds without a byte from the server after which a request fails. TRACKER_TIMEOUT overrides it."""
 REFRESH_BEFORE = 3600.0
-"""Seconds before the end of a token, or a quarter of its life if that is less, at which a new one is asked for."""
+"""Remaining seconds of a token's life at which it is renewed. A token with a short life is renewed in its last quarter."""
 ENDED = "ITERATION_ENDED"
-"""The code of the API for a write to an iteration that has ended."""
+"""The API's error code for a write to an iteration that has ended."""
 
 
 class TrackerError(Exception):
@@ -28,11 +28,11 @@ class TrackerError(Exception):
 
 
 class Unreachable(TrackerError):
-    """The server did not respond, or asked to try again later."""
+    """The server did not respond, or asked the client to try again later."""
 
-    after = 0.0  # seconds that the server asked to wait
-    status = 0  # of HTTP; 0 when there was no answer
-    begun = False  # the connection broke after the body was begun
+    after = 0.0  # seconds that the server asked the client to wait
+    status = 0  # HTTP status; 0 if there was no response
+    begun = False  # whether the connection broke after the body was sent
 
 
 class Refused(TrackerError):
@@ -44,17 +44,17 @@ class Refused(TrackerError):
 
 
 for _error in (TrackerError, Unreachable, Refused):
-    _error.__module__ = "tracker"  # they are imported from there
+    _error.__module__ = "tracker"  # the module from which programs import the exceptions
 
 
 def credentials_path() -> str:
-    """Return the file of tokens: TRACKER_CREDENTIALS, or a file in the configuration folder of the account."""
+    """Return the path of the token file: TRACKER_CREDENTIALS, or a file in the account's configuration folder."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.environ.get("TRACKER_CREDENTIALS") or os.path.join(home, "tracker", "credentials.json")
 
 
 def read_credentials() -> Dict[str, str]:
-    """Return the tokens by address."""
+    """Return the stored tokens by server address."""
     try:
         with open(credentials_path(), encoding="utf-8") as file:
             found = json.load(file)
@@ -64,7 +64,7 @@ def read_credentials() -> Dict[str, str]:
 
 
 def write_credentials(url: str, token: str) -> None:
-    """Store the token of url in a file that only its owner can read."""
+    """Store the token for url in a file that only its owner can read."""
     path = credentials_path()
     os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
     known = read_credentials()
@@ -77,7 +77,7 @@ def write_credentials(url: str, token: str) -> None:
 
 
 def claims(token: str) -> Dict[str, Any]:
-    """Return the claims of a token, or nothing if they cannot be read."""
+    """Return the claims of a token. Return {} if they cannot be read."""
     from base64 import urlsafe_b64decode
 
     try:
@@ -89,14 +89,14 @@ def claims(token: str) -> Dict[str, Any]:
 
 
 def service_url(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
-    """Return the address of find_service."""
+    """Return the address that find_service finds."""
     return find_service(url, start, quiet)[0]
 
 
 def find_service(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
-    """Return the address of the API, and why nothing responds there, "" if that is unknown.
+    """Return the address of the API, and the reason why nothing responds at that address. The reason is "" if unknown.
 
-    The address is url, TRACKER_URL, or a server on this machine, which start allows to be started, see find. Raises
+    The address is url, TRACKER_URL, or a server on this machine. start allows find to start that server. Raises
     ValueError if the address is invalid.
     """
     given, fault = url or os.environ.get("TRACKER_URL") or "", ""
@@ -115,10 +115,10 @@ def find_service(url: Optional[str] = None, start: Optional[bool] = None, quiet:
 
 
 class Client:
-    """A connection to one server, for use by one thread."""
+    """A connection to one server. It must be used by one thread only."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, url_of_file: bool = False) -> None:
-        """url_of_file: url was read from a file. TRACKER_TOKEN is then sent only if url is the configured address."""
+        """url_of_file: url was read from a file. Then TRACKER_TOKEN is sent only if url is the configured address."""
         self.url = service_url(url)
         split = urlsplit(self.url)
         self._host, self._port = split.hostname or "127.0.0.1", split.port
@@ -126,7 +126,7 @@ class Client:
         known = not url_of_file or self.url == service_url(start=False)
         self.given = (token or (known and os.environ.get("TRACKER_TOKEN")) or "").strip()
         if not (self.given.isascii() and self.given.isprintable()) or " " in self.given:
-            raise ValueError("the token has spaces or other characters that a token can't have; copy it again")
+            raise ValueError("the token contains spaces or other invalid characters; copy it again")
         self.token = self.given or read_credentials().get(self.url, "")
         try:
             self.timeout = float(os.environ.get("TRACKER_TIMEOUT") or TIMEOUT)
@@ -135,7 +135,7 @@ class Client:
         self._connection: Optional[HTTPConnection] = None
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -143,7 +143,7 @@ class Client:
     def call(self, method: str, path: str, body: Any = None, key: str = "") -> Any:
         """Request path and return the JSON of the response. Raises Unreachable and Refused.
 
-        body is encoded as JSON; bytes are JSON already.
+        body is encoded as JSON. If body is of type bytes, it is already JSON.
         """
         headers = {"Accept": "application/json"}
         data: Optional[bytes] = None
@@ -162,7 +162,7 @@ class Client:
 
     def send(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
              headers: Dict[str, str]) -> Tuple[int, Any, Dict[str, str]]:
-        """Make a request with a token, and repeat it with another token if the first has expired."""
+        """Make a request with the token. If the token has expired and a new token is stored, repeat the request."""
         self._refresh()
         try:
             return self._exchange(method, path, data, headers)
@@ -170,11 +170,11 @@ class Client:
             fresh = "" if self.given else read_credentials().get(self.url, "")
             if refused.status != 401 or not fresh or fresh == self.token or not isinstance(data, (bytes, type(None))):
                 raise
-            self.token = fresh  # somebody has signed in since
+            self.token = fresh  # the user has signed in again
         return self._exchange(method, path, data, headers)
 
     def open(self, path: str, headers: Optional[Dict[str, str]] = None) -> HTTPResponse:
-        """Request path and return the response, which is read as a stream."""
+        """Request path and return the response. The caller reads the body as a stream."""
         self._refresh()
         return self._request("GET", path, None, headers or {})
 
@@ -212,16 +212,16 @@ class Client:
             except ConnectionError:
                 if self._connection.sock is None:
                     raise
-                # A server that refuses an upload need not read it to its end: the answer is there.
+                # A server that rejects an upload might not read the body to its end. Its response can be read.
             begun = True
             response = self._connection.getresponse()
         except TrackerError:
-            self.close()  # in the middle of a body that could not be read to its end
+            self.close()  # the iterator data failed in the middle of the body
             raise
         except (OSError, HTTPException) as error:
             self.close()
             if not fresh and isinstance(data, (bytes, type(None))) and not isinstance(error, TimeoutError):
-                return self._request(method, path, data, headers)  # an idle connection had been closed
+                return self._request(method, path, data, headers)  # the server had closed the idle connection
             unreachable = Unreachable(f"{self.url} does not answer: {_reason(error)}")
             unreachable.begun = begun and not isinstance(error, TimeoutError)
             raise unreachable from error
@@ -244,7 +244,7 @@ class Client:
             answer = json.loads(raw)
             code, message, field = answer["code"], answer["message"], answer.get("field") or ""
         except (ValueError, KeyError, TypeError, AttributeError):
-            if status < 500 and status not in (401, 403, 408, 413, 425, 429):  # proxies answer with these, too
+            if status < 500 and status not in (401, 403, 408, 413, 425, 429):  # proxies use these statuses, too
                 raise self._stranger(response) from None
         if status >= 500 or status in (408, 425, 429) or status < 400:
             unreachable = Unreachable(message)
@@ -262,8 +262,7 @@ class Client:
         raise Refused(status, code, message, field)
 
     def _stranger(self, response: HTTPResponse) -> Unreachable:
-        """Return the error for a response that comes from a proxy, the dashboard or another service instead of the API.
-        """
+        """Return the error for a response that is not from the API but from a proxy, the dashboard or another service."""
         to = response.headers.get("Location") if 300 <= response.status < 400 else None
         what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
         stranger = Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The "
@@ -283,12 +282,12 @@ class Client:
             answer = self._exchange("POST", "/auth/refresh", None, {})[1]
             token = str(answer["access_token"])
         except (TrackerError, KeyError, TypeError):
-            return  # the present token is still valid; the next request tries again
+            return  # the current token is still valid; the next request tries to renew it, too
         if not self.given:
             try:
                 write_credentials(self.url, token)
             except OSError:
-                pass  # then only this process has it
+                pass  # only this process has the new token
         self.token = token
 
 
@@ -296,14 +295,14 @@ def _reason(error: BaseException) -> str:
     """Return the reason why a connection failed, without error numbers."""
     reason = str(getattr(error, "reason", None) or "")
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
-        return "it does not speak https; write http://"
+        return "the server does not use https; write http://"
     if reason == "CERTIFICATE_VERIFY_FAILED":
-        return f"its certificate is not trusted: {getattr(error, 'verify_message', '')}; set SSL_CERT_FILE to trust others"
+        return f"its certificate is not trusted: {getattr(error, 'verify_message', '')}; set SSL_CERT_FILE to trust it"
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 def download(client: Client, path: str, file: IO[bytes], tell: Any = None) -> str:
-    """Write the bytes at path to file and return their SHA-256. tell is called with the bytes so far and the total."""
+    """Write the bytes at path to file. Return their SHA-256. tell is called with the bytes received so far and the total."""
     import hashlib
     from http.client import HTTPException
 

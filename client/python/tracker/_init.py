@@ -20,10 +20,12 @@ from ._wandb import environment, mode_of_environment
 CAPTURED = frozenset(("git", "command", "host", "packages", "system", "output"))
 """The parts of the environment that are recorded by default."""
 JOINED = "TRACKER_RUN_ID"
-"""The variable with the id of the run of `tracker run`; init in that program logs to it, and leaves its end to it."""
+"""The environment variable in which `tracker run` passes the id of its run to the program.
+
+init in that program logs to this run. `tracker run` ends the run."""
 REINIT = (None, True, False, "default", "finish_previous", "return_previous", "create_new")
 ALIASES = "5a1a4f53-7d4b-5e0a-9d58-6ad0d9c1c7a1"
-"""The namespace of the UUIDs that are made from free-form ids."""
+"""The UUID namespace for run ids that are made from free-form ids."""
 
 
 @_check.known_arguments
@@ -38,40 +40,43 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
          config_include_keys: Optional[Iterable[str]] = None, config_exclude_keys: Optional[Iterable[str]] = None,
          magic: Any = None, monitor_gym: Any = None,
          sync_tensorboard: Union[None, bool, str, Iterable[str]] = None) -> Run:
-    """Start a run in an experiment of a project. Both are found by name, or created.
+    """Start a run in an experiment of a project. The experiment and the project are found by name, or created.
 
-    project: its name; by default, TRACKER_PROJECT or the name of the working folder.
-    experiment: its name; by default, TRACKER_EXPERIMENT or "default".
-    config: the parameters, as a dictionary or an object with attributes, such as argparse returns. config_include_keys,
-        config_exclude_keys: names of parameters to include or exclude.
-    name, notes, tags: of the run. By default, the server makes up a name.
+    project: the name of the project; by default, TRACKER_PROJECT or the name of the working folder.
+    experiment: the name of the experiment; by default, TRACKER_EXPERIMENT or "default".
+    config: the parameters, as a dictionary or an object with attributes, for example the result of argparse.
+        config_include_keys, config_exclude_keys: names of the parameters to include or exclude.
+    name, notes, tags: the run's name, notes and tags. By default, the server makes up a name.
     parent: the parent run, or its id. If a run is given, its mode, url, token and dir are the defaults.
     resume: the id of a run to continue, or "auto" for the last run of this experiment on this machine that did not
-        succeed. If that run is active here, it is returned, except if it was ended elsewhere.
-    id: the id of the run, if it must be known before: a UUID or any name. A name always refers to the same run of a
-        project. resume="allow" continues that run if it exists.
+        succeed. If that run is active in this process, init returns it, except if it was ended elsewhere.
+    id: the id of the run, a UUID or any name. A name always refers to the same run of a project.
+        resume="allow" continues that run if it exists.
     mode: "online"; "offline" only writes the spool, see python -m tracker sync; "disabled" does nothing. The default is
         TRACKER_MODE.
-    url: the address of the API; by default, TRACKER_URL, or http://127.0.0.1:9000 if your server runs there. Otherwise
-        a server is started for you, if the program is installed. TRACKER_EMBED=0 disables that.
+    url: the address of the API; by default, TRACKER_URL, or http://127.0.0.1:9000 if your server runs at that address.
+        Otherwise init starts a server for you if the program is installed. TRACKER_EMBED=0 disables that.
     token: the token to sign in with; by default, TRACKER_TOKEN or the token that python -m tracker login has stored.
-    strict: raise an error if the server rejects something or cannot be reached, instead of printing a message on
-        stderr.
-    capture: False, or the parts to record: git, command, host, packages, system, output. The default is all of them.
+    strict: raise an error if the server rejects a request or cannot be reached. Runs that are not strict print a message
+        on stderr.
+    capture: False, or the parts to record: git, command, host, packages, system, output. The default is all parts.
     dir: the folder of the spool; by default, TRACKER_SPOOL, or spool in TRACKER_HOME (.tracker in the home folder).
-    reinit: what to do with a run that is active here: "finish_previous" ends it and is the default; "return_previous"
-        returns it; "create_new" leaves it active beside the new one.
-    sync_tensorboard: True logs what TensorBoard writers created from now on in this process write. One or several
-        folders log new event files in them and below.
-    quiet: True omits the lines on stderr about the start and end of the run; the default is TRACKER_QUIET. Problems are
-        always reported.
+    reinit: what to do with a run that is active in this process: "finish_previous" ends it and is the default;
+        "return_previous" returns it; "create_new" leaves it active beside the new run.
+    sync_tensorboard: True logs the values that TensorBoard writers of this process write. It includes writers that are
+        created after this call. One or several folders log the values of new event files in and below these folders.
+    quiet: True omits the lines on stderr about the start and end of the run. The default is TRACKER_QUIET. Problems are
+        always printed.
 
     init does not wait for the server, except if the run is strict. It waits up to five seconds to find or start your
-    own server; if that does not respond, the run is offline. The other arguments are W&B's: group is the experiment,
-    job_type becomes a parameter, and the rest have no effect, which is reported where it matters. W&B's environment
-    variables are read if ours are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME,
-    _JOB_TYPE. Raises TypeError and ValueError for invalid arguments, and TrackerError if the run is strict, or offline
-    without a writable folder.
+    own server. If your server does not respond in that time, the run is offline.
+
+    The other arguments are W&B's: group is the experiment, job_type becomes a parameter, and the others have no effect.
+    A message is printed if that matters. If our environment variables are not set, init reads W&B's: WANDB_PROJECT,
+    _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE.
+
+    Raises TypeError and ValueError for invalid arguments. Raises TrackerError if a strict run cannot be started, or if
+    an offline run has no writable folder.
     """
     from ._folder import Folder, spool_folder, writable_folder
 
@@ -92,28 +97,28 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         found = _worker.of_parent() if mode != "disabled" else None
         if found is not None:
             return attach(token=token, **found)
-        tell("init does nothing while a worker process imports the program again, and what the worker logs is not recorded; "
-             "put init under: if __name__ == '__main__', and pass the run to the worker", once="inheriting")
+        tell("init does nothing while a worker process imports the program again, so values that the worker logs are not "
+             "recorded; put init under: if __name__ == '__main__', and pass the run to the worker", once="inheriting")
         mode = "disabled"
     _check.unused("init", {"monitor_gym": monitor_gym, "magic": magic, "settings": settings})
-    if parent is None:  # children have their own
+    if parent is None:  # the variables describe the parent, not its children
         name, notes = name or environment("", "WANDB_NAME"), notes or environment("", "WANDB_NOTES")
         id, resume = id or environment("", "WANDB_RUN_ID"), resume if resume is not None else environment("", "WANDB_RESUME")
         tags = tags or [tag for tag in (environment("", "WANDB_TAGS") or "").split(",") if tag]
         job_type = job_type or environment("", "WANDB_JOB_TYPE")
-    stream = sys.stderr  # before what is printed is kept as the run's
+    stream = sys.stderr  # the original stream; later, printed lines are copied to the run
     where = Folder(spool_folder(dir)) if mode == "disabled" else writable_folder(dir)
     address, fault = find_service(url, start=mode == "online", quiet=quiet)
     if fault and mode == "online":
         if strict:
             raise TrackerError(fault)
         mode = "offline"
-        tell(f"{fault}, so the run is offline; set TRACKER_URL to the address of another server, or TRACKER_EMBED=0 to go on "
-             f"trying {address}", once="fault " + fault)
+        tell(f"{fault}, so the run is offline; set TRACKER_URL to the address of another server, or set TRACKER_EMBED=0 to "
+             f"keep trying {address}", once="fault " + fault)
     folder = where.path
     if where.failure is not None and mode == "offline":
         raise TrackerError(f"an offline run needs a writable folder, and {folder} is not writable: "
-                           f"{where.failure.strerror or where.failure}; set TRACKER_SPOOL to another one")
+                           f"{where.failure.strerror or where.failure}; set TRACKER_SPOOL to another folder")
     project = project or environment("TRACKER_PROJECT", "WANDB_PROJECT") or os.path.basename(os.getcwd()) or "default"
     experiment = experiment or group or environment("TRACKER_EXPERIMENT", "WANDB_RUN_GROUP") or "default"
     _check.name("project", project)
@@ -187,9 +192,9 @@ def _follow(run: Run, where: Union[None, bool, str, Iterable[str]]) -> None:
 
 
 def joined_file(folder: str, id: str) -> str:
-    """Return the path of the file that exists once a program has joined the run of `tracker run`.
+    """Return the path of the file that marks that a program has joined the run of `tracker run`.
 
-    The file is not empty if the program follows its event files itself.
+    The file has content if the program logs its own event files.
     """
     return os.path.join(folder, id + ".joined")
 
@@ -199,11 +204,11 @@ def _note_joined(folder: str, id: str, follows: bool) -> None:
         with os.fdopen(open_own(joined_file(folder, id), os.O_WRONLY | os.O_APPEND | os.O_CREAT), "w", encoding="utf-8") as file:
             file.write("tensorboard\n" if follows else "")
     except OSError:
-        pass  # then event files that the program writes are followed
+        pass  # without the mark, `tracker run` logs the program's event files
 
 
 def _run_id(project: str, id: str) -> str:
-    """Return the UUID of a run: id, or one made from a free-form id in a project."""
+    """Return id if it is a UUID. Otherwise return the UUID that is derived from project and id."""
     from uuid import UUID, uuid5
 
     _check.name("id", id)
@@ -214,7 +219,7 @@ def _run_id(project: str, id: str) -> str:
 
 
 def _join(id: str, name: Optional[str], notes: Optional[str], settings: Any, labels: Iterable[str], **options: Any) -> Run:
-    """Return the run of `tracker run`, in the program that it started."""
+    """Return the run that `tracker run` created, in the program that `tracker run` started."""
     begin = {"id": _check.identity(JOINED, id), "project": os.environ.get("TRACKER_PROJECT"),
              "experiment": os.environ.get("TRACKER_EXPERIMENT"), "name": None, "notes": None, "parent": None}
     install()
@@ -257,7 +262,7 @@ def _capture(run: Run, wanted: Any) -> None:
 
             try:
                 found = snapshot(lambda part: part in wanted)
-            except Exception as error:  # of a broken installation; the training goes on without it
+            except Exception as error:  # a broken installation must not stop the training
                 tell(f"the environment could not be recorded: {type(error).__name__}: {error}")
                 return
             run.recorder.request("POST", "/iteration/{id}/snapshot", found)
@@ -285,7 +290,7 @@ def _write(path: str, run: str) -> None:
         with os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
             json.dump({"id": run}, file)
     except OSError:
-        pass  # then resume="auto" starts anew
+        pass  # without the file, resume="auto" starts a new run
 
 
 def _remove(path: str, run: str) -> None:
@@ -298,18 +303,18 @@ def _remove(path: str, run: str) -> None:
 
 def finish(status: _check.End = "SUCCEEDED", error_message: str = "", timeout: Optional[float] = None,
            exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
-    """End the current run, if there is one; see Run.finish."""
+    """End the current run, if any. See Run.finish."""
     idle.clear()
     if live:
         live[-1].finish(status, error_message, timeout, exit_code, quiet)
 
 
 pending: Dict[str, Any] = {}
-"""Parameters that were set by tracker.config = {...} before the run began."""
+"""Parameters that tracker.config = {...} has set before the first run began."""
 
 
 def current(what: str) -> Run:
-    """Return the current run, or a disabled one if there is no other. Raises RuntimeError if there is none."""
+    """Return the current run, or the disabled run if no run is active. Raises RuntimeError if there is neither."""
     if not live:
         if idle:
             return idle[-1]
@@ -318,12 +323,14 @@ def current(what: str) -> Run:
 
 
 def show(run: Optional[Run] = None, *, height: int = 600, url: Optional[str] = None) -> None:
-    """Show the dashboard in a notebook: the page of run, of the current run, or the first page.
+    """Show the dashboard in a notebook: the page of run or of the current run, or the first page if there is no run.
 
-    height: height of the frame in pixels. url: the address of the dashboard for the browser, if it is neither
-    TRACKER_UI_URL nor the port after the API's. It may be a path on the notebook's own host, such as /proxy/9001 of
-    jupyter-server-proxy; a dashboard that was started with SERVICE_BASE_PATH=/proxy/9001 is found there without url. If
-    the dashboard cannot be embedded, a link is shown. Outside a notebook, the address is printed.
+    height: height of the frame in pixels.
+    url: the address of the dashboard for the browser. By default, it is TRACKER_UI_URL or the port after the API's.
+        url can be a path on the notebook's own host, such as /proxy/9001 of jupyter-server-proxy. A dashboard that was
+        started with SERVICE_BASE_PATH=/proxy/9001 is found at that path without url.
+
+    If the dashboard cannot be embedded, show prints a link. Outside a notebook, show prints the address.
     """
     from . import _show
 

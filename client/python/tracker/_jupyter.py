@@ -1,7 +1,8 @@
 """Shows the dashboard in JupyterLab, through jupyter-server-proxy.
 
-The proxy starts this module with a port, and hands on what comes under /tracker/. The server is that of the person, which
-tracker.init uses too, so it can't be the proxy's own process: this relays to it, and starts it when it has ended.
+jupyter-server-proxy starts this module with a port, and forwards requests below /tracker/ to the port. The module relays them to
+the user's own server, which tracker.init uses, too. So the server can't be the process that the proxy starts. If the server has
+ended, the module starts it again.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from ._show import dashboard, probe
 from ._value import tell
 
 PIECE = 1 << 16
-"""Bytes that are relayed at once."""
+"""Maximum bytes that are copied at once."""
 
 
 def server() -> Dict[str, Any]:
-    """Return the settings for jupyter-server-proxy. This is the entry point of the package."""
+    """Return the settings for jupyter-server-proxy. The package declares this function as an entry point."""
     return {
         "command": [sys.executable, "-m", "tracker._jupyter", "{port}", "{base_url}"],
         "timeout": 60,
-        # Jupyter has checked who asks; the server takes only names of this machine while sign-in is off.
+        # Jupyter has authenticated the user. Without sign-in, the server accepts only host names of this machine.
         "request_headers_override": {"Host": "127.0.0.1:{port}"},
         "launcher_entry": {"title": "tracker", "enabled": enabled() and not os.environ.get("TRACKER_URL")},
     }
@@ -38,10 +39,10 @@ class Relay:
     def __init__(self, base: str) -> None:
         """base is the path of the dashboard in the browser."""
         self.base = base
-        self._port = 0  # of the dashboard; 0 until it is known
+        self._port = 0  # the dashboard's port; 0 until it is known
 
     def find(self) -> int:
-        """Return the port of the dashboard. Starts the server if it is not running. Raises TrackerError if that fails."""
+        """Return the dashboard's port. If the server is not running, start it. Raises TrackerError if that fails."""
         try:
             there = at_default(False)
         except OSError as error:
@@ -50,22 +51,23 @@ class Relay:
             address = dashboard(DEFAULT_URL)
             base, _ = probe(address)
             if base != self.base:
-                raise TrackerError(f"the server at {DEFAULT_URL} can't be shown here without SERVICE_BASE_PATH={self.base}")
+                raise TrackerError(f"the server at {DEFAULT_URL} can't be shown in Jupyter; start it with "
+                                   f"SERVICE_BASE_PATH={self.base}")
             return urlsplit(address).port or 0
         found = ensure(base=self.base)
         if found is None:
-            raise TrackerError("there is no server to show")
+            raise TrackerError("no server is running, and none could be started")
         return found.port + 1
 
     async def serve(self, port: int) -> None:
-        """Listen on port of this machine until cancelled."""
+        """Listen on a port of this machine until the task is cancelled."""
         self._port = await asyncio.to_thread(self.find)
         listener = await asyncio.start_server(self.relay, "127.0.0.1", port)
         async with listener:
             await listener.serve_forever()
 
     async def relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Copy one connection in both directions until it ends."""
+        """Copy one connection in both directions until both directions end."""
         upstream: Optional[asyncio.StreamWriter] = None
         try:
             try:
@@ -83,7 +85,7 @@ class Relay:
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy from one stream to the other, including its end."""
+    """Copy one stream to the other, and then close the other for writing."""
     while True:
         piece = await reader.read(PIECE)
         if not piece:
@@ -95,7 +97,7 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 def main() -> int:
-    """Relay from the port in the first argument, for the base path of Jupyter in the second."""
+    """Relay connections. The first argument is the port to listen on, the second is Jupyter's base path."""
     try:
         asyncio.run(Relay(sys.argv[2].rstrip("/") + "/tracker").serve(int(sys.argv[1])))
     except (OSError, TrackerError) as error:

@@ -1,4 +1,4 @@
-"""Keeps the files of a run: copies their present bytes to the run's folder in the spool."""
+"""Copies the present bytes of a run's files to the run's folder in the spool."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._value import tell
 
 CHUNK = 1 << 20
 FICLONE = 0x40049409
-"""The ioctl of Linux that makes a file share the bytes of another until one of them is written to."""
+"""The ioctl number of Linux that clones a file. Both files share their bytes until one of them is written to."""
 
 
 class Changed(OSError):
@@ -23,9 +23,9 @@ class Changed(OSError):
 class Kept(NamedTuple):
     """A stored copy of a file for an artifact."""
 
-    number: int  # of the upload
+    number: int  # the upload's number
     path: str
-    head: Dict[str, Any]  # its description in the spool; empty when the run records nothing any more
+    head: Dict[str, Any]  # description of the file in the spool; empty if the run no longer records
 
 
 class Files:
@@ -38,7 +38,7 @@ class Files:
     def keep(self, path: str) -> Kept:
         """Store the present bytes of the file at path.
 
-        If there is no room for a copy, the file itself is recorded, and sent if it is still the same then. Raises
+        If the disk has no space for a copy, the original file is recorded. It is sent later, if it is unchanged. Raises
         OSError if the file cannot be read or changes while it is copied.
         """
         number = next(self._numbers)
@@ -49,15 +49,15 @@ class Files:
             raise
         except OSError as error:
             with open(path, "rb"):
-                pass  # it can be read: what is missing is room for a copy
-            tell(f"{path} could not be copied into {self._folder}: {error.strerror or error}; it is sent from where it is, so "
-                 "leave it unchanged until then", once="copy " + self._folder)
+                pass  # the file can be read, so the copy could not be written
+            tell(f"{path} could not be copied into {self._folder}: {error.strerror or error}; the original file is sent later, "
+                 "so do not change it before the end of the run", once="copy " + self._folder)
             whole = os.path.abspath(path)
             return Kept(number, whole, {"file": whole, "size": found.st_size, "changed": found.st_mtime_ns})
         return Kept(number, os.path.join(self._folder, *name.split("/")), {"file": name, "temporary": True})
 
     def write(self, data: bytes, suffix: str) -> Tuple[int, str]:
-        """Write a new file; return its number and its path below the spool folder. Raises OSError."""
+        """Write a new file. Return its number and its path relative to the spool folder. Raises OSError."""
         number = next(self._numbers)
         fd, name = new_file(self._folder, self._id, number, suffix)
         with os.fdopen(fd, "wb") as out:
@@ -66,7 +66,7 @@ class Files:
 
 
 def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
-    """Create a file of the run. Return its descriptor and its path below the spool folder. Raises OSError."""
+    """Create a file of the run. Return its descriptor and its path relative to the spool folder. Raises OSError."""
     inside = f"{id}.files"
     make_own_folder(os.path.join(folder, inside))
     name = f"{inside}/{os.getpid()}-{number}{suffix}"
@@ -74,10 +74,10 @@ def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
 
 
 def take(path: str, folder: str, id: str, number: int) -> str:
-    """Store the present bytes of the file at path. Return the path of the copy below the spool folder.
+    """Store the present bytes of the file at path. Return the path of the copy relative to the spool folder.
 
-    A read-only file gets a hard link. Another one is cloned if the file system can do that, and copied otherwise.
-    Raises Changed if the file changes meanwhile, and another OSError if there is no room.
+    A read-only file gets a hard link. Other files are cloned if the file system can do that, and copied otherwise.
+    Raises Changed if the file changes while it is copied, and other OSErrors if the copy fails.
     """
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
@@ -112,7 +112,7 @@ def _link(path: str, found: os.stat_result, kept: str) -> bool:
         os.link(path, kept + ".link", follow_symlinks=True)
         os.replace(kept + ".link", kept)
     except OSError:
-        return False  # on another file system, for example
+        return False  # the file is on another file system, for example
     return os.stat(kept).st_ino == found.st_ino
 
 
@@ -124,7 +124,7 @@ def _clone(source: int, target: int) -> bool:
     try:
         fcntl.ioctl(target, FICLONE, source)
     except OSError:
-        return False  # the file system has no clones
+        return False  # the file system does not support clones
     return True
 
 
@@ -138,7 +138,7 @@ def _copy(source: int, target: int) -> None:
                     break
                 at += done
         except OSError:
-            pass  # between these file systems it can't be used; what is missing is copied below
+            pass  # these file systems do not support copy_file_range; the loop below copies the remaining bytes
     os.lseek(source, at, os.SEEK_SET)
     os.lseek(target, at, os.SEEK_SET)
     while True:

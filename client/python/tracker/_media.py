@@ -1,7 +1,7 @@
-"""Images, tables, histograms, texts, sounds and videos that are logged. Each becomes an artifact.
+"""Images, tables, histograms, texts, sounds and videos. Each logged object becomes an artifact.
 
-Their data is copied when they are created, or for tables when they are logged; drawing and packing is done later, in the
-writer's thread. Arrays and tensors are handled by numpy, which is installed when there are any.
+Objects copy their data when they are created. Tables copy their rows when they are logged. The writer's thread encodes the
+data later. numpy handles arrays and tensors; it is installed if a program has any.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ._encode import (
 class Drawing(NamedTuple):
     """The data of an artifact.
 
-    draw creates its file, at any time; size is the approximate number of bytes in memory before that. ready reports
-    whether the file exists already, so that it can be stored at once.
+    draw creates the file; it can be called at any time. size is the approximate memory in bytes until draw is called.
+    ready reports whether the file needs no encoding, so that it can be stored at once.
     """
 
     draw: Callable[[], File]
@@ -42,7 +42,7 @@ class Drawing(NamedTuple):
 
 
 class Media:
-    """Base class of values other than numbers that can be logged."""
+    """Base class of values that can be logged and are not numbers."""
 
     caption: Optional[str] = None
 
@@ -59,9 +59,9 @@ class Media:
 class Image(Media):
     """An image: a path, PNG, JPEG, GIF or WebP bytes, a PIL image, a matplotlib figure, or an array of pixels.
 
-    An array has the shape (height, width), or (height, width, 1, 3 or 4). Channels may come first, as in tensors: (1, 3 or 4,
-    height, width). Whole numbers are 0 to 255, others 0 to 1. It is read at once. The other arguments are W&B's, and change
-    nothing.
+    An array has the shape (height, width) or (height, width, channels) with 1, 3 or 4 channels. The channels can be the
+    first dimension, as in tensors. Integers range from 0 to 255, other numbers from 0 to 1. The array is copied at once.
+    Other arguments are W&B's and have no effect.
     """
 
     def __init__(self, data: Any, caption: Optional[str] = None, mode: Any = None, grouping: Any = None, classes: Any = None,
@@ -87,7 +87,7 @@ class Text(Media):
 
 
 class Html(Media):
-    """A page: its HTML, the path of an .html file, or an open file. The other arguments are W&B's and have no effect."""
+    """A page: its HTML, the path of an .html file, or an open file. Other arguments are W&B's and have no effect."""
 
     def __init__(self, data: Any, inject: Any = None, data_is_not_path: bool = False) -> None:
         if hasattr(data, "read"):
@@ -103,7 +103,7 @@ class Html(Media):
 
 
 class Audio(Media):
-    """A sound: a path, or samples from -1 to 1 or of 16 bits, with one column for each channel."""
+    """A sound: a path, or samples with a column for each channel. Samples are numbers from -1 to 1, or 16-bit integers."""
 
     def __init__(self, data: Any, sample_rate: Optional[int] = None, caption: Optional[str] = None) -> None:
         self.caption = caption
@@ -111,7 +111,7 @@ class Audio(Media):
             self._drawing = _as_it_is(data, "audio/")
             return
         if not sample_rate:
-            raise ValueError("Audio needs sample_rate, the samples a second, unless data is a path")
+            raise ValueError("Audio needs sample_rate, the number of samples a second, unless data is a path")
         samples, rate = _plain(data), int(sample_rate)
         self._drawing = Drawing(lambda: wave_file(samples, rate), 8 * getattr(samples, "size", len(samples)))
 
@@ -120,7 +120,10 @@ class Audio(Media):
 
 
 class Video(Media):
-    """A video: a path, or frames of shape (frames, 1, 3 or 4, height, width), which Pillow converts to a GIF."""
+    """A video: a path, or frames of shape (frames, channels, height, width) with 1, 3 or 4 channels, which need Pillow.
+
+    Frames are stored as a GIF.
+    """
 
     def __init__(self, data: Any, caption: Optional[str] = None, fps: int = 4, format: Optional[str] = None) -> None:
         self.caption = caption
@@ -128,11 +131,12 @@ class Video(Media):
             self._drawing = _as_it_is(data, "video/")
             return
         if format not in (None, "gif"):
-            raise ValueError(f"frames are kept as gif, not {format!r}; write them to a file with imageio, say, and give its path")
+            raise ValueError(f"frames are stored as gif, not {format!r}; write a video file, for example with imageio, and log "
+                             "its path")
         frames = _plain(data)
         if getattr(frames, "ndim", 0) != 4:
             raise TypeError("frames must be an array of the shape (frames, channels, height, width)")
-        from PIL import Image as _  # noqa: F401  # here, so that the caller learns that it is missing
+        from PIL import Image as _  # noqa: F401  # raises ImportError in the caller, not later in the writer's thread
         self._drawing = Drawing(lambda: gif(frames, fps), int(frames.nbytes))
 
     def drawing(self) -> Drawing:
@@ -140,10 +144,10 @@ class Video(Media):
 
 
 class Table(Media):
-    """Rows under column names, kept as CSV. Also takes a pandas or polars frame, as dataframe or as data.
+    """Rows under column names, stored as CSV. The rows can also be a pandas or polars frame, as dataframe or as data.
 
-    An image or another Media in a cell is kept as an artifact of its own, and the cell has its name. The other arguments are
-    W&B's, and change nothing.
+    An image or another Media in a cell is stored as an artifact, and the cell contains the artifact's name. Other
+    arguments are W&B's and have no effect.
     """
 
     def __init__(self, columns: Optional[Sequence[Any]] = None, data: Any = None, rows: Any = None, dataframe: Any = None,
@@ -158,13 +162,13 @@ class Table(Media):
         self.data: List[List[Any]] = [list(row) for row in (() if data is None else data)]
 
     def add_data(self, *row: Any) -> None:
-        """Add a row. Raises ValueError if it does not have a value for each column."""
+        """Add a row. Raises ValueError if the row does not have one value for each column."""
         if self.columns and len(row) != len(self.columns):
             raise ValueError(f"a row has {len(self.columns)} values, one for each column, not {len(row)}")
         self.data.append(list(row))
 
     def add_column(self, name: str, data: Sequence[Any]) -> None:
-        """Add a column. Raises ValueError if the table has rows and the column does not have a value for each."""
+        """Add a column. Raises ValueError if the column does not have one value for each row of a table with columns."""
         values = list(data)
         if self.columns and len(values) != len(self.data):
             raise ValueError(f"a column has {len(self.data)} values, one for each row, not {len(values)}")
@@ -183,8 +187,7 @@ class Table(Media):
         return self.with_names(lambda row, column, media: "")
 
     def with_names(self, name: Callable[[int, str, Media], str]) -> Drawing:
-        """Return a copy of the present rows. name returns the text for a Media in a cell, from its row, its column and
-        itself."""
+        """Return a copy of the present rows. Each Media in a cell is replaced by name(row number, column, media)."""
         width = max([len(self.columns), *map(len, self.data)])
         columns = self.columns + [f"column {number + 1}" for number in range(len(self.columns), width)]
         rows = [[name(number, str(column), value) if isinstance(value, Media) else value for column, value in zip(columns, row)]
@@ -195,9 +198,10 @@ class Table(Media):
 class Histogram(Media):
     """The distribution of values.
 
-    values: numbers in an array, a tensor or lists, which are counted in num_bins bins of equal width between the smallest and
-    the largest finite one. np_histogram: counts and edges, as numpy.histogram gives them, in place of values. sequence: W&B's
-    name for values.
+    values: numbers in an array, a tensor or lists. They are counted in num_bins bins of equal width. The bins range from
+        the smallest to the largest finite value.
+    np_histogram: counts and edges from numpy.histogram. They replace values.
+    sequence: W&B's name for values.
     """
 
     def __init__(self, values: Any = None, num_bins: int = 64, np_histogram: Any = None, sequence: Any = None) -> None:
@@ -205,7 +209,7 @@ class Histogram(Media):
         if np_histogram is not None:
             counts, edges = ([float(v) for v in leaves(part)] for part in np_histogram)
             if len(edges) != len(counts) + 1:
-                raise ValueError("np_histogram must be counts, and one edge more than counts")
+                raise ValueError("np_histogram must be a pair of counts and edges, with one edge more than counts")
             self._bins: Callable[[], Tuple[List[float], List[float], int]] = lambda: (counts, edges, 0)
             self._size = 16 * len(edges)
             return
@@ -222,7 +226,7 @@ class Histogram(Media):
 
     @property
     def edges(self) -> List[float]:
-        """The lower edges of the bins, and the upper edge of the last one."""
+        """The lower edges of the bins and the upper edge of the last bin."""
         return self._bins()[1]
 
     def drawing(self) -> Drawing:
@@ -231,7 +235,7 @@ class Histogram(Media):
 
 
 def drawing(value: Any) -> Optional[Drawing]:
-    """Return a copy of the data of value, or None if it cannot be drawn."""
+    """Return a copy of the data of value, or None if value is not an image, a figure or another Media."""
     if isinstance(value, Media):
         return value.drawing()
     if hasattr(value, "savefig") or type(value).__module__.startswith("PIL."):
@@ -248,7 +252,7 @@ def _image(data: Any) -> Drawing:
         if found is None:
             raise TypeError("an image must be PNG, JPEG, GIF or WebP")
         return _drawn(File(data, *found))
-    if hasattr(data, "savefig"):  # here: matplotlib draws in one thread only, and the figure may be closed next
+    if hasattr(data, "savefig"):  # drawn at once: matplotlib needs this thread, and the caller might close the figure
         out = io.BytesIO()
         data.savefig(out, format="png")
         return _drawn(File(out.getvalue(), ".png", "image/png"))
@@ -264,7 +268,7 @@ def _image(data: Any) -> Drawing:
 
 
 def _signature(data: bytes) -> Optional[Tuple[str, str]]:
-    """Return suffix and media type of an image file."""
+    """Return the suffix and the media type of an image file. Return None if the format is not supported."""
     if data[:3] == b"\xff\xd8\xff":
         return ".jpg", "image/jpeg"
     if data[:8] == b"\x89PNG\r\n\x1a\n":
@@ -281,13 +285,14 @@ def _drawn(file: File) -> Drawing:
 
 
 def _as_it_is(path: Any, kind: str) -> Drawing:
-    """Return a file that is stored unchanged. Raises TypeError if its name does not have the suffix of that kind."""
+    """Return a drawing of a file that is stored unchanged. Raises TypeError if the file's suffix does not match kind."""
     import mimetypes
 
     name = os.fspath(path)
     content_type = mimetypes.guess_type(name)[0] or ""
     if not content_type.startswith(kind) and content_type != "image/gif":
-        raise TypeError(f"{name} does not have the suffix of {kind[:-1]}; store it with log_artifact")
+        raise TypeError(f"{name} does not have the suffix of {'an' if kind[0] == 'a' else 'a'} {kind[:-1]} file; store it with "
+                        "log_artifact")
     with open(path, "rb") as file:
         return _drawn(File(file.read(), os.path.splitext(name)[1], content_type))
 
@@ -299,8 +304,8 @@ def _saved(image: Any) -> File:
 
 
 def _plain(data: Any) -> Any:
-    """Return a copy of data: a numpy array for arrays and tensors, otherwise lists."""
-    for name in ("detach", "cpu", "numpy"):  # of a tensor
+    """Return a copy of data: a numpy array for arrays and tensors, and lists for other data."""
+    for name in ("detach", "cpu", "numpy"):  # methods of tensors
         data = getattr(data, name)() if hasattr(data, name) else data
     if hasattr(data, "__array__"):
         import numpy

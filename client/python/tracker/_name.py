@@ -1,4 +1,4 @@
-"""Finds projects and experiments by their names, and creates those that do not exist."""
+"""Finds projects and experiments by name. Creates them if they do not exist."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Names:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._ids: Dict[str, str] = {}  # by path and name
+        self._ids: Dict[str, str] = {}  # ids by path and name
 
     def id(self, path: str, name: str, query: str = "") -> str:
-        """Return the id of the record of that name in the listing at path. The record is created if it does not exist.
+        """Return the id of the record with this name in the listing at path. If it does not exist, create it.
 
-        Programs that start at the same time send the same request with the same idempotency key, so they get the same
-        record.
+        Programs that start simultaneously send the same request with the same idempotency key. So the server creates
+        one record for all of them.
         """
         found = self._ids.get(path + " " + name) or self._find(path, name, query)
         if found:
@@ -28,7 +28,7 @@ class Names:
             return found
         key = "named-" + digest(f"{path}\n{name}".encode())
         made = str(self._client.call("POST", path, {"name": name}, key)["id"])
-        if self._find(path, name, query) is None:  # the answer of long ago, about what was deleted or ended since
+        if self._find(path, name, query) is None:  # the response was an earlier one, for a record that was deleted or ended
             made = str(self._client.call("POST", path, {"name": name})["id"])
         self._ids[path + " " + name] = made
         return made

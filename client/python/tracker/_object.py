@@ -1,4 +1,4 @@
-"""Splits what is logged: numbers become points; images, figures, tables and texts become artifacts."""
+"""Splits logged values: numbers become points; images, figures, tables and texts become artifacts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._value import flatten, metric, tell, text_name
 
 
 def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, Any]]]:
-    """Return the numbers in data by their flat names, and the names and values of everything else."""
+    """Return the numbers in data by flat name, and the names and values of all other objects."""
     numbers: Dict[str, float] = {}
     objects: List[Tuple[str, Any]] = []
     for name, value in flatten({text_name(key): value for key, value in data.items()}):
@@ -22,16 +22,18 @@ def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, An
 
 
 def drawings(name: str, value: Any, step: Optional[int]) -> List[Tuple[str, Drawing]]:
-    """Return the data of the artifacts of value, or of each value in a list, by name without suffix. Values that cannot
-    be stored are reported."""
+    """Return the drawings of value, or of each value in a list, with the names of their artifacts without suffix.
+
+    Values that cannot be stored are reported.
+    """
     found: List[Tuple[str, Drawing]] = []
     values = value if isinstance(value, (list, tuple)) and value else [value]
     for number, one in enumerate(values):
         label = name + (f"_{step}" if step is not None else "") + (f"_{number}" if len(values) > 1 else "")
         try:
             made = _table(name, label, one, found) if isinstance(one, Table) else drawing(one)
-        except Exception as error:  # of the library that draws it
-            tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
+        except Exception as error:  # the drawing library failed
+            tell(f"{name} could not be stored: {type(error).__name__}: {error}", once="object " + name)
             return found
         if made is None:
             why = f"{described(value)} is not a number{advice(value)}"
@@ -47,8 +49,8 @@ def _table(of: str, label: str, table: Table, found: List[Tuple[str, Drawing]]) 
     lengths, width = {len(row) for row in table.data}, len(table.columns)
     if width and lengths - {width}:
         cells = f"{min(lengths)} to {max(lengths)}" if len(lengths) > 1 else str(*lengths)
-        tell(f"{of} has rows with {cells} cells for {width} columns; missing cells are empty, and the others are kept in "
-             "further columns", once="table " + of)
+        tell(f"{of} has rows with {cells} cells for {width} columns; missing cells are stored empty, and extra values in "
+             "additional columns", once="table " + of)
 
     def name(row: int, column: str, media: Media) -> str:
         inner = f"{label}/{column.strip('/') or 'cell'}_{row}"
@@ -59,7 +61,7 @@ def _table(of: str, label: str, table: Table, found: List[Tuple[str, Drawing]]) 
 
 
 def described(value: Any) -> str:
-    """Return a description of value for use in a sentence."""
+    """Return a description of value that fits into a sentence."""
     if value is None:
         return "None"
     shape = getattr(value, "shape", None)
@@ -69,10 +71,10 @@ def described(value: Any) -> str:
 
 
 def advice(value: Any) -> str:
-    """Return advice what to log instead of value, or ""."""
+    """Return advice on what to log in place of value. Return "" if there is none."""
     shape: Any = getattr(value, "shape", None)
     if isinstance(value, (str, bytes)):
         return "; put it into config or notes, or log a tracker.Text"
     if isinstance(value, (list, tuple, set, frozenset)) or isinstance(shape, tuple) and shape:
-        return "; log one number of it, or a tracker.Histogram"
+        return "; log a single number, or a tracker.Histogram"
     return ""

@@ -1,4 +1,4 @@
-"""Keeps what a process prints."""
+"""Copies the printed output of a process to a file and to the console of its run."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from ._trust import open_own
 from ._value import printing
 
 MOST_OUTPUT = 10 << 20
-"""Bytes of output that are kept."""
+"""Maximum characters of output that are stored."""
 
 
 def beside(spool: str) -> str:
-    """Return the path of the copied output of the process with the spool at that path."""
+    """Return the path of the file with the output of the process that uses the given spool."""
     return os.path.splitext(spool)[0] + ".out"
 
 
 def request(path: str) -> Optional[Dict[str, Any]]:
-    """Return the request that sends the file at path and removes it. An empty file is removed, and the result is None."""
+    """Return the head of the item that sends the file at path. If the file is empty, remove it and return None."""
     try:
         if os.path.getsize(path):
             return {"op": "artifact", "file": os.path.basename(path), "name": "output.log",
-                    "description": "What the process printed.", "content_type": "text/plain; charset=utf-8", "temporary": True}
+                    "description": "Output of the process.", "content_type": "text/plain; charset=utf-8", "temporary": True}
         os.unlink(path)
     except OSError:
-        pass  # there is none
+        pass  # the file does not exist
     return None
 
 
 class Output:
-    """Copies sys.stdout and sys.stderr to a file and to the console of the run, until it is closed."""
+    """Copies sys.stdout and sys.stderr to a file and to the run's console, until it is closed."""
 
     def __init__(self, path: str, console: Console) -> None:
         self.path, self._left, self._console = path, MOST_OUTPUT, console
@@ -43,21 +43,21 @@ class Output:
         sys.stdout, sys.stderr = self._after
 
     def keep(self, text: str) -> None:
-        """Add text while there is room."""
+        """Add text, up to MOST_OUTPUT characters in total."""
         if self._file is None or self._left <= 0:
             return
         kept = text[:self._left]
         self._left -= len(text)
         if self._left <= 0:
-            kept += "\n[the rest of the output was left out]\n"
+            kept += "\n[further output is omitted]\n"
         self._console.keep(kept)
         try:
             self._file.write(kept)
         except (OSError, ValueError):
-            self._left = 0  # the disk is full, say
+            self._left = 0  # the disk is full, for example
 
     def close(self, remove: bool = False) -> None:
-        """Stop copying. A stream that was replaced since is left alone. With remove, the file is deleted."""
+        """Stop copying. Streams that the program has replaced are not changed. If remove is set, delete the file."""
         if sys.stdout is self._after[0]:
             sys.stdout = self._before[0]
         if sys.stderr is self._after[1]:
@@ -73,7 +73,7 @@ class Output:
 
 
 class _Copy:
-    """A stream that also writes to an Output."""
+    """A stream that passes text to another stream and to an Output."""
 
     def __init__(self, stream: Any, output: Output) -> None:
         self._stream, self._output = stream, output

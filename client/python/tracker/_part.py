@@ -1,33 +1,34 @@
-"""Sizes of the parts in which files are sent to a server, and the progress of requests."""
+"""Chooses the size of the parts in which files are sent to a server, and counts the progress of requests."""
 
 from __future__ import annotations
 
 from typing import Dict
 
 FIRST = 256 << 10
-"""Bytes of the first part for a server."""
+"""Size in bytes of the first part that is sent to a server."""
 SMALLEST = 64 << 10
-"""A smaller part, in bytes, is not tried: a proxy that refuses this one takes no files."""
+"""Minimum bytes of a part. If a proxy rejects a part of this size, files cannot be sent through it."""
 LARGEST = 32 << 20
 """Maximum bytes of a part."""
 FAST, SLOW = 1.0, 3.0
-"""Seconds: after a part that took less than FAST the next one is larger, after one that took more than SLOW it is smaller."""
+"""Seconds. After a part that took less than FAST, parts get larger. After a part that took more than SLOW, they get
+smaller."""
 CALM = 20
-"""Parts in a row that arrive before a larger one is tried again, after a connection broke in a part of that size."""
+"""After a connection broke: number of parts that must arrive in a row before a larger part is tried."""
 
 
 class Parts:
     """The size in bytes of the next part for one server.
 
-    A 413 response is final: no part will be as large again. A broken connection may have been such a response that was
-    lost.
+    A 413 response is final: all later parts are smaller than the rejected part. If a connection breaks, parts get
+    smaller for a while, because a 413 response might have been lost.
     """
 
     def __init__(self) -> None:
         self.size, self._limit, self._final, self._calm = FIRST, LARGEST, LARGEST, 0
 
     def arrived(self, size: int, seconds: float) -> None:
-        """Record that a part of size bytes took so many seconds."""
+        """Record that a part arrived. size is in bytes; seconds is how long the request took."""
         self._calm += 1
         if self._calm >= CALM:
             self._limit, self._calm = min(self._final, self._limit * 2), 0
@@ -37,12 +38,12 @@ class Parts:
             self.size = max(SMALLEST, min(self._limit, self.size * 2))
 
     def broke(self, size: int) -> None:
-        """Record that the connection broke in a part of size bytes, of which nothing arrived."""
+        """Record that the connection broke while a part was sent, and that nothing arrived. size is in bytes."""
         self._calm = 0
         self.size = self._limit = max(SMALLEST, min(self._limit, size) // 2)
 
     def refused(self, size: int) -> bool:
-        """Record that a part of size bytes was too large. Return whether a smaller one can be tried."""
+        """Record that a part of size bytes was too large. Return whether a smaller part can be tried."""
         self.broke(size)
         self._final = self._limit
         return size > SMALLEST
@@ -52,16 +53,16 @@ _servers: Dict[str, Parts] = {}
 
 
 def parts_for(url: str) -> Parts:
-    """Return the parts for a server, which all runs of this process share."""
+    """Return the part sizes for a server. All runs of this process share them."""
     return _servers.setdefault(url, Parts())
 
 
 class Progress:
-    """The progress of the requests of a run, for the thread that waits for them."""
+    """The progress of a run's requests. It is read by the thread that waits for the requests."""
 
     def __init__(self) -> None:
-        self.moves = 0  # changes with each piece of a body that is sent for the first time, and with each answer
-        self.grace = 0.0  # seconds that the server may need for the present request, more than for others
+        self.moves = 0  # incremented when bytes of a body are sent for the first time, and at each response
+        self.grace = 0.0  # additional seconds that the server might need for the current request
 
     def move(self) -> None:
         """Record progress."""

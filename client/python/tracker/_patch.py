@@ -1,4 +1,4 @@
-"""Changes functions of libraries, now or as soon as they are imported, and undoes it."""
+"""Changes functions of libraries, at once or when the libraries are imported, and undoes these changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Undo = List[Callable[[], None]]
 
 
 class _Change(NamedTuple):
-    modules: Sequence[str]  # of which one has to be imported
+    modules: Sequence[str]  # make is called when one of these modules is imported
     make: Callable[[Undo], None]
     undo: Undo
 
@@ -26,9 +26,9 @@ _finding = threading.local()
 
 
 def change(library: str, modules: Sequence[str], make: Callable[[Undo], None]) -> None:
-    """Call make to change library when one of modules is imported, or at once if it is imported already.
+    """Call make to change a library. The call happens at once, or when one of the modules is imported.
 
-    A second call does nothing. make adds functions that undo its changes to its argument.
+    A second call for a library does nothing. make appends functions that undo its changes to its argument.
     """
     if library in _changes:
         return
@@ -40,14 +40,14 @@ def change(library: str, modules: Sequence[str], make: Callable[[Undo], None]) -
 
 
 def restore(library: str) -> None:
-    """Undo the changes of library."""
+    """Undo the changes of a library."""
     if library in _changes:
         for undo in _changes.pop(library).undo:
             undo()
 
 
 def replace(owner: Any, name: str, new: Callable[[Callable[..., Any]], Callable[..., Any]], undo: Undo) -> None:
-    """Replace the function name of owner by new(function)."""
+    """Replace the function owner.name by new(function). Append a function that restores it to undo."""
     before = owner.__dict__[name]
     setattr(owner, name, functools.wraps(before)(new(before)))
     undo.append(lambda: setattr(owner, name, before))
@@ -58,12 +58,12 @@ def _make(library: str) -> None:
     if found is not None and not found.undo:
         try:
             found.make(found.undo)
-        except Exception as error:  # another version of the library: it works as it is
-            tell(f"{library} can't be followed: {type(error).__name__}: {error}")
+        except Exception as error:  # make does not support the library's version; the library stays unchanged
+            tell(f"{library} can't be logged automatically: {type(error).__name__}: {error}")
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Changes a library as soon as it is imported."""
+    """Changes a library when it is imported."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         library = next((one for one, change in list(_changes.items()) if name in change.modules), None)

@@ -1,4 +1,4 @@
-"""Sends points: each once, also when an answer was lost, and in parts where a proxy takes small bodies only."""
+"""Sends points exactly once, even if a response was lost. Sends smaller requests if a proxy rejects large bodies."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ._value import digest, tell
 
 
 class Points:
-    """Sends the points of one iteration. doubt: the server may have the next points already, see _repeat.py."""
+    """Sends the points of one iteration. If doubt is set, the server might have the next points already, see _repeat.py."""
 
     def __init__(self, client: Client, id: str, doubt: bool, reopen_for: Callable[[Callable[[], Any]], None],
                  keep: Callable[[Dict[str, Any], bytes, Refused], None]) -> None:
-        """reopen_for makes a request and reopens the iteration first if necessary. keep stores rejected points."""
+        """reopen_for makes a request. If necessary, it reopens the iteration first. keep stores rejected points."""
         self.doubt = doubt
         self._client, self._id, self._reopen_for, self._keep = client, id, reopen_for, keep
-        self._broken: Tuple[str, int] = ("", 0)  # key of a request in which the connection broke, and how often
+        self._broken: Tuple[str, int] = ("", 0)  # key of the request whose connection broke, and how many times it broke
 
     def send(self, body: bytes, key: str) -> None:
-        """Send points. If the server may have some of them already, send only the others.
+        """Send points. If the server might have some of the points already, look up and send only the missing points.
 
-        A proxy that rejects a large body may close the connection before its response is read. So a request whose
-        connection breaks again is sent in parts. Each part is tried twice before smaller ones are.
+        A proxy that rejects a large body might close the connection before its response is read. So a request whose
+        connection broke twice is sent in parts. Parts of each size are tried twice before they are made smaller.
         """
         broke = self._broken[1] if self._broken[0] == key else 0
         try:
@@ -33,7 +33,7 @@ class Points:
                 points = json.loads(body)["metrics"]
                 left = missing(self._client, self._id, points)
                 if len(left) == len(points):
-                    self.doubt = False  # requests go out in order: what follows was not sent either
+                    self.doubt = False  # requests are sent in order, so the server has no later points either
                 if len(left) < len(points) or broke > 1:
                     size, new = max(1, len(points) >> broke // 2), {id(point) for point in left}
                     parts = (points[start:start + size] for start in range(0, len(points), size))
@@ -46,13 +46,13 @@ class Points:
             raise
 
     def _split(self, key: str, *parts: List[Any]) -> None:
-        """Send points in parts. The key of each is made from its content, so the same parts are the same requests."""
+        """Send each part as a request. Its key is derived from its content, so that equal parts have equal keys."""
         for part in filter(None, parts):
             text = json.dumps({"metrics": part}).encode()
             self._post(text, key[:32] + "-" + digest(text))
 
     def _post(self, body: bytes, key: str) -> None:
-        """Send points. A body that is too large is cut in half; a rejected point is found and left out."""
+        """Send points. If the server rejects them, send each half separately, and omit points that are rejected alone."""
         try:
             self._reopen_for(lambda: self._client.call("POST", f"/metric/iteration/{self._id}/bulk", body, key))
             return

@@ -1,4 +1,4 @@
-"""Ends the runs of a process when the process ends, and hands them to the processes that it forks."""
+"""Ends the runs of a process when the process ends, and lets forked processes log to them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ._run import Run, live
 from ._value import printing, tell
 
 LATE = ("encodings.idna", "gzip", "http.client", "uuid", "tracker._artifact", "tracker._unsent")
-"""Modules that the sending threads import only when they need them."""
+"""Modules that sender threads import only when they need them."""
 
-_ended: Dict[str, Any] = {}  # how the process ends, if not normally
+_ended: Dict[str, Any] = {}  # "how": status and message after an exception; "hook": the installed excepthook
 _installed = False
 
 
@@ -46,7 +46,7 @@ def install() -> None:
             for run in live:
                 run.recorder.interrupts = 1
             if threading.current_thread() is threading.main_thread():
-                # The next interrupt must not come between the end of the script and the end of its run.
+                # A second interrupt between the end of the script and the end of its run must not kill the process.
                 signal.signal(signal.SIGINT, _count_interrupt)
         before(kind, error, traceback)
 
@@ -65,7 +65,7 @@ def install() -> None:
         os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forked)
     core = sys.modules.get("IPython")
     shell = core.get_ipython() if core is not None else None
-    if shell is not None:  # it handles what a cell raises, and sys.excepthook is not asked
+    if shell is not None:  # IPython handles the exceptions of cells without calling sys.excepthook
         shell.events.register("post_run_cell", _after_cell)
 
 
@@ -79,14 +79,14 @@ def _after_cell(result: Any) -> None:
 def _count_interrupt(number: int, frame: Any) -> None:
     for run in live:
         run.recorder.interrupts += 1
-        if run.recorder.interrupts > 3:  # something else keeps the process from ending
+        if run.recorder.interrupts > 3:  # the process hangs for another reason, so the next interrupt kills it
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _before_fork() -> None:
-    """Import the modules that the sending threads need, and wait until no thread is printing.
+    """Import the modules that sender threads need, and wait until no thread is printing.
 
-    A module that another thread is just importing would stay incomplete in the child.
+    If another thread were importing a module during the fork, the module would stay incomplete in the child.
     """
     if live:
         for name in LATE:
@@ -121,11 +121,11 @@ def _at_exit() -> None:
 
 
 def _end_of_program(run: Run) -> Tuple[_check.End, str]:
-    """Return how a run ends that the program has not ended itself."""
+    """Return the status and message for a run that the program has not ended."""
     if "how" in _ended:
         return cast(Tuple[_check.End, str], _ended["how"])
     error = getattr(sys, "last_value", None)
-    if error is not None and sys.excepthook is not _ended["hook"] and not hasattr(sys, "ps1"):  # a library has put in another
+    if error is not None and sys.excepthook is not _ended["hook"] and not hasattr(sys, "ps1"):  # a library replaced the hook
         return ending(type(error), error, error.__traceback__)
     return run.likely_end()
 

@@ -1,4 +1,4 @@
-"""Finds the program that the wheel for a platform installs, and runs it under the name of the distribution."""
+"""Finds the tracker program that the wheel for a platform installs. Runs it as the command runtracker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROGRAM = "tracker.exe" if sys.platform == "win32" else "tracker"
 
 
 def program() -> Optional[str]:
-    """Return the path of the program: TRACKER_PROGRAM, or the one in this package. None if there is none."""
+    """Return the path of the program: TRACKER_PROGRAM, or the installed program. Return None if there is neither."""
     given = os.environ.get("TRACKER_PROGRAM")
     if given:
         return given
@@ -30,11 +30,11 @@ def program() -> Optional[str]:
 
 
 def main() -> int:
-    """Run the program. This is the command runtracker."""
+    """Run the program. This function is the command runtracker."""
     found = program()
     if found is None:
-        print("tracker: this is the client alone: install the wheel for your platform, or set TRACKER_PROGRAM to the path of "
-              "the program; python -m tracker --help has the commands of the client", file=sys.stderr)
+        print("tracker: only the client is installed; install the wheel for your platform, or set TRACKER_PROGRAM to the path "
+              "of the program; python -m tracker --help lists the commands of the client", file=sys.stderr)
         return 1
     if sys.platform == "win32":
         import subprocess

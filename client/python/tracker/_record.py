@@ -1,6 +1,6 @@
-"""The records of a spool file, and its lock.
+"""Reads and writes the records of a spool file, and locks the file.
 
-A file begins with MAGIC. Records follow, each with its length, a CRC-32 of the rest, a kind and a payload.
+A file begins with MAGIC. After it come records. A record has a length, a CRC-32 of kind and payload, a kind and a payload.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import zlib
 from typing import Iterator, Tuple
 
 MAGIC, OLD_MAGIC = b"TRACKER2", b"TRACKER1"
-"""The beginning of a file. A client that does not know the records of calls leaves a file with a MAGIC that it does not know."""
+"""The beginning of a file. Clients that do not know the records of calls write OLD_MAGIC, and do not open files with MAGIC."""
 HEAD, ITEM, CALL, CUT, DONE, BASE, LINE, FATE = b"H", b"I", b"C", b"R", b"D", b"B", b"L", b"F"
 LONGEST = 256 << 20
-"""No record is longer, in bytes; a larger length is damage."""
+"""Maximum bytes of a record. A larger length means that the file is damaged."""
 _FRAME = struct.Struct("<IIc")
 _KINDS = re.compile(rb"[HICRDBLF]")
 _CHUNK = 64 << 10
@@ -46,12 +46,12 @@ else:
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
-    """Return a record."""
+    """Return a record with the given kind and payload."""
     return _FRAME.pack(len(payload), zlib.crc32(payload, _START[kind]), kind) + payload
 
 
 def pread(fd: int, length: int, at: int) -> bytes:
-    """Return length bytes of a file from an offset on, or fewer at its end."""
+    """Return length bytes of a file at the given offset. Return fewer bytes at the end of the file."""
     if sys.platform == "win32":
         os.lseek(fd, at, os.SEEK_SET)
         return os.read(fd, length)
@@ -59,11 +59,12 @@ def pread(fd: int, length: int, at: int) -> bytes:
 
 
 def records(fd: int, at: int, end: int, torn: bool = True) -> Iterator[Tuple[bytes, bytes, int]]:
-    """Return kind and payload of each record between two offsets, and the offset after it.
+    """Yield kind, payload and end offset of each record between two offsets.
 
-    With torn, a record that was written in part, because the disk was full, is skipped. Otherwise it is the end.
+    If torn is set, incomplete records, which a full disk causes, are skipped. Otherwise, the first incomplete record
+    is the end.
     """
-    data, start = b"", at  # what was read, and its offset
+    data, start = b"", at  # bytes read so far, and their offset
     while at + _FRAME.size <= end:
         if at + _FRAME.size > start + len(data):
             start, data = at, pread(fd, min(_CHUNK, end - at), at)
@@ -88,7 +89,7 @@ def records(fd: int, at: int, end: int, torn: bool = True) -> Iterator[Tuple[byt
 
 
 def _next_record(fd: int, at: int, end: int) -> int:
-    """Return the offset of the first whole record from an offset on, or end."""
+    """Return the offset of the first complete record at or after the given offset. Return end if there is none."""
     while at + _FRAME.size <= end:
         data = pread(fd, min(_CHUNK, end - at), at)
         for found in _KINDS.finditer(data, _FRAME.size - 1):

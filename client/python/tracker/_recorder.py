@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from ._media import Drawing
 
 PATIENCE = 10.0
-"""Seconds without progress after which finish leaves the rest to the spool."""
+"""Seconds without progress after which finish stops waiting. Unsent data stays in the spool."""
 WRITE_TIMEOUT = 30.0
-"""Seconds for which a worker that ends waits for its queue to be written to the disk."""
+"""Seconds that an ending worker waits until its queue is on disk."""
 SHORT = 2.0
-"""Seconds without a byte for which the end of a run waits while it tells the server what is missing."""
+"""Seconds without a received byte after which the report of missing data at the end of a run is abandoned."""
 WAKE, FULL = 1000, 10_000
-"""Calls that the disk did not take, from which the writer is woken before its time, and from which log waits for it."""
+"""Queued calls at which log wakes the writer, and at which log waits for the writer. Calls are queued if the disk fails."""
 MOST_NAMES = 100_000
-"""Metrics whose last value is known."""
+"""Maximum number of metrics whose last value is remembered."""
 MOST_DRAWN = 32 << 20
-"""Bytes of pictures and the like that wait to be drawn; further ones wait for the writer."""
+"""Maximum bytes of objects that wait to be drawn. If there are more, draw waits for the writer."""
 
 
 class Recorder:
-    """Records one run: items are written to the spool at once and sent from there.
+    """Records one run. It writes items to the spool at once and sends them from the spool.
 
-    A worker records to a run that another process began and will end. finished reports whether the run has ended in
-    this process, status how.
+    A worker records to a run that another process began and will end. finished reports whether this process has ended
+    the run. status is RUNNING, or the status at the end.
     """
 
     def __init__(self, begin: Dict[str, Any], *, folder: str, url: str, token: Optional[str], mode: str,
@@ -56,23 +56,23 @@ class Recorder:
         self.status = "RUNNING"
         self.started = False
         self.interrupts = 0
-        self.hasty = False  # its end does not wait for a server that can't be reached: another run sends the rest
+        self.hasty = False  # do not wait for an unreachable server at the end; another run sends the spool
         self.output: Optional[Output] = None
-        self.calls = 0  # to log so far; of several at once it may count one
+        self.calls = 0  # calls to log so far; simultaneous calls might count as one
         self._last: Dict[Any, float] = {}
         self._encode = Encoder().encode
         self.writer: Optional[Writer] = None
         self.spool: Optional[Spool] = None
         self.sender: Optional[Sender] = None
-        self.former: List[str] = []  # spools to be sent before the end, such as the spools of children
+        self.former: List[str] = []  # spools to send before the end of this run, such as the children's
         self._files = Files(folder, begin["id"])
-        self._drawn = 0  # bytes that wait to be drawn
+        self._drawn = 0  # bytes of objects that wait to be drawn
         self._threads: List[threading.Thread] = []
         self._starting = threading.Lock()
 
     @property
     def name(self) -> Optional[str]:
-        """The given name, or the one that the server made; None if there is neither yet."""
+        """The name that was given, or else the name that the server made up. None if the run has no name yet."""
         return self.given_name or (self.sender.name if self.sender else None) or None
 
     @property
@@ -88,13 +88,13 @@ class Recorder:
         id = self.begin["id"]
         suffix = f"-{os.getpid()}-{os.urandom(3).hex()}" if self.worker else ""
         path = os.path.join(self.folder, id + suffix + ".spool")
-        if not self.worker and os.path.exists(path):  # the run is resumed, and its earlier spool is not sent yet
+        if not self.worker and os.path.exists(path):  # the run is resumed, and its earlier spool has unsent data
             path = os.path.join(self.folder, f"{id}-{uuid7()}.spool")
         spool = self.spool = Spool(path, {"version": 1, "id": id, "url": self.url, "project": self.begin["project"],
                                           "experiment": self.begin["experiment"], "worker": self.worker})
         if spool.failure is not None:
             why = spool.failure.strerror or spool.failure
-            tell(f"nothing can be kept in {self.folder} ({why}); until it is sent, it is in memory only; set TRACKER_SPOOL to "
+            tell(f"nothing can be stored in {self.folder} ({why}); unsent data is held in memory only; set TRACKER_SPOOL to "
                  "another folder", once="memory " + self.folder)
         if not self.worker:
             spool.reserve()
@@ -112,7 +112,7 @@ class Recorder:
                         if found != path and os.path.basename(found).startswith(id)]
 
             former = [] if self.worker else of_run()
-            if not self.worker:  # workers that were killed, and children that did not wait
+            if not self.worker:  # of_run finds the spools of killed workers, and of children that did not wait
                 sender.before_end = lambda: send_all(sender, self.former + of_run())
 
             def send() -> None:
@@ -141,7 +141,7 @@ class Recorder:
                 if self.writer is not None:
                     self.writer.printed = console.items
             except OSError:
-                pass  # there is no room for it, and the spool has said so
+                pass  # the disk is full, which the spool has reported
 
     def sample(self, source: Callable[[], Dict[str, float]]) -> None:
         """Make the writer call source periodically for system metrics."""
@@ -154,13 +154,14 @@ class Recorder:
             self.writer.sample = sample
 
     def revive(self) -> bool:
-        """Start in a worker when it first logs. Return whether the run records anything.
+        """Start the recorder of a worker when the worker first logs. Return whether the run records anything.
 
-        It does not while a spawned worker imports the program again: the parent has logged that already.
+        A spawned worker that imports the program again records nothing, because its parent has logged the same values.
         """
         if self.finished:
             if self.mode != "disabled":
-                tell(f"{self.label} has finished; what is logged to it now is not recorded", once="finished " + self.begin["id"])
+                tell(f"{self.label} has finished; values that are logged to it now are not recorded",
+                     once="finished " + self.begin["id"])
             return False
         if importing():
             return False
@@ -170,7 +171,7 @@ class Recorder:
         return True
 
     def forked(self) -> None:
-        """Release what belongs to the parent, in a child that was just forked."""
+        """Release the parent's spool and threads, in a child that was just forked."""
         if self.finished:
             return
         if self.spool is not None:
@@ -184,17 +185,17 @@ class Recorder:
         self.begin = {**self.begin, "resume": False}
 
     def adopt(self, child: Recorder) -> None:
-        """Send the spool of a child before the end of this run."""
+        """Send the spool of child before this run ends."""
         if child.spool is not None:
             self.former.append(child.spool.path)
 
-    # -- what is recorded
+    # -- recording
 
     def log(self, data: Mapping[Any, Any], step: Step, at: float) -> None:
-        """Record numbers, which are floats or ints, at a step and a time in Unix seconds."""
+        """Record numbers at a step and a time. The numbers are floats or ints. The time is in Unix seconds."""
         spool, writer = self.spool, self.writer
         if spool is None or writer is None:
-            return  # it has not begun, or ends
+            return  # the run has not begun, or is ending
         self.calls += 1
         if len(data) > MOST_POINTS:
             names = list(data)
@@ -225,7 +226,7 @@ class Recorder:
                 writer.wake()
 
     def add(self, head: Dict[str, Any], body: bytes = b"") -> None:
-        """Record an item of the spool."""
+        """Add an item to the spool."""
         if (self.finished or not self.started) and not self.revive():
             return
         self._record(head, body)
@@ -238,7 +239,7 @@ class Recorder:
             self._leave_to_writer(writer, (head, body))
 
     def request(self, method: str, path: str, body: Dict[str, Any]) -> None:
-        """Record a request about the run; {id} in path stands for its id."""
+        """Record a request about the run. {id} in path stands for the run's id."""
         self.add({"op": "request", "method": method, "path": path}, json.dumps(body).encode())
 
     def parameter(self, name: str, text: str) -> None:
@@ -246,14 +247,14 @@ class Recorder:
         self.add({"op": "parameter", "name": name}, json.dumps({"key": name, "value": text}).encode())
 
     def rewind(self, name: str, step: int) -> None:
-        """Record the removal of the points of a metric from a step on. Later points replace them."""
+        """Record that the points of a metric are removed from the given step on. Later points replace them."""
         self.add({"op": "rewind", "name": name, "from": step, "key": uuid7().replace("-", "")})
 
     def keep(self, path: str) -> Kept:
         """Store the present bytes of the file at path.
 
-        If there is no room for a copy, the file itself is sent later, if it is still the same then. Raises OSError if
-        the file cannot be read or changes while it is copied.
+        If the disk has no space for a copy, the original file is sent later, if it is unchanged. Raises OSError if the
+        file cannot be read or changes while it is copied.
         """
         if (self.finished or not self.started) and not self.revive():
             return Kept(0, path, {})
@@ -261,7 +262,9 @@ class Recorder:
 
     def artifact(self, kept: Kept, name: str, description: str = "", content_type: Optional[str] = None,
                  late: bool = False) -> int:
-        """Record a stored file as an artifact. Return the number of the upload. With late, it follows earlier drawings.
+        """Record a stored file as an artifact. Return the number of the upload.
+
+        If late is set, the artifact is recorded after objects that already wait to be drawn.
         """
         if kept.head:
             head = {"op": "artifact", "name": name, "description": description, "content_type": content_type,
@@ -273,7 +276,7 @@ class Recorder:
         return kept.number
 
     def draw(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> None:
-        """Store values that were logged under name, each as an artifact. The writer draws them if they are not ready."""
+        """Store values that were logged under name, each as an artifact. The writer draws values that are not ready."""
         if not drawings or ((self.finished or not self.started) and not self.revive()):
             return
         for head in self._files_of(name, [one for one in drawings if one[1].ready]):
@@ -295,19 +298,19 @@ class Recorder:
             self.writer.drawings.append(items)
 
     def _files_of(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> Iterator[Dict[str, Any]]:
-        """Write the files of drawings. Return the heads of their items."""
+        """Write the files of drawings. Yield the head of the spool item of each file."""
         for label, drawing in drawings:
             try:
                 file = drawing.draw()
                 number, path = self._files.write(file.data, file.suffix)
-            except Exception as error:  # of the library that draws it, or of the disk
-                tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
+            except Exception as error:  # the drawing library failed, or the disk
+                tell(f"{name} could not be stored: {type(error).__name__}: {error}", once="object " + name)
                 continue
             yield {"op": "artifact", "name": label + file.suffix, "description": drawing.caption, "number": number,
                    "content_type": file.content_type, "file": path, "temporary": True}
 
     def flush(self) -> None:
-        """Write everything that is still to be drawn to the spool, and pass it to the sender."""
+        """Draw all waiting objects, write them to the spool, and pass the spool to the sender."""
         if self.writer is not None and self.started and not self.finished:
             self.writer.flush()
 
@@ -317,7 +320,7 @@ class Recorder:
         for name, value in self._last.copy().items():
             try:
                 float(value)
-            except OverflowError:  # of a whole number with hundreds of digits
+            except OverflowError:  # value is an integer with hundreds of digits
                 value = math.inf if value > 0 else -math.inf
             found[str(name)] = value
         return found
@@ -325,9 +328,9 @@ class Recorder:
     # -- end
 
     def foresee(self, status: str, message: str) -> int:
-        """Record in the spool how the run ends if the process dies before it ends the run.
+        """Record in the spool how the run ends if the process dies first. Return the number of calls to log so far.
 
-        The record is void once something else is logged. Returns the number of calls to log so far.
+        The record is void after the next call to log.
         """
         calls = self.calls
         if self.spool is not None and self.started and not self.finished and not self.worker:
@@ -335,7 +338,7 @@ class Recorder:
         return calls
 
     def finish(self, status: str, message: str, timeout: Optional[float], last_words: Callable[[], None]) -> bool:
-        """Record the end after the records of last_words, and wait until everything is sent. Return whether it was."""
+        """Call last_words, record the end, and wait until all data is sent. Return whether all data was sent."""
         if not self.started and self.worker:
             self.finished = True
             return True
@@ -357,14 +360,14 @@ class Recorder:
                 printed = request(self.output.path)
                 if printed is not None:
                     self.add(printed)
-        finally:  # also after an interrupt, so that the run has an end
+        finally:  # an interrupted run needs an end, too
             self.finished, self.status = True, status
             if self.writer is not None:
                 head = {"op": "end", "at": timestamp(time.time_ns() // 1_000_000)}
                 self.writer.stop(None if self.worker else (head, json.dumps(end).encode()))
 
     def _wait(self, timeout: Optional[float]) -> bool:
-        """Wait for the sender. Return whether everything was sent."""
+        """Wait for the sender. Return whether all data was sent."""
         sender, spool = self.sender, self.spool
         if sender is None or spool is None:
             return False
@@ -383,7 +386,7 @@ class Recorder:
                 break
             if now - begun > 2 and not shown:
                 shown = True
-                tell(f"sending the rest of {self.label}; Ctrl-C leaves it in the spool")
+                tell(f"sending the remaining data of {self.label}; Ctrl-C leaves it in the spool")
             try:
                 with spool.changed:
                     spool.changed.wait(0.1)
@@ -393,11 +396,11 @@ class Recorder:
                 self.interrupts += 1
                 if self.interrupts > 1:
                     break
-                tell("still sending; Ctrl-C again leaves the rest in the spool")
+                tell("still sending; press Ctrl-C again to leave the remaining data in the spool")
         return spool.empty
 
     def leave(self, complete: bool, quiet: bool = False) -> None:
-        """Stop the sender, close the spool, and print what remains in it."""
+        """Stop the sender, close the spool, and print what is still unsent."""
         spool, sender, writer = self.spool, self.sender, self.writer
         if spool is None or writer is None:
             return
@@ -415,10 +418,10 @@ class Recorder:
             spool.rescue()
         kept = os.path.exists(spool.path)
         if not complete and not kept:
-            tell(f"{self.label} has ended, and what was not sent is lost: it was in memory only, because nothing could be kept "
+            tell(f"{self.label} has ended, and its unsent data is lost: it was in memory only, because nothing could be stored "
                  f"in {self.folder}")
         elif spool.lost:
-            tell(f"{spool.lost} requests of {self.label} were lost: neither the disk nor the memory had room for them")
+            tell(f"{spool.lost} requests of {self.label} were lost because the disk and the memory buffer were full")
         left = spool.heads()
         spool.close(remove=complete)
         if complete:
@@ -426,14 +429,14 @@ class Recorder:
         elif kept and not quiet:
             from ._unsent import describe
 
-            what = "what it has logged" if self.mode == "offline" else "the rest"
-            tell(f"{self.label} has ended; {what} is kept in {spool.path}: {describe(self.folder, left)}. "
+            what = "its data" if self.mode == "offline" else "its unsent data"
+            tell(f"{self.label} has ended; {what} is stored in {spool.path}: {describe(self.folder, left)}. "
                  "Send it with: python -m tracker sync")
         if sender is not None:
             self._say_missing(sender, spool.path, left, quiet)
 
     def _say_missing(self, sender: Sender, path: str, left: List[Dict[str, Any]], quiet: bool) -> None:
-        """Print what the server or a proxy has rejected, and show it on the run's page if that is possible now."""
+        """Print which requests the server or a proxy has rejected. Show them on the run's page, if possible."""
         from ._unsent import REJECTED, announce, rejected, sentence
 
         try:
@@ -451,16 +454,16 @@ class Recorder:
                 announce(client, self.begin["id"], path, refused + left)
                 client.close()
             except TrackerError:
-                pass  # it can't be reached; the page shows when the run was last seen
+                pass  # the server can't be reached; the page shows when the run was last seen
 
     def drain(self, timeout: float = 5.0) -> bool:
-        """In a worker: write the queue to the spool, and wait at most timeout seconds until it is sent.
+        """Write the queue of a worker to the spool, and wait at most timeout seconds until it is sent.
 
-        Returns whether there was a worker to drain.
+        Returns False if no worker was recording.
         """
         if not self.started or self.writer is None:
             return False
-        if self.finished:  # a signal has come in the middle of the end
+        if self.finished:  # a signal interrupted finish
             self.writer.stop(timeout=WRITE_TIMEOUT)
             return False
         self.finished = True
@@ -473,7 +476,7 @@ class Recorder:
         return True
 
     def discard(self) -> None:
-        """End without a record, because the run could not be started."""
+        """Delete the run's spool, because the run could not be started."""
         self.finished = True
         if self.writer is not None:
             self.writer.stop()
@@ -486,7 +489,7 @@ class Recorder:
             self.spool.close(remove=True)
 
     def await_begin(self) -> None:
-        """Wait until the server has the run. Raises TrackerError if it rejects the run."""
+        """Wait until the server has created the run. Raises TrackerError if the server rejects it or can't be reached."""
         sender = self.sender
         while sender is not None and not sender.progress:
             if sender.failure is not None:

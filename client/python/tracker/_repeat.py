@@ -1,8 +1,8 @@
-"""Finds the points of a request that the server has already, when it may no longer know the key of the request.
+"""Finds the points of a request that are already on the server, for requests whose idempotency key might be forgotten.
 
-The server remembers idempotency keys for a day. A request whose answer was lost, and that is repeated later than that,
-is compared with what is there. That is exact, because a request is written whole or not at all, and no two requests of
-one writer have points of the same time, see _call.py.
+The server remembers idempotency keys for a day. If a request's response was lost, and the request is repeated after more
+than a day, its points are compared with the stored points. The comparison is exact for two reasons. The server stores a
+request completely or not at all. And no two requests of one writer have points with equal times, see _call.py.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from urllib.parse import urlencode
 from ._http import Client
 
 REMEMBERED = 23 * 3600.0
-"""Seconds for which the server certainly knows a key."""
+"""Seconds for which the server is certain to remember a key."""
 MOST = 100_000
-"""Points of one series that the server shows one by one."""
+"""Maximum number of points of one series that the server returns individually."""
 KEYS = 50
-"""Series in one query; their names must fit into an address."""
+"""Maximum number of series in one query. Their names must fit into the URL."""
 
 Point = Dict[str, Any]
 Mark = Tuple[str, str, str]
-"""Key, value and time of a point."""
+"""Key, value and time of a point. The value is text."""
 
 
 def is_old(key: str) -> bool:
-    """Return whether the server may have forgotten this key, a UUIDv7 without hyphens; also if clocks disagree."""
+    """Return whether the server might have forgotten key, a UUIDv7 without hyphens. Clocks might differ by an hour."""
     return not 0 <= time.time() - int(key[:12], 16) / 1000 < REMEMBERED
 
 
 def missing(client: Client, iteration: str, points: List[Point]) -> List[Point]:
-    """Return the points of one request that the server does not have yet, in order."""
+    """Return the points of one request that are not on the server, in order."""
     by_key: Dict[str, List[Point]] = {}
     for point in points:
         by_key.setdefault(point["key"], []).append(point)
@@ -45,11 +45,11 @@ def missing(client: Client, iteration: str, points: List[Point]) -> List[Point]:
             if series["count"] <= MOST:
                 _count(there, series)
                 continue
-            for at in sorted({point["recorded_at"] for point in by_key[series["key"]]}):  # not all of the range are shown
+            for at in sorted({point["recorded_at"] for point in by_key[series["key"]]}):  # too many points for one response
                 for part in _shown(client, iteration, [series["key"]], at, at):
                     _count(there, part)
     found = [False] * len(points)
-    for with_step in (True, False):  # a point that was logged without a step got one that is none of the others'
+    for with_step in (True, False):  # points without a step come last: they match any step that is still unmatched
         for number, point in enumerate(points):
             if (point.get("step") is not None) is with_step:
                 steps = there.get(_mark(point["key"], point["value"], point["recorded_at"]), collections.Counter())

@@ -1,4 +1,4 @@
-"""The run that a training logs to."""
+"""The run to which a program logs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from ._card import Cards, State
 
 idle: List[Run] = []
-"""The disabled run of this process, which is the current one when no other is."""
+"""The disabled run of this process. It is the current run if no other run is active."""
 live: List[Run] = []
-"""The runs of this process that have not finished; the last one is the current."""
+"""The active runs of this process. The last run is the current run."""
 
 
 class Run(Artifacts, Names):
-    """One run, that is, one iteration of an experiment. Created by tracker.init.
+    """A run, which the API calls an iteration. tracker.init creates runs.
 
-    id: the id in the API, a UUID. project, experiment: their names. config: the parameters, a dictionary that can be
+    id: the id in the API, a UUID. project, experiment: names. config: the parameters, a dictionary that can be
     changed at any time. summary: values that are recorded when the run ends. mode: online, offline or disabled. server:
-    the address of the API. finished: whether the run has ended here. status: RUNNING, or the status at the end.
+    the address of the API. finished: whether this process has ended the run. status: RUNNING, or the status at the end.
     """
 
     def __init__(self, recorder: Recorder, strict: bool = False) -> None:
@@ -44,18 +44,18 @@ class Run(Artifacts, Names):
         self.summary = Summary((lambda: self._unrecorded) if self.mode == "disabled" else self.last)
         self.quiet = True
         self.on_success: Optional[Callable[[], None]] = None
-        self.before_end: List[Callable[[], None]] = []  # log what is left of event files that are followed
+        self.before_end: List[Callable[[], None]] = []  # functions that log the remaining values of followed event files
         self._tags: List[str] = []
         self._notes = str(begin.get("notes") or "")
         self._step: Optional[int] = None if recorder.worker else 0
-        self._resumed = bool(begin.get("resume"))  # steps are counted from the last one that the server has
-        self._failed: Optional[Tuple[int, str, str]] = None  # calls to log until then, status and message
+        self._resumed = bool(begin.get("resume"))  # steps are relative to the last step on the server
+        self._failed: Optional[Tuple[int, str, str]] = None  # number of calls at the failure, status and message
         self._cards: Optional[Cards] = None
-        # A worker starts when it first logs: until then multiprocessing forgets which finalizers it has.
+        # A worker starts when it first logs. Before that, multiprocessing would discard the finalizers that start registers.
         if not recorder.finished and not recorder.worker:
             recorder.start()
 
-    # -- what a training calls
+    # -- methods for programs
 
     def log(self, data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:
         """Log numbers, images, figures, tables, histograms and texts by name.
@@ -64,13 +64,13 @@ class Run(Artifacts, Names):
         step: an integer. By default, all values of one call share the next step.
         commit: False keeps the step for the next call.
 
-        Returns at once. Server failures raise only if the run is strict. Logged numbers survive the end of the process;
-        images, figures, tables, histograms and texts are drawn shortly afterwards. A value that cannot be logged is
-        reported on stderr and left out. A number that a 64-bit float cannot represent is reported.
+        Returns at once. Server failures raise only if the run is strict. Logged numbers survive the end of the process.
+        Images, figures, tables, histograms and texts are drawn shortly after the call. A value that cannot be logged is
+        reported on stderr and omitted. A message is printed if a 64-bit float cannot represent a number.
         """
         recorder = self.recorder
         if (recorder.finished or not recorder.started) and not recorder.revive():
-            if self.mode == "disabled":  # a script may read it back from the summary
+            if self.mode == "disabled":  # scripts can read the values from the summary
                 self._unrecorded.update({k: v for k, v in ((k, scalar(v)) for k, v in flatten(data)) if v is not None})
             return
         try:
@@ -101,7 +101,7 @@ class Run(Artifacts, Names):
             self.check()
 
     def log_text(self, name: str, text: str) -> None:
-        """Store a text as an artifact of that name."""
+        """Store a text as an artifact with the given name."""
         from ._media import Text
 
         self._keep(name, Text(text), None)
@@ -114,7 +114,7 @@ class Run(Artifacts, Names):
 
     @property
     def name(self) -> Optional[str]:
-        """The given name, or the name that the server made; None if there is neither yet."""
+        """The name that was given, or else the name that the server made up. None if the run has no name yet."""
         return self.recorder.name
 
     @name.setter
@@ -139,7 +139,7 @@ class Run(Artifacts, Names):
 
     @property
     def tags(self) -> Tuple[str, ...]:
-        """The tags that were added here. Assigning adds further ones."""
+        """The tags that this process has added. An assignment adds tags and removes none."""
         return tuple(self._tags)
 
     @tags.setter
@@ -148,19 +148,19 @@ class Run(Artifacts, Names):
 
     @property
     def step(self) -> int:
-        """The step of the next call to log without a step. In a resumed run it is known once the server has responded."""
+        """The step of the next call to log without a step. For a resumed run, it is known after the first response."""
         base = self.recorder.spool.base if self._resumed and self.recorder.spool is not None else 0
         return (self._step or 0) + (base or 0)
 
     @property
     def resumed(self) -> bool:
-        """Return whether this continues a run that the server already had. Known once the server has responded."""
+        """Whether this run continues a run on the server. It is False until the server has responded."""
         sender = self.recorder.sender
         return sender is not None and sender.resumed
 
     @property
     def finished(self) -> bool:
-        """Return whether the run has ended here."""
+        """Whether this process has ended the run."""
         return self.recorder.finished
 
     @property
@@ -170,14 +170,13 @@ class Run(Artifacts, Names):
 
     @property
     def ended(self) -> bool:
-        """Return whether the run was ended elsewhere, for example in the dashboard. A training can check this and stop.
-        """
+        """Whether the run was ended elsewhere, for example in the dashboard. A training can check this and stop."""
         sender = self.recorder.sender
         return sender is not None and sender.ended is not None
 
     @property
     def url(self) -> str:
-        """The address of the run's page in the dashboard, see tracker.show."""
+        """The address of the run's page in the dashboard. See tracker.show."""
         from ._show import dashboard
 
         return f"{dashboard(self.server)}/iteration/{self.id}"
@@ -187,17 +186,17 @@ class Run(Artifacts, Names):
         return self.recorder.last()
 
     def flush(self) -> None:
-        """Write everything that was logged so far to the spool, which survives the process."""
+        """Write all values logged so far to the spool. The spool survives the process."""
         self.recorder.flush()
 
     def show(self, height: int = 600) -> None:
-        """Show the run's page in a notebook, height pixels high, see tracker.show."""
+        """Show the run's page in a notebook. height is in pixels. See tracker.show."""
         from ._show import dashboard, show
 
         show(dashboard(self.server), f"/iteration/{self.id}", height)
 
     def check(self) -> None:
-        """Raise an error if the server rejected something since the last call, or cannot be reached."""
+        """Raise an error if the server cannot be reached or has rejected a request since the last call."""
         sender = self.recorder.sender
         if sender is not None:
             if sender.refused:
@@ -207,12 +206,13 @@ class Run(Artifacts, Names):
 
     def finish(self, status: _check.End = "SUCCEEDED", error_message: str = "", timeout: Optional[float] = None,
                exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
-        """End the run, and send the rest of its data.
+        """End the run, and send its unsent data.
 
         status: SUCCEEDED, FAILED or KILLED. error_message: the reason; the last 20,000 characters are stored.
-        timeout: maximum seconds to wait. By default, finish waits until there was no progress for ten seconds. The rest
-            then stays in the spool.
-        exit_code: W&B's argument; the run has failed if it is not 0. quiet: as in init, for the end.
+        timeout: maximum seconds to wait. By default, finish waits until there was no progress for ten seconds. Data that
+            is not sent then stays in the spool.
+        exit_code: W&B's argument; the run has failed if it is not 0.
+        quiet: True omits the line about the end, as in init.
 
         A second Ctrl-C stops waiting.
         """
@@ -280,32 +280,32 @@ class Run(Artifacts, Names):
         return State(self.name or self.id, f"{self.project} / {self.experiment}", status, self.finished, self.last(),
                      str(failure) if failure else None, repr(self))
 
-    # -- what init calls
+    # -- methods for this package
 
     def has_failed(self, status: str, message: str) -> None:
-        """Record that the program or a notebook cell has failed. The run ends as failed if nothing is logged later."""
+        """Record that the program or a notebook cell has failed. If nothing is logged later, the run ends as failed."""
         self._failed = (self.recorder.foresee(status, message), status, message)
 
     def likely_end(self) -> Tuple[_check.End, str]:
-        """Return status and message of a run that its program does not end."""
+        """Return the status and message for a run whose program does not end it."""
         if self._failed is not None and self._failed[0] == self.recorder.calls:
             return cast(_check.End, self._failed[1]), self._failed[2]
         return "SUCCEEDED", ""
 
     def drain(self, timeout: float = 5.0) -> None:
-        """In a worker: write the queue to the spool, wait at most timeout seconds until it is sent, and release the
-        run."""
+        """Write the queue of a worker to the spool, wait at most timeout seconds until it is sent, and release the run.
+        """
         self._end_following()
         if self.recorder.drain(timeout):
             self._forget()
 
     def discard(self) -> None:
-        """End without a record, because the run could not be started."""
+        """Delete the run's spool, because the run could not be started."""
         self.recorder.discard()
         self._forget()
 
     def forked(self) -> None:
-        """Become a worker's run, in a child that was just forked."""
+        """Turn the parent's run into a worker's run, in a child that was just forked."""
         if not self.finished:
             self.recorder.forked()
             self.before_end.clear()
@@ -317,7 +317,7 @@ class Run(Artifacts, Names):
             _worker.share(live)
 
     def _log_objects(self, data: Mapping[str, Any], step: Optional[int]) -> Dict[str, float]:
-        """Store values that are not numbers as artifacts, and return the numbers."""
+        """Store values that are not numbers as artifacts. Return the numbers."""
         from ._object import split
 
         numbers, objects = split(data)
@@ -349,7 +349,7 @@ class Run(Artifacts, Names):
 
 
 def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], mode: str) -> Run:
-    """Return the run of another process in a worker that received it pickled. The worker logs; the owner ends the run."""
+    """Return another process's run, in a worker that received it by pickle. The worker logs; the owner ends the run."""
     for run in live:
         if run.id == begin["id"]:
             return run

@@ -1,4 +1,4 @@
-"""The artifacts of a run: the files that it keeps, and the versions that it uses."""
+"""The methods of a run for artifacts: files that it stores, and versions that it uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Artifacts:
-    """The methods of a run for files."""
+    """Base class of Run with the methods for artifacts."""
 
     project: str
     server: str
@@ -28,16 +28,19 @@ class Artifacts:
     def log_artifact(self, path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
                      content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = (),
                      tags: Any = None) -> Upload:
-        """Store the present content of the file at path as an artifact of the run. The file may be changed or removed
-        afterwards.
+        """Store the present content of the file at path as an artifact of the run.
 
-        Returns without waiting for the server; call wait() on the result to wait.
+        The file can be changed or removed afterwards. log_artifact does not wait for the server. To wait, call wait()
+        on the result.
 
-        name: the name of the artifact; by default, the name of the file. content_type: as in HTTP; by default, it is
-        guessed from the name. If path is a tracker.Artifact, each of its files is stored and becomes part of a version,
-        see use_artifact. A file with a type or with aliases, further names of the version, becomes a version, too.
+        name: the name of the artifact; by default, the name of the file.
+        content_type: the media type; by default, it is guessed from the name.
+        type, aliases: if one of them is given, the file becomes a version. aliases are additional names of the version.
 
-        Raises FileNotFoundError if there is no file, and IsADirectoryError for a folder.
+        If path is a tracker.Artifact, each of its files is stored, and the files become a version. use_artifact returns
+        versions.
+
+        Raises FileNotFoundError if the file does not exist, and IsADirectoryError if it is a folder.
         """
         from ._upload import Upload
         from ._wandb import Artifact
@@ -53,17 +56,17 @@ class Artifacts:
         if os.path.isdir(path):
             raise IsADirectoryError(f"{path} is a folder; log a tracker.Artifact(name) with add_dir({os.path.basename(path)!r})")
         if not os.path.isfile(path):
-            raise FileNotFoundError(f"there is no file {path} to keep as an artifact")
+            raise FileNotFoundError(f"{path} does not exist, so it can't be stored as an artifact")
         name = name or os.path.basename(path)
         kept = self.recorder.keep(path)
         return Upload(self.recorder, name, [self.recorder.artifact(kept, name, description, content_type)])
 
     def use_artifact(self, artifact: str, type: Optional[str] = None, aliases: Any = None, use_as: Any = None) -> Version:
-        """Return the artifact version that NAME, NAME:v3 or NAME:alias refers to in the project. Its download() writes
-        the files.
+        """Return a version of an artifact of the project. artifact is NAME, NAME:v3 or NAME:alias.
 
-        Waits for the server. The parameter uses/NAME records that the run uses it. Raises KeyError if there is no such
-        version, and TrackerError if the server does not respond.
+        The version's download() writes its files. use_artifact waits for the server. It records the version as the
+        parameter uses/NAME. Raises KeyError if the version does not exist, and TrackerError if the server does not
+        respond.
         """
         from ._api import Api
 
@@ -73,7 +76,7 @@ class Artifacts:
 
     @property
     def dir(self) -> str:
-        """A folder for files of the run. Its contents are stored as artifacts when the run ends."""
+        """A folder for files of the run. Files in this folder are stored as artifacts when the run ends."""
         if not self._dir:
             import tempfile
 
@@ -105,5 +108,5 @@ class Artifacts:
                 try:
                     self.log_artifact(path, name=os.path.relpath(path, top).replace(os.sep, "/"))
                 except OSError as error:
-                    tell(f"{path} could not be kept: {error}")
+                    tell(f"{path} could not be stored: {error}")
         shutil.rmtree(top, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Sends the requests of a spool, in order, each once."""
+"""Sends the requests of a spool in order, each exactly once."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ if TYPE_CHECKING:
     from ._part import Progress
 
 HEARTBEAT = 30.0
-"""Seconds without a request after which a heartbeat is sent."""
+"""If no item has got a response for this many seconds, a heartbeat is sent."""
 LATE = 10.0
-"""Seconds after which a beginning or an end is sent with its own time."""
+"""Seconds after which the beginning or end of a run is sent with the time at which it happened."""
 LONGEST_WAIT = 30.0
-"""Maximum seconds before a failed request is tried again."""
+"""Maximum seconds to wait before a retry."""
 ORPHANED = 5
-"""Attempts to begin a child, without a message, while its parent, which another thread sends, is not there yet."""
+"""Failed attempts to begin a child run before a message is printed. Another thread might still be sending the parent."""
 SIGN_IN_AGAIN = frozenset((401, 403))
 REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}")))
-"""The only requests that a spool may ask for by method and path; {id} is the run's id."""
+"""The only requests that a spool item can name by method and path. {id} is the run's id."""
 
 
 class Sender:
-    """Sends the items of a spool. An item that cannot be sent stays there.
+    """Sends the items of a spool. An item that cannot be sent stays in the spool.
 
-    If the iteration was ended elsewhere, that end is kept. What the run logs later stays in the spool until the run
-    ends here, too. Then the iteration is reopened for it and its former end is restored. That end is written to the
-    spool first, so that a later process restores it if this one is killed.
+    If the iteration was ended elsewhere, its status and end date are preserved. Items that the run logs after that wait
+    until this process ends the run, too. Then the sender reopens the iteration, sends these items, and restores the
+    former end. The former end is appended to the spool before the iteration is reopened. So a later process restores
+    it if this process is killed.
     """
 
     def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False,
                  moved: Optional[Progress] = None) -> None:
-        """adopted: another process wrote this spool. worker: another process ends the run. moved: progress of a sender
-        that waits for this one."""
+        """adopted: another process wrote this spool. worker: another process ends the run. moved: progress of the sender
+        that waits for this sender."""
         from ._name import Names
         from ._part import Progress
         from ._points import Points
@@ -51,32 +52,32 @@ class Sender:
         self.spool, self.client = spool, client
         self.id: str = spool.head["id"]
         self.stop = threading.Event()
-        self.hurry = threading.Event()  # the end is being waited for: try again soon
-        self.failure: Optional[TrackerError] = None  # of the last try; None when it went well
-        self.refused: List[Refused] = []  # errors of refused requests, for strict runs
-        self.progress = 0  # items that were answered
+        self.hurry = threading.Event()  # set while finish waits: retry soon
+        self.failure: Optional[TrackerError] = None  # error of the last attempt; None if it succeeded
+        self.refused: List[Refused] = []  # errors of rejected requests, for strict runs
+        self.progress = 0  # number of items with a response
         self.moved = moved or Progress()
-        self.name = ""  # of the iteration, once it is known
+        self.name = ""  # the iteration's name; empty until it is known
         self.resumed = False  # whether the server had the iteration when the run began
-        self.answers: Dict[int, Optional[Refused]] = {}  # of uploads by their number: None when the server has the file
-        self.before_end: Optional[Callable[[], None]] = None  # sends what belongs to the run in other spools
-        self.created = ""  # when the iteration was created, once it is known
-        self.ended: Optional[Dict[str, Any]] = None  # the iteration, when somebody else has ended it
+        self.answers: Dict[int, Optional[Refused]] = {}  # results by upload number; None means that the server has the file
+        self.before_end: Optional[Callable[[], None]] = None  # sends the run's data in other spools
+        self.created = ""  # the iteration's creation date; empty until it is known
+        self.ended: Optional[Dict[str, Any]] = None  # the iteration, if it was ended elsewhere
         self._adopted, self._worker = adopted, worker
         self._points = Points(client, self.id, adopted, self._reopen_for, self._keep)
         self._orphaned = 0
         self._experiment = ""
         self._names = Names(client)
-        self._mute = False  # the server takes no lines of the console
-        self._opened = False  # for what came late; the end that it had is in the spool
-        self._closed = False  # by an end in the spool
-        self._refused = False  # the present item
-        self._spoken = time.monotonic()  # when a request about the run was answered, or a heartbeat sent
-        self._transfer: Optional[Transfer] = None  # of the file that is being sent
-        self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # the run's page does not say yet what was refused
+        self._mute = False  # whether the server does not accept console lines
+        self._opened = False  # whether the iteration was reopened for late items; its former end is in the spool
+        self._closed = False  # whether this sender has ended the iteration
+        self._refused = False  # whether the current item was rejected
+        self._spoken = time.monotonic()  # time of the last response or heartbeat
+        self._transfer: Optional[Transfer] = None  # the upload in progress
+        self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # whether rejections are not on the page yet
 
     def run(self) -> None:
-        """Send until stopped. Send heartbeats while there is nothing else to send."""
+        """Send items until stop is set. Send heartbeats while the spool is empty."""
         wait = 0.0
         while not self.stop.is_set():
             item, before = self.spool.next(timeout=0.5), self.moved.moves
@@ -88,7 +89,7 @@ class Sender:
             if self.step(item):
                 wait, self._spoken = 0.0, time.monotonic()
                 continue
-            wait = 0.0 if self.moved.moves != before else wait  # a part of a file has arrived
+            wait = 0.0 if self.moved.moves != before else wait  # a part of a file arrived
             wait = min(LONGEST_WAIT, max(0.25, wait * 2, getattr(self.failure, "after", 0.0)))
             if self.hurry.is_set():
                 self.stop.wait(min(wait, 0.25))
@@ -108,7 +109,7 @@ class Sender:
             return False
         except Refused as refused:
             if refused.code == ENDED:
-                self.failure = refused  # it waits, see _reopen_for
+                self.failure = refused  # the item waits until the run ends, see _reopen_for
                 return False
             if refused.status in SIGN_IN_AGAIN or item.head["op"] == "begin":
                 if refused.field != "parent_iteration_id" or self._adopted or self._orphaned >= ORPHANED:
@@ -116,13 +117,13 @@ class Sender:
                 self._orphaned += 1
                 return False
             self._reject(item, refused)
-        except Exception as error:  # a fault here must not end the thread: what follows can still be sent
-            if item.head["op"] == "begin":  # without it, nothing else can be sent
+        except Exception as error:  # a bug must not end the thread: later items can still be sent
+            if item.head["op"] == "begin":  # no other item can be sent before the run exists
                 self.report(Unreachable(f"{self.client.url} does not answer as the API does: {type(error).__name__}: {error}"))
                 return False
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
         if self.failure is not None and not self._adopted and getattr(self.failure, "code", "") != ENDED:
-            tell(f"{self.client.url} is reached again")
+            tell(f"{self.client.url} can be reached again")
         self.failure = None
         if item.head["op"] == "artifact":
             self.answers.setdefault(item.head.get("number", 0))
@@ -134,15 +135,15 @@ class Sender:
         return True
 
     def report(self, failure: TrackerError) -> None:
-        """Print once why items cannot be sent. For the spool of another process the caller prints it."""
+        """Record failure, and print once why items cannot be sent. If the spool is adopted, the caller prints it."""
         if not self._adopted and (self.failure is None or type(self.failure) is not type(failure)):
             where, url = self.spool.path if self.spool.failure is None else "memory", self.client.url
             text = str(failure).rstrip(".")
-            tell(f"{text if url in text else f'{url} says: {text}'}; what is logged is kept in {where} and sent later")
+            tell(f"{text if url in text else f'{url} says: {text}'}; logged data is stored in {where} and sent later")
         self.failure = failure
 
     def _reject(self, item: Item, refused: Refused) -> None:
-        """Print what the server rejected, and store it in a file beside the spool."""
+        """Print a rejected item, and store it in a file beside the spool."""
         head, self._refused = item.head, True
         if head.get("op") == "artifact":
             self.answers[head.get("number", 0)] = refused
@@ -159,29 +160,29 @@ class Sender:
         try:
             keep(self.spool.path, self.spool.head, head, body, refused.message)
         except OSError as error:
-            tell(f"it could not be stored either: {error.strerror or error}")
+            tell(f"the rejected data could not be stored either: {error.strerror or error}")
 
     def _say_refused(self) -> None:
-        """Show rejected requests on the run's page, if it does not show them yet."""
+        """Show rejected requests on the run's page if they are not shown yet."""
         if self._unsaid and self.progress:
             try:
                 self.announce()
             except TrackerError:
-                pass  # the next time, and at the end
+                pass  # run calls this function again
 
     def announce(self) -> None:
-        """Show rejected requests on the run's page, or that nothing is missing any more. Raises Unreachable."""
+        """Update the rejected requests that the run's page shows. Raises TrackerError."""
         from ._unsent import announce, rejected
 
         try:
             heads = rejected(self.spool.path)
         except OSError:
-            return  # somebody else's file is there; status and sync say so
+            return  # another account owns the file; the commands status and sync report that
         announce(self.client, self.id, self.spool.path, heads)
         self._unsaid = False
 
     def _remove_file(self, head: Dict[str, Any]) -> None:
-        """Remove the copy of a file that the server has. It is kept once the spool is closed, which may still name it."""
+        """Remove the copy of a file that is on the server. If the spool is closed, the copy stays: the spool names it."""
         if not head.get("temporary") or (self.stop.is_set() and self.spool.closed):
             return
         from ._artifact import remove_note
@@ -191,10 +192,10 @@ class Sender:
             remove_note(path + ".upload")
             os.unlink(path)
         except (OSError, Refused):
-            pass  # it was removed before
+            pass  # the copy was removed before
 
     def _heartbeat(self) -> None:
-        """Tell the server that the run is alive, if no request was sent for a while. Parts of a file do not count."""
+        """Send a heartbeat if no item has got a response for a while. Parts of a file are not items."""
         if self._adopted or time.monotonic() - self._spoken < HEARTBEAT:
             return
         self._spoken = time.monotonic()
@@ -207,7 +208,7 @@ class Sender:
                 if refused.code == ENDED:
                     self._was_ended()
         except TrackerError:
-            pass  # the next request will report it
+            pass  # the next item reports the failure
 
     def _carry_out(self, item: Item) -> None:
         head, body = item.head, item.body
@@ -239,7 +240,7 @@ class Sender:
             raise Refused(0, "", f"{head.get('method', op)} is not a request about the run")
 
     def _rewind(self, name: str, step: int, key: str) -> None:
-        """Delete the points of a metric from a step on. If that is not allowed, they remain beside the later ones."""
+        """Delete the points of a metric from the given step on. If the server rejects that, they stay beside later points."""
         try:
             self.client.call("POST", f"/metric/iteration/{self.id}/rewind", {"key": name, "from": step}, key)
         except Refused as refused:
@@ -248,10 +249,10 @@ class Sender:
             tell(f"points that a restart repeated are stored twice: {refused.message}", once=f"rewind {self.id}")
 
     def _file(self, name: str) -> str:
-        """Return the path of a file that the spool names. Raises Refused if it is not a file of the spool.
+        """Return the path of a file that a spool item names. Raises Refused if the run does not own the file.
 
-        Drawings and copies of the run are in the folder of its id beside the spool. The output of the process has the
-        name of the spool. Files that this process recorded itself may be anywhere.
+        Drawings and copies are in the folder with the run's id beside the spool. The output of the process has the
+        spool's name with another suffix. Files that this process recorded can be anywhere.
         """
         folder, spool = os.path.split(self.spool.path)
         inside, separator, file = name.partition("/")
@@ -261,12 +262,11 @@ class Sender:
                 self._check_files(os.path.join(folder, inside))
             return os.path.join(folder, *name.split("/"))
         if self._adopted or not os.path.isabs(name):
-            raise Refused(0, "", f"{name} is not a file that the run has kept in the spool; log it again to send it")
+            raise Refused(0, "", f"{name} is not a file that the run has stored in the spool; log it again to send it")
         return name
 
     def _check_files(self, folder: str) -> None:
-        """Raise Refused if other accounts can write to the folder of the run's files: they could put a hard link there.
-        """
+        """Raise Refused if other accounts can write to the folder of the run's files. They could place hard links in it."""
         try:
             check_own_folder(folder)
         except OSError as error:
@@ -283,7 +283,7 @@ class Sender:
         self._experiment, self.name, self.created = found["experiment_id"], found["name"] or "", found["created_date"]
 
     def _reopen_for(self, request: Any) -> None:
-        """Make a request. If the iteration has ended, reopen it as soon as the run has ended here, too."""
+        """Make a request. If the iteration has ended, reopen it, but not before this process has ended the run."""
         try:
             request()
             if not self._opened:
@@ -302,8 +302,8 @@ class Sender:
             request()
 
     def _absolute(self, body: bytes) -> bytes:
-        """Return the points of a resumed run with absolute steps: "+2" is the third step after the last one on the
-        server."""
+        """Return the points of a resumed run with absolute steps. Step "+0" is the first step after those on the server.
+        """
         if self.spool.base is None:
             metrics = self.client.call("GET", f"/iteration/{self.id}/summary")["metrics"]
             steps = [one["last_step"] for key, one in metrics.items() if not key.startswith(("system/", SUMMARY))]
@@ -316,7 +316,7 @@ class Sender:
         return json.dumps({"metrics": points}).encode()
 
     def _dated(self, head: Dict[str, Any], body: bytes) -> bytes:
-        """Return the end with the time at which the run ended, if it is sent later."""
+        """Return the body of an end. If it is sent late, the body includes the time at which the run ended."""
         at = head.get("at", "")
         if not self.created:
             self._look()
@@ -325,7 +325,7 @@ class Sender:
         return json.dumps({**json.loads(body), "end_date": at}).encode()
 
     def _print(self, head: Dict[str, Any], body: Dict[str, Any]) -> None:
-        """Send lines of the console. They are numbered, so sending them twice does no harm."""
+        """Send console lines. The lines are numbered, so sending them twice does no harm."""
         if self._mute:
             return
         path = f"/iteration/{self.id}/console"
@@ -342,27 +342,27 @@ class Sender:
                 return
             if refused.status not in (404, 405):
                 raise
-            self._mute = True  # the server is older than this; output.log has the lines
+            self._mute = True  # the server is too old for console lines; output.log contains them
 
     def _was_ended(self) -> Optional[Dict[str, Any]]:
-        """Return the iteration if it has ended, which is printed once; None if it was reopened."""
+        """Return the iteration if it has ended, and print that once. Return None if the iteration was reopened."""
         found: Dict[str, Any] = self.client.call("GET", f"/iteration/{self.id}")
         if found["status"] == "RUNNING":
             return None
         if self.ended is None and not self._adopted and not self._worker:
-            tell(f"run {self.name or self.id} was ended elsewhere as {found['status']}; what it logs later "
-                 "is kept and sent when it finishes here", once=f"ended {self.id} {found['end_date']}")
+            tell(f"run {self.name or self.id} was ended elsewhere as {found['status']}; values that it logs later "
+                 "are stored, and sent when this program ends the run", once=f"ended {self.id} {found['end_date']}")
         self.ended = found
         return found
 
     def _end(self, body: bytes, again: bool) -> None:
-        """End the iteration if it was not ended elsewhere, or again after it was reopened for late requests."""
+        """End the iteration if it was not ended elsewhere. If again is set, end it after it was reopened for late items."""
         if self.before_end is not None and not again:
             self.before_end()
         if self._unsaid:
             self.announce()
         if self._opened and not again:
-            return  # the end that it had follows
+            return  # a later item restores the former end
         path = f"/iteration/{self.id}"
         try:
             self.client.call("PATCH", path, body)
@@ -373,8 +373,8 @@ class Sender:
                 raise
             if not again:
                 if self._was_ended() is None:
-                    raise  # it was opened at this moment
-            elif self._closed:  # by a process that was killed after it had opened the iteration
+                    raise  # the iteration was reopened in the meantime
+            elif self._closed:  # by a process that was killed after it had reopened the iteration
                 self.client.call("PATCH", path, {"status": "RUNNING"})
                 self.client.call("PATCH", path, body)
         if again:
@@ -386,7 +386,7 @@ class Sender:
         except Refused as refused:
             if refused.status != 404:
                 raise
-        else:  # it is resumed, or this is a worker's, or the answer was lost
+        else:  # the run is resumed, or belongs to a worker, or an earlier response was lost
             self.resumed = bool(head.get("resume"))
             if self.resumed:
                 self.client.call("PATCH", f"/iteration/{self.id}", {"status": "RUNNING"})
@@ -404,7 +404,7 @@ class Sender:
         except Refused as refused:
             if refused.field != "created_date":
                 raise
-            del body["created_date"]  # the server is older than this field, or its clock is behind
+            del body["created_date"]  # the server is too old for this field, or its clock is behind
             self.client.call("POST", path, body)
         self._points.doubt = False
         self._look()

@@ -12,21 +12,21 @@ from ._embed import remembered
 from ._http import Client, TrackerError, service_url
 
 PROBE_TIMEOUT = 5.0
-"""Seconds that the dashboard may take to answer before a link is shown instead."""
+"""Maximum seconds in which the dashboard must respond. If it does not, a link is shown."""
 HERE = frozenset(("127.0.0.1", "localhost", "::1", "0.0.0.0"))
-"""Names of the machine that Python runs on."""
+"""Host names that mean the machine on which Python runs."""
 
 
 class View(NamedTuple):
-    """How a browser reaches a page of the dashboard."""
+    """The way in which a browser can show a page of the dashboard."""
 
-    address: str  # of the page; with a slash at its beginning, on the host of the notebook
-    framed: bool  # whether the dashboard lets the notebook show it inside
-    advice: str  # how to make it visible, if it is not
+    address: str  # the page's URL; a path on the notebook's host if it begins with a slash
+    framed: bool  # whether the notebook can embed the page
+    advice: str  # how to make the page visible; "" if it is
 
 
 def dashboard(server: Optional[str] = None) -> str:
-    """Return the address of the dashboard: TRACKER_UI_URL, or the address of the API with the next port."""
+    """Return the address of the dashboard: TRACKER_UI_URL, or the API's address with the next port."""
     given = os.environ.get("TRACKER_UI_URL")
     if given:
         return given.rstrip("/")
@@ -37,7 +37,7 @@ def dashboard(server: Optional[str] = None) -> str:
 
 
 def show(address: str, path: str, height: int) -> None:
-    """Show a page of the dashboard at address in a notebook. Outside a notebook, print its address."""
+    """Show a page of the dashboard at address in a notebook. Outside a notebook, print the page's URL."""
     address = address.rstrip("/")
     if not in_notebook():
         print(address + path)
@@ -49,7 +49,7 @@ def show(address: str, path: str, height: int) -> None:
 
 
 def view(address: str, path: str) -> View:
-    """Return how the browser of a notebook reaches path of the dashboard at address."""
+    """Return how a notebook's browser can show a page. path is the page's path, address is the dashboard's URL."""
     if address.startswith("/"):
         return View(address + path, True, "")
     split = urlsplit(address)
@@ -57,23 +57,25 @@ def view(address: str, path: str) -> View:
     try:
         base, others = probe(address)
     except TrackerError as error:
-        return View(address + path, False, f"The dashboard does not answer: {error}")
+        return View(address + path, False, f"The dashboard does not respond: {error}")
     own = remembered()
     if local and (re.search(rf"/proxy/(absolute/)?{split.port}$", base) or own is not None and base and base == own.base):
         return View(base + path, True, "")
     hub = os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "").rstrip("/")
     proxied = f"{hub}/proxy/{split.port}"
-    advice = f"start the server with SERVICE_BASE_PATH={proxied} where jupyter-server-proxy is installed"
+    advice = f"start the server with SERVICE_BASE_PATH={proxied} and install jupyter-server-proxy"
     if local and hub:
-        return View(address + path, False, f"To reach it from your browser, {advice}.")
+        return View(address + path, False, f"To open the page in your browser, {advice}.")
     if not others:
-        return View(address + path, False, f"To see it here, {advice}." if local else "")
+        return View(address + path, False, f"To show the page in the notebook, {advice}." if local else "")
     return View(address + path, True, "")
 
 
 def probe(address: str) -> "tuple[str, bool]":
-    """Return the base path of the dashboard at address, and whether pages of other hosts may show it. Raises
-    TrackerError if it does not respond."""
+    """Return the base path of the dashboard at address, and whether pages of other hosts can embed it.
+
+    Raises TrackerError if the dashboard does not respond.
+    """
     client = Client(address, "none")
     client.timeout = PROBE_TIMEOUT
     try:
@@ -85,13 +87,13 @@ def probe(address: str) -> "tuple[str, bool]":
         client.close()
     found = re.search(r'href="([^"]*)/client/python/(?:runtracker|tracker-client)/"', page)
     if found is None:
-        raise TrackerError(f"what answers at {address} is not the dashboard")
+        raise TrackerError(f"the program at {address} is not the dashboard")
     policy = re.search(r"frame-ancestors ([^;]*)", response.headers.get("Content-Security-Policy") or "")
     return found.group(1), policy is None or bool(set(policy.group(1).split()) - {"'self'", "'none'"})
 
 
 def framed(found: View, height: int) -> str:
-    """Return the HTML of the frame."""
+    """Return the HTML of a frame with the page, or of a link if the page can't be embedded."""
     link = f'<a href="{escape(found.address)}" target="_blank" rel="noopener">{escape(found.address)}</a>'
     if not found.framed:
         return f"<p>{link}</p>" + (f"<p>{escape(found.advice)}</p>" if found.advice else "")
@@ -100,7 +102,7 @@ def framed(found: View, height: int) -> str:
 
 
 def in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook, which shows HTML."""
+    """Return whether this process is a notebook's kernel. Notebooks can show HTML."""
     import sys
 
     core = sys.modules.get("IPython")

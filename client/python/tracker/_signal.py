@@ -1,8 +1,8 @@
-"""Makes sure that the handler of a signal runs.
+"""Makes sure that signal handlers run.
 
-Python runs a handler in the main thread, between two instructions. A signal that comes just before that thread waits inside
-of C, for the lock of a queue say, does not interrupt the wait: the handler runs when the wait is over, which may be never.
-A pool ends its workers while they wait like that. Here another thread interrupts the wait.
+Python runs a signal handler in the main thread, between two instructions. If the signal arrives just before the main thread
+waits in C code, for example for a lock, the wait is not interrupted. The handler runs after the wait, which might never end.
+A pool terminates its workers while they wait like this. Therefore another thread interrupts the wait.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import threading
 from typing import Any
 
 TRIES = 20
-"""Interruptions after a signal. More would only disturb a program that has a handler of its own."""
+"""Number of interruptions after a signal. More interruptions would disturb a program that handles the signal itself."""
 
 ENDS = [number for number in (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")) if number is not None]
-"""The signals that end a process and its run."""
+"""The signals whose default action ends a process. Their handlers end its runs first."""
 
 _reader = _writer = -1
 _left = 0
@@ -24,9 +24,9 @@ _mask: Any = ()
 
 
 def watch() -> None:
-    """Make the signals of this process visible to interrupt. Must be called in the main thread.
+    """Record the signals of this process for interrupt. Must be called in the main thread.
 
-    Does nothing if the program does the same, as asyncio does, or uses SIGURG itself.
+    Does nothing if the program uses SIGURG or has set a wakeup descriptor, as asyncio does.
     """
     global _reader, _writer
     if _reader >= 0 or not hasattr(signal, "pthread_kill") or signal.getsignal(signal.SIGURG) is not signal.SIG_DFL:
@@ -45,14 +45,14 @@ def watch() -> None:
 
 
 def interrupt() -> None:
-    """Interrupt the main thread if a signal has arrived. Must be called periodically by another thread."""
+    """Interrupt the main thread if a signal has arrived. Another thread must call it periodically."""
     global _left
     try:
         while _reader >= 0:
             if set(os.read(_reader, 512)) & {*ENDS, signal.SIGINT}:
                 _left = TRIES
     except OSError:
-        pass  # nothing has come
+        pass  # no signal has arrived
     main = threading.main_thread()
     if _left > 0 and main.ident is not None and main.is_alive():
         _left -= 1
@@ -60,20 +60,23 @@ def interrupt() -> None:
 
 
 def hold() -> None:
-    """Block the signals that end the process while the calling thread forks. Only one thread may do so at a time."""
+    """Block the ENDS signals while the calling thread forks. Only one thread can fork at a time.
+
+    Without the block, Python would forget a signal that the child receives before it calls forked.
+    """
     global _mask
     _mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
 
 
 def release() -> None:
-    """Unblock the signals in the process that has forked."""
+    """Unblock the signals in the parent process after a fork."""
     signal.pthread_sigmask(signal.SIG_SETMASK, _mask)
 
 
 def forked(handler: Any) -> None:
-    """Drop the parent's pending signals and its handlers of ending signals, in a child that was just forked.
+    """Discard the parent's pending signals and its handlers of ENDS, in a child that was just forked.
 
-    A child that logs nothing has nothing to do before it ends. A signal that had arrived earlier would be forgotten.
+    A child that logs nothing needs no handlers.
     """
     global _reader, _writer, _left
     for number in ENDS:

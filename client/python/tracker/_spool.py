@@ -1,13 +1,22 @@
-"""The spool: an append-only file of the requests that are still to be sent, see _record.py.
+"""The spool: an append-only file of requests that are not sent yet. The format of a record is described in _record.py.
 
-A record that a crash cut off fails its checksum and is left out. HEAD names the run; ITEM is one request; CALL is one call to
-log, see _call.py; DONE holds the offset up to which every request is answered; BASE the step from which a resumed run counts;
-LINE the number of its first line in the console; FATE how the run ends unless something is logged after that, for a process
-that dies before it says so. A process that has the file open holds its lock, so that no two processes send the same requests.
+The kinds of records are:
 
-Threads of the program append what they log themselves, each record with one write, which the kernel keeps whatever ends the
-process. Consecutive calls become one request when they are to be sent. CUT records which calls these are before they are
-sent, so that the next process sends the same request under the same idempotency key.
+    HEAD    describes the run
+    ITEM    one request
+    CALL    one call to log, see _call.py
+    CUT     the calls that become one request; written before the request is sent
+    DONE    the offset up to which all requests have a response
+    BASE    the step from which a resumed run counts
+    LINE    the number of a resumed run's first console line
+    FATE    how the run ends if its process dies. A later call to log makes this record void.
+
+A process that has the file open holds a lock on it, so that no two processes send the same requests. A record that a crash
+cut off fails its checksum and is ignored.
+
+Threads of the program append their own calls, each record with one write. The kernel keeps a completed write however the
+process ends. Consecutive calls are combined into one request at the time of sending. With the record CUT, the next process
+sends the same request under the same idempotency key.
 """
 
 from __future__ import annotations
@@ -27,57 +36,57 @@ from ._trust import open_own
 from ._value import digest
 
 SHRINK = 4 << 20
-"""Bytes that are sent from which they are removed from the file."""
+"""Number of sent bytes from which they are removed from the file."""
 MOST_REST = 1 << 20
-"""Bytes that are copied to a new file when those before them are removed."""
+"""Maximum bytes of unsent records that _shrink copies to a new file."""
 MEMORY = 32 << 20
-"""Bytes that are held in memory when the disk is full."""
+"""Maximum bytes in memory while the disk is full."""
 RESERVE = 16 << 10
-"""Bytes of a file beside the spool that is removed to make room for the end of the run when the disk is full."""
+"""Size of a file beside the spool. If the disk is full, the file is removed to make space for the end of the run."""
 
 
 class Item(NamedTuple):
-    """A request to be made."""
+    """A request to send."""
 
     head: Dict[str, Any]
     body: bytes
-    end: int  # the offset after it; 0 when it is held in memory
+    end: int  # offset after the record; 0 for a request in memory
 
 
 class Busy(Exception):
-    """Another process has the spool file."""
+    """Another process has locked the spool file, or has just created or removed it."""
 
 
 class Spool:
     """One spool file. Safe for concurrent use. Only the constructor raises OSError."""
 
     def __init__(self, path: str, head: Optional[Dict[str, Any]] = None) -> None:
-        """Open path, or create it if head is given.
+        """Open the spool at path. If head is given, create it.
 
-        Raises Busy if another process has it, ValueError if it is not a spool, and PermissionError if other accounts
-        can write to it, see _trust.py.
+        Raises Busy if another process uses the file and ValueError if the file is not a spool. Raises PermissionError
+        if other accounts can write to the file, see _trust.py.
         """
         self.path = path
         self.head: Dict[str, Any] = head or {}
-        self.lost = 0  # records that there was no room for on disk or in memory
+        self.lost = 0  # records that fit neither on disk nor in memory
         self.changed = threading.Condition()
-        self.ended = False  # whether the end of the run was in the file when it was opened
+        self.ended = False  # whether the file contained the end of the run when it was opened
         self._memory: Deque[Item] = collections.deque()
         self._memory_size = 0
-        self.fate: Optional[Dict[str, Any]] = None  # status and error_message
-        self.line: Optional[int] = None  # number of the first line in the console, once the server was asked
-        self.base: Optional[int] = None  # step from which a resumed run counts, once the server was asked
+        self.fate: Optional[Dict[str, Any]] = None  # status and error_message of the last FATE record
+        self.line: Optional[int] = None  # number of a resumed run's first console line; None until it is known
+        self.base: Optional[int] = None  # step from which a resumed run counts; None until it is known
         self._fd = -1
-        self._start = 0  # the offset after HEAD
-        self._end = 0  # the offset up to which records are read
+        self._start = 0  # offset after HEAD
+        self._end = 0  # offset up to which records can be read
         self._read = self._done = 0
-        self._made: Optional[Item] = None  # the request at _read, when it is made of calls
-        self._cut: Dict[str, int] = {"from": 0, "to": 0, "after": 0, "latest": 0}  # offsets, and times for points
-        self._met: Optional[Dict[str, Any]] = None  # the fate at _read
+        self._made: Optional[Item] = None  # the request at _read, if it was read or built from calls
+        self._cut: Dict[str, int] = {"from": 0, "to": 0, "after": 0, "latest": 0}  # the last CUT record
+        self._met: Optional[Dict[str, Any]] = None  # the last FATE record before _read
         self._writing = threading.RLock()  # held while a record is appended, and while the file shrinks
-        self._depth = 0  # of puts: one that is interrupted by a signal, and what its handler puts
+        self._depth = 0  # nested calls of put: a signal handler might call put during a put
         self._sealed = False
-        self._torn = False  # a record was written in part
+        self._torn = False  # whether a record was written only partly
         self.failure: Optional[OSError] = None
         flags = os.O_RDWR | os.O_APPEND
         if head is None:
@@ -87,13 +96,13 @@ class Spool:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             self._fd = open_own(path, flags | os.O_CREAT | os.O_EXCL)
             while not lock(self._fd):
-                time.sleep(0.001)  # another process is checking whether it is a leftover
+                time.sleep(0.001)  # another process is checking whether the spool is a leftover
             self._write(MAGIC + frame(HEAD, json.dumps(head).encode()))
             self._end = os.fstat(self._fd).st_size
         except OSError as error:
             self.failure = error
             if self._fd >= 0:
-                self.close(remove=True)  # without HEAD nobody could send it
+                self.close(remove=True)  # no process can send a spool without HEAD
         self._start = self._read = self._done = self._end
 
     def _adopt(self, fd: int) -> None:
@@ -105,7 +114,7 @@ class Spool:
         if pread(fd, len(MAGIC), 0) not in (MAGIC, OLD_MAGIC):
             self.close()
             if size < len(MAGIC):
-                raise Busy(self.path)  # just made
+                raise Busy(self.path)  # its process has just created it
             raise ValueError(f"{self.path} is not a spool file")
         self._torn, self._end = True, len(MAGIC)
         for kind, payload, end in records(fd, self._end, size):
@@ -130,20 +139,20 @@ class Spool:
                 self.fate = json.loads(payload)
         self._read = self._done
         if self._end < size:
-            os.ftruncate(fd, self._end)  # a record that was cut off
+            os.ftruncate(fd, self._end)  # remove an incomplete record
 
     def _is_there(self) -> bool:
-        """Return whether the open file is still the one at the path. Another process may have sent or replaced it."""
+        """Return whether path still names the open file. Another process might have removed or replaced it."""
         try:
             return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
         except OSError:
             return False
 
     def _write(self, data: bytes) -> None:
-        """Append all of data, or raise OSError. A part that was written is skipped when the file is read.
+        """Append all of data, or raise OSError. Readers skip a record that was written only partly.
 
-        A signal may have interrupted the main thread while it holds the lock, and its handler may wait for this thread.
-        The file is then written without the lock.
+        A signal might interrupt the main thread while it holds the lock, and the signal handler might wait for this
+        thread. So after one second, data is written without the lock.
         """
         locked = self._writing.acquire(timeout=1)
         try:
@@ -158,10 +167,10 @@ class Spool:
                 self._writing.release()
 
     def put(self, kind: bytes, payload: bytes) -> bool:
-        """Append a record with one write. Return whether that was done; otherwise it must be appended with append, in
-        order.
+        """Append a record with one write. Return False if that failed. The caller then passes the record to append.
 
-        For the threads of the program, and for signal handlers that interrupt it. It is not sent before publish.
+        It is used by threads of the program, and by signal handlers that interrupt them. The record is not sent before
+        publish is called.
         """
         data = frame(kind, payload)
         try:
@@ -182,7 +191,7 @@ class Spool:
         return True
 
     def publish(self) -> None:
-        """Release the records of put for sending."""
+        """Make the records that put has written available to next."""
         with self.changed:
             if self._fd >= 0:
                 size = os.fstat(self._fd).st_size
@@ -191,7 +200,7 @@ class Spool:
                     self.changed.notify_all()
 
     def seal(self) -> None:
-        """Make put write nothing from now on."""
+        """Make all later calls of put return False."""
         with self._writing:
             self._sealed = True
 
@@ -200,7 +209,7 @@ class Spool:
             self.fate = None
 
     def append(self, head: Dict[str, Any], body: bytes = b"") -> None:
-        """Append a request to the file, or to memory. If there is no room, count it as lost."""
+        """Append a request to the file, or to memory if the file can't be written. If both are full, count it as lost."""
         payload = json.dumps(head).encode() + b"\n" + body
         with self.changed:
             self._look_for_points(head)
@@ -221,7 +230,7 @@ class Spool:
             self.changed.notify_all()
 
     def _move_to_disk(self) -> None:
-        """Write requests in memory to the file while there is room."""
+        """Write the requests in memory to the file until the disk is full."""
         while self._memory and self._fd >= 0:
             item = self._memory[0]
             try:
@@ -235,7 +244,7 @@ class Spool:
         self._memory_size -= len(json.dumps(item.head)) + 1 + len(item.body)
 
     def next(self, timeout: float = 0) -> Optional[Item]:
-        """Return the oldest request without a response, or None if there is none within timeout seconds."""
+        """Return the oldest request without a response. Return None if none arrives within timeout seconds."""
         with self.changed:
             item = self._peek()
             if item is None and timeout > 0:
@@ -254,15 +263,15 @@ class Spool:
         return self._made or (self._memory[0] if self._memory else None)
 
     def _advance(self) -> bool:
-        """Read the next request, or skip other records. Return whether there were any."""
+        """Read the next request, or skip records of other kinds. Return whether a record was read."""
         calls: List[bytes] = []
         number, to, stop, start = 0, 0, 0, self._read
-        at = start  # of the record
+        at = start  # offset of the current record
         for kind, payload, end in records(self._fd, start, self._end, self._torn):
             if kind == CALL:
                 number += count(payload)
                 if not calls:
-                    to = self._cut["to"] if self._cut["from"] == at else 0  # as it was cut before
+                    to = self._cut["to"] if self._cut["from"] == at else 0  # end of the recorded cut
                     self._read = at
                 elif end > to if to else number > MOST_POINTS:
                     break
@@ -287,7 +296,7 @@ class Spool:
         return at > start
 
     def _request(self, calls: List[bytes], begin: int, end: int) -> Item:
-        """Make one request from calls. Its key is made from the place and the time of the calls."""
+        """Make one request from calls. Its key is derived from the position and the time of the calls."""
         known = self._cut["from"] == begin
         after = self._cut["after" if known else "latest"]
         body, relative, latest = points(calls, after)
@@ -296,7 +305,7 @@ class Spool:
             try:
                 self._write(frame(CUT, json.dumps(self._cut).encode()))
             except OSError as error:
-                self.failure = error  # the next process most likely finds the same calls there
+                self.failure = error  # without CUT, the next process most likely combines the same calls
         self._met = None
         place = digest(f"{os.path.basename(self.path)} {begin} {end} {latest}".encode() + calls[0])
         head: Dict[str, Any] = {"op": "points", "key": f"{latest & (1 << 48) - 1:012x}{place[:20]}"}
@@ -305,10 +314,10 @@ class Spool:
         return Item(head, body, end)
 
     def heads(self) -> List[Dict[str, Any]]:
-        """Return the heads of the requests without a response. The number is approximate."""
+        """Return the heads of the requests without a response. Their number is approximate."""
         with self.changed:
             found: List[Dict[str, Any]] = []
-            logged = 0  # values since the last head
+            logged = 0  # number of values since the last head
             for kind, payload, _ in records(self._fd, self._read, self._end, self._torn) if self._fd >= 0 else ():
                 if kind == CALL:
                     if not logged or logged + count(payload) > MOST_POINTS:
@@ -321,14 +330,14 @@ class Spool:
             return found + [item.head for item in self._memory]
 
     def done(self, item: Item) -> None:
-        """Record that item got a response. It must be the item that next returned."""
+        """Record that item got a response. item must be the result of the last call of next."""
         with self.changed:
             if item.end == 0:
                 if self._memory and self._memory[0] is item:
                     self._drop_first()
                     self.changed.notify_all()
                     return
-                moved = self._peek()  # to the file, while it was sent
+                moved = self._peek()  # the request was moved to the file while it was sent
                 if moved is None or moved.end == 0:
                     return
                 item = moved
@@ -338,12 +347,11 @@ class Spool:
                 if self._done - self._start <= SHRINK or not self._shrink():
                     self._write(frame(DONE, str(self._done).encode()))
             except OSError as error:
-                self.failure = error  # sent again by the next process, under the same idempotency key
+                self.failure = error  # the next process sends the request again under the same idempotency key
             self.changed.notify_all()
 
     def _shrink(self) -> bool:
-        """Remove sent records from the file. Return whether that was done; it is not while other threads write all the
-        time."""
+        """Remove sent records from the file. Return False if other threads write too much to the file at this time."""
         if os.fstat(self._fd).st_size - self._done > MOST_REST:
             return False
         state = [(BASE, self.base), (LINE, self.line), (FATE, self._met), (CUT, {**self._cut, "from": 0, "to": 0})]
@@ -353,7 +361,7 @@ class Spool:
             return False
         try:
             self._replace(begin + rest + self._rest(at)[0])
-        except OSError:  # there is no room for another file, or Windows has this one open
+        except OSError:  # the disk is full, or Windows can't replace an open file
             if os.fstat(self._fd).st_size != self._done:
                 return False
             os.ftruncate(self._fd, self._start)
@@ -366,7 +374,7 @@ class Spool:
         return True
 
     def _rest(self, at: int) -> Tuple[bytes, int]:
-        """Return the unsent data from an offset on, and the offset of its end."""
+        """Return the unsent records after the offset at, and the offset of their end."""
         kept = []
         for kind, payload, end in records(self._fd, at, os.fstat(self._fd).st_size, self._torn):
             if kind in (ITEM, CALL, FATE):
@@ -375,7 +383,7 @@ class Spool:
         return b"".join(kept), at
 
     def _replace(self, rest: bytes) -> None:
-        """Replace this file by one with the same HEAD and rest."""
+        """Replace the file with a file that contains HEAD and rest."""
         path = self.path + ".new"
         fd = open_own(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC)
         try:
@@ -392,7 +400,7 @@ class Spool:
         os.close(former)
 
     def keep_base(self, step: int) -> None:
-        """Record the step that a resumed run counts from, so that a later process uses the same."""
+        """Record the step from which a resumed run counts. A later process counts from the same step."""
         with self.changed:
             self.base = step
             try:
@@ -401,7 +409,7 @@ class Spool:
                 self.failure = error
 
     def keep_line(self, line: int) -> None:
-        """Record the number of the first console line, so that a later process uses the same."""
+        """Record the number of the first console line. A later process counts from the same number."""
         with self.changed:
             self.line = line
             try:
@@ -410,7 +418,7 @@ class Spool:
                 self.failure = error
 
     def keep_fate(self, fate: Dict[str, Any]) -> None:
-        """Record how the run ends if nothing is logged later."""
+        """Record how the run ends if nothing is logged after this call."""
         with self.changed:
             self.fate = fate
             try:
@@ -419,21 +427,21 @@ class Spool:
                 self.failure = error
 
     def touch(self) -> None:
-        """Set the modification time of the file, which is the last sign of life of the run."""
+        """Set the file's modification time to now. The time shows when the run was last alive."""
         with self.changed:
             if self._fd >= 0 and os.utime in os.supports_fd:
                 os.utime(self._fd)
 
     def reserve(self) -> None:
-        """Reserve disk space for the end of the run."""
+        """Reserve disk space for the record of the run's end."""
         try:
             with os.fdopen(open_own(self.path + ".reserve", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
-                file.write(os.urandom(RESERVE))  # zeros might take no room
+                file.write(os.urandom(RESERVE))  # a file of zeros might use no disk space
         except OSError:
-            pass  # the disk is full already
+            pass  # the disk is already full
 
     def rescue(self) -> None:
-        """Write requests in memory to the file, at least the end of the run, for which the reserve is released."""
+        """Write requests in memory to the file. If the disk is full, use the reserve for the end of the run."""
         with self.changed:
             self._move_to_disk()
             if not self._memory or self._fd < 0:
@@ -452,32 +460,32 @@ class Spool:
             self._memory_size = 0
 
     def abandon(self) -> None:
-        """Close the file in a forked child. The lock belongs to the parent, and no other thread runs."""
+        """Close the file in a forked child, without the lock. The parent holds the lock, and the child has one thread."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     @property
     def closed(self) -> bool:
-        """Return whether the file is closed, so that nothing can be recorded any more."""
+        """Whether the file is closed. A closed spool records nothing."""
         return self._fd < 0
 
     @property
     def empty(self) -> bool:
-        """Return whether every request got a response."""
+        """Whether every request has a response."""
         with self.changed:
             return self._peek() is None
 
     def close(self, remove: bool = False) -> None:
-        """Release the lock. With remove, delete the file."""
+        """Release the lock. If remove is set, delete the file."""
         with self.changed, self._writing:
             fd, self._fd = self._fd, -1
             if fd >= 0:
                 _remove(self.path + ".reserve")
-                _remove(self.path + ".new")  # of a process that was killed
+                _remove(self.path + ".new")  # left by a killed process
                 if remove:
                     _remove(self.path)  # before the lock is released, so that no other process opens it
-                if self._depth:  # a put of this thread goes on after a signal, and must not meet another file
+                if self._depth:  # put continues after the signal handler, and must not write to another file
                     os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
                 else:
                     os.close(fd)
@@ -486,7 +494,7 @@ class Spool:
 
 
 def _is_logged(head: Any) -> bool:
-    """Return whether an item holds points that the program logged."""
+    """Return whether an item contains points that the program has logged."""
     return isinstance(head, dict) and head.get("op") == "points" and not head.get("system")
 
 
@@ -494,4 +502,4 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
-        pass  # it is not there
+        pass  # the file does not exist

@@ -1,4 +1,4 @@
-"""Sends what is left in spool files: of runs before this one, or of runs that were offline."""
+"""Sends spools that other processes have left: those processes were killed, or their runs were offline."""
 
 from __future__ import annotations
 
@@ -19,26 +19,30 @@ if TYPE_CHECKING:
     from ._part import Progress
 
 ELSEWHERE = 120.0
-"""Seconds after the last sign of life of a run in its spool from which a later one on the server comes from another process."""
+"""A number of seconds. If the server saw a run this much later than the spool's last write, another process has the run."""
 DEAD = "The process ended without ending the run."
 _WORKER = re.compile(r"-\d+-[0-9a-f]{6}\.spool$")
 
 
 def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None, stop: Optional[threading.Event] = None,
               moved: Optional[Progress] = None) -> Optional[TrackerError]:
-    """Send the rest of a spool file and the output of its process, and remove both.
+    """Send the requests in a spool file and the output of its process. If that succeeds, remove both files.
 
-    Returns the error that prevented something from being sent, or None if everything was sent. A run whose process died
-    without ending it ends at its last sign of life, as KILLED, or with the failure that was recorded before. moved:
-    progress of another sender that waits for this spool. Raises Busy if another process has the file, ValueError if it
-    is not a spool, and PermissionError if other accounts can write to it.
+    Returns the error that stopped the transfer, or None. moved is the progress of another sender that waits for this
+    spool.
+
+    If the process died without ending its run, the run ends at the time of the last sign of life. Its status is KILLED,
+    or FAILED if the spool contains the failure.
+
+    Raises Busy if another process uses the file and ValueError if it is not a spool. Raises PermissionError if other
+    accounts can write to it.
     """
     alive = os.lstat(path).st_mtime
     spool = Spool(path)
     sent = False
     try:
         if not spool.head:
-            sent = True  # its process was killed before it had written anything
+            sent = True  # its process was killed before the first write
             return None
         identity("the id in the spool", spool.head.get("id"))
         client = Client(url or text("the address in the spool", spool.head.get("url")), token, url_of_file=url is None)
@@ -46,7 +50,7 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
         sender.stop = stop or sender.stop
         died: Optional[bool] = False if spool.ended or spool.head.get("worker") or _WORKER.search(path) else None
         tries = 0
-        printing = not spool.head.get("refused")  # of refused items, what was printed is one already
+        printing = not spool.head.get("refused")  # in a spool of rejected requests, the output is one of the items
         while not (stop is not None and stop.is_set()):
             if died is None:
                 died = _has_died(sender, alive)
@@ -84,8 +88,10 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
 
 
 def _has_died(sender: Sender, alive: float) -> Optional[bool]:
-    """Return whether no process has the run any more, on this machine or, according to the server, on another. None if
-    the server does not respond."""
+    """Return whether no process has the run any more. None means that the server does not respond.
+
+    Other processes on this machine hold locks on spools. The server knows about processes on other machines.
+    """
     folder, name = os.path.split(sender.spool.path)
     for path in spool_files(folder):
         other = os.path.basename(path)
@@ -93,13 +99,13 @@ def _has_died(sender: Sender, alive: float) -> Optional[bool]:
             try:
                 Spool(path).close()
             except Busy:
-                return False  # it was resumed
+                return False  # another process has resumed the run
             except (OSError, ValueError):
                 continue
     try:
         found = sender.client.call("GET", f"/iteration/{sender.id}")
     except Refused:
-        return True  # it is not there yet, or what follows says why not
+        return True  # the run does not exist yet, or the next request reports the problem
     except Unreachable as failure:
         sender.report(failure)
         return None
@@ -107,7 +113,7 @@ def _has_died(sender: Sender, alive: float) -> Optional[bool]:
 
 
 def _end_of_dead(spool: Spool) -> Dict[str, Any]:
-    """Return the end of a run whose process has died: the recorded one, if there is one."""
+    """Return the end of a run whose process has died. It is the recorded fate if the spool contains one."""
     fate: Any = spool.fate
     if not isinstance(fate, dict) or fate.get("status") not in ("FAILED", "KILLED"):
         fate = {"status": "KILLED"}
@@ -118,25 +124,25 @@ def _is_running(sender: Sender) -> bool:
     try:
         return bool(sender.client.call("GET", f"/iteration/{sender.id}")["status"] == "RUNNING")
     except TrackerError:
-        return False  # it was deleted, say; what can be sent was sent
+        return False  # the run was deleted, for example; it needs no end
 
 
 def remove_folder(spool: Spool) -> None:
-    """Remove the folder of the run's drawings once all of them are sent."""
+    """Remove the folder with the run's files, if all files are sent."""
     try:
         os.rmdir(os.path.join(os.path.dirname(spool.path), f"{spool.head.get('id')}.files"))
     except OSError:
-        pass  # there is none, or another process still has files in it
+        pass  # the folder does not exist, or contains files of another process
 
 
 def send_former(sender: Sender, paths: List[str]) -> None:
-    """Send the spool files of earlier processes of the sender's run, until it is stopped."""
+    """Send spool files that earlier processes of the sender's run have left, until the sender is stopped."""
     for path in paths:
         while not sender.stop.is_set():
             try:
                 failure = sync_file(path, sender.client.url, sender.client.given, sender.stop, sender.moved)
             except (Busy, ValueError, TypeError, OSError):
-                break  # another process is sending it, or it is not one of ours
+                break  # another process is sending the file, or it is not a trusted spool
             if failure is None:
                 break
             sender.report(failure)
@@ -144,21 +150,21 @@ def send_former(sender: Sender, paths: List[str]) -> None:
 
 
 def send_all(sender: Sender, paths: List[str]) -> None:
-    """Send spool files that no process has open, if that is possible now."""
+    """Try to send each spool file that no other process has open."""
     for path in paths:
         if sender.stop.is_set():
             return
         try:
             sync_file(path, sender.client.url, sender.client.given, sender.stop, sender.moved)
         except (Busy, ValueError, TypeError, OSError):
-            continue  # a worker that still runs, or it is not one of ours
+            continue  # a worker is still using the file, or it is not a trusted spool
         sender.progress += 1
 
 
 def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Callable[[str], bool]) -> None:
-    """Send spool files of earlier runs in folder once the server responds.
+    """Send spool files of earlier runs in folder after the server has responded.
 
-    own reports whether the sender itself sends a spool before the end.
+    own reports whether the sender sends a spool file itself before the run ends. These files are skipped.
     """
     while not sender.progress:
         if sender.stop.wait(0.5):
@@ -170,14 +176,14 @@ def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Calla
             if url_of(path) == sender.client.url:
                 sync_file(path, sender.client.url, token, stop=sender.stop)
         except (Busy, ValueError, TypeError, OSError):
-            continue  # another process is sending it, or it is not one of ours
+            continue  # another process is sending the file, or it is not a trusted spool
 
 
 def spool_files(folder: str, suffix: str = ".spool") -> List[str]:
-    """Return the spool files in folder, or those with another suffix, the oldest first."""
+    """Return the files in folder with the given suffix, oldest first. The default is spool files."""
     try:
         found = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffix)]
-        return sorted(found, key=os.path.splitext)  # without the suffix: a run comes before its later lives and its workers
+        return sorted(found, key=os.path.splitext)  # compares without the suffix: a run sorts before its workers
     except OSError:
         return []
 

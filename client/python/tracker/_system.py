@@ -1,6 +1,6 @@
-"""Measures the machine while a run goes on: processor, memory, disk, network and GPUs.
+"""Measures processor, memory, disk, network and GPUs of the machine during a run.
 
-The numbers come from psutil if it is installed, which macOS and Windows need, and from /proc on Linux otherwise.
+The numbers come from psutil. If psutil is not installed, Linux provides them in /proc. macOS and Windows require psutil.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 PERIOD = 15.0
-"""Seconds between two measurements; TRACKER_SYSTEM_PERIOD sets another number."""
+"""Seconds between two measurements. TRACKER_SYSTEM_PERIOD overrides it."""
 
 
 class System:
-    """Measures the machine periodically. Call it often; it returns values only when they are due."""
+    """Measures the machine periodically. A call returns an empty dictionary if no measurement is due."""
 
     def __init__(self) -> None:
         try:
@@ -24,7 +24,7 @@ class System:
             self._period = PERIOD
         self._next = time.monotonic() + min(1.0, self._period)
         self._before: Dict[str, Tuple[float, float]] = {}
-        self._sources: Optional[List[Any]] = None  # found at the first measurement, in the thread that measures
+        self._sources: Optional[List[Any]] = None  # None until the first measurement, which finds the sources
 
     def __call__(self) -> Dict[str, float]:
         now = time.monotonic()
@@ -37,7 +37,7 @@ class System:
         for source in self._sources:
             try:
                 source(now, values)
-            except Exception:  # this system lacks it, or its driver is gone; the other sources may work
+            except Exception:  # the system does not support the source, or a driver failed; other sources might work
                 continue
         return {"system/" + name: value for name, value in values.items()}
 
@@ -47,7 +47,7 @@ class System:
         found: List[Any] = [self._process, self._disk]
         try:
             import psutil
-        except Exception:  # not installed, or broken
+        except Exception:  # psutil is not installed, or is broken
             if sys.platform.startswith("linux"):
                 found += [self._proc_processor, self._proc_memory, self._proc_network]
         else:
@@ -56,7 +56,7 @@ class System:
         return found if gpu is None else [*found, gpu.look]
 
     def _rate(self, name: str, total: float, now: float) -> Optional[float]:
-        """Return the growth per second of the total of that name; None the first time."""
+        """Return the growth per second of the named total since the last call. Return None at the first call."""
         before = self._before.get(name)
         self._before[name] = (total, now)
         if before is None or now <= before[1]:

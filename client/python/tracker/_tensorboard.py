@@ -1,4 +1,4 @@
-"""Follows event files of TensorBoard while they are written, and logs what is in them to a run."""
+"""Reads TensorBoard's event files while they are written, and logs their values to a run."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ from ._tfevents import MOST_TAGS, Damaged, Event, event, records
 from ._value import tell
 
 PERIOD = 1.0
-"""Seconds between two polls of the files."""
+"""Minimum seconds between two polls of the files."""
 SHARE = 20
-"""A poll is followed by a pause of at least so many times the time that it took to find the files."""
+"""The pause between two polls is at least SHARE times as long as the last search for files."""
 MOST_ENTRIES = 20_000
-"""Entries of folders that are looked at to find event files."""
+"""Maximum number of folder entries that a search for event files visits."""
 MOST_MEDIA = 2000
-"""Pictures, texts and histograms of event files that a run keeps."""
+"""Maximum number of pictures, texts and histograms from event files that a run stores."""
 FLUSH_TIMEOUT = 5.0
-"""Seconds for which the end of a run waits for writers to write what they hold."""
+"""Maximum seconds that the end of a run waits until writers have written their buffers."""
 PARTS = frozenset(("train", "training", "val", "valid", "validation", "eval", "evaluation", "test"))
-"""Names of folders that are a part of one training."""
+"""Names of folders that hold the parts of one training."""
 Settings = Callable[[Dict[str, Any]], None]
 _WRITER = re.compile(r"tfevents\.\d+\.(.+)\.(\d+)\.\d+(?:\.|$)")
 _following: "List[Follower]" = []
-"""Followers of writers of this process; the last one gets new writers."""
+"""Active followers of this process's writers. The last follower gets new writers."""
 
 
 def follow(recorder: Recorder, settings: Settings, where: Union[bool, str, Iterable[str]],
            held: Callable[[], Optional[str]] = lambda: None) -> Callable[[], None]:
-    """Follow event files until the function that is returned is called.
+    """Log the values of event files until the returned function is called.
 
-    where: True for what writers of this process write from now on, else the folders below which new event files are looked for.
-    settings takes hyperparameters. As long as held returns a text, nothing is read, and the text is
-    told once when there is something to read.
+    where: True logs what writers of this process write from now on. Otherwise, where is one or several folders; new
+        event files in and below these folders are logged.
+    settings: a function that records hyperparameters.
+    held: a function that returns a reason not to read now, or None. A reason other than "" is printed once when
+        there are files to read.
     """
     follower = Follower(recorder, settings, held)
     if where is True:
@@ -74,7 +76,7 @@ def _change_tensorflow(undo: Undo) -> None:
 
 
 def _noted(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the constructor of a writer that also reports the writer and its folder to the run."""
+    """Return a constructor that creates a writer with make, and adds the writer and its folder to the follower."""
     def noted(self: Any, logdir: Any, *args: Any, **kwargs: Any) -> None:
         follower = _follower(logdir)
         make(self, logdir, *args, **kwargs)
@@ -85,7 +87,7 @@ def _noted(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _noted_folder(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the TensorFlow function that creates a writer, which also reports its folder."""
+    """Return a function that creates a TensorFlow writer with make, and adds the writer and its folder to the follower."""
     def noted(logdir: Any, *args: Any, **kwargs: Any) -> Any:
         follower = _follower(logdir)
         made = make(logdir, *args, **kwargs)
@@ -97,40 +99,40 @@ def _noted_folder(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _follower(logdir: Any) -> "Optional[Follower]":
-    """Return the follower of a writer that is about to be created. Its folder is watched from now on."""
+    """Return the follower for a writer that is about to be created. The follower watches logdir from now on."""
     if not _following or not isinstance(logdir, (str, os.PathLike)):
         return None
     if _following[-1].process != os.getpid():
-        tell("event files that a worker process writes are not followed; log to the run there", once="tensorboard worker")
+        tell("event files that a worker process writes are not logged; log to the run in the worker", once="tensorboard worker")
         return None
     _following[-1].watch(os.fspath(logdir))
     return _following[-1]
 
 
 class Follower:
-    """Reads event files as they grow and logs their contents. Files are closed between two polls."""
+    """Reads event files as they grow, and logs their values. Files are closed between two polls."""
 
     def __init__(self, recorder: Recorder, settings: Settings, held: Callable[[], Optional[str]]) -> None:
         self.process = os.getpid()
-        self.writers: "List[weakref.ReferenceType[Any]]" = []  # of this process, which hold back what they are given
+        self.writers: "List[weakref.ReferenceType[Any]]" = []  # this process's writers, to be flushed at the end
         self._recorder, self._settings, self._held = recorder, settings, held
-        self._folders: Dict[str, bool] = {}  # whether the folders in it are watched, too
-        self._others: Set[str] = set()  # event files that were there before, or are another program's
-        self._files: Dict[str, int] = {}  # up to which byte each was read
-        self._plugins: Dict[str, Dict[str, str]] = {}  # by folder and tag
-        self._begun: Dict[str, Set[str]] = {}  # metrics that each file has begun, since its last restart
+        self._folders: Dict[str, bool] = {}  # watched folders; True if their subfolders are watched, too
+        self._others: Set[str] = set()  # event files that existed before, or that another program writes
+        self._files: Dict[str, int] = {}  # bytes read of each file
+        self._plugins: Dict[str, Dict[str, str]] = {}  # plugins by folder and tag
+        self._begun: Dict[str, Set[str]] = {}  # metrics in each file since its last restart
         self._restarts: Dict[str, int] = {}  # step of the last restart in each file
         self._latest: Dict[str, int] = {}  # largest step of each metric
-        self._upwards: Set[str] = set()  # folders of hyperparameters, whose metrics belong to the folder above
+        self._upwards: Set[str] = set()  # folders with hyperparameters; their metrics belong to the parent folder
         self._root: Optional[str] = None
         self._media = 0
         self._busy = threading.Lock()
         self._stop = threading.Event()
 
     def watch(self, folder: str, deep: bool = False) -> None:
-        """Follow new event files in folder and, with deep, below it."""
+        """Log new event files in folder. If deep is set, log new event files below folder, too."""
         if "://" in folder:
-            tell(f"the event files in {folder} are not followed: only those in folders of this machine are", once=folder)
+            tell(f"the event files in {folder} are not logged: only folders of this machine can be read", once=folder)
             return
         folder = os.path.abspath(folder)
         if folder in self._folders:
@@ -139,13 +141,13 @@ class Follower:
         self._folders = {**self._folders, folder: deep}
 
     def run(self) -> None:
-        """Read until finish is called."""
+        """Poll the files until finish is called."""
         wait = PERIOD
         while not self._stop.wait(wait) and not self._recorder.finished:
             wait = max(PERIOD, SHARE * self.poll())
 
     def poll(self) -> float:
-        """Read new data. Return the seconds that it took to find the files."""
+        """Log new data. Return the seconds spent searching for files."""
         with self._busy:
             begun = time.monotonic()
             found = {path for folder, deep in self._folders.items() for path in find(folder, deep)}
@@ -170,7 +172,7 @@ class Follower:
             _following.remove(self)
         self._stop.set()
         if self.writers:
-            # In another thread, as this one may have been interrupted by a signal in the middle of a writer that holds a lock.
+            # A signal might have interrupted this thread inside a writer that holds a lock, so another thread flushes.
             flushing = threading.Thread(target=self._flush, name="tracker-tensorboard-flush", daemon=True)
             flushing.start()
             flushing.join(FLUSH_TIMEOUT)
@@ -184,10 +186,10 @@ class Follower:
             if writer is not None:
                 try:
                     writer.flush()
-                except Exception:  # it is closed, and has written all
+                except Exception:  # the writer is closed, and has flushed its data
                     continue
 
-    # -- what is in a file
+    # -- reading
 
     def _read(self, path: str) -> None:
         folder = os.path.dirname(path)
@@ -195,29 +197,29 @@ class Follower:
         try:
             size = os.path.getsize(path)
             if size < self._files[path]:
-                self._files[path] = 0  # it was written anew
+                self._files[path] = 0  # the file was replaced
                 self._begun.pop(path, None)
             if size == self._files[path]:
                 return
             for record in records(path, self._files[path]):
                 self._files[path] = record.end
                 if record.fault:
-                    tell(f"{record.fault}; it is left out")
+                    tell(f"{record.fault}; it is omitted")
                     continue
                 try:
                     found = event(record.data, plugins)
-                except Exception as error:  # it may hold anything
-                    tell(f"the record before byte {record.end} of {path} can't be read, and is left out: {error}")
+                except Exception as error:  # the data might be anything
+                    tell(f"the record before byte {record.end} of {path} can't be read, and is omitted: {error}")
                     continue
                 self._log(path, found)
         except Damaged as error:
-            tell(f"{error}; the rest of the file is not read", once=f"damaged {path}")
+            tell(f"{error}; later bytes of the file are not read", once=f"damaged {path}")
         except OSError as error:
             tell(f"{path} can't be read: {error.strerror or error}", once=f"unreadable {path}")
 
     def _log(self, path: str, found: Event) -> None:
         folder, numbers = os.path.dirname(path), {}  # type: str, Dict[str, float]
-        if found.start and found.step >= 0:  # a writer with purge_step
+        if found.start and found.step >= 0:  # the writer was created with purge_step
             self._begun[path], self._restarts[path] = set(), found.step
         for value in found.values:
             if value.kind == "hparams":
@@ -237,9 +239,9 @@ class Follower:
             self._recorder.log(numbers, found.step, found.wall_time if 0 < found.wall_time < 1 << 33 else time.time())
 
     def _rewind(self, path: str, names: Iterable[str], step: int) -> None:
-        """If a file begins a metric at a step that was logged before, drop the points from that step on.
+        """Remove the points from step on if a file begins a metric at a step that was logged before.
 
-        The program was then started again from a checkpoint.
+        In this case, the program was restarted from a checkpoint.
         """
         begun, resumed = self._begun.setdefault(path, set()), self._recorder.begin.get("resume")
         for name in names:
@@ -261,26 +263,26 @@ class Follower:
             media: Any = Text(value) if kind == "text" else Histogram(np_histogram=value) if kind == "histogram" else \
                 [Image(one) for one in value]
         except (TypeError, ValueError) as error:
-            tell(f"{name} in event files is not kept: {error}", once=f"event media {name}")
+            tell(f"{name} in event files is not stored: {error}", once=f"event media {name}")
             return
         self._media += 1
         self._recorder.draw(name, drawings(name.rpartition("/text_summary")[0] or name, media, step))
 
     def _name(self, folder: str, tag: str) -> str:
-        """Return the name under which a tag of an event file in folder is logged."""
+        """Return the metric name for a tag in an event file in folder."""
         place = self._place(os.path.dirname(folder) if folder in self._upwards and folder != self._root else folder)
         if not place:
             return tag
         above, _, last = place.rpartition("/")
         flat = tag.replace("/", "_") + "_"
-        if last.startswith(flat):  # add_scalars of PyTorch, which has a folder for each line of a chart
+        if last.startswith(flat):  # PyTorch's add_scalars, which makes a folder for each line of a chart
             return f"{above}/{tag}/{last[len(flat):]}".lstrip("/")
-        if place.startswith(tag + "/"):  # tensorboardX writes it so
+        if place.startswith(tag + "/"):  # tensorboardX's add_scalars, whose folder contains the tag
             return place
         return f"{place}/{tag}"
 
     def _place(self, folder: str) -> str:
-        """Return the path of folder relative to the first one with an event file, with slashes; "" for that folder."""
+        """Return folder relative to the first folder with an event file, with slashes. Return "" for that folder."""
         if self._root is None:
             self._root = os.path.dirname(folder) if os.path.basename(folder) in PARTS else folder
         for top in (self._root, os.path.dirname(self._root)):
@@ -293,9 +295,10 @@ class Follower:
 
 
 def find(folder: str, deep: bool) -> Iterator[str]:
-    """Return the paths of the event files in folder and, with deep, below it, within MOST_ENTRIES entries.
+    """Yield the paths of the event files in folder. If deep is set, search below folder, too.
 
-    Links are followed. Hidden folders and folders of installed packages are skipped.
+    At most MOST_ENTRIES entries are visited. Links are followed. Hidden folders and folders of installed packages are
+    skipped.
     """
     left, seen, waiting = MOST_ENTRIES, set(), [folder]
     while waiting:
@@ -303,7 +306,7 @@ def find(folder: str, deep: bool) -> Iterator[str]:
         try:
             entries = list(os.scandir(inside))
         except OSError:
-            continue  # it is not there yet, or may not be read
+            continue  # the folder does not exist yet, or can't be read
         for entry in entries:
             left -= 1
             if left < 0:
@@ -324,9 +327,9 @@ def find(folder: str, deep: bool) -> Iterator[str]:
 
 
 def _is_of_another(path: str) -> bool:
-    """Return whether a process that is not this one or its descendant is writing an event file.
+    """Return whether another program is writing an event file. Descendants of this process are not other programs.
 
-    The names of event files contain the host and the process, except with tensorboardX.
+    The name of an event file contains host and process id, except for files of tensorboardX.
     """
     named = _WRITER.search(os.path.basename(path))
     if named is None or named.group(1) != socket.gethostname():
@@ -340,7 +343,8 @@ def _is_of_another(path: str) -> bool:
 
 
 def _parent(number: int) -> Optional[int]:
-    """Return the parent of a process on Linux, or 0; None if it has ended, and on other systems."""
+    """Return the parent's id of a process on Linux; 0 if it has no parent. Return None if the process has ended, and on
+    other systems."""
     try:
         with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
             return int(file.read().rpartition(")")[2].split()[1])
@@ -349,7 +353,7 @@ def _parent(number: int) -> Optional[int]:
 
 
 def folders_of(parameters: Dict[str, str]) -> Sequence[str]:
-    """Return the output folders outside the working folder that the options of a program name."""
+    """Return the output folders that a program's options name and that are outside of the working folder."""
     found: List[str] = []
     for name, value in parameters.items():
         if re.search(r"log|out|tensorboard|tb|save|work|result|checkpoint", name, re.I):

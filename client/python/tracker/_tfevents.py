@@ -1,8 +1,8 @@
-"""Reads the event files of TensorBoard: a sequence of records, each an Event of protocol buffers.
+"""Reads TensorBoard's event files. A file is a sequence of records, and the data of a record is a protocol buffer, Event.
 
-A record is its length (8 bytes), a masked CRC-32C of that, the data, and a masked CRC-32C of the data. A writer may be in the
-middle of the last one. Field numbers are those of event.proto, summary.proto, tensor.proto and plugin_data.proto (hparams) of
-TensorBoard.
+A record consists of the data's length (8 bytes), a masked CRC-32C of the length, the data, and a masked CRC-32C of the data.
+The last record might be incomplete, because a writer is still writing it. Field numbers are from TensorBoard's event.proto,
+summary.proto, tensor.proto and plugin_data.proto (hparams).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import struct
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 LONGEST = 64 << 20
-"""Bytes of a record; a longer one is passed over."""
+"""Maximum bytes of a record. Longer records are skipped."""
 MOST_TAGS = 100_000
-"""Tags of which a reader remembers the plugin."""
+"""Maximum number of tags whose plugin a reader remembers."""
 MOST_NUMBERS = 100_000
-"""Numbers of a tensor; a larger one is not read."""
+"""Maximum numbers in a tensor. Larger tensors are rejected."""
 _HEAD = struct.Struct("<QI")
 _FORMATS = {1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "?", 17: "H", 19: "e", 22: "I", 23: "Q"}
-"""How tensor_content holds numbers, by the number of their type."""
+"""The struct formats of the numbers in tensor_content, by TensorFlow's DataType."""
 
 
 def _table() -> Tuple[int, ...]:
@@ -35,7 +35,7 @@ _TABLE = _table()
 
 
 def masked_crc(data: bytes) -> int:
-    """Return the masked CRC-32C of data, as in record files."""
+    """Return the masked CRC-32C of data, as record files use it."""
     crc, table = 0xFFFFFFFF, _TABLE
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
@@ -44,21 +44,21 @@ def masked_crc(data: bytes) -> int:
 
 
 class Damaged(ValueError):
-    """A file is not an event file, or is damaged from some byte on."""
+    """A file is not an event file, or is damaged."""
 
 
 class Record(NamedTuple):
-    """A record. fault is "", or the reason why there is no data."""
+    """A record. fault is "", or the reason why data is empty."""
 
     data: bytes
-    end: int  # the offset after it
+    end: int  # offset after the record
     fault: str = ""
 
 
 def records(path: str, offset: int) -> Iterator[Record]:
-    """Return the complete records from offset on. An incomplete record at the end is left for later.
+    """Yield the complete records from offset on. Stop at an incomplete record at the end of the file.
 
-    Raises OSError, and Damaged if the length of a record is corrupt.
+    Raises OSError. Raises Damaged if the length of a record is corrupt.
     """
     with open(path, "rb", buffering=1 << 18) as file:
         size = os.fstat(file.fileno()).st_size
@@ -87,10 +87,10 @@ def records(path: str, offset: int) -> Iterator[Record]:
 
 
 class Value(NamedTuple):
-    """The value of a tag in an event.
+    """A value in an event, with its tag.
 
-    The type of value depends on kind: scalar, a float; images, a list of the bytes of files; text, a str; histogram,
-    counts and edges; hparams, a dictionary; other, the name of a plugin that is not supported.
+    kind determines the type of value: scalar, a float; images, a list of encoded files; text, a str; histogram, a tuple
+    of counts and edges; hparams, a dictionary; other, the name of a plugin that is not supported.
     """
 
     tag: str
@@ -99,7 +99,7 @@ class Value(NamedTuple):
 
 
 class Event(NamedTuple):
-    """The values of an event. wall_time: Unix seconds. start: the program has started again, at this step."""
+    """An event. wall_time is in Unix seconds. If start is set, the program was restarted at this step."""
 
     wall_time: float
     step: int
@@ -108,9 +108,9 @@ class Event(NamedTuple):
 
 
 def event(data: bytes, plugins: Dict[str, str]) -> Event:
-    """Return the event in the data of a record. Raises ValueError if it is invalid.
+    """Return the event in the data of a record. Raises ValueError if the data is invalid.
 
-    plugins holds the plugin of each tag, which only its first event names.
+    plugins maps tags to plugins. Only the first event of a tag names its plugin, so event adds it to plugins.
     """
     wall_time, step, values, start = 0.0, 0, [], False
     for number, content in fields(data):
@@ -124,13 +124,13 @@ def event(data: bytes, plugins: Dict[str, str]) -> Event:
                     found = _value(summary, plugins)
                     if found is not None:
                         values.append(found)
-        elif number == 7:  # the session log, whose status 1 is START
+        elif number == 7:  # the session log; its field 1 is the status, and 1 is START
             start = (1, 1) in fields(content)
     return Event(wall_time, step, values, start)
 
 
 def fields(data: Any) -> Iterator[Tuple[int, Any]]:
-    """Return the fields of a message: number, and an integer or bytes. Raises ValueError if it is invalid."""
+    """Yield the fields of a message as pairs of a number and an integer or bytes. Raises ValueError if data is invalid."""
     if not isinstance(data, bytes):
         raise ValueError("a message was expected")
     at, end = 0, len(data)
@@ -222,16 +222,16 @@ def _plugin(metadata: bytes) -> Tuple[str, bytes]:
 
 
 def _hparams(content: bytes) -> Dict[str, Any]:
-    """Return the hyperparameters at the start of a session, or nothing for other contents of the plugin."""
+    """Return the hyperparameters at the start of a session. Return {} for other content of the plugin."""
     settings: Dict[str, Any] = {}
     for number, part in fields(content):
-        if number != 3:  # session_start_info
+        if number != 3:  # field 3 is session_start_info
             continue
         for inner, entry in fields(part):
             if inner != 1:
                 continue
             pair = dict(fields(entry))
-            for kind, value in fields(pair.get(2, b"")):  # google.protobuf.Value
+            for kind, value in fields(pair.get(2, b"")):  # the value is a google.protobuf.Value
                 if kind == 2:
                     number_value = struct.unpack("<d", value)[0]
                     settings[_text(pair[1])] = int(number_value) if number_value.is_integer() else number_value
@@ -247,7 +247,7 @@ def _tensor_value(tag: str, plugin: str, data: bytes) -> Optional[Value]:
     if plugin == "text" and tensor.texts:
         return Value(tag, "text", "\n\n".join(_text(part) for part in tensor.texts))
     if plugin == "images":
-        return Value(tag, "images", tensor.texts[2:])  # the first two are width and height
+        return Value(tag, "images", tensor.texts[2:])  # the first two texts are width and height
     if plugin == "histograms":
         return Value(tag, "histogram", _buckets(tensor.numbers)) if tensor.numbers else None
     if plugin in ("scalars", "") and len(tensor.numbers) == 1:
@@ -289,7 +289,7 @@ def _tensor(data: bytes) -> _Tensor:
 
 
 def _floats(content: bytes, form: str) -> List[float]:
-    """Decode packed numbers."""
+    """Decode packed floating-point numbers or fixed-size integers."""
     size = struct.calcsize("<" + form)
     if not isinstance(content, bytes) or not content or len(content) % size or len(content) > size * MOST_NUMBERS:
         raise ValueError("a list of numbers has the wrong length")
@@ -297,7 +297,7 @@ def _floats(content: bytes, form: str) -> List[float]:
 
 
 def _whole(part: Any) -> Iterator[int]:
-    """Decode one integer, or packed integers."""
+    """Decode one integer, or packed varints."""
     if isinstance(part, int):
         yield part
         return
@@ -308,13 +308,13 @@ def _whole(part: Any) -> Iterator[int]:
 
 
 def _half(bits: int, kind: int) -> float:
-    """Decode a 16-bit number: a half, or a bfloat16, which is the upper half of a float."""
+    """Decode a 16-bit float: bfloat16 if kind is 14, or else IEEE half. bfloat16 is the upper half of a 32-bit float."""
     packed = struct.pack("<H", bits & 0xFFFF)
     return float(struct.unpack("<f", b"\0\0" + packed)[0] if kind == 14 else struct.unpack("<e", packed)[0])
 
 
 def _histogram(data: bytes) -> Tuple[List[float], List[float]]:
-    """Return counts and edges. The outermost buckets, which may be infinitely wide, are cut at the smallest and largest
+    """Return counts and edges. The outermost buckets, which might be infinitely wide, end at the smallest and largest
     value."""
     found: Dict[int, List[float]] = {}
     for number, part in fields(data):
@@ -335,7 +335,7 @@ def _histogram(data: bytes) -> Tuple[List[float], List[float]]:
 
 
 def _buckets(numbers: List[float]) -> Tuple[List[float], List[float]]:
-    """Return counts and edges of rows of left edge, right edge and count."""
+    """Return counts and edges. numbers are rows of left edge, right edge and count."""
     if len(numbers) % 3:
         raise ValueError("a histogram has the wrong shape")
     return numbers[2::3], numbers[0::3] + [numbers[-2]]

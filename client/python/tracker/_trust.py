@@ -1,7 +1,8 @@
-"""Which files of a spool folder are trusted: those that only the account of this process can have written.
+"""Opens files in a spool folder, and checks that only the account of this process can write to them.
 
-A spool folder may be shared, so whoever can write to it can plant files. The checks are made on the open file, which
-nobody can exchange. Windows has no such owners and modes; there only the protection of the folder counts.
+Several accounts might share a spool folder, so other accounts might plant files. The checks use the open file, because a
+path might be replaced between check and use. Windows has no comparable owners and modes. On Windows, only the protection
+of the folder counts.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, 
 def open_own(path: str, flags: int = os.O_RDONLY) -> int:
     """Open a file of this account, or create it with mode 0600 if flags allow that. Return its descriptor.
 
-    Raises PermissionError for a file of another account, one that others can write to, a link, and anything that is not
-    a file. O_TRUNC takes effect after these checks.
+    Raises PermissionError if the file belongs to another account, if other accounts can write to it, or if it is not a
+    regular file. Links are not followed. O_TRUNC takes effect after these checks.
     """
     try:
         fd = os.open(path, (flags & ~os.O_TRUNC) | _FLAGS, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise PermissionError(errno.EPERM, "it is a link, and a spool has no links; remove it", path) from None
+            raise PermissionError(errno.EPERM, "it is a link, and links are not allowed in a spool; remove it", path) from None
         raise
     try:
         found = os.fstat(fd)
@@ -40,7 +41,7 @@ def open_own(path: str, flags: int = os.O_RDONLY) -> int:
 
 
 def make_own_folder(path: str) -> None:
-    """Make a folder with mode 0700 if it does not exist. Raises PermissionError if other accounts can write to it."""
+    """Create a folder with mode 0700 if it does not exist. Raises PermissionError if other accounts can write to it."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -50,7 +51,7 @@ def make_own_folder(path: str) -> None:
 def close_to_others(path: str) -> None:
     """Remove the rights of other accounts from a folder or file of this account.
 
-    A shared folder such as /tmp and the home folder are not changed.
+    Shared folders, such as /tmp, and the home folder are not changed.
     """
     try:
         found = os.lstat(path)
@@ -60,11 +61,11 @@ def close_to_others(path: str) -> None:
         if stat.S_ISREG(found.st_mode) or (stat.S_ISDIR(found.st_mode) and not shared):
             os.chmod(path, stat.S_IMODE(found.st_mode) & 0o700)
     except OSError:
-        pass  # it is not there yet, or the file system has no modes
+        pass  # the path does not exist yet, or the file system has no modes
 
 
 def check_own_folder(path: str) -> None:
-    """Raise PermissionError if path is not a folder that only this account can write to."""
+    """Raise PermissionError if path is not a folder, or if other accounts can write to it."""
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode):
         raise PermissionError(errno.EPERM, "it is not a folder", path)

@@ -1,6 +1,6 @@
-"""Lists the requests of a run that the server does not have: refused ones, and those that were not sent yet.
+"""Lists the requests of a run that are not on the server: rejected requests and unsent requests.
 
-The requests that were refused are kept in a file beside the spool, one on each line. The run's page says what they are.
+Rejected requests are stored in a file beside the spool, one request a line. The run's page describes them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ._spool import Spool
 from ._trust import open_own
 
 REJECTED = ".rejected"
-"""The end of the name of the file with refused requests."""
+"""The suffix of the file with rejected requests."""
 PROPERTY = "tracker.not_sent"
-"""The property of an iteration that says what is missing. That of a worker has the end of the name of its spool after it."""
+"""The property of an iteration that describes missing data. For a worker, the suffix of its spool's name is appended."""
 MOST = 10_000
-"""Maximum number of refused requests that are counted."""
+"""Maximum number of rejected requests that are counted."""
 SHOWN = 5
-"""Names of files in one sentence."""
+"""Maximum number of file names in one sentence."""
 WORDS = {"points": "points", "console": "lines of the console", "begin": "the beginning", "end": "the end", "rewind": "a rewind"}
 
 
 def keep(path: str, head: Dict[str, Any], item: Dict[str, Any], body: bytes, error: str) -> None:
-    """Append a rejected request to the file of the spool at path, whose head is head. Raises OSError."""
+    """Append a rejected request to the file beside the spool at path. head is the spool's head. Raises OSError."""
     spool = {name: head.get(name) for name in ("id", "url", "project", "experiment")}
     line = json.dumps({**item, "error": error, "body": body.decode("utf-8", "replace"), "spool": spool})
     with os.fdopen(open_own(path + REJECTED, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8") as file:
@@ -34,7 +34,7 @@ def keep(path: str, head: Dict[str, Any], item: Dict[str, Any], body: bytes, err
 
 
 def rejected(path: str) -> List[Dict[str, Any]]:
-    """Return the rejected requests of the spool at path, at most MOST, without their bodies. Raises OSError."""
+    """Return the first MOST rejected requests of the spool at path, without their bodies. Raises OSError."""
     return [{name: value for name, value in one.items() if name != "body"} for one in itertools.islice(_lines(path), MOST)]
 
 
@@ -48,16 +48,15 @@ def _lines(path: str) -> Iterator[Dict[str, Any]]:
             try:
                 one = json.loads(line)
             except ValueError:
-                continue  # the process was killed while it wrote the line; the request is in the spool, too
+                continue  # the process was killed during the write; the spool still contains the request
             if isinstance(one, dict) and isinstance(one.get("op"), str):
                 yield one
 
 
 def try_again(path: str) -> None:
-    """Move the rejected requests of the spool at path into that spool, or into a new one of its name, to send them
-    again.
+    """Move the rejected requests of the spool at path back into the spool. If the spool was removed, create it.
 
-    Raises Busy if another process has the spool, and OSError if there is no room.
+    Raises Busy if another process has the spool, and OSError if the disk is full.
     """
     first = next(_lines(path), None)
     if first is None:
@@ -66,7 +65,7 @@ def try_again(path: str) -> None:
         spool = Spool(path)
     else:
         head = {"id": os.path.basename(path)[:36], "url": "", "project": "", "experiment": "", **(first.get("spool") or {})}
-        spool = Spool(path, {"version": 1, **head, "worker": True, "refused": True})  # as a worker's, it does not end the run
+        spool = Spool(path, {"version": 1, **head, "worker": True, "refused": True})  # the spool of a worker does not end the run
     try:
         for line in _lines(path):
             body = str(line.get("body", "")).encode()
@@ -99,22 +98,22 @@ def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
 
 
 def sentence(folder: str, heads: List[Dict[str, Any]]) -> str:
-    """Return a sentence about requests that the server does not have, or "" if there are none."""
+    """Return a sentence about requests that are not on the server. Return "" if heads is empty."""
     if not heads:
         return ""
     return describe(folder, heads, f" {'was' if len(heads) == 1 else 'were'} not sent") + "."
 
 
 def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) -> None:
-    """Show the missing requests on the run's page, or nothing if there are none. Raises Unreachable.
+    """Show the missing requests on the run's page. If heads is empty, remove the former message. Raises Unreachable.
 
-    path is the path of the spool. A server that does not support this is left alone.
+    path is the path of the spool. Servers that do not support properties show nothing.
     """
     name = PROPERTY + os.path.basename(path)[len(id):].rpartition(".spool")[0]
     said = sentence(os.path.dirname(path), heads)
     try:
         if said:
-            said += " Run `tracker sync` on the run's machine to send the rest or see why it can't be sent."
+            said += " Run `tracker sync` on the run's machine to send the missing data or see why it can't be sent."
             client.call("PATCH", f"/property/iteration/{id}", {"properties": {name: said}})
             return
         there = client.call("GET", f"/property/iteration/{id}?limit=1000")["data"]
@@ -122,10 +121,10 @@ def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) ->
             return
         try:
             client.call("DELETE", f"/property/iteration/{id}/{name}")
-        except Refused:  # it may write, and not delete
+        except Refused:  # the token allows updates and no deletions
             client.call("PATCH", f"/property/iteration/{id}", {"properties": {name: ""}})
     except Refused:
-        pass  # the run was deleted, or the server is older than this
+        pass  # the run was deleted, or the server is too old for properties
 
 
 def size_text(size: float) -> str:

@@ -1,4 +1,4 @@
-"""The result of log_artifact: files that are being sent to the server."""
+"""The result of log_artifact, which can wait for uploads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._recorder import Recorder
 
 
 class Upload:
-    """The files of one call to log_artifact. They are stored in the spool; wait waits until the server has them."""
+    """The files of one call to log_artifact. The files are already stored in the spool. wait waits for their uploads."""
 
     def __init__(self, recorder: Recorder, name: str, numbers: List[int]) -> None:
         self._recorder, self.name, self._numbers = recorder, name, numbers
@@ -18,7 +18,7 @@ class Upload:
     def wait(self, timeout: Optional[float] = None) -> Upload:
         """Wait at most timeout seconds until the server has the files, and return self.
 
-        Raises TrackerError if it rejects one, if the run is not online, and on timeout.
+        Raises TrackerError if the server rejects a file, if the run is not online, or on timeout.
         """
         recorder = self._recorder
         sender, spool = recorder.sender, recorder.spool
@@ -37,7 +37,7 @@ class Upload:
                 if not missing:
                     return self
                 if sender.stop.is_set():
-                    raise TrackerError(f"{self.name} is not sent yet, and the run has ended; it is kept in {spool.path}")
+                    raise TrackerError(f"{self.name} is not sent yet, and the run has ended; it is stored in {spool.path}")
                 if limit is not None and time.monotonic() >= limit:
                     raise TrackerError(f"{self.name} is not sent yet{f': {sender.failure}' if sender.failure else ''}")
                 spool.changed.wait(0.1)

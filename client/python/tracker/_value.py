@@ -10,19 +10,19 @@ import time
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
 EXACT = 1 << 53
-"""Whole numbers below this one are exact as a float."""
+"""Integers with a smaller absolute value are exact as a float."""
 PLAIN = frozenset((float, int))
-"""Types whose values are stored as they are: they can't change later."""
+"""Types whose values need no conversion. Their values are immutable."""
 
 _told: Dict[str, bool] = {}
 
 printing = threading.RLock()
-"""Held while something is written to a stream of Python, and over a fork: a child that is forked in the middle of a write
-inherits the lock of the stream, which nobody releases there."""
+"""Held while a thread writes to a stream of Python, and during a fork. Without it, a child that is forked during a write
+would inherit a locked stream that nobody unlocks."""
 
 
 def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
-    """Print a message on stream, or on the original stderr. With once, only the first time for that name."""
+    """Print a message on stream, or on the original stderr. If once is set, print only the first message with that key."""
     if once is not None:
         if once in _told:
             return
@@ -33,11 +33,11 @@ def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
             stream.write("tracker: " + text + "\n")
             stream.flush()
     except (OSError, ValueError, AttributeError, RuntimeError):
-        pass  # the stream is closed, or a signal came in the middle of a line
+        pass  # the stream is closed, or a signal handler interrupted a write
 
 
 def is_quiet(quiet: Optional[bool]) -> bool:
-    """Return whether the lines about the start and end of a run are left out: quiet, or TRACKER_QUIET if that is None."""
+    """Return whether to omit the lines about the start and end of a run: quiet, or TRACKER_QUIET if quiet is None."""
     return os.environ.get("TRACKER_QUIET", "").lower() not in ("", "0", "false", "no") if quiet is None else quiet
 
 
@@ -63,8 +63,8 @@ def flatten(data: Mapping[Any, Any], prefix: str = "") -> Iterator[Tuple[str, An
 def scalar(value: Any) -> Optional[float]:
     """Return value as a number, or None if it is not one.
 
-    Accepts anything with one element that converts to a float: numpy scalars, torch and jax tensors, Decimal, Fraction.
-    It is read at once, because the next step may change a tensor in place.
+    Accepts an object with one element that converts to a float: numpy scalars, torch and jax tensors, Decimal, Fraction.
+    The value is converted at once, because the next step might change a tensor in place.
     """
     if isinstance(value, (float, int)):
         return _float(value)
@@ -74,7 +74,7 @@ def scalar(value: Any) -> Optional[float]:
     if callable(item):
         try:
             value = item()
-        except Exception:  # of the framework: more than one element, no data, a lost device
+        except Exception:  # the framework found several elements, no data, or a lost device
             return None
         if isinstance(value, (str, bytes)):
             return None
@@ -93,13 +93,13 @@ def metric(name: str, value: Any) -> Optional[float]:
 
 
 def inexact(name: Any, number: float) -> None:
-    """Report once that a metric has another number than the one that was logged."""
+    """Report once that a metric's stored number differs from the logged number."""
     tell(f"{name} is logged as {number!r}: a 64-bit float cannot represent the given number",
          once=f"inexact {name}")
 
 
 def floats(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return data with integers that are not exact as a float replaced by the nearest float. Each is reported once."""
+    """Return data. Integers that are not exact as a float are replaced by the nearest float, and reported once."""
     changed: Dict[Any, Any] = {}
     for name, value in data.items():
         if type(value) is int and not -EXACT < value < EXACT:
@@ -116,7 +116,7 @@ def text_name(key: Any) -> str:
     if not isinstance(key, str):
         kind = type(key).__name__
         what = "None" if key is None else f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
-        tell(f"{name} is the name of a metric, but {what}, not text; it is logged as {name!r}", once="name " + name)
+        tell(f"the name of a metric is {what}, not text; it is logged as {name!r}", once="name " + name)
     return name
 
 
@@ -125,7 +125,7 @@ def _float(value: Any) -> Optional[float]:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-    except Exception:  # whatever the type's own __float__ raises, it is no number
+    except Exception:  # __float__ of value's type failed, so value is not a number
         return None
 
 
@@ -153,17 +153,17 @@ def parameter_text(value: Any) -> str:
     if not isinstance(value, (int, float)) and callable(getattr(value, "item", None)):
         try:
             value = value.item()
-        except Exception:  # of the framework, see scalar
+        except Exception:  # the framework failed, as in scalar
             return str(value)
         return parameter_text(value)
     try:
         return str(value)
-    except ValueError:  # of a whole number with thousands of digits
+    except ValueError:  # value is an integer with thousands of digits
         return hex(value)
 
 
 def timestamp(milliseconds: int) -> str:
-    """Return Unix milliseconds as RFC 3339 in UTC."""
+    """Return a Unix time in milliseconds as RFC 3339 text in UTC."""
     t = time.gmtime(milliseconds // 1000)
     return "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ" % (
         t.tm_year, t.tm_mon, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, milliseconds % 1000)

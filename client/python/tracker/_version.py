@@ -1,7 +1,7 @@
-"""Versions of artifacts: files under one name, each time they are logged a version.
+"""Versions of artifacts. Each call to log_artifact under a name adds a version.
 
-The server knows files by name, run and time. A version is the file NAME/artifact.json, which lists the files that belong
-to it by their SHA-256; versions are counted in the order in which these were made, in all experiments of a project.
+The server identifies files by name, run and time. A version is the file NAME/artifact.json, which lists the files of the
+version by their SHA-256. Versions are numbered in the order of creation, across all experiments of a project.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ._media import Drawing
 
 MANIFEST = "artifact.json"
 SMALL = 32 << 20
-"""Bytes of files that are hashed in the thread that logs; the writer hashes more."""
+"""Maximum total bytes of files that the logging thread hashes. The writer's thread hashes larger files."""
 LATEST = "latest"
 
 
 def manifest(name: str, type: str, metadata: Any, aliases: Sequence[str], files: Dict[str, str]) -> Drawing:
-    """Return the list of the files of a version: name in it and path of the bytes."""
+    """Return the drawing of a version's manifest. files maps names in the version to paths of stored copies."""
     def draw() -> File:
         found = {"name": name, "type": type, "metadata": metadata, "aliases": list(aliases),
                  "files": {inner: _digest(path) for inner, path in files.items()}}
@@ -35,7 +35,7 @@ def manifest(name: str, type: str, metadata: Any, aliases: Sequence[str], files:
 
 
 def _size(paths: Iterable[str]) -> float:
-    """Return the total size of files in bytes, infinity if it is unknown."""
+    """Return the total size of files in bytes, or infinity if it is unknown."""
     try:
         return sum(map(os.path.getsize, paths))
     except OSError:
@@ -51,7 +51,7 @@ def _digest(path: str) -> str:
 
 
 class Version:
-    """A logged version of an artifact: name, version (v0, v1, ...), type, aliases, metadata, iteration_id."""
+    """A logged version of an artifact. It has name, version (v0, v1, ...), type, aliases, metadata and iteration_id."""
 
     def __init__(self, client: Client, record: Dict[str, Any], number: int, said: Dict[str, Any]) -> None:
         self._client, self._record, self._files = client, record, said.get("files") or {}
@@ -62,11 +62,11 @@ class Version:
 
     @property
     def files(self) -> List[str]:
-        """Return the names of the files."""
+        """The names of the files."""
         return sorted(self._files)
 
     def download(self, root: Optional[str] = None) -> str:
-        """Write the files below root, by default artifacts/NAME-VERSION, and return the folder. The files are verified.
+        """Write the files below root, verify their hashes, and return the folder. root is artifacts/NAME-VERSION by default.
         """
         safe = re.sub(r"[^\w.-]", "_", self.name)
         top = os.path.abspath(root or os.path.join("artifacts", f"{safe}-{self.version}"))
@@ -99,8 +99,10 @@ class Version:
 
 
 def find(client: Client, experiments: Sequence[str], wanted: str) -> Version:
-    """Return the version that NAME, NAME:v3 or NAME:alias refers to, by default the latest. Raises KeyError if there is
-    none."""
+    """Return the version with the reference NAME, NAME:v3 or NAME:alias. NAME is its latest version.
+
+    Raises KeyError if the version does not exist.
+    """
     name, _, which = wanted.rpartition(":") if ":" in wanted else (wanted, "", LATEST)
     rows = [row for experiment in experiments for row in _resources(client, experiment, f"{name}/{MANIFEST}")]
     rows.sort(key=lambda row: (row["created_date"], row["id"]))

@@ -1,4 +1,4 @@
-"""Names and arguments of W&B that have another name here, or do not exist."""
+"""Names and arguments for compatibility with W&B and MLflow: other names for functions, and names that have no equivalent."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ MISSING = {
     "sweep": "use Optuna with tracker.callback.optuna, or make a run for each set of parameters",
     "agent": "use Optuna with tracker.callback.optuna, or make a run for each set of parameters",
     "plot": "log a matplotlib figure or a tracker.Table",
-    "Object3D": "keep the file with log_artifact",
-    "Molecule": "keep the file with log_artifact",
+    "Object3D": "store the file with log_artifact",
+    "Molecule": "store the file with log_artifact",
     "Graph": "log a tracker.Image of it",
-    "restore": "download it with tracker.Api",
-    "setup": "nothing has to be set up",
+    "restore": "download the file with tracker.Api",
+    "setup": "no setup is required",
     "teardown": "call tracker.finish",
     "tensorboard": "call init with sync_tensorboard=True, or with the folder of the event files",
-    "log_code": "the state of git is recorded anyway; keep other files with log_artifact",
-    "util": "an id may be any name, and init makes one when none is given",
+    "log_code": "git's commit and diff are recorded automatically; store other files with log_artifact",
+    "util": "an id can be any name, and init makes up an id if none is given",
     "AlertLevel": "alert prints its text at any level",
     "Plotly": "log a tracker.Html of it: tracker.Html(figure.to_html())",
     "Classes": "log a tracker.Table",
 }
-"""Names of W&B that do not exist here, and what to use instead."""
+"""Names that only W&B has, with advice on what to use."""
 
 
 def environment(ours: str, theirs: str) -> Optional[str]:
-    """Return the value of our variable, or of W&B's, which is reported once."""
+    """Return the value of our environment variable. If it is not set, return the value of W&B's, and report that once."""
     found = os.environ.get(ours) if ours else None
     if found:
         return found
@@ -44,7 +44,7 @@ def environment(ours: str, theirs: str) -> Optional[str]:
 
 
 def mode_of_environment() -> Optional[str]:
-    """Return TRACKER_MODE, or the mode that WANDB_MODE and WANDB_DISABLED set."""
+    """Return TRACKER_MODE, or the mode according to WANDB_MODE and WANDB_DISABLED."""
     if not os.environ.get("TRACKER_MODE") and os.environ.get("WANDB_DISABLED", "").lower() in ("1", "true", "yes"):
         tell("using WANDB_DISABLED, because TRACKER_MODE is not set", once="WANDB_DISABLED")
         return "disabled"
@@ -53,27 +53,27 @@ def mode_of_environment() -> Optional[str]:
 
 
 class Artifact:
-    """Files under one name. run.log_artifact stores each as NAME/FILE, and all together as a version of NAME."""
+    """Files under one name. run.log_artifact stores each file as NAME/FILE, and all files together as a version of NAME."""
 
     def __init__(self, name: str, type: str = "", description: Optional[str] = None, metadata: Any = None) -> None:
         self.name, self.type, self.description, self.metadata = name, type, description, metadata
         self.files: Dict[str, str] = {}
-        self._folder: Any = None  # of the files that it makes itself
+        self._folder: Any = None  # temporary folder for the files that new_file creates
 
     def add_file(self, local_path: Path, name: Optional[str] = None, is_tmp: Any = None, skip_cache: Any = None,
                  policy: Any = None, overwrite: Any = None) -> None:
-        """Add a file under name, or under its own name. Raises FileNotFoundError if it does not exist."""
+        """Add a file. name is by default the file's own name. Raises FileNotFoundError if the file does not exist."""
         path = os.path.abspath(os.fspath(local_path))
         if not os.path.isfile(path):
-            raise FileNotFoundError(f"there is no file {path} to add to the artifact")
+            raise FileNotFoundError(f"{path} does not exist, so it can't be added to the artifact")
         self.files[name or os.path.basename(path)] = path
 
     def add_dir(self, local_path: Path, name: Optional[str] = None, skip_cache: Any = None, policy: Any = None,
                 merge: Any = None) -> None:
-        """Add all files in a folder and below it. Raises NotADirectoryError if it does not exist."""
+        """Add all files in and below a folder. Raises NotADirectoryError if the folder does not exist."""
         top = os.path.abspath(os.fspath(local_path))
         if not os.path.isdir(top):
-            raise NotADirectoryError(f"there is no folder {top} to add to the artifact")
+            raise NotADirectoryError(f"{top} is not a folder, so it can't be added to the artifact")
         for folder, _folders, names in os.walk(top):
             for file in names:
                 path = os.path.join(folder, file)
@@ -81,7 +81,7 @@ class Artifact:
                 self.files[f"{name}/{inner}" if name else inner] = path
 
     def new_file(self, name: str, mode: str = "w", encoding: Optional[str] = None) -> IO[Any]:
-        """Open a new file of the artifact for writing. Close it before the artifact is logged."""
+        """Create a file of the artifact and open it for writing. Close the file before you log the artifact."""
         path = self._new(name)
         self.files[name] = path
         return open(path, mode, encoding=encoding if "b" in mode else encoding or "utf-8")
@@ -92,14 +92,14 @@ class Artifact:
 
         found = drawing(obj)
         if found is None:
-            raise TypeError(f"a {type(obj).__name__} can't be added to an artifact; write it to a file and add that")
+            raise TypeError(f"a {type(obj).__name__} can't be added to an artifact; write it to a file and add the file")
         file = found.draw()
         with self.new_file(name if name.endswith(file.suffix) else name + file.suffix, "wb") as out:
             out.write(file.data)
 
     def add_reference(self, uri: Union[str, Path], name: Optional[str] = None, checksum: Any = None,
                       max_objects: Any = None) -> None:
-        """Add a file that contains the address. The address is not read."""
+        """Add a file that contains the address uri. Nothing is downloaded."""
         text = os.fspath(uri)
         with self.new_file((name or text.rstrip("/").rpartition("/")[2] or "reference") + ".uri") as out:
             out.write(text + "\n")
@@ -122,14 +122,14 @@ class Settings(Dict[str, Any]):
 
 def login(key: Optional[str] = None, anonymous: Any = None, relogin: Any = None, host: Any = None, force: Any = None,
           timeout: Any = None, verify: Any = None) -> bool:
-    """Do nothing. Sign in with TRACKER_TOKEN or python -m tracker login."""
+    """Do nothing. To sign in, set TRACKER_TOKEN or run python -m tracker login."""
     if key:
-        tell("login does not take a key of W&B; sign in with: python -m tracker login", once="login")
+        tell("login does not accept W&B's keys; sign in with: python -m tracker login", once="login")
     return True
 
 
 class Names:
-    """The methods of a run with W&B's or MLflow's names."""
+    """The methods of a run that are named as in W&B or MLflow."""
 
     id: str
     experiment: str
@@ -140,18 +140,17 @@ class Names:
     url: Any
 
     def save(self, path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
-        """Store a file, or the files that a pattern such as "out/*.pt" matches, as artifacts with their present
-        content.
+        """Store a file as an artifact, or all files that match a pattern such as "out/*.pt".
 
-        base_path: the folder that names are relative to; by default, the working folder. Without path, save does
-        nothing, because a changed name of the run is stored automatically.
+        The present content of a file is stored. base_path: the folder that artifact names are relative to; by default,
+        the working folder. Without path, save does nothing, because a run's name is always stored.
         """
         if path is None:
             return
         import glob
 
         if policy == "live":
-            tell("save keeps files as they are now, also with policy='live'", once="save live")
+            tell("save stores the present content of files; policy='live' has no effect", once="save live")
         kept, base = 0, os.fspath(base_path) if base_path else os.curdir
         for found in sorted(glob.glob(os.fspath(path), recursive=True)):
             if os.path.isfile(found):
@@ -159,61 +158,61 @@ class Names:
                 self.log_artifact(found, name=os.path.basename(found) if name.startswith("..") else name)
                 kept += 1
         if not kept:
-            tell(f"save found no file at {os.fspath(path)}")
+            tell(f"save found no file that matches {os.fspath(path)}")
 
     def watch(self, models: Any = None, criterion: Any = None, log: Any = None, log_freq: Any = None, idx: Any = None,
               log_graph: Any = None) -> None:
-        """Do nothing. Gradients are not recorded automatically; log the values that you need."""
-        tell("watch records nothing; log the norms of gradients that you want to see", once="watch")
+        """Do nothing. Gradients are not recorded automatically. Log the values that you need."""
+        tell("watch has no effect; use log to record gradient norms", once="watch")
 
     def define_metric(self, name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                       summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-        """Do nothing. The last, smallest, largest and mean value of every metric are always stored."""
+        """Do nothing. The last, smallest, largest and mean value of each metric are always stored."""
         tell("define_metric has no effect: the last, smallest, largest and mean value of each metric are always stored, "
              "with the step given to log", once="define_metric")
 
     def alert(self, title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
-        """Print title and text, so that they are in the recorded output. No message is sent."""
+        """Print title and text, which includes them in the recorded output. No message is sent."""
         print(f"tracker: alert: {title}" + (f": {text}" if text else ""), file=sys.stderr)
 
     def unwatch(self, models: Any = None) -> None:
-        """Do nothing, like watch."""
+        """Do nothing. watch has no effect that could be undone."""
 
     def log_code(self, root: Any = None, name: Any = None, include_fn: Any = None, exclude_fn: Any = None) -> None:
-        """Print that it has no effect: the commit and the uncommitted changes are recorded automatically."""
+        """Print that log_code has no effect. The commit and the uncommitted changes are recorded automatically."""
         tell("log_code has no effect: the commit and the diff are recorded automatically; store other files with log_artifact",
              once="log_code")
 
     def mark_preempting(self) -> None:
-        """Do nothing. Continue the run with init(resume="auto")."""
+        """Do nothing. To continue the run later, call init(resume="auto")."""
 
     def get_url(self) -> str:
-        """W&B's name for url."""
+        """Return url. The name is W&B's."""
         return str(self.url)
 
     @property
     def group(self) -> str:
-        """W&B's name for the experiment."""
+        """The experiment. The name is W&B's."""
         return self.experiment
 
     @property
     def entity(self) -> str:
-        """Always empty: projects do not belong to teams."""
+        """Always empty, because projects do not belong to teams."""
         return ""
 
     def link_artifact(self, artifact: Any = None, target_path: Any = None, aliases: Any = None) -> None:
-        """Print what to do instead."""
+        """Print how to create a model version."""
         unused("link_artifact", {"artifact": True})
-        tell("make a version of a model from it, in the dashboard or with the API", once="link_artifact")
+        tell("create a model version from the artifact in the dashboard or with the API", once="link_artifact")
 
-    # -- of MLflow
+    # -- MLflow
 
     def log_metric(self, key: str, value: Any, step: Optional[int] = None) -> None:
         """Log one number."""
         self.log({key: value}, step)
 
     def log_metrics(self, metrics: Dict[str, Any], step: Optional[int] = None) -> None:
-        """MLflow's name for log."""
+        """Log numbers, as log does. The name is MLflow's."""
         self.log(metrics, step)
 
     def log_param(self, key: str, value: Any) -> None:
@@ -221,14 +220,14 @@ class Names:
         self.config[key] = value
 
     def log_params(self, params: Dict[str, Any]) -> None:
-        """Record parameters."""
+        """Record several parameters."""
         self.config.update(params)
 
     def set_tag(self, key: str, value: Any = None) -> None:
-        """Attach the tag key=value, or key without a value."""
+        """Add the tag key=value. If value is None, the tag is key."""
         self.tag(str(key) if value is None else f"{key}={value}")
 
     def set_tags(self, tags: Union[Dict[str, Any], Iterable[str]]) -> None:
-        """Attach tags."""
+        """Add several tags."""
         for key in tags:
             self.set_tag(key, tags[key] if isinstance(tags, dict) else None)

@@ -1,7 +1,7 @@
-"""Lets the processes that multiprocessing spawns find the run of the process that spawns them.
+"""Lets a process that multiprocessing spawns find the run of its parent process.
 
-Such a worker imports the program again. Where the program calls init without asking for __main__, that call returns the run of
-the parent, to which the worker then logs.
+A spawned worker imports the program again. If the program calls init without a check of __name__ == "__main__", init returns
+the parent's run in the worker. The worker then logs to this run.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import sys
 from typing import Any, Dict, Iterable, Optional
 
 PARENT = "TRACKER_PARENT_RUN"
-"""The variable with the current run of a process, for its workers."""
+"""The environment variable in which a process describes its current run to its workers."""
 
 
 def share(runs: Iterable[Any]) -> None:
-    """Set the run that workers spawned from now on join: the last one of runs, or none."""
+    """Set the run that newly spawned workers join: the last active run in runs, or none."""
     found = [run for run in runs if not run.finished and run.mode != "disabled"]
     if not found:
         os.environ.pop(PARENT, None)
@@ -28,13 +28,13 @@ def share(runs: Iterable[Any]) -> None:
 
 
 def importing() -> bool:
-    """Return whether this process is a worker that is just importing the program again."""
+    """Return whether this process is a worker that is importing the program again."""
     workers = sys.modules.get("multiprocessing.process")
     return workers is not None and bool(getattr(workers.current_process(), "_inheriting", False))
 
 
 def of_parent() -> Optional[Dict[str, Any]]:
-    """Return the data of the run of the parent process, or None."""
+    """Return the description of the parent process's run, or None."""
     try:
         found = json.loads(os.environ[PARENT])
         return found if found.pop("pid") == os.getppid() or _of_forkserver() else None
@@ -43,6 +43,6 @@ def of_parent() -> Optional[Dict[str, Any]]:
 
 
 def _of_forkserver() -> bool:
-    """Return whether this worker was forked by its parent's fork server, from which it has its environment."""
+    """Return whether the parent's fork server forked this worker. The worker's environment is the fork server's."""
     server = getattr(sys.modules.get("multiprocessing.forkserver"), "_forkserver", None)
     return getattr(server, "_forkserver_alive_fd", None) is not None

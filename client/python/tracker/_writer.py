@@ -1,4 +1,4 @@
-"""Writes to the spool what the threads that log leave to it: pictures, what the machine does, what is printed."""
+"""Writes queued items to the spool: objects to draw, system metrics, console lines, and calls that the file did not accept."""
 
 from __future__ import annotations
 
@@ -15,47 +15,45 @@ from ._spool import Spool
 from ._value import tell, uuid7
 
 PERIOD = 0.25
-"""Seconds between two times that what was logged is handed to the sender."""
+"""Seconds between two passes. Each pass writes the queues and makes new records visible to the sender."""
 WORKER_PERIOD = 0.05
-"""The same in a worker process, which may be killed as soon as its work is done."""
+"""Seconds between two passes in a worker process. A worker might be killed as soon as its work is done."""
 
 Items = Callable[[], Iterable[Tuple[Dict[str, Any], bytes]]]
 Entry = Union[bytes, Tuple[Dict[str, Any], bytes]]
-"""A call to log, see _call.py; or the head and body of another item of the spool."""
+"""A call to log, see _call.py, or the head and body of another spool item."""
 
 
 class Writer:
     """The thread that draws values and writes items that the spool file did not accept.
 
-    Only this thread takes from the queues and writes. So a signal handler that interrupts the main thread at any place
-    can still have them written: stop takes no lock that the main thread may hold. The thread also makes sure that the
-    handler of such a signal runs.
+    Only this thread takes entries from the queues. stop takes no lock that the main thread might hold. So a signal handler
+    can call stop wherever it interrupts the main thread. This thread also makes sure that signal handlers run.
     """
 
     def __init__(self, spool: Spool, period: float = PERIOD) -> None:
         self.spool, self.period = spool, period
-        self.queue: Deque[Entry] = collections.deque()  # what the file does not take
+        self.queue: Deque[Entry] = collections.deque()  # entries that the file did not accept
         self.drawings: Deque[Items] = collections.deque()
-        self.sample: Optional[Callable[[], Dict[str, float]]] = None  # system metrics, when they are due
-        self.printed: Optional[Callable[[bool], Iterable[Tuple[Dict[str, Any], bytes]]]] = None  # whether it is the end
-        self._latest = 0  # time of a point, in milliseconds
+        self.sample: Optional[Callable[[], Dict[str, float]]] = None  # returns system metrics, or {} if they are not due
+        self.printed: Optional[Callable[[bool], Iterable[Tuple[Dict[str, Any], bytes]]]] = None  # argument: the last call?
+        self._latest = 0  # time of the last point, in milliseconds
         self._encode = Encoder().encode
         self._stopping = False
         self._wakes: SimpleQueue[Optional[threading.Event]] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="tracker-writer", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Process the queues now."""
+        """Start a pass now."""
         self._wakes.put(None)
 
     def stop(self, end: Optional[Tuple[Dict[str, Any], bytes]] = None, timeout: float = math.inf) -> None:
-        """Write everything in the queues and end the thread. Only end, the item of the end, is written after that.
+        """Write all queued entries and end the thread. Then append end, the item for the end of the run.
 
-        A second call waits for the first one. timeout: maximum seconds to wait.
+        A second call waits for the first call. timeout: maximum seconds to wait.
         """
         self._stopping = True
         self.wake()
@@ -68,7 +66,7 @@ class Writer:
             self.spool.append(*end)
 
     def flush(self) -> None:
-        """Write everything that is queued now."""
+        """Wait until all entries that are queued now are written."""
         done = threading.Event()
         self._wakes.put(done)
         while not self._stopping and self._thread.is_alive() and not done.wait(0.1):
@@ -96,7 +94,7 @@ class Writer:
             self._make(lambda: printed(last))
 
     def _wait(self) -> List[threading.Event]:
-        """Wait for the period or until woken. Return the callers of flush."""
+        """Wait until the period has passed or wake is called. Return the events of waiting calls of flush."""
         found: List[threading.Event] = []
         try:
             wake = self._wakes.get(timeout=self.period)
@@ -111,7 +109,7 @@ class Writer:
         drawings, queue = self.drawings, self.queue
         while drawings:
             self._make(drawings.popleft())
-        while queue:  # an entry stays there until it is written, so that what follows is not written before it
+        while queue:  # an entry stays in the queue until it is written, to keep later entries behind it
             calls: List[bytes] = []
             number = 0
             while len(calls) < min(len(queue), MOST_POINTS):
@@ -132,11 +130,11 @@ class Writer:
         try:
             for head, body in items():
                 self.spool.append(head, body)
-        except Exception as error:  # a fault here must not end the thread
-            tell(f"something that was logged could not be kept: {type(error).__name__}: {error}")
+        except Exception as error:  # a bug must not end the thread
+            tell(f"a logged value could not be stored: {type(error).__name__}: {error}")
 
     def _points(self, calls: List[bytes], system: bool = False) -> None:
-        """Append one request with the points of these calls."""
+        """Append one request with the points of calls."""
         body, relative, self._latest = points(calls, self._latest)
         head: Dict[str, Any] = {"op": "points", "key": uuid7().replace("-", "")}
         if relative:

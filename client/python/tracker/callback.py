@@ -1,4 +1,4 @@
-"""Callbacks that log the trainings of other libraries. A library is imported only when its callback is made.
+"""Callbacks that log trainings of other libraries. A library is imported when its callback is created.
 
     model.fit(..., callbacks=[tracker.callback.keras()])
     lightning.Trainer(logger=tracker.callback.lightning(project="p"))
@@ -8,7 +8,8 @@
     study.optimize(objective, callbacks=[tracker.callback.optuna()])
     tracker.callback.grid_search(search)    # after search.fit
 
-Without a run they log to the current one. Settings become parameters, unless the run has parameters of those names.
+Callbacks log to the given run, or else to the current run. Settings become parameters. If the run already has a parameter with
+the same name, it stays unchanged.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from ._run import Run, live
 
 
 def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
-    """A callback for Keras 3 (also as tensorflow.keras): Model.fit and Model.evaluate.
+    """Return a callback for Model.fit and Model.evaluate of Keras 3, including tensorflow.keras.
 
-    Logs the results of each epoch, with the epoch as step: loss, val_loss, the metrics and learning_rate. every: batches
-    between two points under batch/, with the batches so far as step; none without it. Results of evaluate outside of fit are
-    under test/. The optimizer, its settings and the size of the model become parameters.
+    The results of each epoch are logged with the epoch as step: loss, val_loss, the metrics and learning_rate. If every
+    is given, batch results are logged under batch/, one point each `every` batches. Their step is the number of batches
+    so far. Results of evaluate outside of fit are logged under test/. The optimizer, its settings and the size of the
+    model become parameters.
     """
     from keras.callbacks import Callback as Base
 
@@ -71,12 +73,13 @@ def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
 
 
 def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
-    """A logger for the Trainer of PyTorch Lightning, of the package lightning or pytorch_lightning.
+    """Return a logger for PyTorch Lightning's Trainer. The package is lightning or pytorch_lightning.
 
-    Values of a module are logged under their names, at the Trainer's global step; its hyperparameters become parameters.
-    Without a run, the current one is taken, or one is started with these arguments of tracker.init at the first thing
-    that is logged: so of several processes only the first starts one. It is left to be ended by tracker.finish or the
-    end of the program.
+    Values of a module are logged under their names, at the Trainer's global step. Hyperparameters become parameters.
+
+    If run is None, the logger uses the current run. If no run is active, or if arguments are given, the logger starts a
+    run with these arguments of tracker.init. That happens when a value is first logged, so only the first of several
+    processes starts a run. tracker.finish or the end of the program ends the run.
     """
     if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
         from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
@@ -90,7 +93,7 @@ def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
             super().__init__()
             self._run = run
 
-        def __reduce__(self) -> Any:  # for processes that are spawned
+        def __reduce__(self) -> Any:  # spawned processes receive the logger by pickle
             return partial(lightning, self._run, **arguments), ()
 
         @property
@@ -121,11 +124,12 @@ def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
 
 
 def transformers(run: Optional[Run] = None) -> Any:
-    """A callback for the Trainer of Hugging Face's transformers.
+    """Return a callback for the Trainer of Hugging Face's transformers.
 
-    Values of the Trainer are logged at its global step: eval_loss as eval/loss, other numbers as train/NAME. Values about the
-    whole training, such as train_runtime, are in the summary. The training arguments become parameters, the settings of the
-    model those under model/. Of several processes only the first logs. Set report_to="none" to turn other reports off.
+    Values are logged at the Trainer's global step: eval_loss as eval/loss, other numbers as train/NAME. Values for the
+    training as a whole, such as train_runtime, are stored in the summary. The training arguments become parameters, and
+    the model's settings become parameters under model/. If there are several processes, only the first logs. To disable
+    other reports, set report_to="none".
     """
     from transformers import TrainerCallback
 
@@ -158,9 +162,9 @@ def transformers(run: Optional[Run] = None) -> Any:
 
 
 def xgboost(run: Optional[Run] = None) -> Any:
-    """A callback for xgboost.train, xgboost.cv and its scikit-learn estimators.
+    """Return a callback for xgboost.train, xgboost.cv and XGBoost's scikit-learn estimators.
 
-    Logs each metric of each evaluation set as SET/METRIC, with the boosting round as step.
+    Each metric of each evaluation set is logged as SET/METRIC, with the boosting round as step.
     """
     from xgboost.callback import TrainingCallback
 
@@ -172,7 +176,7 @@ def xgboost(run: Optional[Run] = None) -> Any:
             for data, metrics in evals_log.items():
                 for metric, values in metrics.items():
                     last = values[-1]
-                    if isinstance(last, tuple):  # of cross-validation
+                    if isinstance(last, tuple):  # cross-validation reports mean and standard deviation
                         numbers[f"{data}/{metric}"], numbers[f"{data}/{metric}/std"] = last
                     else:
                         numbers[f"{data}/{metric}"] = last
@@ -183,9 +187,9 @@ def xgboost(run: Optional[Run] = None) -> Any:
 
 
 def lightgbm(run: Optional[Run] = None) -> Callable[[Any], None]:
-    """A callback for lightgbm.train and its scikit-learn estimators.
+    """Return a callback for lightgbm.train and LightGBM's scikit-learn estimators.
 
-    Logs each metric of each evaluation set as SET/METRIC, with the boosting round as step.
+    Each metric of each evaluation set is logged as SET/METRIC, with the boosting round as step.
     """
     chosen = run or current("callback")
 
@@ -193,14 +197,14 @@ def lightgbm(run: Optional[Run] = None) -> Callable[[Any], None]:
         numbers = {f"{one[0]}/{one[1]}": one[2] for one in env.evaluation_result_list or ()}
         chosen.log(numbers, step=env.iteration)
 
-    callback.order = 30  # type: ignore[attr-defined]  # after what evaluates, before what may stop the training
+    callback.order = 30  # type: ignore[attr-defined]  # after evaluation, before callbacks that might stop the training
     return callback
 
 
 def optuna(run: Optional[Run] = None) -> Callable[[Any, Any], None]:
-    """A callback for Study.optimize: each trial becomes a child of the run, with its parameters and values.
+    """Return a callback for Study.optimize. Each trial becomes a child of the run, with its parameters and values.
 
-    A trial that failed is FAILED, one that was pruned is KILLED. The best value so far is logged to the run.
+    A failed trial is FAILED, and a pruned trial is KILLED. The best value so far is logged to the run.
     """
     chosen, one_at_a_time = run or current("callback"), threading.Lock()
 
@@ -221,10 +225,10 @@ def optuna(run: Optional[Run] = None) -> Callable[[Any, Any], None]:
 
 
 def grid_search(search: Any, run: Optional[Run] = None) -> None:
-    """Log the results of a fitted GridSearchCV or RandomizedSearchCV: each candidate becomes a child of the run.
+    """Log the results of a fitted GridSearchCV or RandomizedSearchCV. Each candidate becomes a child of the run.
 
-    A child has the candidate's parameters and its results in cv_results_: means and deviations at step 0, and the score of
-    each split with the split as its step.
+    A child has the candidate's parameters and its results in cv_results_. Means and deviations are logged at step 0. The
+    score of each split is logged with the split's number as step.
     """
     chosen, results = run or current("callback"), search.cv_results_
     for number, params in enumerate(results["params"]):
@@ -244,7 +248,7 @@ def grid_search(search: Any, run: Optional[Run] = None) -> None:
 
 
 def _finish_child(parent: Run, child: Run, status: End) -> None:
-    """End a child without waiting for an unreachable server. The rest is sent before the parent ends."""
+    """End a child without waiting for an unreachable server. Unsent data of the child is sent before the parent ends."""
     child.recorder.hasty = True
     parent.recorder.adopt(child.recorder)
     child.finish(status, quiet=True)
