@@ -1,16 +1,16 @@
-// Package blob stores the bytes of artifacts, addressed by their SHA-256: the
-// same bytes are stored once. It does not depend on the records that refer to
-// them.
+// Package blob stores artifact bytes under their SHA-256 hash. Identical bytes are stored once.
+// Package blob does not depend on the records that refer to blobs.
 //
-// Writing: Stage reads the bytes and stores them without a name, Commit moves
-// them to the name of their hash and returns when they are durable there; after
-// that the caller writes its record. Deleting: the caller removes its last
-// record, then calls Delete. A crash may leave bytes without a record, which
-// Walk and WalkStaged list, but never a record without bytes.
+// To write a blob, the caller first calls Stage, which stores the bytes without a name. The
+// caller then calls Commit, which moves the bytes to the name of their hash. When Commit
+// returns, the bytes are durable, and the caller writes the record that refers to the blob.
 //
-// A Store does not order a Commit and a Delete of the same blob that run at the
-// same time: the one that ends last takes effect. No backend keeps a whole
-// artifact in memory.
+// To delete a blob, the caller removes the last record that refers to the blob. The caller then
+// calls Delete. A crash can leave bytes without a record, but never a record without bytes.
+// Walk and WalkStaged help the caller find bytes without a record.
+//
+// A Store does not order a concurrent Commit and Delete of the same blob. The call that ends
+// last takes effect. No backend keeps a whole artifact in memory.
 package blob
 
 import (
@@ -21,36 +21,35 @@ import (
 	"time"
 )
 
-// Blob identifies bytes by their hash and size.
+// Blob identifies bytes by hash and size.
 type Blob struct {
 	Hash string // SHA-256, 64 lowercase hexadecimal digits
 	Size int64  // in bytes
 }
 
-// Kinds of errors. An error of a backend is an *Error that wraps one of them.
-// Errors of a reader, a callback or a context are returned unchanged.
+// These are the kinds of errors. Each error of a backend is an *Error that wraps one of these
+// kinds. Errors of a reader, a callback or a context are returned unchanged.
 var (
-	// ErrNotFound means that the blob does not exist, or that the hash is
-	// malformed.
+	// ErrNotFound means that the blob does not exist or that the hash is malformed.
 	ErrNotFound = errors.New("no such blob")
 	// ErrFull means that the backend has no space for the bytes.
 	ErrFull = errors.New("no space")
-	// ErrUnavailable means that the backend is down, overloaded or does not
-	// answer; the same call may succeed later.
+	// ErrUnavailable means that the backend is down, overloaded or does not answer. The same
+	// call might succeed later.
 	ErrUnavailable = errors.New("backend unavailable")
-	// ErrRefused means that the backend works but rejects the request, because
-	// of credentials, permissions, the bucket or a clock. A person must act.
+	// ErrRefused means that the backend works but rejects the request. The reason is the
+	// credentials, the permissions, the bucket or a wrong clock. A person must correct the
+	// cause.
 	ErrRefused = errors.New("refused by the backend")
-	// ErrDamaged means that the bytes stored under a hash have another hash or
-	// size.
+	// ErrDamaged means that the stored bytes do not match the hash or the size of the blob.
 	ErrDamaged = errors.New("damaged blob")
 )
 
-// Error describes a failure of a backend or a blob.
+// Error describes an error of a backend or a blob.
 type Error struct {
-	Kind    error  // ErrNotFound, ErrFull and so on
-	Message string // a sentence with the problem and the remedy
-	Err     error  // the cause, with paths and addresses; may be nil
+	Kind    error  // ErrNotFound, ErrFull, ErrUnavailable, ErrRefused or ErrDamaged
+	Message string // sentence that states the problem and the remedy
+	Err     error  // cause, with paths and addresses; can be nil
 }
 
 func (e *Error) Error() string {
@@ -60,7 +59,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap returns the kind and the cause.
+// Unwrap returns Kind and, if it is not nil, Err.
 func (e *Error) Unwrap() []error {
 	if e.Err == nil {
 		return []error{e.Kind}
@@ -77,66 +76,69 @@ var errDiscarded = errors.New("the blob was discarded; stage it again")
 
 // Store is a backend. Its methods are safe for concurrent use.
 type Store interface {
-	// Stage reads r to its end, and stores and hashes the bytes without giving
-	// them a name. After an error nothing is left, except bytes that an
-	// unavailable backend could not remove; WalkStaged lists these. The caller
-	// must call Commit or Discard on the result. ctx is checked between two
-	// reads of r.
+	// Stage reads r to its end, and stores and hashes the bytes without giving them a name. The
+	// caller must call Commit or Discard on the result. Stage checks ctx between two reads of
+	// r.
+	//
+	// After an error, Stage removes the stored bytes. If an unavailable backend can't remove
+	// the bytes, WalkStaged lists them.
 	Stage(ctx context.Context, r io.Reader) (Staged, error)
 
-	// Open returns a reader of the bytes of b, which the caller must close. It
-	// returns ErrNotFound if they are missing, and ErrDamaged if their size is
-	// not b.Size. The reader returns io.EOF after exactly b.Size bytes, and an
-	// error if the backend has fewer. It does not check the hash; see Verified
-	// and Verify. Reads fail once ctx is done.
+	// Open returns a reader of the bytes of b. The caller must close the reader. Open returns
+	// ErrNotFound if the bytes are missing, and ErrDamaged if their size is not b.Size.
+	//
+	// The reader returns io.EOF after exactly b.Size bytes. The reader returns an error if the
+	// backend has fewer bytes. The reader does not check the hash; see Verified and Verify.
+	// Reads return an error once ctx is done.
 	Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error)
 
-	// Delete removes the bytes of a hash. It returns nil if they do not exist,
-	// or if hash is malformed.
+	// Delete removes the blob with the given hash. Delete returns nil if the blob does not
+	// exist or hash is malformed.
 	Delete(ctx context.Context, hash string) error
 
-	// Walk calls fn for each blob, in any order. A blob that is added or
-	// deleted during the walk may or may not be included. If fn returns an
-	// error, Walk stops and returns it unchanged.
+	// Walk calls fn for each blob, in any order. Walk might or might not report a blob that is
+	// added or deleted during the walk. If fn returns an error, Walk stops and returns that
+	// error unchanged.
 	Walk(ctx context.Context, fn func(Info) error) error
 
-	// WalkStaged calls fn for staged bytes last written before olderThan. It
-	// can't distinguish a running upload from an interrupted one, so olderThan
-	// must be longer ago than any upload may pause.
+	// WalkStaged calls fn for staged bytes last written before olderThan. WalkStaged can't
+	// distinguish a running upload from an interrupted upload. The time since olderThan must be
+	// longer than the longest pause in a running upload.
 	WalkStaged(ctx context.Context, olderThan time.Time, fn func(StagedInfo) error) error
 
-	// DeleteStaged removes the staged bytes that WalkStaged reported under
-	// name. It returns nil if they do not exist.
+	// DeleteStaged removes the staged bytes that WalkStaged reported with the given name.
+	// DeleteStaged returns nil if the bytes do not exist.
 	DeleteStaged(ctx context.Context, name string) error
 
-	// URI returns the location of the bytes of a hash: relative to the root for
-	// a folder ("ab/abcd…"), "s3://bucket/prefix/ab/abcd…" for S3, "" for the
-	// database. It does not check that they exist.
+	// URI returns the location of the blob with the given hash. The location is relative to the
+	// root for a folder ("ab/abcd…"), "s3://bucket/prefix/ab/abcd…" for S3, and "" for the
+	// database. URI does not check that the blob exists.
 	URI(hash string) string
 }
 
-// SpaceReporter is a Store that can report its free space. Other stores return
-// ErrFull when they are full.
+// SpaceReporter is a Store that can report its free space. A Store without FreeSpace returns
+// ErrFull when it is full.
 type SpaceReporter interface {
-	// FreeSpace returns the size in bytes of the largest blob that fits now, or
-	// math.MaxInt64 if the system does not report it.
+	// FreeSpace returns the size in bytes of the largest blob that can be stored now. FreeSpace
+	// returns math.MaxInt64 if the system does not report the free space.
 	FreeSpace() (int64, error)
 }
 
-// Staged holds bytes that have no name yet. It is not safe for concurrent use.
+// Staged holds bytes that have no name yet. Staged is not safe for concurrent use.
 type Staged interface {
-	// Blob returns the hash and the size of the bytes.
+	// Blob returns the hash and size of the bytes.
 	Blob() Blob
 
-	// Commit moves the bytes to the name of their hash and returns when they
-	// are durable there. If the same blob exists, one copy is kept and its
-	// Modified time is renewed. After an error, the caller may call Commit
-	// again, or Discard. A second Commit does nothing; Commit after Discard
-	// returns an error.
+	// Commit moves the bytes to the name of their hash and returns when they are durable under
+	// that name. If the same blob exists, the store keeps one copy and renews its Modified
+	// time.
+	//
+	// After an error, the caller can call Commit again or call Discard. A second Commit does
+	// nothing after a successful Commit. Commit after Discard returns an error.
 	Commit(ctx context.Context) error
 
-	// Discard removes the bytes. After Commit it does nothing, so it may be
-	// deferred.
+	// Discard removes the bytes. After Commit, Discard does nothing; the caller can defer
+	// Discard.
 	Discard() error
 }
 
@@ -149,6 +151,6 @@ type Info struct {
 // StagedInfo describes staged bytes that were neither committed nor discarded.
 type StagedInfo struct {
 	Name     string // argument of DeleteStaged; its form depends on the backend
-	Size     int64  // in bytes; 0 if the backend does not report it
+	Size     int64  // in bytes; 0 if the backend does not report the size
 	Modified time.Time
 }

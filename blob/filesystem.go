@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Modes of new folders and files. Like the database, artifacts are readable by
-// the server's user only. The modes of existing folders are not changed.
+// These are the modes of new folders and files. Only the server's user can read artifacts and
+// the database. The modes of existing folders are not changed.
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
 )
 
-// Filesystem stores blobs as files ab/abcd… below a root. A file is written in
-// staging/, on the same file system, and renamed when it is complete.
+// Filesystem stores blobs as files ab/abcd… below a root folder. Stage writes a file in
+// staging/, on the same file system. Commit renames the complete file.
 type Filesystem struct {
 	root string
 
@@ -27,8 +27,8 @@ type Filesystem struct {
 	synced map[string]bool // folders whose directory entry is durable
 }
 
-// NewFilesystem returns the store in the folder root, which it creates if it is
-// missing. It returns ErrRefused if it can't write to the folder.
+// NewFilesystem returns the store in the folder root. NewFilesystem creates a missing folder.
+// It returns ErrRefused if it can't write to the folder.
 func NewFilesystem(root string) (*Filesystem, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -48,7 +48,7 @@ func NewFilesystem(root string) (*Filesystem, error) {
 	return f, nil
 }
 
-// makeDir creates a folder and its missing parents, durably.
+// makeDir durably creates a folder and its missing parents.
 func makeDir(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
@@ -70,17 +70,17 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// path returns the file path of key, which has slashes.
+// path returns the file path of key. The key has slashes on all systems.
 func (f *Filesystem) path(key string) string {
 	return filepath.Join(f.root, filepath.FromSlash(key))
 }
 
-// create creates a file in staging/.
+// create creates a new file in staging/.
 func (f *Filesystem) create() (*os.File, error) {
 	return os.OpenFile(f.path(stagingKey()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 }
 
-// FreeSpace returns the number of bytes that this user can write to the file
+// FreeSpace returns the number of bytes that the server's user can still write to the file
 // system.
 func (f *Filesystem) FreeSpace() (int64, error) {
 	n, err := FreeSpace(f.root)
@@ -110,8 +110,8 @@ func (f *Filesystem) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	return &stagedFile{store: f, blob: b, path: file.Name()}, nil
 }
 
-// explainingWriter explains the errors of w, to distinguish them from errors of
-// the reader that is copied to it.
+// explainingWriter wraps errors of w with explain. The caller can distinguish these errors from
+// errors of the reader that is copied to w.
 type explainingWriter struct {
 	w       io.Writer
 	explain func(error) error
@@ -125,15 +125,15 @@ func (e *explainingWriter) Write(p []byte) (int, error) {
 type stagedFile struct {
 	store *Filesystem
 	blob  Blob
-	path  string // "" after the file has left staging/
-	moved bool   // it has been renamed
-	named bool   // the new name is durable
+	path  string // path in staging/; "" after Commit or Discard
+	moved bool   // whether the file was renamed
+	named bool   // whether the new name is durable
 }
 
 func (s *stagedFile) Blob() Blob { return s.blob }
 
-// Commit renames the file. It replaces a file with the same hash, which repairs
-// a damaged one.
+// Commit renames the file. The rename replaces a file with the same hash, which repairs a
+// damaged file.
 func (s *stagedFile) Commit(ctx context.Context) error {
 	if s.named {
 		return nil
@@ -158,8 +158,8 @@ func (s *stagedFile) Commit(ctx context.Context) error {
 }
 
 func (s *stagedFile) move(dst string) error {
-	// If the disk was unmounted, Chtimes fails, so it comes before a folder is
-	// created.
+	// Chtimes returns an error if the disk was unmounted. Call Chtimes before makeFolder, which
+	// would create a folder on the wrong disk.
 	now := time.Now()
 	if err := os.Chtimes(s.path, now, now); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *stagedFile) move(dst string) error {
 		return err
 	}
 	if err := os.Rename(s.path, dst); err != nil {
-		// Windows does not rename over an open file.
+		// Windows does not rename a file over an open file.
 		info, stat := os.Stat(dst)
 		if stat != nil || info.Size() != s.blob.Size {
 			return err
@@ -181,9 +181,8 @@ func (s *stagedFile) move(dst string) error {
 	return nil
 }
 
-// makeFolder creates a folder in the root, durably. An existing one may have
-// been created by another process that has not synced the root yet, so each is
-// synced once.
+// makeFolder durably creates a folder in the root. Another process might have created the
+// folder without syncing the root. To be safe, makeFolder syncs the root once for each folder.
 func (f *Filesystem) makeFolder(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,8 +243,8 @@ func (f *Filesystem) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error
 	return &openFile{file: file, ctx: ctx, store: f, blob: b}, nil
 }
 
-// missing returns err, or ErrUnavailable if staging/ is missing too. In that
-// case the disk is not mounted, and the blob may exist on it.
+// missing returns err, or ErrUnavailable if staging/ is missing. Without staging/, the disk is
+// not mounted, and the blob might exist on the disk.
 func (f *Filesystem) missing(err error) error {
 	if _, gone := os.Stat(f.path(stagingDir)); gone != nil {
 		return newError(ErrUnavailable, gone, "The artifacts folder is missing; mount its disk or restore the folder.")
@@ -253,8 +252,8 @@ func (f *Filesystem) missing(err error) error {
 	return err
 }
 
-// openFile reads a blob. It does not embed the file, whose WriteTo would bypass
-// Read.
+// openFile reads a blob. It does not embed os.File, because the file's WriteTo method would
+// bypass Read.
 type openFile struct {
 	file  *os.File
 	ctx   context.Context
@@ -285,7 +284,7 @@ func (o *openFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Delete removes the file of a hash.
+// Delete removes the file with the given hash.
 func (f *Filesystem) Delete(ctx context.Context, hash string) error {
 	if err := ctx.Err(); err != nil || !isHash(hash) {
 		return err
@@ -354,7 +353,8 @@ func (f *Filesystem) WalkStaged(ctx context.Context, olderThan time.Time, fn fun
 	})
 }
 
-// DeleteStaged removes a file in staging/. It ignores all other names.
+// DeleteStaged removes a file in staging/. DeleteStaged ignores names that do not have the form
+// of a staging key.
 func (f *Filesystem) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -365,8 +365,8 @@ func (f *Filesystem) DeleteStaged(ctx context.Context, name string) error {
 	return f.remove(f.path(name))
 }
 
-// URI returns the path of the file relative to the root, with slashes. The root
-// can be moved.
+// URI returns the file path relative to the root, with slashes. A relative path stays valid if
+// the root is moved.
 func (f *Filesystem) URI(hash string) string {
 	if !isHash(hash) {
 		return ""
@@ -374,7 +374,7 @@ func (f *Filesystem) URI(hash string) string {
 	return keyOf(hash)
 }
 
-// explain turns an error of the operating system into an *Error.
+// explain wraps an error of the operating system in an *Error.
 func (f *Filesystem) explain(err error) error {
 	var explained *Error
 	switch {

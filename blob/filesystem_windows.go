@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// syncDir does nothing: NTFS journals directory entries, and a folder can't be
-// flushed with this API.
+// syncDir does nothing. NTFS journals directory entries, and Windows can't flush a folder with
+// this API.
 func syncDir(string) error { return nil }
 
 // isFull reports whether err means a full disk or a quota.

@@ -18,26 +18,27 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// S3Options describes an object store.
+// S3Options describes an object store and how to connect to it.
 type S3Options struct {
-	Bucket    string // must exist
+	Bucket    string // name of an existing bucket
 	Prefix    string // prefix of all keys in the bucket, "" for none
-	Endpoint  string // host, host:port or URL; https unless it begins with http://; "" for Amazon S3
-	Region    string // "" to ask the store
+	Endpoint  string // host, host:port or URL; TLS unless the URL begins with http://; "" for Amazon S3
+	Region    string // "" to ask the object store for the region
 	AccessKey string
 	SecretKey string
 	Style     S3Style
 
-	RootCAs    *x509.CertPool // certificate authorities; nil for the system's
-	Timeout    time.Duration  // maximum time without a byte in either direction; 0 for 30 s
-	RetryPause time.Duration  // before the second attempt, doubled before each further one; 0 for 200 ms
-	PartSize   int64          // bytes per request, at least 5 MiB; 0 for 12 MiB. An upload holds two parts in memory.
+	RootCAs    *x509.CertPool // trusted certificate authorities; nil for those known to the system
+	Timeout    time.Duration  // maximum time without a byte sent or received; 0 for 30 s
+	RetryPause time.Duration  // wait before the second attempt, doubled before each further attempt; 0 for 200 ms
+	PartSize   int64          // bytes per request, at least 5 MiB; 0 for 12 MiB; an upload holds two parts in memory
 }
 
-// S3Style specifies how addresses name the bucket.
+// S3Style specifies how URLs name the bucket.
 type S3Style int
 
-// Styles: chosen by the endpoint, endpoint/bucket, or bucket.endpoint.
+// S3StyleAuto chooses the style by the endpoint. S3StylePath uses endpoint/bucket, and
+// S3StyleHost uses bucket.endpoint.
 const (
 	S3StyleAuto S3Style = iota
 	S3StylePath
@@ -46,16 +47,16 @@ const (
 
 // S3 stores blobs as objects prefix/ab/abcd… in a bucket.
 //
-// A blob that fits into one part stays in memory until Commit sends it. A larger
-// blob is sent in parts to a key in staging/, since its hash is not known before
-// its end; Commit makes the store copy it to its own key and deletes the staged
+// A blob that fits into one part stays in memory until Commit sends it. Stage sends a larger
+// blob in parts to a key in staging/, because the hash is not known before the last byte.
+// Commit makes the object store copy the staged object to the blob's key and deletes the staged
 // object.
 type S3 struct {
 	core     *minio.Core
 	bucket   string
 	prefix   string // "" or ending in a slash
 	endpoint string
-	secure   bool // uses TLS
+	secure   bool // whether requests use TLS
 	timeout  time.Duration
 	pause    time.Duration
 	partSize int
@@ -64,11 +65,12 @@ type S3 struct {
 }
 
 const (
-	minPartSize = 5 << 20 // for all parts but the last; a limit of S3
-	maxParts    = 10_000  // a limit of S3
+	minPartSize = 5 << 20 // S3 limit for all parts but the last
+	maxParts    = 10_000  // S3 limit for one upload
 )
 
-// NewS3 returns the store that o describes. It does not connect to it; see Ping.
+// NewS3 returns the store that o describes. NewS3 does not connect to the object store; see
+// Ping.
 func NewS3(o S3Options) (*S3, error) {
 	if o.Bucket == "" {
 		return nil, newError(ErrRefused, nil, "No bucket is configured; set SERVICE_S3_BUCKET.")
@@ -106,7 +108,7 @@ func NewS3(o S3Options) (*S3, error) {
 		Region:       o.Region,
 		BucketLookup: style,
 		Transport:    s.transport(o.RootCAs),
-		MaxRetries:   1, // try repeats requests
+		MaxRetries:   1, // the method try repeats requests
 	})
 	if err != nil {
 		return nil, newError(ErrRefused, err, "The endpoint %q is not valid; correct SERVICE_S3_ENDPOINT.", host)
@@ -123,14 +125,15 @@ func endpoint(given string) (host string, secure bool, err error) {
 	}
 	u, err := url.Parse(given)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-		// Neither given nor err is quoted: they may contain a password or a
+		// The message quotes neither given nor err, which might contain a password or a
 		// signature.
 		return "", false, newError(ErrRefused, nil, "The endpoint is not the address of an object store; set SERVICE_S3_ENDPOINT to https://host:port.")
 	}
 	return u.Host, u.Scheme == "https", nil
 }
 
-// transport closes a connection that is idle during a request for the timeout.
+// transport returns a transport that closes a connection after the timeout if no byte was sent
+// or received.
 func (s *S3) transport(roots *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: s.timeout}
 	return &http.Transport{
@@ -152,8 +155,8 @@ func (s *S3) transport(roots *x509.CertPool) *http.Transport {
 	}
 }
 
-// idleTimeoutConn extends its deadline with each read and write, so that a long
-// request may be sent while its answer is awaited.
+// idleTimeoutConn extends its deadline with each read and write. A pending read does not time
+// out while a long request is being sent.
 type idleTimeoutConn struct {
 	net.Conn
 	timeout time.Duration
@@ -173,8 +176,8 @@ func (c *idleTimeoutConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Ping checks that the store answers and that the settings are right. Otherwise
-// it returns ErrUnavailable or ErrRefused.
+// Ping checks that the object store answers and that the settings are right. Ping returns
+// ErrUnavailable or ErrRefused if the check fails.
 func (s *S3) Ping(ctx context.Context) error {
 	return s.try(ctx, func(ctx context.Context) error {
 		for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, MaxKeys: 1}) {
@@ -184,7 +187,7 @@ func (s *S3) Ping(ctx context.Context) error {
 	})
 }
 
-// Open requests the size of the object. Read requests its bytes.
+// Open requests the size of the object. The reader's Read method requests the bytes.
 func (s *S3) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -206,7 +209,7 @@ func (s *S3) verify(ctx context.Context, key string, b Blob) error {
 		return requireETag(err, info.ETag)
 	})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused) {
-		// The response to HEAD has no body with a reason.
+		// The response to HEAD has no body that gives a reason. Ping returns the reason.
 		if reason := s.Ping(ctx); reason != nil {
 			return reason
 		}
@@ -222,7 +225,7 @@ func (s *S3) verify(ctx context.Context, key string, b Blob) error {
 	return nil
 }
 
-// Delete removes the object of a hash.
+// Delete removes the object with the given hash.
 func (s *S3) Delete(ctx context.Context, hash string) error {
 	if err := ctx.Err(); err != nil || !isHash(hash) {
 		return err
@@ -241,7 +244,7 @@ func (s *S3) remove(ctx context.Context, key string) error {
 	return err
 }
 
-// Walk lists the bucket and ignores objects with other keys.
+// Walk lists the bucket and ignores objects whose keys are not blob keys.
 func (s *S3) Walk(ctx context.Context, fn func(Info) error) error {
 	return s.list(ctx, "", func(key string, o minio.ObjectInfo) error {
 		hash, ok := hashFromKey(key)
@@ -252,8 +255,9 @@ func (s *S3) Walk(ctx context.Context, fn func(Info) error) error {
 	})
 }
 
-// list calls fn for each object below a folder, with its key below the prefix. A
-// listing that fails continues after the last key as long as it makes progress.
+// list calls fn for each object below a folder, with the object's key relative to the prefix.
+// If a listing breaks off, list continues after the last key as long as each attempt makes
+// progress.
 func (s *S3) list(ctx context.Context, folder string, fn func(key string, o minio.ObjectInfo) error) error {
 	last := ""
 	for {
@@ -283,7 +287,7 @@ func (s *S3) list(ctx context.Context, folder string, fn func(key string, o mini
 	}
 }
 
-// URI returns the address of the object.
+// URI returns the s3:// address of the object with the given hash.
 func (s *S3) URI(hash string) string {
 	if !isHash(hash) {
 		return ""

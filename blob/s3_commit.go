@@ -10,7 +10,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// stagedBytes is a staged blob of one part, in memory.
+// stagedBytes is a staged blob in memory that fits into one part.
 type stagedBytes struct {
 	store     *S3
 	blob      Blob
@@ -50,7 +50,7 @@ func (b *stagedBytes) Discard() error {
 	return nil
 }
 
-// stagedObject is a staged blob that is an object in staging/.
+// stagedObject is a staged blob that is stored as an object in staging/.
 type stagedObject struct {
 	store *S3
 	blob  Blob
@@ -60,8 +60,8 @@ type stagedObject struct {
 
 func (o *stagedObject) Blob() Blob { return o.blob }
 
-// Commit makes the store copy the object to its own key. It returns nil even if
-// the staged object can't be deleted afterwards: WalkStaged lists it.
+// Commit makes the object store copy the staged object to the blob's key. Commit returns nil
+// even if the staged object can't be deleted afterwards. WalkStaged lists that object.
 func (o *stagedObject) Commit(ctx context.Context) error {
 	if o.named {
 		return nil
@@ -97,8 +97,8 @@ func (o *stagedObject) Discard() error {
 	return nil
 }
 
-// copyObject copies within the bucket. A large object is copied in parts, since
-// a copy of the whole might take longer than the timeout.
+// copyObject copies an object within the bucket. A large object is copied in parts, because a
+// single copy might exceed the timeout.
 func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error {
 	if size <= s.copySize {
 		return s.try(ctx, func(ctx context.Context) error {
@@ -123,7 +123,7 @@ func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error 
 		err = u.complete(ctx)
 	}
 	if err != nil && u.id != "" {
-		// Abort this upload only: others may be copying the same blob.
+		// Abort this upload only. Another process might be copying the same blob.
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 		defer cancel()
 		_ = s.abort(ctx, to, u.id)
@@ -131,8 +131,8 @@ func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error 
 	return err
 }
 
-// WalkStaged lists the objects in staging/ and all incomplete uploads. Some
-// stores do not list incomplete uploads, and delete them after a day.
+// WalkStaged lists the objects in staging/ and all incomplete uploads. Some object stores do
+// not list incomplete uploads and delete them after a day.
 func (s *S3) WalkStaged(ctx context.Context, olderThan time.Time, fn func(StagedInfo) error) error {
 	err := s.list(ctx, stagingDir+"/", func(key string, o minio.ObjectInfo) error {
 		if !o.LastModified.Before(olderThan) {
@@ -151,17 +151,17 @@ func (s *S3) WalkStaged(ctx context.Context, olderThan time.Time, fn func(Staged
 	})
 }
 
-// uploadMark separates a key from the id of an upload to it.
+// uploadMark separates the key from the upload ID in the name of an incomplete upload.
 const uploadMark = "?upload="
 
-// isOurKey reports whether this package uses keys of this form.
+// isOurKey reports whether key has the form of a blob key or a staging key.
 func isOurKey(key string) bool {
 	_, ok := hashFromKey(key)
 	return ok || isStagingKey(key)
 }
 
-// DeleteStaged deletes an object in staging/ or aborts an upload. It ignores all
-// other names.
+// DeleteStaged deletes an object in staging/ or aborts an upload. DeleteStaged ignores names
+// that do not have the form of a staging key or an upload.
 func (s *S3) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // attempts is the maximum number of times a request is sent.
 const attempts = 4
 
-// try calls do, and repeats it while the store is unavailable and the timeout has
-// not passed. So it waits only once for a store that hangs.
+// try calls do and repeats the call while the object store is unavailable and the timeout has
+// not passed. If the object store hangs, try waits for one timeout only.
 func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -37,8 +37,8 @@ func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// requireETag returns err, or an error if the response has no ETag. Such a
-// response comes from a proxy instead of the store.
+// requireETag returns err, or an error if the response has no ETag. A response without an ETag
+// comes from a proxy, not from the object store.
 func requireETag(err error, etag string) error {
 	if err == nil && etag == "" {
 		return errNoETag
@@ -48,7 +48,7 @@ func requireETag(err error, etag string) error {
 
 var errNoETag = errors.New("no ETag in the response")
 
-// wait waits before the next attempt.
+// wait pauses before the next attempt.
 func (s *S3) wait(ctx context.Context, attempt int) {
 	select {
 	case <-ctx.Done():
@@ -56,7 +56,7 @@ func (s *S3) wait(ctx context.Context, attempt int) {
 	}
 }
 
-// explain turns an error of the store or the network into an *Error.
+// explain wraps an error of the object store or the network in an *Error.
 func (s *S3) explain(err error) error {
 	var explained *Error
 	if errors.As(err, &explained) {
@@ -77,7 +77,8 @@ func (s *S3) explain(err error) error {
 	return newError(ErrUnavailable, err, "The object store at %s does not answer correctly; check that it is running and reachable, and try again.", s.endpoint)
 }
 
-// answerKinds maps error codes of S3 whose status is ambiguous to kinds.
+// answerKinds maps S3 error codes to error kinds. The map holds only codes whose HTTP status is
+// ambiguous.
 var answerKinds = map[string]error{
 	"NoSuchKey": ErrNotFound,
 
@@ -87,7 +88,7 @@ var answerKinds = map[string]error{
 	"SlowDown": ErrUnavailable, "SlowDownRead": ErrUnavailable, "SlowDownWrite": ErrUnavailable,
 	"RequestTimeout": ErrUnavailable, "InternalError": ErrUnavailable, "ServiceUnavailable": ErrUnavailable,
 	"OperationAborted": ErrUnavailable, "Throttling": ErrUnavailable,
-	// The bytes did not arrive as they were sent.
+	// The object store did not receive the bytes as they were sent.
 	"BadDigest": ErrUnavailable, "XAmzContentSHA256Mismatch": ErrUnavailable, "IncompleteBody": ErrUnavailable,
 	"InvalidPart": ErrUnavailable, "NoSuchUpload": ErrUnavailable,
 }
@@ -123,13 +124,13 @@ func (s *S3) explainAnswer(err error, answer minio.ErrorResponse) error {
 	return newError(ErrRefused, err, "The object store at %s rejected the request; check the settings that begin with SERVICE_S3.", s.endpoint)
 }
 
-// statusKind returns the kind of a response whose error code is unknown.
+// statusKind returns the error kind of a response with an unknown error code.
 func statusKind(status int) error {
 	switch {
 	case status == http.StatusInsufficientStorage:
 		return ErrFull
 	case status < 300, status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooManyRequests,
-		status == 499: // a proxy in between has given up
+		status == 499: // 499: a proxy closed the request
 		return ErrUnavailable
 	}
 	return ErrRefused

@@ -12,14 +12,14 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// objectReader reads an object of a known size. When the connection breaks, it
-// requests the rest.
+// objectReader reads an object whose size is known. When the connection breaks, objectReader
+// requests the remaining bytes.
 type objectReader struct {
 	ctx    context.Context
 	store  *S3
 	blob   Blob
 	offset int64
-	body   io.ReadCloser // from offset on; nil before it is requested
+	body   io.ReadCloser // bytes from offset to the end; nil before they are requested
 	closed bool
 }
 
@@ -45,7 +45,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 		n, err := r.body.Read(p)
 		r.offset += int64(n)
 		if n > 0 || err == nil {
-			return n, nil // an error with n > 0 is returned by the next read
+			return n, nil // if n > 0, the next read returns the error
 		}
 		r.drop()
 		if gone := r.ctx.Err(); gone != nil {
@@ -58,7 +58,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	}
 }
 
-// open requests the bytes from offset on, if that was not done yet.
+// open requests the bytes from offset to the end if they were not requested yet.
 func (r *objectReader) open() error {
 	if r.body != nil {
 		return nil
@@ -92,7 +92,7 @@ func (r *objectReader) drop() {
 	}
 }
 
-// Seek makes no request.
+// Seek sets the offset and makes no request.
 func (r *objectReader) Seek(offset int64, whence int) (int64, error) {
 	if r.closed {
 		return 0, fs.ErrClosed

@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// Stage keeps bytes that fit into one part in memory, and sends larger ones.
+// Stage keeps a blob that fits into one part in memory and sends a larger blob to staging/.
 func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	h := sha256.New()
 	first, last, err := s.readPart(ctx, r, h, nil)
@@ -33,8 +33,8 @@ func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	return &stagedObject{store: s, blob: Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: u.size}, key: u.key}, nil
 }
 
-// readPart reads and hashes one part, into p if that is large enough. last reports
-// whether r has ended.
+// readPart reads and hashes one part. The part is stored in p if p is large enough. The result
+// last reports whether r has ended.
 func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (part []byte, last bool, err error) {
 	p = p[:0]
 	for len(p) < s.partSize && !last {
@@ -52,8 +52,9 @@ func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (
 	return p, last, nil
 }
 
-// buffer returns an empty buffer with a capacity of size bytes, at most a part.
-// Buffers of a whole part are reused: to allocate them costs a tenth of an upload.
+// buffer returns an empty buffer with a capacity of size bytes, or of one part if size is
+// larger. Buffers with the capacity of a part are reused. Allocating a new buffer for each part
+// would take a tenth of an upload's time.
 func (s *S3) buffer(size int) []byte {
 	if size < s.partSize {
 		return make([]byte, 0, size)
@@ -64,8 +65,8 @@ func (s *S3) buffer(size int) []byte {
 	return make([]byte, 0, s.partSize)
 }
 
-// free returns a buffer for reuse. The buffer of a failed request must not be
-// returned: it may still be read.
+// free returns a buffer for reuse. The caller must not free the buffer of a failed request,
+// because the request might still read from it.
 func (s *S3) free(p []byte) {
 	if cap(p) == s.partSize {
 		s.parts.Put(&p)
@@ -81,8 +82,8 @@ type upload struct {
 	size  int64
 }
 
-// send sends the first part and the rest of r. It reads and hashes a part while
-// it sends the one before.
+// send sends the first part and the bytes remaining in r. It reads and hashes each part while
+// it sends the previous part.
 func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byte) error {
 	sending, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -90,7 +91,8 @@ func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byt
 	sent := make(chan []byte, 2)
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		// This also waits when the reader has failed: an upload that begins after cleanUp would stay.
+		// begin is not canceled when the reader fails: an upload that begins after cleanUp
+		// would stay.
 		if err := u.begin(ctx); err != nil {
 			fail(err)
 			return
@@ -146,11 +148,11 @@ func (u *upload) begin(ctx context.Context) error {
 	})
 }
 
-// contentType is the type of all objects; the records hold the real types.
+// contentType is the media type of all objects. The records hold the media types of artifacts.
 const contentType = "application/octet-stream"
 
-// put sends the next part. Without TLS its hash is part of the signature, so that
-// the store refuses a part that was changed on the way.
+// put sends p as the next part. Without TLS, the hash of p is included in the signature, and
+// the object store rejects a part that was changed in transit.
 func (u *upload) put(ctx context.Context, p []byte) error {
 	s, number := u.store, len(u.parts)+1
 	if number > maxParts {
@@ -178,14 +180,14 @@ func (u *upload) add(etag string, size int64) {
 	u.size += size
 }
 
-// complete ends the upload, after which the object exists.
+// complete ends the upload. The object exists afterwards.
 func (u *upload) complete(ctx context.Context) error {
 	s := u.store
 	err := s.try(ctx, func(ctx context.Context) error {
 		_, err := s.core.CompleteMultipartUpload(ctx, s.bucket, s.prefix+u.key, u.id, u.parts, minio.PutObjectOptions{})
 		var answer minio.ErrorResponse
 		if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
-			// An earlier request may have succeeded and its response been lost.
+			// An earlier request might have succeeded although its response was lost.
 			if info, stat := s.core.StatObject(ctx, s.bucket, s.prefix+u.key, minio.StatObjectOptions{}); stat == nil && info.Size == u.size {
 				return nil
 			}
@@ -214,8 +216,9 @@ func (s *S3) abort(ctx context.Context, key, id string) error {
 	return err
 }
 
-// cleanUp removes everything that was sent to a key in staging/, including uploads
-// whose creation was not answered. WalkStaged lists what can't be removed now.
+// cleanUp removes everything that was sent to a key in staging/. cleanUp also removes an upload
+// whose ID is unknown because the response was lost. WalkStaged lists bytes that cleanUp can't
+// remove.
 func (u *upload) cleanUp() {
 	s := u.store
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
@@ -227,7 +230,7 @@ func (u *upload) cleanUp() {
 	_ = s.remove(ctx, u.key)
 }
 
-// uploads calls fn for each incomplete upload below a folder.
+// uploads calls fn for each incomplete upload below the given folder.
 func (s *S3) uploads(ctx context.Context, folder string, fn func(key string, o minio.ObjectMultipartInfo) error) error {
 	var page minio.ListMultipartUploadsResult
 	for {

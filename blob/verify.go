@@ -8,8 +8,7 @@ import (
 	"io"
 )
 
-// Verify reads a blob to its end and returns ErrDamaged if the bytes have
-// another hash.
+// Verify reads a blob to its end. It returns ErrDamaged if the bytes do not match the hash.
 func Verify(ctx context.Context, s Store, b Blob) error {
 	r, err := s.Open(ctx, b)
 	if err != nil {
@@ -23,10 +22,11 @@ func Verify(ctx context.Context, s Store, b Blob) error {
 	return err
 }
 
-// Verified returns a reader of the bytes of b that checks their hash; r must
-// hold b. A caller that reads from the beginning to the end gets the last bytes
-// only if the hash is right, and ErrDamaged in their place otherwise. Bytes
-// that are read from another position on are not checked.
+// Verified returns a reader that reads the bytes of b from r and checks their hash. The reader
+// r must hold the bytes of b. A caller that reads from the beginning to the end gets the last
+// bytes only if the hash matches. If the hash does not match, the reader returns ErrDamaged
+// instead of the last bytes. Bytes are not checked if the caller starts to read at a later
+// position.
 func Verified(r io.ReadSeekCloser, b Blob) io.ReadSeekCloser {
 	return &verifiedReader{ReadSeekCloser: r, blob: b, hash: sha256.New()}
 }
@@ -35,9 +35,9 @@ type verifiedReader struct {
 	io.ReadSeekCloser
 	blob   Blob
 	hash   hash.Hash
-	hashed int64 // number of bytes in hash, from the beginning on
+	hashed int64 // number of bytes hashed so far, counted from the beginning
 	at     int64
-	err    error // ErrDamaged, after it was returned
+	err    error // ErrDamaged after a read returned it
 }
 
 func (v *verifiedReader) Read(p []byte) (int, error) {
@@ -62,8 +62,8 @@ func (v *verifiedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek resets the hash at the beginning only, so that a caller may ask for the
-// size, or come back to where it was.
+// Seek resets the hash only when it seeks to the beginning. A caller can therefore seek to the
+// end to get the size and return to an earlier position.
 func (v *verifiedReader) Seek(offset int64, whence int) (int64, error) {
 	at, err := v.ReadSeekCloser.Seek(offset, whence)
 	if err != nil {
@@ -76,7 +76,8 @@ func (v *verifiedReader) Seek(offset int64, whence int) (int64, error) {
 	return at, nil
 }
 
-// errHash returns an ErrDamaged for a blob whose bytes have another hash.
+// errHash returns an *Error of kind ErrDamaged for b. The stored bytes have the hash got
+// instead of b.Hash.
 func errHash(b Blob, got string) error {
 	return newError(ErrDamaged, nil, "The content of %s has the hash %s; restore it from a backup, or upload it again.", b.Hash, got)
 }

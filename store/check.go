@@ -13,24 +13,24 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Problem is a finding of Check.
+// Problem is a problem that Check or CheckArtifacts found.
 type Problem struct {
-	Text       string // a sentence
-	Repairable bool   // Check can compute the value again
-	Lost       bool   // the original data can't be computed; the repair accepts the present data
+	Text       string // description as a sentence
+	Repairable bool   // Check can repair the problem
+	Lost       bool   // the original data is lost; the repair accepts the present data
 	Repaired   bool
 
 	repair func(*domain.Tx) error
 }
 
-// checkedPoints is the number of points after which Check begins another transaction.
+// checkedPoints is the number of points that Check reads in one transaction.
 const checkedPoints = 500_000
 
-// Check verifies the structure of the SQLite file, the references between records, and all stored
-// values that can be computed from others. With repair it computes wrong values again. Others may
-// write at the same time. It uses several transactions, so that the write-ahead log is reset
-// between them; the longest one is SQLite's integrity check, which takes a third of a second for
-// a million points.
+// Check verifies the structure of the SQLite file, the references between records, and all
+// stored values that can be computed from other values. If repair is set, Check computes wrong
+// values again. Other processes can write at the same time. Check uses several transactions,
+// because SQLite can't reset the write-ahead log during a transaction. The longest transaction
+// is SQLite's integrity check. It takes a third of a second for a million points.
 func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 	problems, err := db.problems(ctx)
 	if sqlite.IsDamaged(err) {
@@ -51,7 +51,7 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 	return problems, nil
 }
 
-// problems returns the findings of Check.
+// problems returns all problems without repairing them.
 func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 	add := func(find func(*domain.Tx) ([]Problem, error)) error {
 		found, err := domain.Read(ctx, db.base, find)
@@ -62,9 +62,9 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 		if err := db.base.Kernel.Checkpoint(ctx); !sqlite.IsFull(err) {
 			return err
 		}
-		return nil // Check works on a full disk
+		return nil // no error: Check works on a full disk
 	}
-	note := db.base.Kernel.Note() // read before the snapshots, which then include the counted commits
+	note := db.base.Kernel.Note() // read before the snapshots, so that the snapshots include the commits counted in note
 	if err := add(func(tx *domain.Tx) ([]Problem, error) { return lostWrites(tx, note) }); err != nil {
 		return all, err
 	}
@@ -88,8 +88,8 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 	return all, damage
 }
 
-// wrongSearchValues compares the copies for searches with their originals. The repair deletes the
-// wrong copies.
+// wrongSearchValues compares the statistics that were copied for searches with their originals.
+// The repair deletes the wrong copies.
 func wrongSearchValues(t *domain.Tx) ([]Problem, error) {
 	n, err := search.WrongCopies(t.Tx)
 	if err != nil || n == 0 {
@@ -102,7 +102,7 @@ func wrongSearchValues(t *domain.Tx) ([]Problem, error) {
 	}}, nil
 }
 
-// integrity runs SQLite's checks of the file and of its foreign keys.
+// integrity runs SQLite's checks of the file structure and of the foreign keys.
 func integrity(t *domain.Tx) ([]Problem, error) {
 	lines, err := t.Tx.Integrity()
 	if err != nil {
@@ -136,7 +136,7 @@ func textProblems(texts []string) []Problem {
 	return found
 }
 
-// someOf returns rows of an index as a text. Each row is cut at 200 bytes.
+// someOf returns rows as a text for a message. It cuts each row at 200 bytes.
 func someOf(rows []string) string {
 	if len(rows) == 0 {
 		return "nothing instead"
@@ -151,8 +151,7 @@ func someOf(rows []string) string {
 	return strings.Join(all, ", ")
 }
 
-// pointProblems returns a function that adds the names of iterations to the problems that find
-// returns.
+// pointProblems returns a function that calls find and adds the iteration's id to each problem.
 func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain.Tx) ([]Problem, error) {
 	return func(t *domain.Tx) ([]Problem, error) {
 		found, err := find(t.Points())
@@ -167,7 +166,7 @@ func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain
 			switch err := t.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&id); {
 			case err == nil:
 				all[i].Text = strings.TrimSuffix(p.Text, ".") + " (iteration " + id + ")."
-			case !errors.Is(err, sql.ErrNoRows): // it concerns no iteration, or a deleted one
+			case !errors.Is(err, sql.ErrNoRows): // sql.ErrNoRows: the problem concerns no iteration or a deleted iteration
 				return all[:i], err
 			}
 		}
@@ -175,7 +174,8 @@ func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain
 	}
 }
 
-// wrongVersions returns the models whose next version number was used before.
+// wrongVersions returns a problem for each model with a version counter below its highest
+// version number.
 func wrongVersions(t *domain.Tx) ([]Problem, error) {
 	var all []struct {
 		ID    string `db:"id"`
@@ -203,8 +203,8 @@ func wrongVersions(t *domain.Tx) ([]Problem, error) {
 	return found, err
 }
 
-// wrongLoggedModels returns the logged models that can't be read or that have runs of another
-// project.
+// wrongLoggedModels returns a problem for each logged model that has invalid parameters or
+// belongs to a run of another project.
 func wrongLoggedModels(t *domain.Tx) ([]Problem, error) {
 	var texts []string
 	err := t.Select(&texts, `SELECT CASE
@@ -227,7 +227,8 @@ func wrongLoggedModels(t *domain.Tx) ([]Problem, error) {
 	return textProblems(texts), err
 }
 
-// wrongKeys returns the names whose stored number of iterations is wrong.
+// wrongKeys returns a problem if the stored iteration count of a parameter or metric name is
+// wrong.
 func wrongKeys(t *domain.Tx) ([]Problem, error) {
 	n, err := search.WrongKeys(t.Tx)
 	if err != nil || n == 0 {

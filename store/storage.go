@@ -1,13 +1,13 @@
 package store
 
-// Storage holds the location and the size of the database.
+// Storage describes the location and the size of the database.
 type Storage struct {
 	Path  string
-	Bytes int64 // of the file
-	WAL   int64 // bytes of the write-ahead log
+	Bytes int64 // size of the database file in bytes
+	WAL   int64 // size of the write-ahead log in bytes
 }
 
-// Storage returns the location and the size of the database. Only admins may call it.
+// Storage returns the location and the size of the database. The actor must be an admin.
 func (v *View) Storage() (s Storage, err error) {
 	if err := v.tx.Admin(v.tx.Actor); err != nil {
 		return s, err

@@ -1,12 +1,12 @@
 // Package store implements all operations on the records of tracker, with their rules and
-// permissions. Records are stored in one SQLite file.
+// permissions. The records are stored in one SQLite file.
 //
-// DB and View have a field for each package of records, such as Runs and Projects. These packages
-// use package domain for transactions and rights.
+// DB and View have a field for each package of records, such as Runs and Projects. These
+// packages use package domain for transactions and rights.
 //
-// Methods that users can call take the acting user first. They check permission, existence and
-// state in the transaction that does the work. Their errors are *domain.Error, or are converted
-// by domain.AsError. All methods are safe for concurrent use.
+// A method that users can call takes an actor. The method checks permission, existence and
+// state in the transaction that does the work. Its errors are *domain.Error values, or
+// domain.AsError converts them. All methods of DB are safe for concurrent use.
 package store
 
 import (
@@ -34,7 +34,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// DB is an open database.
+// DB is an open database of tracker.
 type DB struct {
 	Runs   *runs.DB
 	Files  *files.DB
@@ -50,12 +50,12 @@ type DB struct {
 	base *domain.DB
 }
 
-// Options are the options of Open.
+// Options configures Open.
 type Options = domain.Options
 
 // Open opens the database at o.Path, migrates its schema, and starts the writer. It returns a
-// *sqlite.FileError if the file is newer than this program, damaged, not a database of tracker,
-// or not writable.
+// *sqlite.FileError if the file is damaged or not writable, is not a database of tracker, or
+// was written by a newer release.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.BcryptCost == 0 {
 		o.BcryptCost = bcrypt.DefaultCost
@@ -108,7 +108,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Now:       base.Now,
 		Logger:    base.Log,
 	})
-	if o.Exclusive { // before the first commit
+	if o.Exclusive { // must run before the first commit
 		err = base.Ask(ctx, db.logLostWrites)
 	}
 	if err == nil {
@@ -128,7 +128,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openBase is Open for package archive.
+// openBase calls Open and returns the base of the DB, for package archive.
 func openBase(ctx context.Context, o Options) (*domain.DB, error) {
 	db, err := Open(ctx, o)
 	if err != nil {
@@ -140,49 +140,49 @@ func openBase(ctx context.Context, o Options) (*domain.DB, error) {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationFiles holds the folder migrations. Tests replace it.
+// migrationFiles contains the folder migrations. Tests replace it.
 var migrationFiles fs.FS = migrations
 
 // schema returns the schema of a database file.
 func schema() sqlite.Schema {
 	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
-		panic(err) // the name is a valid one
+		panic(err) // impossible: the name is valid
 	}
-	return sqlite.Schema{Application: "tracker", ID: 0x54524b52, Migrations: files} // "TRKR"
+	return sqlite.Schema{Application: "tracker", ID: 0x54524b52, Migrations: files} // the ID is "TRKR" in ASCII
 }
 
-// Close waits for the queued writes, checkpoints the write-ahead log into the database file, and
-// closes it. Further calls do nothing.
+// Close waits for the queued writes, checkpoints the write-ahead log into the database file,
+// and closes the file. Further calls do nothing.
 func (db *DB) Close() error { return db.base.Kernel.Close() }
 
-// Base returns what the packages of records share. It is for tests.
+// Base returns the state that all packages of records share. Only tests use Base.
 func (db *DB) Base() *domain.DB { return db.base }
 
 // Path returns the absolute path of the database file.
 func (db *DB) Path() string { return db.base.Kernel.Path() }
 
-// Ping checks that the database answers a query.
+// Ping checks that the database can answer a query.
 func (db *DB) Ping(ctx context.Context) error { return db.base.Kernel.Ping(ctx) }
 
-// QueueLength returns the number of writes that wait for the writer.
+// QueueLength returns the number of writes waiting for the writer.
 func (db *DB) QueueLength() int { return db.base.Kernel.QueueLength() }
 
-// Size returns the size in bytes of the database file and its write-ahead log.
+// Size returns the sizes of the database file and its write-ahead log in bytes.
 func (db *DB) Size() (file, wal int64, err error) { return db.base.Kernel.Size() }
 
-// Backup writes a copy of a snapshot of the database to path. Others may write at the same time.
-// When Backup returns, the copy is verified and synced to disk. It returns an error if path
-// exists.
+// Backup writes a verified copy of the database to path and syncs it to disk. The copy is a
+// snapshot. Other goroutines and processes can write at the same time. Backup returns an error
+// if path exists.
 func (db *DB) Backup(ctx context.Context, path string) error { return db.base.Kernel.Backup(ctx, path) }
 
-// Verify checks that the file at path is an undamaged database of tracker that this program can
-// open. It does not change the file.
+// Verify checks that path is an undamaged database of tracker and that this program can open
+// it. It does not change the file.
 func Verify(ctx context.Context, path string) error { return schema().Verify(ctx, path) }
 
-// Restore replaces the database dst by the backup src and returns the path that the old database
-// was moved to, "" if there was none. It returns an error if a server uses dst, or if dst exists
-// and force is not set.
+// Restore replaces the database dst by the backup src. It returns the path of the moved old
+// database, or "" if there was none. Restore returns an error if a server uses dst. It also
+// returns an error if dst exists and force is not set.
 func Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
 	return schema().Restore(ctx, src, dst, force, now)
 }

@@ -14,11 +14,11 @@ import (
 	"tracker/store/wandb"
 )
 
-// View reads one snapshot on behalf of one actor. Its reads are consistent with each other, even
-// if others write at the same time. It is valid until the function that received it returns, and
-// must not be used by several goroutines at once.
+// View reads one snapshot for one actor. All reads see the same state of the database, even if
+// others write at the same time. A View is valid only during the call of the function that
+// received it. Several goroutines must not use a View at the same time.
 //
-// Its methods have the same rules and errors as the methods of DB with the same names.
+// The methods of View and DB with equal names have the same rules and errors.
 type View struct {
 	Runs   *runs.View
 	Files  *files.View
@@ -33,10 +33,11 @@ type View struct {
 	cursor string
 }
 
-// View calls fn with a view of a new snapshot, which holds a connection. Long computations and
-// writes to a client should be done after View returns.
+// View calls fn with a View of a new snapshot. The snapshot holds a connection until fn
+// returns. Callers should do long computations and writes to a client after View returns.
 func (db *DB) View(ctx context.Context, actor domain.Actor, fn func(*View) error) error {
-	// Taken before the snapshot, so that changes that the snapshot lacks come after the cursor.
+	// Take the cursor before the snapshot. Changes missing in the snapshot then come after the
+	// cursor.
 	_, cursor, _ := db.base.Journal.Since("", nil)
 	return db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
 		tx := db.base.Reading(snapshot)
@@ -49,6 +50,6 @@ func (db *DB) View(ctx context.Context, actor domain.Actor, fn func(*View) error
 	})
 }
 
-// Cursor returns the cursor for ExperimentChanges and IterationChanges. All changes that the view
-// does not include come after it.
+// Cursor returns the cursor for ExperimentChanges and IterationChanges. All changes that are
+// missing in the snapshot come after the cursor.
 func (v *View) Cursor() string { return v.cursor }

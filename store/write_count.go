@@ -11,32 +11,35 @@ import (
 	"tracker/store/sqlite"
 )
 
-// countPause is the minimum time between two commits that are counted.
+// countPause is the minimum time between two counted commits.
 const countPause = 5 * time.Second
 
-// writeCount detects that the write-ahead log was deleted. The log holds the latest commits.
-// Without it the file opens in the state of the last checkpoint, and SQLite reports no error. To
-// detect this, a server counts commits, at most one each countPause, in table counter and, after
-// the commit, in the lock file, which is not a part of the database. If the count in the database
-// is lower than in the lock file, commits were lost, or the database is an older copy.
+// writeCount detects a deleted write-ahead log. The log holds the latest commits. If the log
+// was deleted, the file opens in the state of the last checkpoint, and SQLite reports no error.
+//
+// A server counts commits, at most one commit per countPause. It stores the count in table
+// counter. After the commit, it also stores the count in the lock file, which is not a part of
+// the database. If the count in the database is below the count in the lock file, commits were
+// lost, or the database is an older copy.
 type writeCount struct {
 	sqlite.Passive
 	db   *DB
 	n    int64
 	next time.Time
-	new  bool // the transaction has increased the count
+	new  bool // the current transaction has increased the count
 }
 
-// countLossMessage is the message about a database that has lost commits.
+// countLossMessage is the message for a database that has lost commits.
 const countLossMessage = "The database lacks the latest writes: its write-ahead log (%s-wal) was deleted, or it is an older copy. Stop the server and put the log back, if there is one; otherwise restore the missing data from a backup."
 
-// Load reads the count.
+// Load reads the count from the database.
 func (c *writeCount) Load(tx *sqlite.Tx, _ bool) (err error) {
 	c.n, err = countOf(tx)
 	return err
 }
 
-// Flush increases the count if the last increase was at least countPause ago.
+// Flush increases the count in the database if at least countPause has passed since the last
+// increase.
 func (c *writeCount) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage != sqlite.BeforeCommit || c.db.base.Now().Before(c.next) {
 		return nil
@@ -47,7 +50,7 @@ func (c *writeCount) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	return err
 }
 
-// Committed writes the count to the lock file.
+// Committed writes the new count to the lock file.
 func (c *writeCount) Committed() {
 	if !c.new {
 		return
@@ -60,7 +63,7 @@ func (c *writeCount) Committed() {
 	}
 }
 
-// RolledBack discards the count of the transaction.
+// RolledBack forgets the increase of the current transaction.
 func (c *writeCount) RolledBack(int64) { c.new = false }
 
 // countOf returns the count in the database.
@@ -72,15 +75,15 @@ func countOf(tx *sqlite.Tx) (n int64, err error) {
 	return n, err
 }
 
-// hasLostWrites reports whether the count in the lock file is higher than in the database. The
-// caller must read note before the snapshot is taken.
+// hasLostWrites reports whether note, the count in the lock file, is above the count in the
+// database. The caller must read note before the snapshot is taken.
 func hasLostWrites(tx *domain.Tx, note string) (bool, error) {
 	n, err := countOf(tx.Tx)
 	want, failed := strconv.ParseInt(note, 10, 64)
 	return failed == nil && want > n, err
 }
 
-// lostWrites returns the result of hasLostWrites as a problem.
+// lostWrites returns a problem if hasLostWrites reports true.
 func lostWrites(tx *domain.Tx, note string) ([]Problem, error) {
 	lost, err := hasLostWrites(tx, note)
 	if err != nil || !lost {
@@ -89,7 +92,7 @@ func lostWrites(tx *domain.Tx, note string) ([]Problem, error) {
 	return []Problem{{Text: fmt.Sprintf(countLossMessage, tx.DB.Kernel.Path())}}, nil
 }
 
-// logLostWrites logs that commits were lost. It is called at the start of a server.
+// logLostWrites logs a warning if commits were lost. Open calls it for a server.
 func (db *DB) logLostWrites(tx *domain.Tx) error {
 	lost, err := hasLostWrites(tx, db.base.Kernel.FormerNote())
 	if err == nil && lost {

@@ -16,7 +16,7 @@ import (
 	"tracker/blob"
 )
 
-// Run runs the tests. open returns a new, empty store for each of them.
+// Run runs the tests. For each test, open returns a new, empty store.
 func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 	for name, test := range map[string]func(*testing.T, blob.Store){
 		"Sizes":       sizes,
@@ -39,7 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 	}
 }
 
-// Bytes returns n bytes that look random. The same seed gives the same bytes.
+// Bytes returns n pseudorandom bytes. The same seed gives the same bytes.
 func Bytes(seed uint64, n int) []byte {
 	var key [32]byte
 	key[0], key[1], key[2] = byte(seed), byte(seed>>8), byte(seed>>16)
@@ -54,7 +54,7 @@ func Of(data []byte) blob.Blob {
 	return blob.Blob{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
-// Stage stages data, and checks the hash and size that the store returns.
+// Stage stages data and checks the hash and size that the store returns.
 func Stage(t testing.TB, s blob.Store, data []byte) blob.Staged {
 	t.Helper()
 	staged, err := s.Stage(t.Context(), bytes.NewReader(data))
@@ -75,7 +75,7 @@ func Put(t testing.TB, s blob.Store, data []byte) blob.Blob {
 	return staged.Blob()
 }
 
-// Blobs returns the blobs that Walk reports, by hash.
+// Blobs returns the blobs that Walk reports, keyed by hash.
 func Blobs(t testing.TB, s blob.Store) map[string]blob.Info {
 	t.Helper()
 	found := map[string]blob.Info{}
@@ -100,8 +100,7 @@ func AllStaged(t testing.TB, s blob.Store) []blob.StagedInfo {
 	return found
 }
 
-// WantExactly checks that the store holds these blobs, undamaged, and nothing
-// else.
+// WantExactly checks that the store holds the given blobs, undamaged, and no other blobs.
 func WantExactly(t testing.TB, s blob.Store, blobs ...[]byte) {
 	t.Helper()
 	found := Blobs(t, s)

@@ -15,7 +15,7 @@ import (
 	"tracker/blob"
 )
 
-// pieceSizes are the sizes of the pieces that backends cut blobs into.
+// pieceSizes holds the block and part sizes of the backends.
 var pieceSizes = []int{4 << 10, 64 << 10, 256 << 10, 1 << 20, 5 << 20}
 
 func sizes(t *testing.T, s blob.Store) {
@@ -36,7 +36,7 @@ func sizes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, blobs...)
 }
 
-// reads compares a reader with a bytes.Reader.
+// reads compares the reader of a blob with a bytes.Reader.
 func reads(t *testing.T, s blob.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -88,7 +88,7 @@ func reads(t *testing.T, s blob.Store) {
 	}
 }
 
-// readers stages from readers that return their bytes in unusual ways.
+// readers calls Stage with readers that return their bytes in unusual ways.
 func readers(t *testing.T, s blob.Store) {
 	data := Bytes(1, 600<<10)
 	for name, r := range map[string]io.Reader{
@@ -120,7 +120,7 @@ func sameBytes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, data)
 }
 
-// concurrent uploads and downloads few blobs many times at once.
+// concurrent uploads and downloads a few blobs many times at once.
 func concurrent(t *testing.T, s blob.Store) {
 	var blobs [][]byte
 	for i := range 4 {
@@ -163,7 +163,7 @@ func failedRead(t *testing.T, s blob.Store) {
 	WantExactly(t, s)
 }
 
-// stuck is a reader that returns nothing and never ends.
+// stuck is a reader that returns no bytes and no error.
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }

@@ -38,7 +38,7 @@ func staged(t *testing.T, s blob.Store) {
 	}
 }
 
-// notHashes holds texts that are not the hash of a blob.
+// notHashes holds strings that are not blob hashes.
 var notHashes = []string{"", "a", "ab", "..", "/", "staging", strings.Repeat("a", 63), strings.Repeat("a", 65),
 	strings.Repeat("A", 64), strings.Repeat("g", 64), "../" + strings.Repeat("a", 61), strings.Repeat("a", 63) + "/",
 	strings.Repeat("a", 63) + "\x00", strings.Repeat("ä", 32), strings.Repeat("a", 1000)}
@@ -89,7 +89,7 @@ func deletes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, a, b)
 }
 
-// walk lists more blobs than fit into one page of a listing.
+// walk stores more blobs than one page of a listing holds and lists them.
 func walk(t *testing.T, s blob.Store) {
 	WantExactly(t, s)
 	const many = 1100
@@ -132,12 +132,11 @@ func walk(t *testing.T, s blob.Store) {
 	}
 }
 
-// walkStaged lists and removes bytes that were staged and neither committed nor
-// discarded.
+// walkStaged lists and removes bytes that were neither committed nor discarded.
 func walkStaged(t *testing.T, s blob.Store) {
 	kept := Bytes(12, 1000)
 	Put(t, s, kept)
-	Stage(t, s, Bytes(13, 6<<20)) // a crash
+	Stage(t, s, Bytes(13, 6<<20)) // staged and abandoned, like after a crash
 	wantOK(t, s.WalkStaged(t.Context(), time.Now().Add(-time.Hour), func(l blob.StagedInfo) error {
 		t.Errorf("%v is young", l)
 		return nil
@@ -150,7 +149,7 @@ func walkStaged(t *testing.T, s blob.Store) {
 		wantOK(t, s.DeleteStaged(t.Context(), l.Name))
 	}
 	for _, name := range append(notHashes, s.URI(Of(kept).Hash), Of(kept).Hash) {
-		_ = s.DeleteStaged(t.Context(), name) // may complain, must not remove
+		_ = s.DeleteStaged(t.Context(), name) // can return an error, but must not remove bytes
 	}
 	WantExactly(t, s, kept)
 }
@@ -172,8 +171,8 @@ func uri(t *testing.T, s blob.Store) {
 	}
 }
 
-// interleaved commits, discards, deletes and reads at random and compares with
-// a plain map.
+// interleaved commits, discards, deletes and reads blobs at random and compares the results
+// with a map.
 func interleaved(t *testing.T, s blob.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -17,8 +17,8 @@ func Serve(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// ServeWatched is Serve with a second result: busy reports whether a connection has,
-// or may have, a request in progress.
+// ServeWatched is Serve with a second result. The function busy reports whether a connection
+// might have a request in progress.
 func ServeWatched(t testing.TB, h http.Handler) (s *httptest.Server, busy func() bool) {
 	var mu sync.Mutex
 	active := map[net.Conn]bool{}
@@ -42,14 +42,14 @@ func ServeWatched(t testing.TB, h http.Handler) (s *httptest.Server, busy func()
 	}
 }
 
-// noise holds messages that would fill the log of the server: the fake begins some of
-// its answers twice, and killed clients break connections off.
+// noise holds messages that would fill the server's log. The fake store writes some response
+// headers twice, and killed clients break connections.
 var noise = [][]byte{
 	[]byte("superfluous response.WriteHeader call from github.com/johannesboyne/gofakes3"),
 	[]byte("TLS handshake error"),
 }
 
-// logFilter writes a line to standard error unless it is noise.
+// logFilter writes a line to standard error if the line contains no message from noise.
 type logFilter struct{}
 
 func (logFilter) Write(line []byte) (int, error) {

@@ -1,9 +1,10 @@
-// Package archive exports records of a database as archives, imports archives, and returns the
-// states of the records of a project for the comparison with another database.
+// Package archive exports and imports the records of a database. The package computes the
+// states of a project's records for comparison with another database.
 //
-// An archive is a zip file with a database of its own; package transfer/archive reads and writes
-// its format. An export copies records into a new database, and an import copies them out of one;
-// package record does both. A database that is copied to checks the rights of the user who copies.
+// An archive is a zip file that contains its own SQLite database. Package transfer/archive
+// reads and writes the file format. Export copies records into a new database. Import copies
+// records out of an archived database. Export and Import use package record. The receiving
+// database checks the rights of the user who copies.
 package archive
 
 import (
@@ -15,20 +16,20 @@ import (
 	"tracker/store/sqlite"
 )
 
-// DB has the methods that start their own transactions.
+// DB holds the methods of this package. Each method starts its own transaction.
 type DB struct {
 	base   *domain.DB
 	files  *files.DB
 	open   func(context.Context, domain.Options) (*domain.DB, error)
 	schema func() sqlite.Schema
 
-	exporting chan struct{} // holds one element for each archive that is made
-	importing chan struct{} // holds one element while an archive is read
-	wait      time.Duration // how long an export waits for others
+	exporting chan struct{} // holds one element for each export in progress
+	importing chan struct{} // holds one element during an import
+	wait      time.Duration // maximum time that an export waits for other exports
 }
 
-// New returns the methods for the archives of a database. open opens the databases in archives,
-// which have the given schema.
+// New returns a DB for the given databases. New uses open to open the databases in archives,
+// and schema to check them.
 func New(base *domain.DB, files *files.DB, open func(context.Context, domain.Options) (*domain.DB, error), schema func() sqlite.Schema) *DB {
 	return &DB{
 		base:      base,

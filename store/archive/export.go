@@ -25,48 +25,56 @@ import (
 	format "tracker/store/transfer/archive"
 )
 
-// Query selects the contents of an archive: a project, an experiment, or some of its runs.
+// Query selects the contents of an archive: a project, an experiment, or individual runs.
 type Query struct {
-	ProjectID    string // with all its contents
-	ExperimentID string // with all its contents
-	// Filter selects runs of the experiment, in the language of searches; "" for all.
+	ProjectID    string // id of a record to export with all its contents
+	ExperimentID string // id of a record to export with all its contents
+	// Filter selects runs of the experiment. Filter is a search expression; "" selects all
+	// runs.
 	Filter string
-	// IterationIDs holds the ids of runs of one project, in any order.
+	// IterationIDs holds the ids of runs. All runs must be in the same project; their order
+	// does not matter.
 	IterationIDs []string
-	// Records limits a project to some of its records, as kind/id; nil for all.
+	// Records limits the export of a project to the given records, each in the form "kind/id".
+	// If Records is nil, all records are exported.
 	Records []string
-	// Context holds records, as kind/id, that are exported besides Records so that the receiver
-	// learns that they exist. Records that Records refers to are always exported.
+	// Context holds additional records, each in the form "kind/id". Export includes these
+	// records only to tell the receiver that they exist. Export always includes every record
+	// that an element of Records refers to.
 	Context []string
 }
 
-// Options are the options of Export.
+// Options holds the options of Export.
 type Options struct {
-	// Base is written as Manifest.Base.
+	// Base is stored in Manifest.Base.
 	Base map[string]string
-	// Report reports whether the archive has an HTML report.
+	// Report requests an HTML report in the archive.
 	Report bool
-	// Progress is called with the number of bytes that were written; nil is fine.
+	// Progress is called after each write with the number of bytes just written. Progress can
+	// be nil.
 	Progress func(n int64)
 }
 
-// Extract is a database that holds only the records that a query selects, from one snapshot.
+// Extract is a database that contains only the records selected by a query, all from one
+// snapshot.
 type Extract struct {
 	DB    *domain.DB
 	Scope string // project, experiment or runs
-	// Context holds the records, as kind/id, that are included only because others need them.
+	// Context holds the records, each in the form "kind/id", that are included only because
+	// other records refer to them.
 	Context []string
-	Counts  map[string]int64 // of records, by kind
-	// Blobs holds the contents of all artifacts, each once, sorted by hash.
+	Counts  map[string]int64 // number of records, by kind
+	// Blobs holds the contents of all artifacts, sorted by hash. Equal contents are listed
+	// once.
 	Blobs []format.Blob
 
 	from     *domain.DB
 	ctx      context.Context
-	backends map[string]artifact.Backend // of the blobs in from
+	backends map[string]artifact.Backend // backend of each blob in the database from, by hash
 }
 
-// Open returns the content of an artifact. The reader returns an error at the end of the content
-// if its hash is not b.Hash.
+// Open returns the content of a blob. At the end of the content, the reader returns an error if
+// the hash does not match b.Hash.
 func (e *Extract) Open(b format.Blob) (io.ReadCloser, error) {
 	content, err := e.from.Artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
 	return content, files.AsError(err)
@@ -81,12 +89,12 @@ func (e *Extract) Read(ctx context.Context, fn func(*export.View) error) error {
 	})
 }
 
-// Curves returns the curves of runs of the extract.
+// Curves returns the curves of the given runs.
 func (e *Extract) Curves(ctx context.Context, iterationIDs []string, q points.CurveQuery) ([]runs.Curve, error) {
 	return runs.New(e.DB).Curves(ctx, domain.System, iterationIDs, q)
 }
 
-// Count returns the number of records of a kind of package record.
+// Count returns the number of records of the given kind. Package record defines the kinds.
 func (e *Extract) Count(kind string) int64 { return e.Counts[kind] }
 
 // readme is the content of README.txt in an archive.
@@ -116,9 +124,9 @@ var notCarried = []string{
 	"The ids of single points are not kept; ids of all else are.",
 }
 
-// Export writes an archive of the records that q selects to w. The same records result in the
-// same bytes if q.Records is nil. Needs read. After an error, w holds an incomplete archive, which
-// no program accepts.
+// Export writes an archive of the records selected by q to w. If q.Records is nil, equal
+// records give identical bytes. Export requires the read right. If Export returns an error, the
+// bytes written to w are not a valid archive.
 func (db *DB) Export(ctx context.Context, actor domain.Actor, q Query, o Options, w io.Writer) error {
 	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
 		c := format.Content{Readme: []byte(readme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
@@ -135,8 +143,9 @@ func (db *DB) Export(ctx context.Context, actor domain.Actor, q Query, o Options
 	})
 }
 
-// file returns the path of the database file of an archive, for which no more records are read.
-// A fast one is the file that the records were copied to, which is not compacted.
+// file returns the path of the archive's database file. If fast is true, file closes the
+// database of e and returns the database's path. If fast is false, file writes a compacted
+// copy. The caller must not read more records from e.
 func (e *Extract) file(ctx context.Context, fast bool) (path string, err error) {
 	if fast {
 		return e.DB.Kernel.Path(), e.DB.Kernel.Close()
@@ -145,7 +154,7 @@ func (e *Extract) file(ctx context.Context, fast bool) (path string, err error) 
 	return path, e.DB.Kernel.Backup(ctx, path)
 }
 
-// untilDone writes to w until ctx is done.
+// untilDone is a writer that writes to w and returns an error once ctx is done.
 type untilDone struct {
 	ctx context.Context
 	w   io.Writer
@@ -158,18 +167,18 @@ func (u untilDone) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// maxWait is how long an export waits for other exports.
+// maxWait is the maximum time that an export waits for other exports.
 const maxWait = 10 * time.Second
 
 var errArchiving = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: maxWait,
 	Message: "Two other archives are being processed, which is the maximum; try again in a moment."}
 
-// maxExports is the number of archives that are made at a time. Each uses a database of its own
-// with its caches, about 80 MB of memory for a run with 90,000 metrics.
+// maxExports is the maximum number of concurrent exports. Each export opens its own database.
+// The caches of that database take about 80 MB of memory for a run with 90,000 metrics.
 const maxExports = 2
 
-// place waits for a free slot in places, which bounds how many archives are made or read at once.
-// The caller must call done.
+// place waits for a free slot in places. The capacity of places bounds the number of concurrent
+// exports or imports. The caller must call done to free the slot.
 func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 	select {
 	case places <- struct{}{}:
@@ -182,8 +191,9 @@ func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 	}
 }
 
-// Extract calls fn with a copy of the records that q selects, in a folder beside the database
-// that is removed afterwards. Needs read. It returns UNAVAILABLE if other exports did not end in
+// Extract copies the records selected by q to a temporary database and calls fn with the copy.
+// The copy is in a folder beside the database; Extract removes the folder after fn returns.
+// Extract requires the read right. It returns UNAVAILABLE if no export slot becomes free in
 // time.
 func (db *DB) Extract(ctx context.Context, actor domain.Actor, q Query, fn func(*Extract) error) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, db.wait, errArchiving)
@@ -210,7 +220,7 @@ func (db *DB) Extract(ctx context.Context, actor domain.Actor, q Query, fn func(
 	return exportError(errors.Join(err, to.Kernel.Close()))
 }
 
-// exportError returns err, or STORAGE_FULL if err reports a full disk.
+// exportError returns STORAGE_FULL if err reports a full disk. Otherwise it returns err.
 func exportError(err error) error {
 	if err != nil && sqlite.IsFull(err) {
 		return &domain.Error{Code: domain.CodeStorageFull, Err: err, Message: "Not enough disk space for the archive; free some space and try again."}
@@ -218,7 +228,7 @@ func exportError(err error) error {
 	return err
 }
 
-// fill copies the records that q selects.
+// fill copies the records selected by q into e.
 func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor, q Query) error {
 	from.Actor = actor
 	chosen, err := archived(from, actor, q)
@@ -254,18 +264,19 @@ func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor,
 	return err
 }
 
-// blobRow inserts a row for a blob into the database of an archive.
+// blobRow inserts a row for a blob into the database of an archive and returns the row's id.
 func blobRow(tx record.Tx, hash string, size int64) (id int64, err error) {
 	err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
 		ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, artifact.Filesystem, hash, size).Scan(&id)
 	return id, err
 }
 
-// scratchPrefix is the prefix of the names of temporary files and folders of archives. They are
-// beside the database, since that disk has room for them.
+// scratchPrefix is the name prefix of temporary files and folders. Temporary files are created
+// beside the database, because the database's disk has enough space.
 const scratchPrefix = "tracker-archive-"
 
-// scratchAge is the age after which a temporary file is taken for a leftover of a killed process.
+// scratchAge is the age at which a temporary file is removed. An older file was left behind by
+// a killed process.
 const scratchAge = 48 * time.Hour
 
 func (db *DB) scratchDir() (string, error) {
@@ -273,13 +284,13 @@ func (db *DB) scratchDir() (string, error) {
 	return os.MkdirTemp(filepath.Dir(db.base.Kernel.Path()), scratchPrefix)
 }
 
-// ScratchFile creates a file beside the database. The caller removes it.
+// ScratchFile creates a temporary file beside the database. The caller removes the file.
 func (db *DB) ScratchFile() (*os.File, error) {
 	db.removeScratch()
 	return os.CreateTemp(filepath.Dir(db.base.Kernel.Path()), scratchPrefix+"*.zip")
 }
 
-// removeScratch removes temporary files of killed processes.
+// removeScratch removes temporary files left behind by killed processes.
 func (db *DB) removeScratch() {
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(db.base.Kernel.Path()), scratchPrefix+"*"))
 	for _, path := range left {

@@ -18,29 +18,31 @@ import (
 type ImportOptions struct {
 	DryRun      bool
 	NoArtifacts bool
-	// Base holds the fingerprints, by kind/id, that records had when they were last equal here
-	// and in the source of the archive. If it is nil, the fingerprints in the archive are used.
+	// Base maps records, each in the form "kind/id", to fingerprints. A fingerprint is the
+	// checksum of a record at the time when this database and the archive's source last agreed.
+	// If Base is nil, Manifest.Base of the archive is used.
 	Base map[string]string
-	// Peer reports whether a record, as kind/id, exists in the source of the archive, even if it
-	// is not in the archive. It may be nil.
+	// Peer reports whether the given record (kind/id) exists in the archive's source. The
+	// record need not be in the archive. Peer can be nil.
 	Peer func(record string) bool
-	// Progress is called with the number of records that were read and the number of all records.
-	// It may be nil.
+	// Progress is called with the number of records read and the total number of records.
+	// Progress can be nil.
 	Progress func(done, all int)
 }
 
-// Result is the result of Import.
+// Result is the result of an import.
 type Result struct {
 	transfer.Result
-	// Conflicts holds the records, as kind/id, that were not written. Losses holds the reasons.
+	// Conflicts holds the records that were not written, each as kind/id. The reasons are in
+	// Losses.
 	Conflicts []string `json:"conflicts"`
 }
 
-// Import imports the records of the archive at path, with their ids. A record that exists
-// and is equal is not written. A record that has changed both here and in the archive since the
-// last import is not written and is reported as a conflict. Calling it again continues an import
-// that was interrupted. Needs create in existing projects, and update for records that are
-// changed.
+// Import imports the records of the archive at path and keeps their ids. Import does not write
+// a record that is equal in both databases. Import does not write a record that has changed in
+// both databases since the last import, but reports it as a conflict. Calling Import again
+// continues an interrupted import. Import requires the create right in existing projects, and
+// the update right for records that change.
 func (db *DB) Import(ctx context.Context, actor domain.Actor, path string, o ImportOptions) (r *Result, err error) {
 	done, err := place(ctx, db.importing)
 	if err != nil {
@@ -96,7 +98,8 @@ func (db *DB) Import(ctx context.Context, actor domain.Actor, path string, o Imp
 	return r, importError(err)
 }
 
-// importError returns err, or INVALID_PAYLOAD if err is about the file.
+// importError returns INVALID_PAYLOAD if err describes a fault of the archive. Otherwise it
+// returns err.
 func importError(err error) error {
 	var bad *format.Error
 	var file *sqlite.FileError
@@ -109,7 +112,7 @@ func importError(err error) error {
 	return err
 }
 
-// openArchived checks the database of an archive and opens it in dir.
+// openArchived extracts the database of an archive into dir, checks it, and opens it.
 func (db *DB) openArchived(ctx context.Context, a *format.Archive, dir string) (*domain.DB, error) {
 	path := filepath.Join(dir, format.DatabaseName)
 	if err := checkRoom(dir, a.Manifest.Files); err != nil {
@@ -127,11 +130,12 @@ func (db *DB) openArchived(ctx context.Context, a *format.Archive, dir string) (
 	return db.open(ctx, domain.Options{Path: path, MustExist: true, Scratch: true})
 }
 
-// checkRoom returns STORAGE_FULL if the disk lacks room for the database of an archive.
+// checkRoom returns STORAGE_FULL if the disk has too little space for the database of an
+// archive.
 func checkRoom(dir string, files []format.File) error {
 	free, err := blob.FreeSpace(dir)
 	if err != nil {
-		return nil // the write will fail
+		return nil // the write will report a full disk
 	}
 	for _, f := range files {
 		if f.Name == format.DatabaseName && f.Size > free {

@@ -13,14 +13,14 @@ import (
 	"tracker/store/runs"
 )
 
-// selection holds the records that an archive contains.
+// selection holds the records to export.
 type selection struct {
-	refs   []record.Ref // in the order in which they are copied
-	scope  string       // of the archive: project, experiment or runs
+	refs   []record.Ref // sorted in the order of copying
+	scope  string       // scope of the archive: project, experiment or runs
 	needed map[string]bool
 }
 
-// archived returns the records that q selects.
+// archived returns the records that q selects, including referenced records.
 func archived(tx *domain.Tx, actor domain.Actor, q Query) (s selection, err error) {
 	s.refs, s.scope, err = selected(tx, actor, q)
 	if err != nil || q.Records == nil {
@@ -53,7 +53,8 @@ func archived(tx *domain.Tx, actor domain.Actor, q Query) (s selection, err erro
 	return s, err
 }
 
-// selected returns the records that q selects, ignoring q.Records, and the scope of the archive.
+// selected returns the records selected by q and the scope of the archive. It ignores
+// q.Records.
 func selected(tx *domain.Tx, actor domain.Actor, q Query) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
@@ -87,7 +88,8 @@ func selected(tx *domain.Tx, actor domain.Actor, q Query) (refs []record.Ref, sc
 	return refs, "runs", err
 }
 
-// recordsOfRuns returns the runs, sorted by number, and the records that contain them.
+// recordsOfRuns returns the runs with the given ids, sorted by number, and the records that
+// contain these runs.
 func recordsOfRuns(tx *domain.Tx, actor domain.Actor, ids []string) (refs []record.Ref, err error) {
 	for chunk := range slices.Chunk(ids, domain.MaxLimit) {
 		if _, err := tx.AllowIterations(actor, chunk, domain.RightRead); err != nil {
@@ -101,10 +103,10 @@ func recordsOfRuns(tx *domain.Tx, actor domain.Actor, ids []string) (refs []reco
 	return refs, err
 }
 
-// records returns the transaction for package record, with the text checks of the API.
+// records returns tx as a transaction of package record that checks texts with checkColumn.
 func records(tx *domain.Tx) record.Tx { return record.Tx{Tx: tx.Points(), Check: checkColumn} }
 
-// checkColumn returns an error if the column does not accept the text.
+// checkColumn returns an error if a column of kind c does not accept the text s.
 func checkColumn(c record.TextKind, s string) error {
 	switch c {
 	case record.Name:
@@ -137,7 +139,7 @@ func checkColumn(c record.TextKind, s string) error {
 	case record.FileName:
 		return files.CheckArtifactName(s)
 	}
-	return nil // the columns are STRICT
+	return nil // SQLite checks the type, since the tables are STRICT
 }
 
 func truncate(s string) string {

@@ -15,20 +15,22 @@ import (
 	"tracker/store/record"
 )
 
-// RecordState is a record of a project with its state.
+// RecordState holds the name and the state of a record.
 type RecordState struct {
-	Record string `json:"record"` // kind/id
+	Record string `json:"record"` // name of the record: kind/id
 	record.State
 }
 
-// Limits of a page of states. Each state is computed from the whole record with its points.
+// Limits of a page of record states. The limits are low because each state is computed from the
+// whole record, including its points.
 const (
 	maxStates     = 100
 	maxReferences = 50_000
 )
 
-// Records lists the records of a project with their states, containers before their contents. A
-// page has at most 100 records, fewer if they have many references. Needs read.
+// Records lists the records of a project with their states. A parent record comes before the
+// records that it contains. A page has at most 100 records, or fewer if the records have many
+// references. Records requires the read right.
 func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[RecordState], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (l domain.List[RecordState], err error) {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
@@ -57,8 +59,8 @@ func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string,
 	})
 }
 
-// AllRecords returns the states of all records of a project, and the records in the order of
-// Records.
+// AllRecords returns the states of all records of a project. order holds the record names,
+// sorted like the result of Records.
 func (db *DB) AllRecords(ctx context.Context, actor domain.Actor, projectID string) (order []string, states map[string]RecordState, err error) {
 	states = map[string]RecordState{}
 	for {
@@ -76,8 +78,8 @@ func (db *DB) AllRecords(ctx context.Context, actor domain.Actor, projectID stri
 	}
 }
 
-// Synced returns the notes of SetSynced for the named records and a peer. Records without a note
-// are omitted.
+// Synced returns the fingerprints that SetSynced stored for the given peer and record names.
+// Records without a stored fingerprint are omitted.
 func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[string]string, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (map[string]string, error) {
 		base := map[string]string{}
@@ -94,7 +96,8 @@ func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[stri
 	})
 }
 
-// SetSynced notes the fingerprints of records that are equal here and in the database of a peer.
+// SetSynced stores the fingerprints of records that are equal in this database and in the
+// peer's database.
 func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]string) error {
 	return domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
 		for record, note := range notes {
@@ -106,7 +109,7 @@ func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]strin
 	})
 }
 
-// Receive is Import for an archive that is read from body. Errors of body are
+// Receive reads an archive from body and imports it like Import. Read errors of body are
 // returned unchanged.
 func (db *DB) Receive(ctx context.Context, actor domain.Actor, body io.Reader, o ImportOptions) (*Result, error) {
 	if limit := db.base.Options.MaxUpload; limit > 0 {
@@ -128,18 +131,19 @@ func (db *DB) Receive(ctx context.Context, actor domain.Actor, body io.Reader, o
 	return r, err
 }
 
-// Part is a part of an archive that arrives in several requests.
+// Part is one part of an archive that is uploaded in several requests.
 type Part struct {
-	ID   string // UUID that the sender has chosen for the archive
-	From int64  // index of the first byte
-	Size int64  // number of bytes
-	All  int64  // number of bytes of the archive
+	ID   string // UUID of the archive, chosen by the sender
+	From int64  // offset of the part in the archive, in bytes
+	Size int64  // size of the part, in bytes
+	All  int64  // size of the whole archive, in bytes
 	Body io.Reader
 }
 
-// ReceivePart writes a part of an archive to a file beside the database. After the last
-// part it calls Import; before, the result is nil. Parts must arrive in their order. A part
-// can be sent again. A file that gets no more parts is removed after scratchAge.
+// ReceivePart appends a part of an archive to a file beside the database. After the last part,
+// it imports the archive like Import and returns the result. For every earlier part, the result
+// is nil. The sender must send the parts in order, and can send a part twice. An incomplete
+// file is removed scratchAge after its last part arrived.
 func (db *DB) ReceivePart(ctx context.Context, actor domain.Actor, p Part, o ImportOptions) (*Result, error) {
 	if uuid.Validate(p.ID) != nil {
 		return nil, domain.Invalid("upload", "upload must be a UUID that the client chooses for the archive, not %q.", truncate(p.ID))
@@ -163,7 +167,8 @@ func (db *DB) ReceivePart(ctx context.Context, actor domain.Actor, p Part, o Imp
 	return r, err
 }
 
-// writePart writes a part to the file at path and removes the bytes after it.
+// writePart writes a part to the file at path and truncates the file after the part. It returns
+// CONFLICT if bytes before the part are missing.
 func writePart(path string, p Part) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 // target implements record.Target for a database and an actor.
 type target struct {
 	base  *domain.DB
-	files *files.DB // nil for the database of an archive, from which nothing is discarded
+	files *files.DB // nil for the database of an archive, where nothing is discarded
 	actor domain.Actor
-	// claim implements Claim.
+	// claim is the implementation of the method Claim.
 	claim func(ctx context.Context, hash string, size int64) (use func(record.Tx) (int64, error), release func(), err error)
 }
 
-// Read runs fn on a snapshot.
+// Read calls fn with a read-only snapshot.
 func (t target) Read(ctx context.Context, fn func(record.TargetTx) error) error {
 	return t.base.Ask(ctx, func(tx *domain.Tx) error {
 		tx.Actor = t.actor
@@ -27,18 +27,18 @@ func (t target) Read(ctx context.Context, fn func(record.TargetTx) error) error 
 	})
 }
 
-// Write runs fn in the writer.
+// Write calls fn with a write transaction.
 func (t target) Write(ctx context.Context, fn func(record.TargetTx) error) error {
 	return domain.Change(ctx, t.base, t.actor, func(tx *domain.Tx) error { return fn(targetTx{tx}) })
 }
 
-// Claim stores the bytes of an artifact.
+// Claim stores the bytes of an artifact by calling t.claim.
 func (t target) Claim(ctx context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 	return t.claim(ctx, hash, size)
 }
 
-// Discard moves an artifact to the trash. If a version of a model refers to it, refused is the
-// reason why it stays.
+// Discard moves an artifact to the trash. If a model version refers to the artifact, Discard
+// leaves the artifact in place and returns the reason as refused.
 func (t target) Discard(ctx context.Context, id string) (refused string, err error) {
 	err = t.files.DeleteArtifact(ctx, t.actor, id)
 	if err != nil && domain.AsError(err).Code == domain.CodeConflict {
@@ -47,17 +47,18 @@ func (t target) Discard(ctx context.Context, id string) (refused string, err err
 	return "", err
 }
 
-// targetTx is a transaction in which records are copied.
+// targetTx is a transaction that receives copied records.
 type targetTx struct{ *domain.Tx }
 
-// Records returns the transaction for package record.
+// Records returns the transaction as a record.Tx.
 func (t targetTx) Records() record.Tx { return records(t.Tx) }
 
 // Now returns the time of the transaction.
 func (t targetTx) Now() scalar.Time { return t.Tx.Now }
 
-// AllowCreate checks that the actor may add records to a project. If projectID is "", it checks
-// that the actor exists, since every user may create projects.
+// AllowCreate checks that the actor is allowed to add records to the given project. If
+// projectID is "", AllowCreate checks only that the actor exists, since every user is allowed
+// to create projects.
 func (t targetTx) AllowCreate(projectID string) error {
 	if projectID == "" {
 		_, err := t.User(t.Actor)
@@ -66,12 +67,12 @@ func (t targetTx) AllowCreate(projectID string) error {
 	return t.Allow(t.Actor, projectID, domain.RightCreate)
 }
 
-// AllowUpdate checks that the actor may replace records of a project.
+// AllowUpdate checks that the actor is allowed to replace records of the given project.
 func (t targetTx) AllowUpdate(projectID string) error {
 	return t.Allow(t.Actor, projectID, domain.RightUpdate)
 }
 
-// Copied grants the actor all rights in a copied project.
+// Copied grants the actor all rights in the project that was copied.
 func (t targetTx) Copied(ref record.Ref) error {
 	if ref.Kind.Name != "project" || t.Actor.IsSystem() {
 		return nil
@@ -87,7 +88,7 @@ func (t targetTx) Copied(ref record.Ref) error {
 	return err
 }
 
-// received stores the bytes of a reader. It implements target.claim.
+// received stores the bytes read from r. An import uses received as target.claim.
 func (db *DB) received(ctx context.Context, r io.Reader, hash string) (use func(record.Tx) (int64, error), release func(), err error) {
 	got, err := db.files.Receive(ctx, r, hash)
 	if err != nil {

@@ -1,16 +1,19 @@
-// Package artifact stores and deletes the bytes of artifacts. An artifact is a
-// record with a name, a blob is the bytes with one hash, and an orphan is bytes
-// that no record uses.
+// Package artifact stores and deletes the bytes of artifacts. An artifact is a record with a
+// name. A blob holds the bytes with one hash. Several artifacts can share a blob. An orphan is
+// a blob or other stored bytes that no record uses.
 //
-// Bytes are stored in a backend: the database itself, a folder or an object store.
-// Table blob has a row for each blob with the name of its backend. The caller
-// keeps the records in table resource; this package uses only the column
+// Bytes are stored in a backend: the database itself, a folder or an object store. Table blob
+// has a row for each blob. The row has the name of the blob's backend. The caller keeps the
+// records of the artifacts in table resource. Package artifact uses only the column
 // resource.blob_id.
 //
-// To add an artifact, Receive stages the bytes, Commit claims their blob and puts them
-// in place, and the transaction that inserts the record uses the claim. To delete one,
-// BeginDelete hides the record, and Finish deletes the bytes and then the record. A crash
-// can leave orphans, which Collect deletes, but never a record without its bytes.
+// To add an artifact, the caller calls Receive, which stages the bytes. Commit then claims the
+// blob and puts the bytes in place. Finally, the transaction that inserts the record calls Use
+// on the claim. To delete an artifact, BeginDelete hides the record. Finish then deletes the
+// bytes and the record.
+//
+// A crash can leave orphans, which Collect deletes. A crash never leaves a record without its
+// bytes.
 package artifact
 
 import (
@@ -25,23 +28,23 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Options configure New.
+// Options holds the arguments of New.
 type Options struct {
 	// Database has the tables blob, blob_pin, blob_inline, blob_piece, upload
 	// and resource.
 	Database *sqlite.DB
-	// Backends are the configured backends.
+	// Backends holds the configured backends.
 	Backends Backends
-	// UploadDir is the folder that holds the received bytes of incomplete
-	// resumable uploads. It is created when it is needed.
+	// UploadDir is the folder for the bytes of incomplete resumable uploads. The store creates
+	// the folder at the first upload.
 	UploadDir string
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
-	// Logger receives failures that can't be returned to a caller.
+	// Logger logs errors that can't be returned to a caller.
 	Logger *slog.Logger
 }
 
-// Store stores and deletes bytes. Its methods are safe for concurrent use.
+// Store stores and deletes the bytes of artifacts. Its methods are safe for concurrent use.
 type Store struct {
 	db       *sqlite.DB
 	backends *backends
@@ -49,13 +52,14 @@ type Store struct {
 	clock    func() time.Time
 	log      *slog.Logger
 
-	collecting sync.Mutex    // held by a collection
-	wake       chan struct{} // asks the background collection to run
+	collecting sync.Mutex    // held during a collection
+	wake       chan struct{} // starts a background collection
 	uploads    uploadLocks
 	unfinished unfinished
 }
 
-// New returns a store with the given options. A server must call Recover next.
+// New returns a store with the given options. A server must call Recover before it calls other
+// methods.
 func New(o Options) *Store {
 	s := &Store{db: o.Database, dir: o.UploadDir, clock: o.Now, log: o.Logger, wake: make(chan struct{}, 1)}
 	s.backends = newBackends(s, o.Backends)
@@ -64,22 +68,22 @@ func New(o Options) *Store {
 
 func (s *Store) now() scalar.Time { return scalar.TimeOf(s.clock()) }
 
-// Errors after which a caller may repeat the operation. Other errors are *blob.Error,
-// errors of SQLite, or errors of the readers that the caller passes.
+// The caller may repeat an operation that failed with one of these errors. Methods can also
+// return a *blob.Error, an error of SQLite, or an error of a reader that the caller passed.
 var (
-	// ErrDeleting is returned while the same bytes are being deleted.
+	// ErrDeleting is returned if a blob with the same hash is being deleted.
 	ErrDeleting = errors.New("the same bytes are being deleted; try again in a moment")
-	// ErrClaimLost is returned if the bytes were deleted while they were staged, or
-	// may have been deleted before their record was inserted.
+	// ErrClaimLost is returned if the staged bytes were deleted, or if the claim ended before
+	// the record was inserted.
 	ErrClaimLost = errors.New("the bytes were collected before their record was inserted; send them again")
 )
 
-// BackendError reports a backend that is not configured.
+// BackendError reports that the backend Name is not configured.
 type BackendError struct{ Name Backend }
 
 func (e *BackendError) Error() string { return "the backend " + string(e.Name) + " is not configured" }
 
-// read runs fn on a snapshot.
+// read runs fn in a read transaction and returns the result of fn.
 func read[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (out T, err error) {
 	err = s.db.Read(ctx, func(tx *sqlite.Tx) error {
 		out, err = fn(tx)
@@ -88,13 +92,14 @@ func read[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) 
 	return out, err
 }
 
-// write runs fn in the writer. The change counts as upkeep, because no participant
-// caches the tables of this package.
+// write runs fn in a write transaction and returns the result of fn. It writes with
+// sqlite.Upkeep, because no sqlite.Participant caches the tables of this package.
 func write[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (T, error) {
 	return writeAs(ctx, s, sqlite.Upkeep, fn)
 }
 
-// free is write for a part of a deletion, which may use the reserve when the disk is full.
+// free runs fn in a write transaction that is part of a deletion. A deletion can use the
+// reserved disk space when the disk is full.
 func free[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (T, error) {
 	return writeAs(ctx, s, sqlite.Upkeep|sqlite.Freeing, fn)
 }
@@ -112,13 +117,14 @@ func writeAs[T any](ctx context.Context, s *Store, kind sqlite.Kind, fn func(*sq
 	return out, nil
 }
 
-// change is write for an fn without a result.
+// change runs fn in a write transaction. It is the variant of write for functions without a
+// result.
 func change(ctx context.Context, s *Store, fn func(*sqlite.Tx) error) error {
 	return s.db.Write(ctx, sqlite.Upkeep, fn)
 }
 
-// backendError returns the *blob.Error in err, whose message is for the operator of the
-// server, or err if it contains none.
+// backendError returns the *blob.Error that err wraps, or err itself if err wraps no
+// *blob.Error. The message of a *blob.Error is for the operator of the server.
 func backendError(err error) error {
 	var own *blob.Error
 	if errors.As(err, &own) {

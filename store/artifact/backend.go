@@ -14,20 +14,20 @@ import (
 // Backend is the name of a backend.
 type Backend string
 
-// The backends. Inline is the database itself.
+// These are the known backends. Inline is the database itself.
 const (
 	Inline     Backend = "inline"
 	Filesystem Backend = "filesystem"
 	S3         Backend = "s3"
 )
 
-// Backends holds the configured backends. The backend of each blob is recorded, so a
-// change of Default affects new bytes only.
+// Backends holds the configured backends. A change of Default affects new blobs only, because
+// the backend of each blob is recorded.
 type Backends struct {
-	// Default is the backend of new bytes; "" means Inline.
+	// Default is the backend for new blobs. "" means Inline.
 	Default Backend
-	// Open has a function for each backend other than Inline. It is called when the
-	// backend is first needed.
+	// Open maps each backend except Inline to the function that opens the backend. The store
+	// calls the function when it first needs the backend.
 	Open map[Backend]func() (blob.Store, error)
 }
 
@@ -45,10 +45,10 @@ func newBackends(s *Store, b Backends) *backends {
 	return &backends{Backends: b, opened: map[Backend]blob.Store{Inline: inline{s}}}
 }
 
-// DefaultBackend returns the backend of new bytes.
+// DefaultBackend returns the backend for new blobs.
 func (s *Store) DefaultBackend() Backend { return s.backends.Default }
 
-// Backend returns the backend with the given name, and opens it if it is not open. It
+// Backend returns the backend with the given name and opens the backend if necessary. It
 // returns a *BackendError if the backend is not configured.
 func (s *Store) Backend(name Backend) (blob.Store, error) {
 	b := s.backends
@@ -69,8 +69,8 @@ func (s *Store) Backend(name Backend) (blob.Store, error) {
 	return opened, nil
 }
 
-// URI returns the address of the bytes with the given hash. It returns "" if the backend
-// can't be opened.
+// URI returns the address of the blob with the given hash. It returns "" if the backend can't
+// be opened.
 func (s *Store) URI(name Backend, hash string) string {
 	b, err := s.Backend(name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) URI(name Backend, hash string) string {
 	return b.URI(hash)
 }
 
-// Probe checks that a backend can be used, and returns the error of the backend.
+// Probe checks that the backend with the given name works. It returns the backend's error.
 func (s *Store) Probe(ctx context.Context, name Backend) error {
 	b, err := s.Backend(name)
 	if p, ok := b.(interface{ Ping(context.Context) error }); ok && err == nil {
@@ -88,8 +88,8 @@ func (s *Store) Probe(ctx context.Context, name Backend) error {
 	return backendError(err)
 }
 
-// FreeSpace returns the size in bytes of the largest blob that fits into the
-// default backend. ok is false if the backend does not report its free space.
+// FreeSpace returns the number of bytes available for a new blob in the default backend. ok is
+// false if the backend does not report its free space.
 func (s *Store) FreeSpace() (n int64, ok bool, err error) {
 	b, err := s.Backend(s.DefaultBackend())
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Store) FreeSpace() (n int64, ok bool, err error) {
 	return n, err == nil, err
 }
 
-// UsedBackends returns the default backend and all backends that have blobs.
+// UsedBackends returns the default backend and all backends that contain blobs.
 func (s *Store) UsedBackends(ctx context.Context) ([]Backend, error) {
 	return read(ctx, s, func(tx *sqlite.Tx) (all []Backend, err error) {
 		err = tx.Select(&all, `SELECT DISTINCT backend FROM blob UNION SELECT ? ORDER BY 1`, s.DefaultBackend())
@@ -111,13 +111,13 @@ func (s *Store) UsedBackends(ctx context.Context) ([]Backend, error) {
 	})
 }
 
-// configured returns the names of all backends that are configured.
+// configured returns the names of all configured backends.
 func (s *Store) configured() []Backend {
 	return append([]Backend{Inline}, slices.Sorted(maps.Keys(s.backends.Open))...)
 }
 
-// inUse returns a backend. It returns nil without an error if the backend can't be opened
-// and stores no blobs.
+// inUse returns the backend with the given name. If the backend can't be opened and contains no
+// blobs, both results are nil. If the backend contains blobs, inUse returns the error.
 func (s *Store) inUse(ctx context.Context, name Backend) (blob.Store, error) {
 	b, err := s.Backend(name)
 	if err == nil {

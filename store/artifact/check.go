@@ -9,18 +9,20 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Damage describes a missing or damaged blob that records use.
+// Damage describes a missing or damaged blob that at least one record uses.
 type Damage struct {
 	ID      int64 // id in table blob
 	Backend Backend
 	Err     error
 }
 
-// Check checks that the bytes of each blob that records use exist and have the right
-// size. With deep it reads all bytes and also checks their hash. It calls found for each
-// missing or damaged blob. progress, which may be nil, is called with the number of bytes
-// checked so far and the total. Other goroutines and processes may read and write at the
-// same time. Check returns a sentence for each backend that can't be checked.
+// Check checks each blob that records use. It checks that the bytes exist and have the right
+// size. If deep is set, it reads all bytes and also checks the hash.
+//
+// Check calls found for each missing or damaged blob. If progress is not nil, Check calls it
+// with the number of checked bytes and the total number of bytes. It returns a sentence for
+// each backend that can't be checked. Other goroutines and processes can read and write during
+// the check.
 func (s *Store) Check(ctx context.Context, deep bool, progress func(done, total int64), found func(Damage)) (failed []string, err error) {
 	type count struct {
 		Backend Backend `db:"backend"`
@@ -56,7 +58,7 @@ func (s *Store) Check(ctx context.Context, deep bool, progress func(done, total 
 	return failed, nil
 }
 
-// check is a call of Check.
+// check is the state of a call to Check.
 type check struct {
 	store       *Store
 	deep        bool
@@ -65,13 +67,13 @@ type check struct {
 	found       func(Damage)
 }
 
-// backend checks the blobs of one backend and returns the backend's error.
+// backend checks the blobs in one backend. It returns the backend's error.
 func (c *check) backend(ctx context.Context, name Backend) error {
 	b, err := c.store.Backend(name)
 	if err != nil {
 		return err
 	}
-	// One listing request returns the sizes of a thousand blobs.
+	// Listing is cheap: one request returns the sizes of a thousand blobs.
 	sizes := map[string]int64{}
 	if !c.deep {
 		if err := b.Walk(ctx, func(i blob.Info) error { sizes[i.Hash] = i.Size; return nil }); err != nil {
@@ -106,8 +108,8 @@ func (c *check) backend(ctx context.Context, name Backend) error {
 	}
 }
 
-// blob checks a blob: it opens it or, in a deep check, reads all of it. It does not report
-// a blob that was deleted or moved during the check.
+// blob checks one blob. It opens the blob or, in a deep check, reads all bytes. It ignores a
+// blob that was deleted or moved during the check.
 func (c *check) blob(ctx context.Context, b blob.Store, row blobRow) error {
 	var err error
 	if c.deep {
@@ -133,7 +135,7 @@ func (c *check) blob(ctx context.Context, b blob.Store, row blobRow) error {
 	return failed
 }
 
-// CheckInline returns a sentence for each incomplete inline blob.
+// CheckInline returns a sentence for each incomplete blob in the database.
 func CheckInline(tx *sqlite.Tx) ([]string, error) {
 	var all []struct {
 		Hash string `db:"hash"`

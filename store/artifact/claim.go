@@ -12,31 +12,32 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Bytes and rows can't change in one transaction. A claim is a row of table
-// blob_pin that keeps a blob from being deleted while its bytes are put in place
-// and until its record is inserted. A blob whose row has deleting = 1 is being
-// deleted: its records are hidden, and it can't be claimed.
+// Bytes and rows can't change in one transaction. A claim is a row of table blob_pin that
+// protects a blob from deletion. The claim lasts while the bytes are put in place and until
+// their record is inserted. A row of table blob with deleting = 1 is a blob that is being
+// deleted. While a blob is being deleted, its records are hidden, and it can't be claimed.
 //
-// The claims and deletions of a killed process remain in the database. The claims and
-// deletions of the server, which alone holds the lock of the database, have no expiry
-// date; the next server ends them when it starts. The claims and deletions of other
-// processes, which may be alive when a server starts, have an expiry date.
+// The claims and deletions of a killed process remain in the database. The claims and deletions
+// of the server have no expiry date, because the server alone holds the lock of the database.
+// The next server ends the claims and deletions of a killed server when it starts. The claims
+// and deletions of other processes have an expiry date, because those processes might be alive
+// when a server starts.
 const (
-	// ClaimAge is the time after which the claim of a command expires. It is longer
-	// than the time needed to put received bytes in place.
+	// ClaimAge is the time after which the claim of a command expires. ClaimAge is longer than
+	// the time needed to put received bytes in place.
 	ClaimAge = time.Hour
-	// deletionAge is the time after which the deletion of a command expires. It is
-	// longer than deleteTimeout, after which the command gives up.
+	// deletionAge is the time after which the deletion of a command expires. deletionAge is
+	// longer than deleteTimeout, the time after which the command stops.
 	deletionAge   = 5 * time.Minute
 	deleteTimeout = time.Minute
 
-	// maxDeletionWait is the maximum time that a claim waits for a deletion of the blob.
+	// maxDeletionWait is the maximum time that a claim waits for the end of a deletion.
 	maxDeletionWait   = 10 * time.Second
 	deletionWaitPause = 20 * time.Millisecond
 )
 
-// expiry returns the expiry date of a claim or deletion of this process, or nil if this
-// process is the server.
+// expiry returns the expiry date of a new claim or deletion. It returns nil if this process is
+// the server.
 func (s *Store) expiry(age time.Duration) *scalar.Time {
 	if s.db.Exclusive() {
 		return nil
@@ -44,21 +45,21 @@ func (s *Store) expiry(age time.Duration) *scalar.Time {
 	return new(s.now() + scalar.Time(age.Milliseconds()))
 }
 
-// isUsed is the SQL condition that a record or an unexpired claim refers to a row of
-// blob. Its parameter is the present time.
+// isUsed is an SQL condition on a row of table blob. It is true if a record or an unexpired
+// claim refers to the row. The parameter of the condition is the current time.
 const isUsed = `(EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)
 	OR EXISTS (SELECT 1 FROM blob_pin WHERE blob_pin.blob_id = blob.id
 		AND (blob_pin.expires_date IS NULL OR blob_pin.expires_date > ?)))`
 
-// Claim keeps a blob from being deleted.
+// Claim protects a blob from deletion.
 type Claim struct {
 	store *Store
 	id    int64
 	blob  int64
 }
 
-// claim claims a blob, which need not exist yet. It waits while the blob is being
-// deleted, and returns ErrDeleting if that takes longer than maxDeletionWait.
+// claim claims a blob. The blob need not exist yet. If the blob is being deleted, claim waits.
+// It returns ErrDeleting if the deletion takes longer than maxDeletionWait.
 func (s *Store) claim(ctx context.Context, name Backend, b blob.Blob) (*Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDeletionWait)
 	defer cancel()
@@ -88,8 +89,8 @@ func (s *Store) insertClaim(tx *sqlite.Tx, name Backend, b blob.Blob) (*Claim, e
 	case err == nil && deleting && (until == nil || *until > s.now()):
 		err = ErrDeleting
 	case err == nil && deleting:
-		// The process that was deleting the blob was killed. Delete the hidden records;
-		// the row gets the bytes that are about to be written.
+		// The process that was deleting the blob was killed. Delete the hidden records and
+		// reuse the row for the new bytes.
 		err = endDeletion(tx, c.blob)
 	}
 	if err != nil {
@@ -100,9 +101,9 @@ func (s *Store) insertClaim(tx *sqlite.Tx, name Backend, b blob.Blob) (*Claim, e
 	return c, err
 }
 
-// Use ends the claim in the transaction that inserts the record, and returns the
-// id of the blob. It returns ErrClaimLost if the claim does not exist any more, because
-// the bytes may have been deleted too.
+// Use ends the claim and returns the id of the blob. It must be called in the transaction that
+// inserts the record. It returns ErrClaimLost if the claim no longer exists, because the bytes
+// might have been deleted.
 func (c *Claim) Use(tx *sqlite.Tx) (blobID int64, err error) {
 	n, err := tx.Exec(`DELETE FROM blob_pin WHERE id = ?`, c.id)
 	if err == nil && n == 0 {
@@ -111,8 +112,8 @@ func (c *Claim) Use(tx *sqlite.Tx) (blobID int64, err error) {
 	return c.blob, err
 }
 
-// Release ends a claim that was not used, and deletes the blob if nothing else
-// uses it. If that fails, a collection does it later.
+// Release ends a claim that was not used. It deletes the blob if no record and no other claim
+// uses the blob. If the deletion fails, a later collection deletes the blob.
 func (c *Claim) Release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	err := c.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
@@ -127,9 +128,9 @@ func (c *Claim) Release(ctx context.Context) {
 	}
 }
 
-// keep renews the claim until end is called, because it can take longer than ClaimAge to
-// put a very large blob in place and read it back. If the renewals fail, the claim can be
-// lost, and Use returns ErrClaimLost.
+// keep renews the claim until end is called. A very large blob needs renewals, because putting
+// the blob in place and reading it back can take longer than ClaimAge. If the renewals fail, a
+// collection can delete the claim, and Use returns ErrClaimLost.
 func (c *Claim) keep() (end func()) {
 	ended := make(chan struct{})
 	var renewing sync.WaitGroup
@@ -141,7 +142,8 @@ func (c *Claim) keep() (end func()) {
 			case <-ended:
 				return
 			case <-tick.C:
-				// Ignore the error: the claim lasts for four ticks, and the next one tries again.
+				// Ignore the error: the claim lasts for four ticks, and the next tick renews
+				// the claim.
 				_ = change(context.Background(), c.store, func(tx *sqlite.Tx) error {
 					_, err := tx.Exec(`UPDATE blob_pin SET expires_date = ? WHERE id = ?`, c.store.expiry(ClaimAge), c.id)
 					return err
@@ -155,14 +157,14 @@ func (c *Claim) keep() (end func()) {
 	}
 }
 
-// Recover ends the claims and deletions of a server that was killed. It must be
-// called before other methods, by a process that holds the lock of the database.
+// Recover ends the claims and deletions of a server that was killed. Recover must be called
+// before other methods, by the process that holds the lock of the database.
 func (s *Store) Recover() error {
 	return change(context.Background(), s, func(tx *sqlite.Tx) error {
 		if _, err := tx.Exec(`DELETE FROM blob_pin WHERE expires_date IS NULL OR expires_date <= ?`, s.now()); err != nil {
 			return err
 		}
-		// The date is in the past, so a collection ends the deletions.
+		// Date 0 is in the past, so the next collection finishes the deletions.
 		_, err := tx.Exec(`UPDATE blob SET deleting_until = 0 WHERE deleting = 1 AND deleting_until IS NULL`)
 		return err
 	})

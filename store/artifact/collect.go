@@ -12,57 +12,59 @@ import (
 	"tracker/store/sqlite"
 )
 
-// StagedAge is the time after which unchanged staged bytes count as orphans. It is
-// longer than the pauses of an upload.
+// StagedAge is the time after which unchanged staged bytes count as orphans. StagedAge is
+// longer than any pause during an upload.
 const StagedAge = time.Hour
 
-// collectPause is the time between two background collections. Wake starts one earlier.
+// collectPause is the time between two background collections. Wake starts a background
+// collection immediately.
 const collectPause = 5 * time.Minute
 
-// OrphanKind is the kind of an orphan.
+// OrphanKind is the kind of an orphan: a blob, staged bytes or an upload.
 type OrphanKind string
 
-// The kinds of orphans.
+// These are the kinds of orphans.
 const (
-	OrphanBlob   OrphanKind = "blob"   // a blob without a record
-	OrphanStaged OrphanKind = "staged" // bytes of an upload or migration that was interrupted
-	OrphanUpload OrphanKind = "upload" // bytes of a resumable upload that has expired
+	OrphanBlob   OrphanKind = "blob"   // blob without a record
+	OrphanStaged OrphanKind = "staged" // bytes of an interrupted upload or migration
+	OrphanUpload OrphanKind = "upload" // bytes of an expired resumable upload
 )
 
 // Orphan describes bytes that no record uses.
 type Orphan struct {
 	Kind    OrphanKind
-	Backend Backend // "" for a resumable upload, which is in Options.UploadDir
+	Backend Backend // "" for a resumable upload, because its file is in Options.UploadDir
 	Name    string  // hash of a blob, id of an upload, or name of staged bytes in the backend
 	Size    int64   // in bytes; 0 if the backend does not report it
-	Err     error   // why it could not be deleted
+	Err     error   // error of a failed deletion; otherwise nil
 
-	// Kept is set if the orphan was not deleted because an upload or a command may
-	// be using it, or was using it when it was killed.
+	// Kept is set if the collection did not delete the orphan. An upload or a command might
+	// still be using the orphan.
 	Kept bool
-	// Until is the time after which a collection may delete a kept orphan. It is zero
-	// if the server claims the orphan; the next start of the server ends the claim.
+	// Until is the time after which a collection can delete a kept orphan. Until is zero if the
+	// server claims the orphan. The claim of a server ends when the next server starts.
 	Until time.Time
 }
 
 // Collection configures Collect.
 type Collection struct {
-	// Age is the time after which unchanged staged bytes count as orphans and claims
-	// of commands are ended. While a server runs, the minimum for staged bytes is
-	// StagedAge, because they may belong to its uploads.
+	// Age is the time after which unchanged staged bytes count as orphans. Claims of commands
+	// that are older than Age are ended. While a server runs, staged bytes count as orphans
+	// after StagedAge at the earliest, because they might belong to an upload.
 	Age time.Duration
-	// Scan also searches all backends for bytes without a row. Otherwise only the
-	// tables and the folder of resumable uploads are searched.
+	// Scan is set to search all backends for bytes without a row. If Scan is not set, Collect
+	// searches only the tables and the folder of resumable uploads.
 	Scan bool
-	// DryRun reports orphans and deletes nothing.
+	// DryRun is set to report orphans without deleting them.
 	DryRun bool
-	// Found is called for each orphan, after it was deleted.
+	// Found is called for each orphan. If the orphan is deleted, Found is called after the
+	// deletion.
 	Found func(Orphan)
 }
 
-// Collect deletes orphans. Other goroutines and processes may read and write at the same
-// time. If a backend can't be read, Collect continues with the next one and returns the
-// error at the end.
+// Collect deletes orphans. Other goroutines and processes can read and write during the
+// collection. If a backend can't be read, Collect continues with the next backend and returns
+// the error at the end.
 func (s *Store) Collect(ctx context.Context, c Collection) error {
 	s.collecting.Lock()
 	defer s.collecting.Unlock()
@@ -92,8 +94,8 @@ func (s *Store) Collect(ctx context.Context, c Collection) error {
 	return errors.Join(errs...)
 }
 
-// CollectStaged deletes the staged bytes of a backend that have not changed for age.
-// It returns the number of deleted files or objects, and their size in bytes.
+// CollectStaged deletes staged bytes from a backend if they have not changed for the duration
+// age. It returns the number of deleted files or objects, and their total size in bytes.
 func (s *Store) CollectStaged(ctx context.Context, name Backend, age time.Duration) (n int, size int64, err error) {
 	b, err := s.Backend(name)
 	if err != nil {
@@ -113,7 +115,7 @@ func (s *Store) CollectStaged(ctx context.Context, name Backend, age time.Durati
 	return n, size, backendError(err)
 }
 
-// Run collects orphans in the background until ctx is done. It returns at once if this
+// Run collects orphans in the background until ctx is done. It returns immediately if this
 // process does not hold the lock of the database.
 func (s *Store) Run(ctx context.Context) {
 	if !s.db.Exclusive() {
@@ -134,17 +136,17 @@ func (s *Store) Run(ctx context.Context) {
 	}
 }
 
-// Wake starts a background collection. It is called after a change that may have left
-// blobs without a record.
+// Wake starts a background collection. Callers use Wake after a change that might have left a
+// blob without a record.
 func (s *Store) Wake() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is about to run
+	default: // a collection is about to run
 	}
 }
 
-// CollectUnused deletes the blobs that are unused according to the tables, without
-// listing the backends. It returns the number of deleted blobs.
+// CollectUnused deletes the blobs that are unused according to the tables. It does not list the
+// contents of the backends. It returns the number of deleted blobs.
 func (s *Store) CollectUnused(ctx context.Context) (deleted int, err error) {
 	var failed error
 	err = s.Collect(ctx, Collection{Age: ClaimAge, Found: func(o Orphan) {
@@ -158,15 +160,15 @@ func (s *Store) CollectUnused(ctx context.Context) (deleted int, err error) {
 	return deleted, errors.Join(failed, err)
 }
 
-// collector is a call of Collect.
+// collector is the state of a call to Collect.
 type collector struct {
 	Collection
 	store     *Store
-	stagedAge time.Duration // Age for staged bytes
+	stagedAge time.Duration // age after which staged bytes count as orphans
 }
 
-// report deletes an orphan with remove and reports it. It does not report an orphan that
-// has come into use since it was found. In a dry run it only reports the orphan.
+// report calls remove to delete an orphan, and then reports the orphan. It reports nothing if
+// remove found that the orphan is in use now. In a dry run, report does not call remove.
 func (c *collector) report(o Orphan, remove func() (bool, error)) {
 	if !c.DryRun {
 		done, err := remove()
@@ -178,25 +180,26 @@ func (c *collector) report(o Orphan, remove func() (bool, error)) {
 	c.Found(o)
 }
 
-// keep reports an orphan that is not deleted before until.
+// keep reports an orphan that was not deleted. The orphan is protected until the given time.
 func (c *collector) keep(o Orphan, until time.Time) {
 	o.Kept, o.Until = true, until
 	c.Found(o)
 }
 
-// expired returns the largest expiry date of the claims that are older than c.Age. madeFor
-// is the time from a claim to its expiry.
+// expired returns the expiry date of a claim that was made c.Age ago. madeFor is the time from
+// the start of a claim to its expiry.
 func (c *collector) expired(madeFor time.Duration) scalar.Time {
 	return c.store.now() + scalar.Time((madeFor - c.Age).Milliseconds())
 }
 
-// expiredDeletion is expired for deletions, which are not ended before they expire.
+// expiredDeletion returns the latest expiry date of deletions that can be ended. A deletion can
+// be ended if it has expired or was started at least c.Age ago.
 func (c *collector) expiredDeletion() scalar.Time {
 	return max(c.store.now(), c.expired(deletionAge))
 }
 
-// deleteExpired runs a DELETE statement, whose text after DELETE is from. It does nothing
-// in a dry run, and does not queue a write without such rows.
+// deleteExpired runs the statement "DELETE " + from with the parameter until. It does nothing
+// in a dry run. If no row matches, it does not start a write transaction.
 func (c *collector) deleteExpired(ctx context.Context, from string, until scalar.Time) error {
 	if c.DryRun {
 		return nil
@@ -215,7 +218,7 @@ func (c *collector) deleteExpired(ctx context.Context, from string, until scalar
 	return err
 }
 
-// unusedRow is a blob that no record uses, or that is being deleted.
+// unusedRow is the row of a blob that no record uses or that is being deleted.
 type unusedRow struct {
 	blobRow
 	Deleting bool         `db:"deleting"`
@@ -223,7 +226,7 @@ type unusedRow struct {
 	Until    *scalar.Time `db:"until"` // expiry of the claim; nil for a claim of the server
 }
 
-// unusedBlobs finds the blobs that no record uses.
+// unusedBlobs deletes the blobs that no record uses.
 func (c *collector) unusedBlobs(ctx context.Context) error {
 	if !c.DryRun {
 		var errs []error
@@ -234,7 +237,7 @@ func (c *collector) unusedBlobs(ctx context.Context) error {
 			return err
 		}
 	}
-	// If the owner of a claim is alive, its upload fails without loss of data.
+	// If the process of an ended claim is alive, its upload fails without loss of data.
 	if err := c.deleteExpired(ctx, `FROM blob_pin WHERE expires_date <= ?`, c.expired(ClaimAge)); err != nil {
 		return err
 	}
@@ -280,8 +283,8 @@ func (c *collector) unusedBlobs(ctx context.Context) error {
 	return nil
 }
 
-// keptUntil returns the time from which the claim of row counts as expired for the
-// collection, or the zero time for a claim of the server.
+// keptUntil returns the time when the claim or deletion of row counts as expired for this
+// collection. It returns the zero time if the claim belongs to the server.
 func (c *collector) keptUntil(row unusedRow) time.Time {
 	switch {
 	case row.Until == nil:
@@ -292,8 +295,8 @@ func (c *collector) keptUntil(row unusedRow) time.Time {
 	return row.Until.Time().Add(c.Age - ClaimAge)
 }
 
-// endDeletion finishes the deletion of a process that was killed, and reports whether it
-// did.
+// endDeletion finishes the deletion of a process that was killed. It reports whether it deleted
+// the blob.
 func (c *collector) endDeletion(ctx context.Context, id int64) (bool, error) {
 	d, err := free(ctx, c.store, func(tx *sqlite.Tx) (*Deletion, error) {
 		var due bool
@@ -310,16 +313,16 @@ func (c *collector) endDeletion(ctx context.Context, id int64) (bool, error) {
 	if err != nil || d == nil {
 		return false, err
 	}
-	// If it fails, the record stays hidden: it must not reappear long after a user
+	// If finish fails, the record stays hidden. A record must not reappear long after a user
 	// has deleted it.
 	err = d.finish(ctx, true)
 	return err == nil, err
 }
 
-// staged finds staged bytes in a backend.
+// staged deletes the expired staged bytes in a backend.
 func (c *collector) staged(ctx context.Context, name Backend, b blob.Store) error {
 	olderThan := c.store.clock().Add(-c.stagedAge)
-	all := olderThan.AddDate(1, 0, 0) // includes dates in the future, from the clocks of other machines
+	all := olderThan.AddDate(1, 0, 0) // includes future dates, which come from the clocks of other machines
 	return b.WalkStaged(ctx, all, func(i blob.StagedInfo) error {
 		o := Orphan{Kind: OrphanStaged, Backend: name, Name: i.Name, Size: i.Size}
 		if !i.Modified.Before(olderThan) {
@@ -334,8 +337,9 @@ func (c *collector) staged(ctx context.Context, name Backend, b blob.Store) erro
 	})
 }
 
-// unknownBlobs finds bytes without a row. Bytes are put in place after their row
-// is inserted, so no upload is about to insert a row for them.
+// unknownBlobs deletes the blobs in a backend that have no row in table blob. A commit inserts
+// the row before it puts the bytes in place. A blob without a row therefore does not belong to
+// a running upload.
 func (c *collector) unknownBlobs(ctx context.Context, name Backend, b blob.Store) error {
 	return b.Walk(ctx, func(i blob.Info) error {
 		known, err := read(ctx, c.store, func(tx *sqlite.Tx) (known bool, err error) {
@@ -352,7 +356,7 @@ func (c *collector) unknownBlobs(ctx context.Context, name Backend, b blob.Store
 	})
 }
 
-// expiredUploads finds resumable uploads that have expired, and files without an
+// expiredUploads deletes expired resumable uploads, and upload files that have no row in table
 // upload.
 func (c *collector) expiredUploads(ctx context.Context) error {
 	if err := c.deleteExpired(ctx, `FROM upload WHERE updated_date <= ?`, c.store.uploadExpiry()); err != nil {

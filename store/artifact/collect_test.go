@@ -13,8 +13,8 @@ import (
 	"tracker/store/artifact"
 )
 
-// While a server runs, a command does not delete the staged bytes of the server,
-// whatever its Collection.Age.
+// While a server runs, a command must not delete the server's staged bytes. This is true for
+// any Collection.Age.
 func TestCollectSparesTheServersUploads(t *testing.T) {
 	for _, backend := range []artifact.Backend{artifact.Inline, artifact.Filesystem} {
 		t.Run(string(backend), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestCollectSparesTheServersUploads(t *testing.T) {
 			claim := must(received.Commit(ctx))(t)
 			claim.Release(ctx)
 			wantOK(t, server.kernel.Close())
-			// No server runs now, so the staged bytes of a killed server are deleted.
+			// No server runs now. The staged bytes of the killed server are therefore deleted.
 			staged := must(command.inline(t).Stage(ctx, strings.NewReader("left")))(t)
 			collected := 0
 			wantOK(t, command.Collect(ctx, artifact.Collection{Age: -time.Minute, Scan: true, Found: func(o artifact.Orphan) {
@@ -52,8 +52,8 @@ func TestCollectSparesTheServersUploads(t *testing.T) {
 	}
 }
 
-// An inline upload whose bytes are collected while more of them arrive fails with a
-// reason.
+// If a collection deletes the staged bytes of an inline upload, the upload fails with a clear
+// message.
 func TestInlineUploadThatIsCollected(t *testing.T) {
 	b := newBench(t, options{})
 	collect := func() (int, error) {

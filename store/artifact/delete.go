@@ -11,7 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Deletion is the deletion of a blob by this process.
+// Deletion is a running deletion of a blob by this process.
 type Deletion struct {
 	store *Store
 	row   blobRow
@@ -28,9 +28,9 @@ type blobRow struct {
 
 func (r blobRow) blob() blob.Blob { return blob.Blob{Hash: r.Hash, Size: r.Size} }
 
-// BeginDelete begins to delete a blob together with the only record that uses it, and
-// hides the record. It returns nil if another record or a claim uses the blob; then the
-// caller deletes only the record.
+// BeginDelete begins the deletion of a blob together with the only record that uses the blob.
+// It hides the record. If another record or a claim uses the blob, BeginDelete returns nil, and
+// the caller deletes only the record.
 func (s *Store) BeginDelete(tx *sqlite.Tx, blobID, resourceNum int64) (*Deletion, error) {
 	var shared bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM resource WHERE blob_id = ? AND num <> ?)
@@ -42,8 +42,8 @@ func (s *Store) BeginDelete(tx *sqlite.Tx, blobID, resourceNum int64) (*Deletion
 	return s.beginDeletion(tx, blobID)
 }
 
-// beginDeletion marks a blob as being deleted, which hides its records. It does not check
-// whether the blob is used.
+// beginDeletion marks a blob as being deleted. The mark hides the records of the blob.
+// beginDeletion does not check whether the blob is used.
 func (s *Store) beginDeletion(tx *sqlite.Tx, blobID int64) (*Deletion, error) {
 	d := &Deletion{store: s, until: s.expiry(deletionAge)}
 	err := tx.Get(&d.row, `UPDATE blob SET deleting = 1, deleting_until = ? WHERE id = ?
@@ -51,7 +51,7 @@ func (s *Store) beginDeletion(tx *sqlite.Tx, blobID int64) (*Deletion, error) {
 	return d, err
 }
 
-// endDeletion ends a deletion and deletes the records that it has hidden.
+// endDeletion removes the deletion mark from a blob and deletes the hidden records of the blob.
 func endDeletion(tx *sqlite.Tx, blobID int64) error {
 	if _, err := tx.Exec(`DELETE FROM resource WHERE blob_id = ?`, blobID); err != nil {
 		return err
@@ -60,8 +60,8 @@ func endDeletion(tx *sqlite.Tx, blobID int64) error {
 	return err
 }
 
-// unfinished holds the deletions of this process whose rows could not be written. The same
-// bytes can't be uploaded before the rows are written.
+// unfinished holds the deletions of this process whose final transaction failed. The bytes
+// can't be uploaded again until the transaction succeeds.
 type unfinished struct {
 	mu  sync.Mutex
 	all []*Deletion
@@ -73,7 +73,7 @@ func (u *unfinished) add(d *Deletion) {
 	u.all = append(u.all, d)
 }
 
-// take removes and returns all deletions.
+// take removes all deletions from u and returns them.
 func (u *unfinished) take() []*Deletion {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,21 +82,22 @@ func (u *unfinished) take() []*Deletion {
 	return all
 }
 
-// Finish deletes the bytes, then the rows. If the bytes can't be deleted, the
-// records are visible again.
+// Finish deletes the bytes, then the rows. If the bytes can't be deleted, the records become
+// visible again.
 func (d *Deletion) Finish(ctx context.Context) error { return d.finish(ctx, false) }
 
-// finish deletes the bytes, then the rows. If the bytes can't be deleted, the records are
-// visible again; with again they stay hidden, and a later collection tries again.
+// finish deletes the bytes, then the rows. If the bytes can't be deleted, the result depends on
+// again. If again is set, the records stay hidden, and a later collection deletes the bytes. If
+// again is not set, the records become visible again.
 func (d *Deletion) finish(ctx context.Context, again bool) error {
-	ctx = context.WithoutCancel(ctx) // an interrupted deletion would wait for the next server
+	ctx = context.WithoutCancel(ctx) // only the next server would finish an interrupted deletion
 	failed := d.store.deleteBytes(ctx, d.row)
 	err := d.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
 		var one int
 		err := tx.Row(`SELECT 1 FROM blob WHERE id = ? AND deleting = 1 AND deleting_until IS ?`, d.row.ID, d.until).Scan(&one)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return nil // the deletion has expired, and another process has ended it
+			return nil // the deletion has expired, and another process has finished it
 		case err == nil && failed != nil && again:
 			_, err = tx.Exec(`UPDATE blob SET deleting_until = 0 WHERE id = ?`, d.row.ID)
 		case err == nil && failed != nil:
@@ -109,13 +110,13 @@ func (d *Deletion) finish(ctx context.Context, again bool) error {
 		return err
 	})
 	if err != nil {
-		d.store.unfinished.add(d) // a collection tries again
+		d.store.unfinished.add(d) // a collection finishes the deletion later
 	}
 	return errors.Join(failed, err)
 }
 
-// DeleteUnused deletes the bytes and the row of a blob if no record and no claim uses it.
-// It reports whether it did.
+// DeleteUnused deletes the bytes and the row of a blob if no record and no claim uses the blob.
+// It reports whether it deleted the blob.
 func (s *Store) DeleteUnused(ctx context.Context, blobID int64) (bool, error) {
 	d, err := free(ctx, s, func(tx *sqlite.Tx) (*Deletion, error) {
 		var unused bool
@@ -135,8 +136,9 @@ func (s *Store) DeleteUnused(ctx context.Context, blobID int64) (bool, error) {
 	return err == nil, err
 }
 
-// DeleteUnknown deletes bytes that have no row, and reports whether it did. It inserts a
-// row for the time of the deletion, so that an upload of the same bytes waits.
+// DeleteUnknown deletes a blob that has no row in table blob. It reports whether it deleted the
+// blob. It inserts a row for the duration of the deletion. An upload of the same bytes waits
+// until the row is deleted.
 func (s *Store) DeleteUnknown(ctx context.Context, name Backend, b blob.Blob) (bool, error) {
 	d, err := free(ctx, s, func(tx *sqlite.Tx) (*Deletion, error) {
 		d := &Deletion{store: s, row: blobRow{Backend: name, Hash: b.Hash, Size: b.Size}, until: s.expiry(deletionAge)}
@@ -154,8 +156,9 @@ func (s *Store) DeleteUnknown(ctx context.Context, name Backend, b blob.Blob) (b
 	return err == nil, err
 }
 
-// deleteBytes deletes the bytes of a blob. It returns nil if the backend reports an error
-// but the bytes do not exist any more, because a response can get lost.
+// deleteBytes deletes the bytes of a blob. If the backend returns an error, deleteBytes checks
+// whether the bytes still exist. If they are gone, it returns nil, because the response of a
+// successful deletion can get lost.
 func (s *Store) deleteBytes(ctx context.Context, r blobRow) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()

@@ -16,17 +16,17 @@ import (
 
 var ctx = context.Background()
 
-// bench is a store on a database of its own.
+// bench is a store with a separate database.
 type bench struct {
 	*artifact.Store
 	kernel *sqlite.DB
-	root   string // folder of the backend filesystem
+	root   string // folder of the filesystem backend
 	dir    string // folder of resumable uploads
 }
 
-// options configure a bench.
+// options holds the options of a bench.
 type options struct {
-	path      string // path of the database; "" for a new one
+	path      string // path of the database; "" for a new database
 	exclusive bool
 	backend   artifact.Backend
 }
@@ -48,7 +48,7 @@ func newBench(t testing.TB, o options) *bench {
 	return b
 }
 
-// inline returns the backend in the database.
+// inline returns the inline backend.
 func (b *bench) inline(t testing.TB) blob.Store {
 	t.Helper()
 	return must(b.Backend(artifact.Inline))(t)
@@ -72,14 +72,14 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// exec changes the database as another program would.
+// exec changes the database directly, as another program could do.
 func (b *bench) exec(t testing.TB, query string, args ...any) {
 	t.Helper()
 	_, err := b.raw(t).Exec(query, args...)
 	wantOK(t, err)
 }
 
-// count returns the number that a query returns.
+// count runs a query and returns the number in its result.
 func (b *bench) count(t testing.TB, query string, args ...any) (n int) {
 	t.Helper()
 	wantOK(t, b.raw(t).QueryRow(query, args...).Scan(&n))

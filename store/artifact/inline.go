@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// pieceSize is the number of bytes in a row of blob_piece; the last row of a
-	// blob may have fewer.
+	// pieceSize is the number of bytes in a row of blob_piece. The last row of a blob can be
+	// smaller.
 	pieceSize = 256 << 10
-	// sliceSize is the number of bytes written in one transaction. The transaction
+	// sliceSize is the number of bytes written in one transaction. A transaction of this size
 	// delays other writes by a few milliseconds.
 	sliceSize = 4 * pieceSize
 )
 
-// inline is the blob.Store in the database. A staged blob is a row of blob_inline
-// without a hash.
+// inline implements blob.Store with tables of the database. A staged blob is a row of
+// blob_inline without a hash.
 type inline struct{ store *Store }
 
 func (b inline) Stage(ctx context.Context, r io.Reader) (blob.Staged, error) {
@@ -74,8 +74,8 @@ func (s *stagedInline) fill(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// append appends p to the staged blob. It returns ErrClaimLost if a collection
-// has deleted the staged blob.
+// append appends p to the staged blob. It returns ErrClaimLost if a collection has deleted the
+// staged blob.
 func (s *stagedInline) append(ctx context.Context, p []byte) error {
 	part, size := s.blob.Size/pieceSize, s.blob.Size+int64(len(p))
 	err := change(ctx, s.backend.store, func(tx *sqlite.Tx) error {
@@ -95,7 +95,8 @@ func (s *stagedInline) append(ctx context.Context, p []byte) error {
 	return err
 }
 
-// Commit sets the hash of the row. It discards the row if another row has the hash.
+// Commit sets the hash of the staged row. If another row already has the hash, Commit discards
+// the staged row.
 func (s *stagedInline) Commit(ctx context.Context) error {
 	if s.named {
 		return nil
@@ -123,11 +124,11 @@ func (s *stagedInline) Commit(ctx context.Context) error {
 		s.ended = true
 		return nil
 	}
-	_ = s.Discard() // if it fails, a collection deletes the pieces
+	_ = s.Discard() // if Discard fails, a collection deletes the pieces
 	return nil
 }
 
-// Discard deletes the pieces, even if the context of the upload is done.
+// Discard deletes the staged row and its pieces, even if the context of the upload is done.
 func (s *stagedInline) Discard() error {
 	if s.ended {
 		return nil
@@ -136,7 +137,8 @@ func (s *stagedInline) Discard() error {
 	return s.backend.deleteRow(context.Background(), s.id)
 }
 
-// deleteRow deletes a row that has no hash, after deleting its pieces a few at a time.
+// deleteRow deletes the pieces of a row without a hash, a few in each transaction. Then it
+// deletes the row.
 func (b inline) deleteRow(ctx context.Context, id int64) error {
 	for {
 		more, err := free(ctx, b.store, func(tx *sqlite.Tx) (bool, error) {
@@ -173,8 +175,8 @@ func (b inline) Open(ctx context.Context, want blob.Blob) (io.ReadSeekCloser, er
 	return &inlineReader{ctx: ctx, store: b.store, id: r.id, size: want.Size, part: -1}, nil
 }
 
-// Delete removes the hash, so that the blob can't be found any more, and then deletes the
-// pieces.
+// Delete first removes the hash from the row, so that Open no longer finds the blob. Then it
+// deletes the pieces.
 func (b inline) Delete(ctx context.Context, hash string) error {
 	id, err := free(ctx, b.store, func(tx *sqlite.Tx) (id int64, err error) {
 		err = tx.Row(`UPDATE blob_inline SET hash = NULL, modified_date = ? WHERE hash = ? RETURNING id`,
@@ -213,7 +215,7 @@ func (b inline) DeleteStaged(ctx context.Context, name string) error {
 	return b.deleteRow(ctx, id)
 }
 
-// URI returns "", because the bytes are in the database.
+// URI returns "", because an inline blob has no address outside of the database.
 func (inline) URI(string) string { return "" }
 
 type inlineRow struct {
@@ -223,7 +225,8 @@ type inlineRow struct {
 	Modified scalar.Time `db:"modified_date"`
 }
 
-// each calls fn for each row that matches where. It reads a thousand rows at a time.
+// each calls fn for each row of blob_inline that matches the condition where. It reads a
+// thousand rows at a time.
 func (b inline) each(ctx context.Context, where string, fn func(inlineRow) error, args ...any) error {
 	for after := int64(0); ; {
 		rows, err := read(ctx, b.store, func(tx *sqlite.Tx) (rows []inlineRow, err error) {
@@ -247,7 +250,8 @@ func (b inline) each(ctx context.Context, where string, fn func(inlineRow) error
 	}
 }
 
-// inlineError returns err as an error of package blob.
+// inlineError wraps an error of SQLite in an error of package blob. It returns other errors
+// unchanged.
 func inlineError(err error) error {
 	switch {
 	case err == nil:

@@ -11,15 +11,15 @@ import (
 	"tracker/store/sqlite"
 )
 
-// inlineReader reads one piece at a time, each in its own snapshot, because a slow
-// reader must not prevent checkpoints of the write-ahead log.
+// inlineReader reads the bytes of an inline blob. It reads each piece in a separate read
+// transaction, because a slow reader must not prevent checkpoints of the write-ahead log.
 type inlineReader struct {
 	ctx    context.Context
 	store  *Store
 	id     int64
 	size   int64
 	at     int64
-	part   int64 // number of the piece in memory; -1 for none
+	part   int64 // number of the piece in memory; -1 if none
 	piece  buffer
 	closed bool
 }
@@ -55,8 +55,8 @@ func (r *inlineReader) load(part int64) error {
 		if err != nil {
 			return err
 		}
-		// Release the cache: the pages are not read again, but each connection would keep
-		// as many as fit into its cache.
+		// Release the page cache. The pages of the piece are not read again, but each
+		// connection would keep them in its cache.
 		_, err = tx.Exec(`PRAGMA shrink_memory`)
 		return err
 	})
@@ -70,7 +70,7 @@ func (r *inlineReader) load(part int64) error {
 	return nil
 }
 
-// buffer receives the bytes of a column and reuses its memory.
+// buffer receives the bytes of a column and reuses its memory for the next column.
 type buffer []byte
 
 func (b *buffer) Scan(value any) error {

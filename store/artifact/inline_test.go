@@ -15,7 +15,7 @@ func TestInline(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blob.Store { return newBench(t, options{}).inline(t) })
 }
 
-// Bytes are stored in pieces of 256 KiB, which other programs can read.
+// Bytes are stored in pieces of 256 KiB. Other programs can read the pieces.
 func TestInlinePieces(t *testing.T) {
 	b := newBench(t, options{})
 	for size, want := range map[int]int{0: 0, 1: 1, 256 << 10: 1, 256<<10 + 1: 2, 5 << 20: 20, 5<<20 + 3: 21} {
@@ -48,7 +48,7 @@ func TestInlineDamage(t *testing.T) {
 	}
 }
 
-// A write does not wait for a large upload: other writes run between two slices of it.
+// Other writes do not wait for a large upload. They run between two slices of the upload.
 func TestInlineUploadLetsOthersWrite(t *testing.T) {
 	b := newBench(t, options{})
 	pieces, written := 0, 0
@@ -57,7 +57,7 @@ func TestInlineUploadLetsOthersWrite(t *testing.T) {
 			return 0, io.EOF
 		}
 		pieces++
-		wantOK(t, b.kernel.Write(ctx, sqlite.Change, func(tx *sqlite.Tx) error { // between two reads of the upload
+		wantOK(t, b.kernel.Write(ctx, sqlite.Change, func(tx *sqlite.Tx) error { // between two reads of the uploaded bytes
 			written++
 			return nil
 		}))

@@ -10,34 +10,34 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Migration describes a planned move of blobs to a backend.
+// Migration describes a planned move of all blobs to one backend.
 type Migration struct {
 	To    Backend
-	Blobs int   // number of blobs in other backends
-	Bytes int64 // total size of these blobs
+	Blobs int   // number of blobs to move
+	Bytes int64 // total size of the blobs to move
 
-	last int64 // id of the newest blob at the time of planning
+	last int64 // id of the newest blob when the migration was planned
 }
 
 // Moved is the result of the migration of one blob.
 type Moved struct {
 	blob.Blob
 	From Backend
-	// Err is the reason why the bytes were not moved: they are missing or damaged,
-	// or the same bytes are being deleted in the other backend.
+	// Err is the reason why the blob was not moved. Possible reasons are missing or damaged
+	// bytes, deleted records, and a running deletion of the same bytes in the new backend.
 	Err error
-	// Gone is set if no record uses the blob any more.
+	// Gone is set if no record uses the blob anymore.
 	Gone bool
 }
 
-// isElsewhere is the SQL condition that a blob is used by a record and is not in a given
-// backend. Its parameter is the backend.
+// isElsewhere is an SQL condition on a row of table blob. It is true if a record uses the blob
+// and the blob's backend is different from the parameter.
 const isElsewhere = `blob.backend <> ?
 	AND blob.deleting = 0
 	AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)`
 
-// PlanMigration checks that a backend works, and returns the number and size of the blobs
-// in other backends. Blobs that are added later are not a part of the migration.
+// PlanMigration checks that the target backend works. It returns the number and the total size
+// of the blobs in other backends. The migration does not include blobs that are added later.
 func (s *Store) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
 	if err := s.Probe(ctx, to); err != nil {
 		return Migration{}, err
@@ -53,12 +53,14 @@ func (s *Store) PlanMigration(ctx context.Context, to Backend) (Migration, error
 	})
 }
 
-// Migrate moves blobs to a backend, one after the other. Other goroutines and processes
-// may read and write at the same time. For each blob it copies the bytes, reads the copy
-// back and checks its hash, makes the records use the copy in one transaction, and then
-// deletes the former bytes. A migration that was interrupted can be run again. copied is
-// called with the number of bytes copied since the last call, and done after each blob;
-// both may be nil. Migrate returns early if a backend fails.
+// Migrate moves blobs to the backend m.To, one after the other. It copies the bytes of a blob,
+// reads the copy back and checks the hash of the copy. Then it makes the blob's records use the
+// copy, in one transaction. Finally, it deletes the former bytes.
+//
+// Other goroutines and processes can read and write during the migration. An interrupted
+// migration can be repeated. Migrate calls copied with the number of bytes copied since the
+// last call. It calls done after each blob. Both functions can be nil. Migrate stops and
+// returns the error if a backend fails.
 func (s *Store) Migrate(ctx context.Context, m Migration, copied func(n int64), done func(Moved)) error {
 	dst, err := s.Backend(m.To)
 	if err != nil {
@@ -90,7 +92,8 @@ func (s *Store) Migrate(ctx context.Context, m Migration, copied func(n int64), 
 	}
 }
 
-// moveBlob moves one blob. It returns the error of a backend.
+// moveBlob moves one blob to the backend dst. It returns an error if a backend or the database
+// fails. An error that concerns only the blob is in Moved.Err.
 func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob.Store, copied func(int64)) (Moved, error) {
 	moved := Moved{Blob: from.blob(), From: from.Backend}
 	err := s.copyBlob(ctx, from, to, dst, copied)
@@ -116,14 +119,14 @@ func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	return moved, backendError(err)
 }
 
-// sourceError reports bytes that can't be moved because they are missing or damaged.
+// sourceError reports that a blob can't be moved, because its bytes are missing or damaged.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
-// asSourceError wraps err in a *sourceError if it concerns a single blob; otherwise it
-// returns err.
+// asSourceError wraps err in a *sourceError if err concerns a single blob. It returns other
+// errors unchanged.
 func asSourceError(err error) error {
 	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged) || sqlite.IsDamaged(err) {
 		return &sourceError{err}
@@ -131,11 +134,11 @@ func asSourceError(err error) error {
 	return err
 }
 
-// errRecordsDeleted is returned if the records of a blob were deleted, or hidden by a
-// deletion, while the blob was copied.
+// errRecordsDeleted is returned if all records of a blob were deleted or hidden while the blob
+// was copied.
 var errRecordsDeleted = errors.New("the artifacts with these bytes were being deleted; run the command again for the rest")
 
-// copyBlob copies the bytes of a blob and makes its records use the copy.
+// copyBlob copies the bytes of a blob to the backend dst and makes its records use the copy.
 func (s *Store) copyBlob(ctx context.Context, from blobRow, to Backend, dst blob.Store, copied func(int64)) error {
 	want := from.blob()
 	staged, err := s.stageCopy(ctx, from.Backend, want, dst, copied)
@@ -177,7 +180,7 @@ func (s *Store) copyBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	return err
 }
 
-// stageCopy stages the bytes of a blob in another backend.
+// stageCopy stages a copy of a blob in the backend dst.
 func (s *Store) stageCopy(ctx context.Context, from Backend, want blob.Blob, dst blob.Store, copied func(int64)) (blob.Staged, error) {
 	b, err := s.Backend(from)
 	if err != nil {
@@ -207,7 +210,8 @@ func (s *Store) stageCopy(ctx context.Context, from Backend, want blob.Blob, dst
 	return staged, nil
 }
 
-// counter is a writer that calls itself with the number of bytes of each write.
+// counter is an io.Writer that discards its input. For each write, it calls the function with
+// the number of bytes.
 type counter func(int64)
 
 func (c counter) Write(p []byte) (int, error) {
@@ -215,7 +219,7 @@ func (c counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hasRecord reports whether a record that is not being deleted uses the blob.
+// hasRecord reports whether a record uses the blob. Hidden records do not count.
 func (s *Store) hasRecord(ctx context.Context, id int64) (bool, error) {
 	return read(ctx, s, func(tx *sqlite.Tx) (used bool, err error) {
 		err = tx.Row(`SELECT EXISTS (SELECT 1 FROM resource

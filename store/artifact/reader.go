@@ -10,14 +10,14 @@ import (
 	"tracker/store/sqlite"
 )
 
-// MaxMoves is the maximum number of times that a reader looks up bytes again because they
-// were moved.
+// MaxMoves is the maximum number of times that one call of Read looks for bytes that were
+// moved.
 const MaxMoves = 10
 
-// Open returns a reader of the bytes of a blob, which the caller must close. It returns
-// blob.ErrNotFound if the backend does not have them. Bytes that are read from the
-// beginning to the end are checked as described for blob.Verified. If the bytes are moved
-// to another backend, the reader continues there.
+// Open returns a reader for the bytes of a blob. The caller must close the reader. Open returns
+// blob.ErrNotFound if the backend does not contain the blob. If the blob is moved to another
+// backend, the reader continues in that backend. Bytes that are read from beginning to end are
+// checked as described for blob.Verified.
 func (s *Store) Open(ctx context.Context, name Backend, b blob.Blob) (io.ReadSeekCloser, error) {
 	from, err := s.Backend(name)
 	if err != nil {
@@ -30,7 +30,8 @@ func (s *Store) Open(ctx context.Context, name Backend, b blob.Blob) (io.ReadSee
 	return blob.Verified(&followingReader{ReadSeekCloser: content, ctx: ctx, store: s, backend: name, blob: b}, b), nil
 }
 
-// followingReader reads a blob, and continues in another backend if the blob is moved.
+// followingReader reads a blob. If the blob is moved to another backend, the reader continues
+// in that backend.
 type followingReader struct {
 	io.ReadSeekCloser
 	ctx     context.Context
@@ -64,8 +65,8 @@ func (f *followingReader) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// follow opens the blob again, preferably in another backend, and reports whether a backend
-// has it.
+// follow looks up the blob and opens it, preferably in another backend. It reports whether a
+// backend contains the blob.
 func (f *followingReader) follow() (bool, error) {
 	name, err := read(f.ctx, f.store, func(tx *sqlite.Tx) (name Backend, err error) {
 		err = tx.Row(`SELECT backend
@@ -87,7 +88,7 @@ func (f *followingReader) follow() (bool, error) {
 	}
 	content, err := b.Open(f.ctx, f.blob)
 	if errors.Is(err, blob.ErrNotFound) {
-		return true, nil // it has been moved again
+		return true, nil // the blob was moved again
 	}
 	if err != nil {
 		return false, err

@@ -7,8 +7,8 @@ import (
 	"tracker/blob"
 )
 
-// Received holds bytes that are durable in a backend and have no record yet. The
-// caller must call Discard, also after Commit.
+// Received holds bytes that are durable in a backend but have no record yet. The caller must
+// call Discard, even after Commit.
 type Received struct {
 	blob.Blob
 	store   *Store
@@ -16,8 +16,8 @@ type Received struct {
 	staged  blob.Staged
 }
 
-// Receive reads r to its end and stages the bytes in the default backend. It returns an
-// error of r unchanged.
+// Receive reads r to its end and stages the bytes in the default backend. It returns an error
+// of r unchanged.
 func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
 	b, err := s.Backend(s.DefaultBackend())
 	if err != nil {
@@ -34,16 +34,16 @@ func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
 	return &Received{Blob: staged.Blob(), store: s, backend: s.DefaultBackend(), staged: staged}, nil
 }
 
-// Discard deletes the bytes if they are not in place. If that fails, a collection deletes
-// them later.
+// Discard deletes the staged bytes. It does nothing after Commit has put the bytes in place. If
+// the deletion fails, a later collection deletes the bytes.
 func (r *Received) Discard() {
 	if err := r.staged.Discard(); err != nil {
 		r.store.log.Warn("could not delete the staged bytes of an upload", "backend", r.backend, "error", err)
 	}
 }
 
-// Commit claims the blob and puts the bytes in place. The caller must call Use
-// or Release on the claim.
+// Commit claims the blob and puts the bytes in place. The caller must call Use or Release on
+// the returned claim.
 func (r *Received) Commit(ctx context.Context) (*Claim, error) {
 	c, err := r.store.claim(ctx, r.backend, r.Blob)
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *Received) Commit(ctx context.Context) (*Claim, error) {
 	return c, nil
 }
 
-// source is a reader that keeps its error, so that an error of the reader can be
-// distinguished from an error of the backend.
+// source is a reader that keeps the error of r. The caller uses the error to distinguish a
+// failed reader from a failed backend.
 type source struct {
 	r   io.Reader
 	err error

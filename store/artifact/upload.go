@@ -19,27 +19,28 @@ import (
 	"tracker/store/sqlite"
 )
 
-// The bytes of an incomplete resumable upload are in a file whose name is the id of the
-// upload. The record is in table upload; this package reads and writes only the columns
-// received, updated_date and resource_id.
+// An incomplete resumable upload stores its bytes in a file. The name of the file is the id of
+// the upload. The record of the upload is a row of table upload. Package artifact reads and
+// writes only the columns received, updated_date and resource_id of table upload.
 const (
-	// UploadAge is the time after the last part when an upload expires. The progress
-	// of a complete upload can be requested for the same time.
+	// UploadAge is the time from the last part to the expiry of an upload. The progress of a
+	// complete upload can be requested until the upload expires.
 	UploadAge = 24 * time.Hour
 
-	// The file is synced, and its bytes count as received, after every syncBytes
-	// and about every syncPause. A killed server loses no more than that.
+	// WritePart syncs the upload file after every syncBytes bytes and about every syncPause. A
+	// part with a checksum is synced once, at its end. Only synced bytes count as received. If
+	// the server is killed, the bytes since the last sync are lost.
 	syncBytes = 64 << 20
 	syncPause = 30 * time.Second
 
-	// maxUploadWait is the maximum time that a request waits for another one that is
-	// completing the same upload and can't be interrupted.
+	// maxUploadWait is the maximum time that a request waits for the lock of an upload. A
+	// request that is completing the upload can't be interrupted.
 	maxUploadWait = 20 * time.Second
 )
 
-// Errors of resumable uploads.
+// These errors are returned by the methods for resumable uploads.
 var (
-	// ErrUploadBusy is returned while another request completes the upload.
+	// ErrUploadBusy is returned if another request is completing the upload.
 	ErrUploadBusy = errors.New("another request is completing this upload")
 	// ErrUploadGone is returned if the upload or its file does not exist.
 	ErrUploadGone = errors.New("the bytes of this upload are gone")
@@ -49,33 +50,33 @@ var (
 	ErrTooLong = errors.New("the part exceeds the size of the upload")
 )
 
-// Part is a part of a resumable upload.
+// Part is one part of a resumable upload.
 type Part struct {
-	Offset int64     // position of the first byte; all bytes before it must have arrived
-	Body   io.Reader // read to its end
-	// Sum is the expected checksum of Body, computed with Hash. A part with a
-	// checksum is accepted as a whole or not at all. Hash is nil for a part without
-	// a checksum.
+	Offset int64     // position of the first byte; all earlier bytes must have arrived
+	Body   io.Reader // content of the part; WritePart reads Body to its end
+	// Hash computes the checksum of Body, and Sum is the expected checksum. A part with a
+	// checksum is accepted or rejected as a whole. Hash is nil for a part without a checksum.
 	Hash hash.Hash
 	Sum  []byte
-	// Interrupt makes a blocked read of Body return. It is called when a newer
-	// request waits for the upload.
+	// Interrupt makes a blocked read of Body return. It is called when a newer request waits
+	// for the upload.
 	Interrupt func()
 }
 
-// LockUpload locks an upload for one request. It interrupts the request that holds the
-// lock and waits until that request releases it. interrupt is called if another request
-// waits for the lock; it must return at once. LockUpload returns ErrUploadBusy after
-// maxUploadWait.
+// LockUpload locks an upload for one request. If another request holds the lock, LockUpload
+// interrupts that request and waits for the lock. It returns ErrUploadBusy after maxUploadWait.
+// The function interrupt is called if another request waits for the lock. The function must
+// return immediately.
 func (s *Store) LockUpload(ctx context.Context, id string, interrupt func()) (release func(), err error) {
 	return s.uploads.acquire(ctx, id, interrupt)
 }
 
-// WritePart adds a part to an upload of size bytes. p.Offset must be the number of bytes
-// received before. WritePart returns the number of bytes received after the part. If that
-// is size, the number is not recorded, because the upload must be completed first. An
-// error of the body is returned unchanged, and the bytes read before it are kept. The
-// caller must hold the lock.
+// WritePart adds a part to an upload with a total of size bytes. p.Offset must be the number of
+// bytes received before the part. The caller must hold the lock of the upload.
+//
+// WritePart returns the number of bytes received after the part. It does not record a number
+// equal to size, because the caller must complete the upload first. It returns an error of
+// p.Body unchanged. Bytes that were read before the error are kept if p has no checksum.
 func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (received int64, err error) {
 	ctx = context.WithoutCancel(ctx) // keep the received bytes if the client disconnects
 	received = p.Offset
@@ -94,7 +95,7 @@ func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (r
 		n, err := copySlice(dst, src)
 		end += n
 		if err != nil && src.err == nil {
-			return received, err // an error of the disk
+			return received, err // error of the disk
 		}
 		more = err == nil && n > 0
 		if more && p.Hash != nil {
@@ -123,7 +124,7 @@ func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (r
 	return end, nil
 }
 
-// copySlice copies until syncBytes are copied or syncPause has passed.
+// copySlice copies bytes until it has copied syncBytes or syncPause has passed.
 func copySlice(dst io.Writer, src io.Reader) (n int64, err error) {
 	const step = 1 << 20
 	for begin := time.Now(); n < syncBytes && time.Since(begin) < syncPause; {
@@ -140,7 +141,7 @@ func copySlice(dst io.Writer, src io.Reader) (n int64, err error) {
 	return n, nil
 }
 
-// recordReceived records that the first n bytes are on disk.
+// recordReceived records that the first n bytes of an upload are on disk.
 func (s *Store) recordReceived(ctx context.Context, id string, n int64) error {
 	return change(ctx, s, func(tx *sqlite.Tx) error {
 		changed, err := tx.Exec(`UPDATE upload SET received = ?, updated_date = ? WHERE id = ?`, n, s.now(), id)
@@ -151,8 +152,8 @@ func (s *Store) recordReceived(ctx context.Context, id string, n int64) error {
 	})
 }
 
-// openUpload opens the file of an upload, removes the bytes that were not recorded, and
-// seeks to the end. It returns ErrUploadGone if recorded bytes are missing.
+// openUpload opens the file of an upload. It truncates the file to the recorded number of bytes
+// and seeks to the end. It returns ErrUploadGone if the file is shorter.
 func (s *Store) openUpload(id string, received int64) (f *os.File, err error) {
 	path := s.uploadPath(id)
 	if received == 0 {
@@ -188,8 +189,8 @@ func (s *Store) openUpload(id string, received int64) (f *os.File, err error) {
 	return f, err
 }
 
-// ReceiveUpload stages the bytes of an upload after all of them have arrived. The caller
-// must hold the lock.
+// ReceiveUpload stages the bytes of an upload after all bytes have arrived. The caller must
+// hold the lock of the upload.
 func (s *Store) ReceiveUpload(ctx context.Context, id string, size int64) (*Received, error) {
 	f, err := os.Open(s.uploadPath(id))
 	if errors.Is(err, fs.ErrNotExist) && size == 0 {
@@ -202,8 +203,8 @@ func (s *Store) ReceiveUpload(ctx context.Context, id string, size int64) (*Rece
 	return s.Receive(ctx, f)
 }
 
-// RemoveUpload removes the file of an upload whose record is deleted or complete. If that
-// fails, it logs the error, and a collection removes the file later.
+// RemoveUpload removes the file of an upload that is complete or whose record was deleted. If
+// the removal fails, RemoveUpload logs the error, and a later collection removes the file.
 func (s *Store) RemoveUpload(id string) {
 	if err := s.removeUploadFile(id); err != nil {
 		s.log.Warn("could not remove the file of an upload; will try again in a day", "upload", id, "error", err)
@@ -219,13 +220,14 @@ func (s *Store) removeUploadFile(id string) error {
 
 func (s *Store) uploadPath(id string) string { return filepath.Join(s.dir, id) }
 
-// uploadExpiry returns the latest date of the last part of an expired upload.
+// uploadExpiry returns the date UploadAge ago. An upload is expired if its last part arrived
+// before that date.
 func (s *Store) uploadExpiry() scalar.Time {
 	return s.now() - scalar.Time(UploadAge.Milliseconds())
 }
 
-// expiredFiles returns the files that have not changed for UploadAge and do not belong to
-// an incomplete upload.
+// expiredFiles returns the files that have not changed for UploadAge and do not belong to an
+// incomplete upload.
 func (s *Store) expiredFiles(ctx context.Context) (all []Orphan, err error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -251,8 +253,9 @@ func (s *Store) expiredFiles(ctx context.Context) (all []Orphan, err error) {
 	return all, nil
 }
 
-// uploadLocks let one request at a time work on an upload. A newer request interrupts
-// the older one, which has not noticed yet that its connection is broken.
+// uploadLocks holds the locks of uploads. Only one request at a time can hold the lock of an
+// upload. A newer request interrupts the older request, because the connection of the older
+// request is probably broken.
 type uploadLocks struct {
 	mu   sync.Mutex
 	held map[string]*uploadLock
@@ -276,7 +279,7 @@ func (l *uploadLocks) acquire(ctx context.Context, id string, interrupt func()) 
 		if other == nil {
 			l.held[id] = mine
 		} else {
-			other.interrupt() // with mu held, so that other is not released yet
+			other.interrupt() // called with mu held, so that other is not released during the call
 		}
 		l.mu.Unlock()
 		if other == nil {

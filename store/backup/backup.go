@@ -1,13 +1,13 @@
-// Package backup copies the database to a folder at an interval, keeps the
-// newest copies, and reports successes and failures.
+// Package backup copies the database to a folder at an interval, keeps the newest copies, and
+// reports successes and failures.
 //
-// A copy appears under its name only when it is complete, verified and on disk.
-// Older copies are removed only after a newer one has succeeded, so a failure never
-// reduces the number of copies. A failed copy is logged and tried again
-// sooner than after the interval. At most one copy is made at a time.
+// A copy gets its final name after it is complete, verified and on disk. The schedule removes
+// old copies only after a new copy succeeded, so a failure never reduces the number of copies.
+// The schedule logs a failure and retries after at most one interval. The schedule makes at
+// most one copy at a time.
 //
-// The folder must contain the copies of only one database. Other files in it are not
-// changed.
+// The folder must contain the copies of only one database. The schedule does not change other
+// files in the folder.
 package backup
 
 import (
@@ -28,43 +28,44 @@ import (
 )
 
 const (
-	// MinInterval is the lower limit of Options.Interval.
+	// MinInterval is the minimum of Options.Interval.
 	MinInterval = time.Minute
-	// MaxKeep is the upper limit of Options.Keep.
+	// MaxKeep is the maximum of Options.Keep.
 	MaxKeep = 1000
 
-	firstRetry = time.Minute // delay after a failure; doubled after each further failure
+	firstRetry = time.Minute // delay after the first failure; doubled after each further failure
 	lastRetry  = time.Hour
 
-	// minFree is the free space in bytes that must remain after a copy, because the
-	// database may be on the same disk.
+	// minFree is the space in bytes that must be free after a copy. The database might be on
+	// the same disk and needs space to grow.
 	minFree = 64 << 20
 
-	// maxEntries is the maximum number of files in the folder.
+	// maxEntries is the maximum number of files in the backup folder.
 	maxEntries = 100_000
 )
 
-// Options configure a Schedule.
+// Options configures a Schedule.
 type Options struct {
-	Dir      string        // created if its parent exists
-	Interval time.Duration // time from one copy to the next
+	Dir      string        // folder for the copies; created if its parent exists
+	Interval time.Duration // time between the starts of two copies
 	Keep     int           // number of copies to keep
 
-	// Prefix is the beginning of the names of the copies; the time follows.
+	// Prefix is the beginning of each copy's file name. The time of the copy is appended to
+	// Prefix.
 	Prefix string
-	// Copy writes a verified copy of the database to path, where no file exists.
-	// It must not leave a file there if it fails.
+	// Copy writes a verified copy of the database to the file path, which does not exist. If
+	// Copy fails, it must not leave a file at path.
 	Copy func(ctx context.Context, path string) error
-	// Size returns the size of the database in bytes. FreeSpace returns the free
-	// space in bytes of the file system of a folder. A copy that would leave less
-	// than minFree is not started.
+	// Size returns the size of the database in bytes. FreeSpace returns the free space in bytes
+	// on the file system of dir. The schedule does not start a copy that would leave less than
+	// minFree.
 	Size      func() (int64, error)
 	FreeSpace func(dir string) (int64, error)
 	Logger    *slog.Logger
-	Now       func() time.Time // nil for time.Now
+	Now       func() time.Time // the clock; nil means time.Now
 }
 
-// File is a copy in the folder.
+// File describes a copy in the folder.
 type File struct {
 	Name string
 	Time time.Time // start of the copy, from its name
@@ -78,15 +79,15 @@ type Status struct {
 	Keep     int
 
 	Running  bool
-	Files    []File    // newest first
+	Files    []File    // copies in the folder, newest first
 	Next     time.Time // time of the next attempt
 	Failures int       // number of failures since the last success
 	Total    int       // number of failures since the start of the process
-	Err      error     // error of the last attempt; nil if it succeeded
-	ErrTime  time.Time // time of the last failure; zero if there was none
+	Err      error     // error of the last attempt; nil if the attempt succeeded
+	ErrTime  time.Time // time of the last failure; zero if no attempt failed
 }
 
-// Last returns the newest copy. It returns false if there is none.
+// Last returns the newest copy. It returns false if there are no copies.
 func (s Status) Last() (File, bool) {
 	if len(s.Files) == 0 {
 		return File{}, false
@@ -94,7 +95,7 @@ func (s Status) Last() (File, bool) {
 	return s.Files[0], true
 }
 
-// Schedule makes copies until it is stopped.
+// Schedule makes copies at an interval.
 type Schedule struct {
 	opts Options
 
@@ -102,7 +103,8 @@ type Schedule struct {
 	status Status
 }
 
-// New returns a schedule, which Run starts. New does not read the folder.
+// New returns a schedule that is not running. The caller must call Run to start the schedule.
+// New does not read the folder.
 func New(o Options) *Schedule {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -113,7 +115,7 @@ func New(o Options) *Schedule {
 	return &Schedule{opts: o, status: Status{Dir: o.Dir, Interval: o.Interval, Keep: o.Keep}}
 }
 
-// Status returns the current state. It does not read the folder.
+// Status returns the current status. It does not read the folder.
 func (s *Schedule) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,9 +130,9 @@ func (s *Schedule) change(set func(*Status)) {
 	set(&s.status)
 }
 
-// Run makes a copy whenever one is due, until ctx is done. If a copy is being made when
-// ctx is done, it is abandoned and its file is removed. The first copy is due one interval
-// after the newest copy in the folder, so a restart does not make it earlier.
+// Run makes a copy whenever a copy is due. It returns when ctx is done. If ctx ends during a
+// copy, Run abandons the copy and removes its file. The first copy is due one interval after
+// the newest copy in the folder, so a restart does not make an extra copy.
 func (s *Schedule) Run(ctx context.Context) {
 	if err := s.open(); err != nil {
 		s.fail(err)
@@ -149,8 +151,8 @@ func (s *Schedule) Run(ctx context.Context) {
 	}
 }
 
-// due returns the time when the next copy is due: now if there is none. A copy with a time
-// in the future counts as made now.
+// due returns the time of the next copy. It returns the current time if files is empty. A copy
+// with a future time counts as a copy made now.
 func (s *Schedule) due(files []File) time.Time {
 	now := s.opts.Now()
 	if len(files) == 0 {
@@ -163,7 +165,8 @@ func (s *Schedule) due(files []File) time.Time {
 	return last.Add(s.opts.Interval)
 }
 
-// open creates the folder, removes the files of killed attempts, and lists the copies.
+// open creates the folder, removes the incomplete files of killed attempts, and lists the
+// copies.
 func (s *Schedule) open() error {
 	if err := os.Mkdir(s.opts.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("the folder for backups can't be created: %w", err)
@@ -173,7 +176,7 @@ func (s *Schedule) open() error {
 		return err
 	}
 	for _, name := range names {
-		// An incomplete copy has its name with a suffix.
+		// The file of an incomplete copy has the final name plus a suffix.
 		base, suffix, _ := strings.Cut(name, extension+".")
 		if strings.Contains(suffix, ".partial") && s.isCopy(base+extension) {
 			if err := os.Remove(filepath.Join(s.opts.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -184,7 +187,7 @@ func (s *Schedule) open() error {
 	return s.list()
 }
 
-// attempt makes a copy, then removes the oldest copies beyond Keep.
+// attempt makes a copy. If the copy succeeds, attempt removes the oldest copies beyond Keep.
 func (s *Schedule) attempt(ctx context.Context) {
 	s.change(func(st *Status) { st.Running = true })
 	defer s.change(func(st *Status) { st.Running = false })
@@ -206,7 +209,7 @@ func (s *Schedule) attempt(ctx context.Context) {
 	s.opts.Logger.Info("made a backup", "file", filepath.Join(s.opts.Dir, name), "took", s.opts.Now().Sub(begun).Round(time.Millisecond).String())
 }
 
-// copy makes a copy and returns its name.
+// copy makes a copy of the database and returns its file name.
 func (s *Schedule) copy(ctx context.Context, now time.Time) (string, error) {
 	if err := s.open(); err != nil {
 		return "", err
@@ -218,7 +221,7 @@ func (s *Schedule) copy(ctx context.Context, now time.Time) (string, error) {
 	return name, s.opts.Copy(ctx, filepath.Join(s.opts.Dir, name))
 }
 
-// checkSpace returns an error if a copy would fill the disk.
+// checkSpace returns an error if a copy would leave less than minFree on the disk.
 func (s *Schedule) checkSpace() error {
 	size, err := s.opts.Size()
 	if err != nil {
@@ -235,14 +238,15 @@ func (s *Schedule) checkSpace() error {
 	return nil
 }
 
-// prune removes the oldest copies beyond Keep, but never the copy with the name made.
+// prune removes the oldest copies beyond Keep. It never removes the copy with the file name
+// made.
 func (s *Schedule) prune(made string) error {
 	if err := s.list(); err != nil {
 		return err
 	}
 	files := s.Status().Files
 	var errs []error
-	kept := 1 // counts made
+	kept := 1 // counts the copy that was just made
 	for _, f := range files {
 		if f.Name == made {
 			continue
@@ -258,7 +262,7 @@ func (s *Schedule) prune(made string) error {
 	return errors.Join(append(errs, s.list())...)
 }
 
-// fail records the error of an attempt and schedules the next attempt.
+// fail records the error of an attempt and schedules a retry.
 func (s *Schedule) fail(err error) {
 	retry := lastRetry
 	if n := s.Status().Failures; n < 6 {
@@ -267,7 +271,7 @@ func (s *Schedule) fail(err error) {
 	s.record(err, s.opts.Now().Add(min(retry, s.opts.Interval)))
 }
 
-// record records err and the time of the next attempt.
+// record stores a failure in Status and logs it. next is the time of the next attempt.
 func (s *Schedule) record(err error, next time.Time) {
 	now := s.opts.Now()
 	s.change(func(st *Status) {
@@ -306,8 +310,8 @@ func (s *Schedule) list() error {
 	return nil
 }
 
-// names returns the names of the files in the folder. It returns an error if there are
-// more than maxEntries.
+// names returns the names of the files in the folder. It returns an error if the folder has
+// more than maxEntries files.
 func (s *Schedule) names() ([]string, error) {
 	dir, err := os.Open(s.opts.Dir)
 	if err != nil {
@@ -333,7 +337,7 @@ const (
 	extension  = ".db"
 )
 
-// name returns the name of a copy that is started at t.
+// name returns the file name of a copy that starts at t.
 func (s *Schedule) name(t time.Time) string {
 	return s.opts.Prefix + "-" + t.UTC().Format(timeLayout) + extension
 }
@@ -343,8 +347,8 @@ func (s *Schedule) isCopy(name string) bool {
 	return ok
 }
 
-// time returns the time in the name of a copy. It returns false for the name of another
-// file.
+// time returns the time in the file name of a copy. It returns false if name is not the name of
+// a copy.
 func (s *Schedule) time(name string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(name, s.opts.Prefix+"-")
 	if !ok {

@@ -1,10 +1,9 @@
-// Package console stores the lines that runs print, numbered from 0. Lines that are sent
-// again with the same numbers replace the former ones, so a client can repeat a request
-// if it has not received the answer. Only the newest lines of a run are kept; if lines
-// were dropped, the first remaining line is replaced by a notice. Long lines are cut.
+// Package console stores the lines that runs print. The lines of a run are numbered from 0. A
+// line replaces an older line with the same number, so a client that got no answer can safely
+// repeat its request. The package stores only the newest lines of a run. If older lines were
+// dropped, a notice replaces the first stored line. Long lines are cut.
 //
-// The package identifies runs by the numbers of iterations. It does not deal with
-// users or rights.
+// The package identifies a run by its iteration number. It does not check users or rights.
 package console
 
 import (
@@ -17,42 +16,41 @@ import (
 	"tracker/store/sqlite"
 )
 
-// The limits of the console of a run.
+// Limits of a run's console.
 const (
-	// MaxLines is the maximum number of lines that are kept. The lines with the largest
-	// numbers are kept, and the first of them is replaced by a notice if lines before
-	// it were dropped.
+	// MaxLines is the maximum number of stored lines. The lines with the largest numbers are
+	// stored. If older lines were dropped, a notice replaces the first stored line.
 	MaxLines = 50_000
-	// MaxLine is the maximum length of a line in bytes. A longer line is cut.
+	// MaxLine is the maximum length of a line in bytes. Longer lines are cut.
 	MaxLine = 8 << 10
-	// MaxNumber is the largest number of a line.
+	// MaxNumber is the maximum line number.
 	MaxNumber = 1 << 40
 )
 
-// Line is a line that a run has printed, including its terminal escape sequences.
+// Line is a line that a run printed. Its text includes terminal escape sequences.
 type Line struct {
 	Number      int64       `json:"number" db:"number"`
 	Text        string      `json:"text" db:"text"`
 	WrittenDate scalar.Time `json:"written_date" db:"written_date"`
 }
 
-// Part is a part of the console of a run.
+// Part holds the console lines that a Query selected.
 type Part struct {
 	Lines []Line `json:"lines"`
-	First int64  `json:"first"` // the number of the oldest line that is kept
-	Next  int64  `json:"next"`  // the number of the newest line plus 1
+	First int64  `json:"first"` // number of the oldest stored line
+	Next  int64  `json:"next"`  // number of the newest stored line plus 1
 }
 
-// Query selects lines of a console.
+// Query selects lines of a run's console.
 type Query struct {
-	From   *int64 // the smallest number of a line; nil for the last lines
-	Limit  int    // the maximum number of lines
-	Search string // text that a line contains, in any case; "" for all lines
+	From   *int64 // smallest line number; nil for the last lines
+	Limit  int    // maximum number of lines
+	Search string // text that each line must contain, ignoring case; "" for all lines
 }
 
-// Write writes lines with consecutive numbers, beginning at *from, or after the last line
-// if from is nil. Existing lines with the same numbers are replaced. Write returns the
-// number of the newest line plus 1.
+// Write stores lines with consecutive numbers. The first line gets the number *from. If from is
+// nil, the first line gets the number after the last stored line. Write replaces stored lines
+// with the same numbers. It returns the number of the newest line plus 1.
 func Write(tx *sqlite.Tx, iteration int64, from *int64, lines []string, now scalar.Time) (next int64, err error) {
 	first, next, err := bounds(tx, iteration)
 	if err != nil || len(lines) == 0 {
@@ -89,13 +87,13 @@ func Write(tx *sqlite.Tx, iteration int64, from *int64, lines []string, now scal
 	return next, err
 }
 
-// notice returns the text that replaces the line with the given number after it and all
-// lines before it were dropped.
+// notice returns the text that replaces the first stored line if older lines were dropped.
+// number is the number of the replaced line.
 func notice(number int64) string {
 	return fmt.Sprintf("… earlier lines, up to number %d, were dropped", number)
 }
 
-// cut returns at most MaxLine bytes of a line, with a mark if it was longer.
+// cut returns s with at most MaxLine bytes. It ends a shortened line with a mark.
 func cut(s string) string {
 	if len(s) <= MaxLine {
 		return s
@@ -108,7 +106,8 @@ func cut(s string) string {
 	return s[:end] + mark
 }
 
-// bounds returns the number of the first line, and the number of the last line plus 1.
+// bounds returns the number of the first stored line, and the number of the last stored line
+// plus 1.
 func bounds(tx *sqlite.Tx, iteration int64) (first, next int64, err error) {
 	err = tx.Row(`SELECT
 			coalesce((SELECT min(number) FROM console_line WHERE iteration_num = ?), 0),
@@ -117,8 +116,8 @@ func bounds(tx *sqlite.Tx, iteration int64) (first, next int64, err error) {
 	return first, next, err
 }
 
-// Read returns the lines that q selects, in their order. It stops early if the lines have
-// more than the given number of bytes together.
+// Read returns the lines that q selects, ordered by number. It stops before the total text
+// length exceeds the given number of bytes.
 func Read(tx *sqlite.Tx, iteration int64, q Query, bytes int) (Part, error) {
 	p := Part{Lines: []Line{}}
 	var err error

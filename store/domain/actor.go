@@ -7,20 +7,20 @@ import (
 	"tracker/store/scalar"
 )
 
-// Actor is the user on whose behalf a method acts.
+// Actor is the user who calls a method.
 type Actor struct {
 	UserID string
 	system bool
 }
 
-// System is the actor of the command line. It has all rights, because a user of the
-// command line can write the database file anyway.
+// System is the actor of the command line. System has all rights, because a command line user
+// can write the database file anyway.
 var System = Actor{system: true}
 
-// IsSystem reports whether the actor is System.
+// IsSystem reports whether a is System.
 func (a Actor) IsSystem() bool { return a.system }
 
-// User is an account.
+// User is a user account.
 type User struct {
 	ID          string      `json:"id" db:"id"`
 	Username    string      `json:"username" db:"username"`
@@ -28,11 +28,11 @@ type User struct {
 	LastName    string      `json:"last_name" db:"last_name"`
 	IsAdmin     bool        `json:"is_admin" db:"is_admin"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
-	// PasswordChanged is the time of the last change of the password, or 0.
+	// PasswordChanged is the time of the last password change, or 0 if there was none.
 	PasswordChanged scalar.Time `json:"-" db:"password_changed"`
 }
 
-// UserColumns are the columns of a User.
+// UserColumns lists the columns that are scanned into a User.
 const UserColumns = `
 	user.id,
 	user.username,
@@ -42,7 +42,7 @@ const UserColumns = `
 	user.created_date,
 	user.password_changed`
 
-// User returns the account of actor. For System it returns an admin without an id. It
+// User returns the account of actor. For System, User returns an admin without an id. It
 // returns ACTOR_GONE if the account does not exist any more.
 func (tx *Tx) User(actor Actor) (u User, err error) {
 	if actor.system {
@@ -66,8 +66,8 @@ func (tx *Tx) Admin(actor Actor) error {
 	return err
 }
 
-// SameUser returns SAME_USER_REQUIRED if actor is neither the user with this id nor an
-// admin.
+// SameUser returns SAME_USER_REQUIRED if actor is neither an admin nor the user with the given
+// id.
 func (tx *Tx) SameUser(actor Actor, id string) error {
 	u, err := tx.User(actor)
 	if err == nil && !u.IsAdmin && u.ID != id {

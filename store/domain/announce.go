@@ -11,21 +11,21 @@ import (
 	"tracker/store/sqlite"
 )
 
-// announcer announces changes of iterations to event streams and remembered searches. Triggers of
-// the writer's connection insert the iterations that a statement changes into the temporary table
-// changed_iteration, and announcer reads the table before the commit. A rollback undoes the
-// inserts too. So the methods that change rows announce nothing.
+// announcer announces changed iterations to event streams and remembered searches. Triggers on
+// the writer's connection insert each changed iteration into the temporary table
+// changed_iteration. Before the commit, announcer announces the iterations in the table. A
+// rollback undoes the inserts. Methods that change rows need not announce their changes.
 type announcer struct {
 	sqlite.Passive
 	db    *DB
-	stale bool // a job has run since the table was read
+	stale bool // a job has run since the last read of changed_iteration
 }
 
 // announced holds the tables whose changes are announced.
 var announced = []struct {
 	table   string
-	columns string // OF and the columns whose updates are announced; "" for all
-	nums    string // SELECT of the numbers of the iterations that the row belongs to, with WHERE
+	columns string // OF clause with the columns whose updates are announced; "" for all columns
+	nums    string // SELECT with a WHERE clause that returns the numbers of the row's iterations
 }{
 	{table: "iteration", nums: `SELECT num FROM (SELECT row.num AS num UNION ALL SELECT row.parent_num) WHERE num IS NOT NULL`},
 	{table: "parameter", nums: ofIteration},
@@ -46,12 +46,12 @@ var announced = []struct {
 	{table: "wandb_artifact_use", nums: ofIteration},
 }
 
-// ofIteration is for a table with the column iteration_num.
+// ofIteration selects the iteration of a row in a table with the column iteration_num.
 const ofIteration = `SELECT row.iteration_num WHERE row.iteration_num IS NOT NULL`
 
-// Load creates the table and the triggers.
+// Load creates the table changed_iteration and its triggers.
 func (a *announcer) Load(tx *sqlite.Tx, _ bool) error {
-	// lastseen.Times writes last_seen long after the change.
+	// Updates of last_seen are excluded, because lastseen.Times writes them late.
 	var columns string
 	err := tx.Row(`SELECT ' OF ' || group_concat(name) FROM pragma_table_info('iteration') WHERE name <> 'last_seen'`).Scan(&columns)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *announcer) Load(tx *sqlite.Tx, _ bool) error {
 			name, _, _ := strings.Cut(event, " ")
 			var body string
 			for _, row := range rows {
-				// DO NOTHING has precedence over the REPLACE of a statement that fires the trigger.
+				// A REPLACE in the statement that fires the trigger can't override DO NOTHING.
 				body += strings.ReplaceAll(`INSERT INTO changed_iteration (num) `+t.nums+` ON CONFLICT DO NOTHING; `, "row.", row+".")
 			}
 			script = append(script, fmt.Sprintf(`CREATE TEMP TRIGGER IF NOT EXISTS announce_%s_%s AFTER %s ON main.%s BEGIN %sEND`,
@@ -87,7 +87,7 @@ func (a *announcer) Load(tx *sqlite.Tx, _ bool) error {
 	return nil
 }
 
-// Flush announces the changes before the commit.
+// Flush announces the changed iterations before the commit.
 func (a *announcer) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob {
 		a.stale = true
@@ -121,7 +121,7 @@ func (a *announcer) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 		}
 		found = true
 		a.db.Orders.Touch(it.ExperimentID, it.Num)
-		if open { // nobody follows an experiment in the trash
+		if open { // no event stream follows an experiment in the trash
 			a.db.Journal.Note(journal.Entry{Key: journal.Key{Iteration: it.Noted()}, Deleted: deleted})
 		}
 	}
@@ -132,20 +132,20 @@ func (a *announcer) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	return err
 }
 
-// Noted returns the iteration as a value of package journal.
+// Noted returns i as a journal.Iteration.
 func (i IterationRef) Noted() journal.Iteration {
 	return journal.Iteration{Num: i.Num, ID: i.ID, ExperimentID: i.ExperimentID}
 }
 
-// announceSeries announces a change of a series. last is the largest step of the series, or nil
-// if the series has no points any more.
+// announceSeries announces a change of a series. last is the largest step in the series; nil if
+// the series has no points any more.
 func (db *DB) announceSeries(t *sqlite.Tx, iteration int64, key string, last *scalar.Step) error {
 	ref, ok := db.openIterations.byNum[iteration]
 	if !ok {
 		ref.Num = iteration
 		err := t.Row(`SELECT id, experiment_id FROM iteration WHERE num = ?`, iteration).Scan(&ref.ID, &ref.ExperimentID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // a repair of a damaged file is changing the series
+			return nil // no such iteration: a repair of a damaged file is changing the series
 		}
 		if err != nil {
 			return err

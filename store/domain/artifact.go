@@ -1,12 +1,12 @@
 package domain
 
-// ResourceFrom is the FROM clause of queries for artifacts. It leaves out artifacts that
-// are being deleted.
+// ResourceFrom is the FROM clause of artifact queries. It omits artifacts that are being
+// deleted.
 const ResourceFrom = `FROM resource
 	JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
 	LEFT JOIN iteration ON iteration.num = resource.iteration_num `
 
-// ResourceState holds the fields of an artifact that rules depend on.
+// ResourceState holds the fields of an artifact that permission checks and other rules use.
 type ResourceState struct {
 	Num          int64
 	ExperimentID string
@@ -15,7 +15,7 @@ type ResourceState struct {
 	Experiment   ExperimentState
 }
 
-// AllowArtifact checks that actor has the right in the project of an artifact. It returns
+// AllowArtifact checks that actor has the wanted right in the artifact's project. It returns
 // NOT_FOUND if the artifact does not exist or is being deleted.
 func (tx *Tx) AllowArtifact(actor Actor, id string, want Right) (r ResourceState, err error) {
 	err = tx.Row(`SELECT

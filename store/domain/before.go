@@ -8,24 +8,25 @@ import (
 	"strings"
 )
 
-// Before holds, by field, the fingerprints of the values that a user saw before the
-// change. A patch with a Before is rejected with CONFLICT and the name of the field if
-// one of these fields has changed since.
+// Before maps field names to fingerprints of the values that a user saw before an edit. A patch
+// is rejected if the value of one of these fields has changed since. The error is CONFLICT and
+// names the field.
 type Before map[string]string
 
-// asRead replaces line breaks by line feeds, and NUL by U+FFFD, as browsers do.
+// asRead replaces each line break by a line feed, and NUL by U+FFFD, as browsers do.
 var asRead = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD")
 
-// Fingerprint returns 16 characters that identify a text: 96 bits of its SHA-256 in
-// base64url.
+// Fingerprint returns 16 characters that identify a text. They encode 96 bits of the text's
+// SHA-256 in base64url.
 func Fingerprint(text string) string {
 	sum := sha256.Sum256([]byte(asRead.Replace(text)))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// RefuseIfOverwritten returns CONFLICT if the present value of one of the fields to set is
-// neither the value in b nor the new value. next holds the new values by field, which is a
-// column of the table; nil leaves a field unchanged.
+// RefuseIfOverwritten returns CONFLICT if another user changed a field since b was read. It
+// compares the stored values of record id with b. next maps column names of table to new
+// values. A nil value leaves the column unchanged. A stored value that equals the new value is
+// no conflict.
 func (tx *Tx) RefuseIfOverwritten(b Before, table, id string, next map[string]*string) error {
 	for _, field := range slices.Sorted(maps.Keys(next)) {
 		was, ok := b[field]

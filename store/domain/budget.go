@@ -2,20 +2,21 @@ package domain
 
 import "context"
 
-// MaxAnswerBytes is the maximum memory in bytes of a summary, or of the iterations of one
+// MaxAnswerBytes is the maximum memory in bytes of a summary or of the iterations in one
 // answer.
 const MaxAnswerBytes = 64 << 20
 
 type budgetKey struct{}
 
-// WithBudget returns a context for reads whose answers may be large. The reads call take
-// with the number of bytes that they are about to allocate or have just read, and return
-// its error. They may call it from several goroutines at once.
+// WithBudget returns a context that limits the memory of large reads. The reads call take with
+// the number of bytes that they allocate, and return the error of take. Several goroutines can
+// call take at once.
 func WithBudget(ctx context.Context, take func(bytes int64) error) context.Context {
 	return context.WithValue(ctx, budgetKey{}, take)
 }
 
-// Take counts bytes of an answer. It returns the error of the function given to WithBudget.
+// Take counts bytes against the budget of ctx. It calls the function passed to WithBudget and
+// returns its error. Without a budget, Take returns nil.
 func Take(ctx context.Context, bytes int64) error {
 	if f, ok := ctx.Value(budgetKey{}).(func(int64) error); ok {
 		return f(bytes)

@@ -1,15 +1,16 @@
-// Package domain holds the common parts of the packages of the store: transactions with an
-// acting user and a time, the rights of that user, and the records on which rights depend.
+// Package domain holds the common parts of the store's packages: transactions with an actor and
+// a time, the rights of actors, and the records that decide the rights.
 //
-// Read, Write and their variants run a function on a snapshot or in the writer. There
-// Tx.AllowProject, Tx.AllowExperiment, Tx.AllowIteration and Tx.AllowArtifact find a record
-// and return an *Error if the actor does not have the right in its project. Tx.Discard moves
-// a record to the trash, and Tx.Found leaves out the records in the trash. Changes of rows are
-// announced to event streams and searches without a call (announce.go). A Write whose context
-// has an idempotency key is carried out once.
+// Read, Write and their variants run a function in a transaction. Read uses a snapshot, and
+// Write uses the writer. In the transaction, Tx.AllowProject, Tx.AllowExperiment,
+// Tx.AllowIteration and Tx.AllowArtifact find a record and check the actor's right in its
+// project. They return an *Error if the actor lacks the right. Tx.Discard moves a record to the
+// trash. Tx.Found returns an SQL condition that omits records in the trash. Triggers announce
+// changed rows to event streams and searches (announce.go). If the context of a Write has an
+// idempotency key, the write runs once.
 //
-// The package handles the existence and the rights of records. The packages on top of it
-// handle the contents of records and the operations on them.
+// The package decides whether records exist and who has rights in them. The packages above it
+// define the contents of records and the operations.
 package domain
 
 import (
@@ -25,25 +26,26 @@ import (
 	"tracker/store/sqlite"
 )
 
-// DB is an open database with the parts that keep state in memory. Package store opens it.
+// DB is an open database with its in-memory state. Package store opens it.
 type DB struct {
 	Options   Options
 	Kernel    *sqlite.DB
 	Now       func() time.Time
 	Log       *slog.Logger
-	Points    *points.Engine // points of the metrics
+	Points    *points.Engine // points of all metrics
 	Artifacts *artifact.Store
-	Copies    *search.Copies // copies of the statistics that searches use
-	Orders    search.Orders  // cached orders of former searches
+	Copies    *search.Copies // statistics copied for searches
+	Orders    search.Orders  // cached sort orders of earlier searches
 	Journal   *journal.Journal
 	LastSeen  *lastseen.Times
-	// SearchLimit is the time limit of the searches of one read.
+	// SearchLimit is the time limit for all searches of one read.
 	SearchLimit time.Duration
 
 	openIterations openIterations
 }
 
-// New returns a DB without Kernel and Artifacts, which need its Participants.
+// New returns a DB without Kernel and Artifacts. The caller opens Kernel and Artifacts with the
+// DB's Participants and sets them.
 func New(o Options) *DB {
 	db := &DB{
 		Options:     o,
@@ -63,49 +65,50 @@ func New(o Options) *DB {
 	return db
 }
 
-// Participants returns the participants of every commit, in their order. Package store
-// adds more.
+// Participants returns the participants in commits, in the order of their calls. Package store
+// adds more participants.
 func (db *DB) Participants() []sqlite.Participant {
 	return []sqlite.Participant{db.Points.Participant(), &db.openIterations, &announcer{db: db}, db.Journal, db.LastSeen}
 }
 
-// Options are the options of Open.
+// Options configures Open.
 type Options struct {
-	// Path is the path of the SQLite file. The file and its folder are created if they
-	// do not exist.
+	// Path is the path of the SQLite file. Open creates the file and its folder if they do not
+	// exist.
 	Path string
-	// Exclusive locks the lock file beside the database, as a server does. Open
-	// returns an error if another process holds the lock.
+	// Exclusive locks the lock file beside the database, as a server does. If another process
+	// holds the lock, Open returns an error.
 	Exclusive bool
-	// Reserve is the size in bytes of a file beside the database whose space deletions
-	// may use when the disk is full; 0 for no file. It requires Exclusive.
+	// Reserve is the size in bytes of a reserve file beside the database; 0 means no file.
+	// Deletions can use its space when the disk is full. Reserve requires Exclusive.
 	Reserve int64
-	// MustExist makes Open return an error if the file is missing or empty.
+	// MustExist makes Open return an error if the SQLite file is missing or empty.
 	MustExist bool
-	// Scratch is set for a temporary file that is not used after a crash. Commits do
-	// not wait for the disk.
+	// Scratch is set for a temporary database that is not used after a crash. Commits do not
+	// wait for the disk.
 	Scratch bool
-	// NoRollups is set for a file whose curves are not drawn. No rollups are written.
+	// NoRollups turns rollups off, for a database without charts.
 	NoRollups bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger receives failures that can't be returned to a caller; nil discards them.
+	// Logger receives errors that can't be returned to a caller; nil discards them.
 	Logger *slog.Logger
-	// OnCommit is called by the writer after each transaction; it may be nil.
+	// OnCommit is called by the writer after each transaction; nil means no call.
 	OnCommit func(sqlite.CommitStats)
-	// OnRead is called before each snapshot is taken, with the context of the
-	// caller; it may be nil.
+	// OnRead is called before each snapshot is taken, with the caller's context; nil means no
+	// call.
 	OnRead func(context.Context)
 	// BcryptCost is the bcrypt cost of new passwords; 0 means bcrypt.DefaultCost.
 	BcryptCost int
-	// Backends hold the bytes of artifacts; the zero value is only the database.
+	// Backends configures the storage of artifact bytes. The zero value stores them only in the
+	// database.
 	Backends artifact.Backends
-	// UploadDir is the folder that holds the received bytes of incomplete resumable
-	// uploads. It is created when it is needed; "" means a folder beside the database.
+	// UploadDir is the folder for the received bytes of incomplete resumable uploads. It is
+	// created at the first use; "" means a folder beside the database.
 	UploadDir string
-	// MaxUpload is the size in bytes of the largest artifact; 0 for no limit.
+	// MaxUpload is the maximum size of an artifact in bytes; 0 means no limit.
 	MaxUpload int64
-	// TrashAge is the time that deleted records stay in the trash; 0 deletes them
+	// TrashAge is the time that deleted records stay in the trash. With 0, records are deleted
 	// permanently at once.
 	TrashAge time.Duration
 }

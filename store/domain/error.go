@@ -13,13 +13,14 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Code is the stable name of a kind of failure. The codes are part of the API: a code may
-// be added, but not renamed. The codes of a protocol are in the package that implements it.
+// Code is the stable name of an error kind. Codes are part of the API: a release can add codes,
+// but must not rename them. A package that implements a protocol defines the additional codes
+// of the protocol.
 type Code string
 
-// The codes of the domain.
+// Error codes that the store returns.
 const (
-	CodeActorGone                 Code = "ACTOR_GONE" // the acting user's account does not exist any more
+	CodeActorGone                 Code = "ACTOR_GONE" // the actor's account does not exist any more
 	CodeConflict                  Code = "CONFLICT"
 	CodeInvalidPayload            Code = "INVALID_PAYLOAD"
 	CodeIterationEnded            Code = "ITERATION_ENDED"
@@ -36,15 +37,14 @@ const (
 	CodeStorageFull               Code = "STORAGE_FULL"
 )
 
-// Error is the error type of the service.
+// Error is the error that the store returns for a failure with a Code.
 type Error struct {
 	Code    Code   `json:"code"`
-	Message string `json:"message"`        // a sentence with the problem and its solution
-	Field   string `json:"field,omitzero"` // the invalid field, or ""
-	Entity  Entity `json:"-"`              // the kind of record that NotFound names, or ""
-	Err     error  `json:"-"`              // the cause, for the log only
-	// RetryAfter is the time that the caller should wait before it tries again, or 0 if
-	// it is unknown.
+	Message string `json:"message"`        // sentence that describes the problem and a solution
+	Field   string `json:"field,omitzero"` // name of the invalid field, or ""
+	Entity  Entity `json:"-"`              // kind of record that was not found, or ""
+	Err     error  `json:"-"`              // cause, for the log only
+	// RetryAfter is the time that the caller should wait before a retry; 0 if unknown.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -55,24 +55,28 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause of e.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf returns an Error without a field.
+// Errorf returns an Error that concerns no field.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid returns an INVALID_PAYLOAD error for a field.
+// Invalid returns an INVALID_PAYLOAD error for the given field.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidPayload, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// AsError returns err as an *Error. It returns the *Error in err if there is one, and nil if
-// err is nil. Invalid input becomes INVALID_PAYLOAD or CONFLICT, and a problem of a database
-// file the code in fileCodes. A full disk becomes STORAGE_FULL. A database that is locked or
-// accepts no writes, and a context that is done, become UNAVAILABLE. Any other error becomes
-// SERVER_ERROR with err as its cause.
+// AsError returns err as an *Error. It returns nil if err is nil. If err wraps an *Error,
+// AsError returns the wrapped error. AsError converts other errors to these codes:
+//
+//	INVALID_PAYLOAD or CONFLICT  for invalid input
+//	a code in fileCodes          for a problem of a database file
+//	STORAGE_FULL                 for a full disk
+//	UNAVAILABLE                  for a database that is locked, closed or read-only
+//	UNAVAILABLE                  for a context that is done
+//	SERVER_ERROR                 for any other error; err is the cause
 func AsError(err error) *Error {
 	var e *Error
 	var refused *points.InvalidError
@@ -117,8 +121,8 @@ func AsError(err error) *Error {
 		Message: "Something went wrong in the server; its log has details under the request id."}
 }
 
-// fileCodes holds the codes of the problems of database files that are not failures of
-// the server.
+// fileCodes maps problems of database files to error codes. It omits problems that are failures
+// of the server.
 var fileCodes = map[sqlite.Problem]Code{
 	sqlite.Served:      CodeUnavailable,
 	sqlite.Foreign:     CodeConflict,
@@ -133,22 +137,22 @@ var fileCodes = map[sqlite.Problem]Code{
 	sqlite.Empty:       CodeInvalidPayload,
 }
 
-// Entity is the name of a kind of record in messages.
+// Entity is the name of a record kind in messages.
 type Entity string
 
-// The entities that have other names in the REST API. Messages about them need no noun,
-// except for NOT_FOUND.
+// Kinds of records with other names in the REST API, which replaces the names in NOT_FOUND
+// errors. Other error messages about these records do not name the kind.
 const (
 	Run      Entity = "run"
 	Artifact Entity = "artifact"
 )
 
-// NotFound returns a NOT_FOUND error for a kind of record.
+// NotFound returns a NOT_FOUND error for the given kind of record.
 func NotFound(what Entity) *Error {
 	return &Error{Code: CodeNotFound, Entity: what, Message: "There is no such " + string(what) + "."}
 }
 
-// OrNotFound returns NOT_FOUND if err is sql.ErrNoRows, and otherwise err.
+// OrNotFound returns NOT_FOUND if err is sql.ErrNoRows. It returns any other err unchanged.
 func OrNotFound(err error, what Entity) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return NotFound(what)
@@ -156,7 +160,8 @@ func OrNotFound(err error, what Entity) error {
 	return err
 }
 
-// Refused returns INVALID_PAYLOAD if err is a *filter.Error, and otherwise err.
+// Refused returns INVALID_PAYLOAD if err is a *filter.Error. It returns any other err
+// unchanged.
 func Refused(err error) error {
 	var e *filter.Error
 	if errors.As(err, &e) {
@@ -165,8 +170,8 @@ func Refused(err error) error {
 	return err
 }
 
-// ChangedOne returns NOT_FOUND if a statement has changed no row, and otherwise err. n and
-// err are the results of the statement.
+// ChangedOne checks the results n and err of an SQL statement. It returns err if err is not
+// nil. It returns NOT_FOUND if the statement changed no row.
 func ChangedOne(n int64, err error, what Entity) error {
 	if err == nil && n == 0 {
 		return NotFound(what)

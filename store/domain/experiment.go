@@ -8,14 +8,14 @@ import (
 // ExperimentStatus is the status of an experiment.
 type ExperimentStatus string
 
-// The statuses of an experiment. Any status can follow any other.
+// Statuses of an experiment. A user can change any status to any other status.
 const (
 	InProgress ExperimentStatus = "IN_PROGRESS"
 	Stopped    ExperimentStatus = "STOPPED"
 	Finished   ExperimentStatus = "FINISHED"
 )
 
-// ExperimentState holds the fields of an experiment that rules depend on.
+// ExperimentState holds the fields of an experiment that permission checks and other rules use.
 type ExperimentState struct {
 	ProjectID string
 	Status    ExperimentStatus
@@ -23,7 +23,7 @@ type ExperimentState struct {
 	Deleted   bool // the experiment or its project is in the trash
 }
 
-// AllowExperiment checks that actor has the right in the project of an experiment. It
+// AllowExperiment checks that actor has the wanted right in the experiment's project. It
 // returns NOT_FOUND if the experiment does not exist.
 func (tx *Tx) AllowExperiment(actor Actor, id string, want Right) (e ExperimentState, err error) {
 	err = tx.Row(`SELECT
@@ -41,7 +41,7 @@ func (tx *Tx) AllowExperiment(actor Actor, id string, want Right) (e ExperimentS
 	return e, tx.Allow(actor, e.ProjectID, want)
 }
 
-// AllowOpenExperiment is AllowExperiment for additions to the experiment. It returns
+// AllowOpenExperiment is AllowExperiment for a method that adds to the experiment. It returns
 // EXPERIMENT_NOT_IN_PROGRESS if the experiment is not in progress.
 func (tx *Tx) AllowOpenExperiment(actor Actor, id string, want Right) (ExperimentState, error) {
 	e, err := tx.AllowExperiment(actor, id, want)
@@ -60,13 +60,13 @@ func (e ExperimentState) Open() error {
 		"The experiment is %s; set its status to IN_PROGRESS to add to it.", e.Status)
 }
 
-// MaxSearched is the maximum number of experiments in one query.
+// MaxSearched is the maximum number of experiments in one search.
 const MaxSearched = 10_000
 
-// AllowExperiments returns the ids of the experiments that exist, without duplicates and
-// in ascending order. It returns an error if actor may not read all of them. inTrash reports
-// for each id whether the experiment is in the trash; without trash, these experiments are
-// left out. Experiments of projects in the trash are always left out.
+// AllowExperiments returns the ids of the existing experiments, sorted and without duplicates.
+// It returns an error if actor lacks the right to read one of them. It omits experiments in the
+// trash if trash is not set. It always omits experiments of projects in the trash. inTrash
+// reports for each returned id whether the experiment is in the trash.
 func (tx *Tx) AllowExperiments(actor Actor, ids []string, trash bool) (existing []string, inTrash map[string]bool, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

@@ -11,34 +11,34 @@ import (
 	"tracker/store/scalar"
 )
 
-// idempotencyAge is the time that an answer is kept for repeated requests.
+// idempotencyAge is the time that the answer to an idempotency key is stored.
 const idempotencyAge = 24 * time.Hour
 
-// IdempotencyKey makes it safe to repeat a create. A request with the same key, user and
-// path gets the first answer. If its body is different, it is rejected with
-// INVALID_PAYLOAD.
+// IdempotencyKey makes it safe to repeat a create request. A request with the same key, user
+// and path gets the first answer. If the request body differs from the first body, the request
+// is rejected with INVALID_PAYLOAD.
 type IdempotencyKey struct {
-	Path     string // path of the request
+	Path     string // URL path of the request
 	Key      string // 1 to 128 visible ASCII characters
-	BodyHash []byte // SHA-256 of the request's body
+	BodyHash []byte // SHA-256 of the request body
 }
 
 type idempotencyContext struct{}
 
-// WithIdempotencyKey returns a context in which a create is carried out only once for k
-// within 24 hours. Repeated calls return the first answer.
+// WithIdempotencyKey returns a context that makes a create idempotent for 24 hours. A repeated
+// create with the same k writes nothing and returns the first answer.
 func WithIdempotencyKey(ctx context.Context, k IdempotencyKey) context.Context {
 	return context.WithValue(ctx, idempotencyContext{}, k)
 }
 
-// KeyFrom returns the key in ctx, or the zero value.
+// KeyFrom returns the idempotency key of ctx, or the zero value.
 func KeyFrom(ctx context.Context) (k IdempotencyKey) {
 	k, _ = ctx.Value(idempotencyContext{}).(IdempotencyKey)
 	return k
 }
 
-// once returns the stored answer to k. If there is none, it runs fn and stores its answer
-// in the same transaction.
+// once returns the stored answer for k. If there is no stored answer, once runs fn and stores
+// its result in the same transaction.
 func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	if k.Key == "" {
 		return fn(tx)
@@ -77,7 +77,7 @@ func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	return out, err
 }
 
-// Answered reports whether an answer to k is stored. It does not compare the body.
+// Answered reports whether an answer for k is stored. It does not compare the request body.
 func (tx *Tx) Answered(actor Actor, k IdempotencyKey) (found bool, err error) {
 	if k.Key == "" {
 		return false, nil

@@ -8,7 +8,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// ErrEnded is returned for an addition to an iteration that has ended.
+// ErrEnded reports an attempt to add data to an iteration that has ended.
 var ErrEnded = Errorf(CodeIterationEnded, "Already ended; set the status to RUNNING to make changes.")
 
 // IterationRef identifies an iteration.
@@ -18,7 +18,7 @@ type IterationRef struct {
 	ExperimentID string
 }
 
-// IterationState holds the fields of an iteration that rules depend on.
+// IterationState holds the fields of an iteration that permission checks and other rules use.
 type IterationState struct {
 	IterationRef
 	ProjectID    string
@@ -28,8 +28,8 @@ type IterationState struct {
 	Deleted      bool // the iteration, its experiment or its project is in the trash
 }
 
-// IterationStateColumns are the columns of iteration, experiment and project that are
-// scanned into the result of IterationState.Into.
+// IterationStateColumns lists the columns that are scanned into IterationState.Into. The query
+// must join the tables iteration, experiment and project.
 const IterationStateColumns = `
 	iteration.num,
 	iteration.experiment_id,
@@ -39,7 +39,7 @@ const IterationStateColumns = `
 	iteration.end_date,
 	coalesce(iteration.deleted_date, experiment.deleted_date, project.deleted_date) IS NOT NULL`
 
-// Into returns the pointers to scan IterationStateColumns into.
+// Into returns the scan destinations for IterationStateColumns.
 func (i *IterationState) Into() []any {
 	return []any{&i.Num, &i.ExperimentID, &i.ProjectID, &i.Status, &i.ErrorMessage, &i.EndDate, &i.Deleted}
 }
@@ -47,14 +47,14 @@ func (i *IterationState) Into() []any {
 // Ended reports whether the iteration has ended.
 func (i IterationState) Ended() bool { return i.Status != Running }
 
-// Same reports whether two states have the same status, message and end.
+// Same reports whether i and o have equal status, error message and end date.
 func (i IterationState) Same(o IterationState) bool {
 	sameEnd := i.EndDate == nil && o.EndDate == nil ||
 		i.EndDate != nil && o.EndDate != nil && *i.EndDate == *o.EndDate
 	return i.Status == o.Status && i.ErrorMessage == o.ErrorMessage && sameEnd
 }
 
-// AllowIteration checks that actor has the right in the project of an iteration. It returns
+// AllowIteration checks that actor has the wanted right in the iteration's project. It returns
 // NOT_FOUND if the iteration does not exist.
 func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationState, err error) {
 	i.ID = id
@@ -69,8 +69,8 @@ func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationSta
 	return i, tx.Allow(actor, i.ProjectID, want)
 }
 
-// AllowIterations is AllowIteration for up to MaxLimit iterations. The result is in the
-// order of ids; an id that is given twice is returned twice.
+// AllowIterations is AllowIteration for up to MaxLimit iterations. The result has the order of
+// ids. A repeated id is returned repeatedly.
 func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]IterationState, error) {
 	all, err := tx.AllowExisting(actor, ids, want)
 	if err == nil && len(all) < len(ids) {
@@ -79,7 +79,8 @@ func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]Iteratio
 	return all, err
 }
 
-// AllowExisting is AllowIterations, but it leaves out iterations that do not exist.
+// AllowExisting is AllowIterations without the NOT_FOUND error. It omits iterations that do not
+// exist.
 func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationState, error) {
 	if len(ids) > MaxLimit {
 		return nil, Invalid("ids", "At most %d ids can be given at once.", MaxLimit)
@@ -118,7 +119,7 @@ func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationS
 	return all, nil
 }
 
-// NumsOf returns the numbers of iterations.
+// NumsOf returns the number of each iteration in states.
 func NumsOf(states []IterationState) []int64 {
 	nums := make([]int64, len(states))
 	for at, s := range states {
@@ -127,8 +128,8 @@ func NumsOf(states []IterationState) []int64 {
 	return nums
 }
 
-// AllowOpenIteration is AllowIteration for data that a run records. It returns ErrEnded if
-// the iteration has ended, and otherwise marks the iteration as seen.
+// AllowOpenIteration is AllowIteration for data that a run records. It returns ErrEnded if the
+// iteration has ended. If the iteration is RUNNING, AllowOpenIteration marks it as seen.
 func (tx *Tx) AllowOpenIteration(actor Actor, id string, want Right) (IterationState, error) {
 	it, err := tx.AllowIteration(actor, id, want)
 	if err != nil {
@@ -141,10 +142,10 @@ func (tx *Tx) AllowOpenIteration(actor Actor, id string, want Right) (IterationS
 	return it, nil
 }
 
-// IterationStatus is the status of a run.
+// IterationStatus is the status of an iteration.
 type IterationStatus string
 
-// The statuses of an iteration. An iteration whose status is not RUNNING has ended.
+// Statuses of an iteration. An iteration has ended if its status is not RUNNING.
 const (
 	Running   IterationStatus = "RUNNING"
 	Succeeded IterationStatus = "SUCCEEDED"
@@ -152,17 +153,18 @@ const (
 	Killed    IterationStatus = "KILLED"
 )
 
-// LostAfter is the time without a write or heartbeat after which a RUNNING
-// iteration counts as lost.
+// LostAfter is the maximum time between writes or heartbeats. A RUNNING iteration counts as
+// lost after a longer silence.
 const LostAfter = 5 * time.Minute
 
-// LostBefore returns the time LostAfter before now. A RUNNING iteration that was last seen
-// before that time is lost at now.
+// LostBefore returns now minus LostAfter. A RUNNING iteration is lost if it was last seen
+// before the returned time.
 func LostBefore(now scalar.Time) scalar.Time { return now - scalar.Time(LostAfter.Milliseconds()) }
 
-// Silent reports whether an iteration that was last seen at seen has been silent for more
-// than LostAfter at now.
+// Silent reports whether more than LostAfter passed between the times seen and now. seen is the
+// last time that the server saw an iteration.
 func Silent(seen, now scalar.Time) bool { return seen < LostBefore(now) }
 
-// Lost reports whether an iteration with status s that was last seen at seen is lost at now.
+// Lost reports whether an iteration with status s is lost at the time now. seen is the last
+// time that the server saw the iteration.
 func (s IterationStatus) Lost(seen, now scalar.Time) bool { return s == Running && Silent(seen, now) }

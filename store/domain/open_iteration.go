@@ -2,8 +2,8 @@ package domain
 
 import "tracker/store/sqlite"
 
-// openIterations is the writer's cache of the iterations that users may add points
-// to, so that adding a point needs no query for the permission. Its entries can be
+// openIterations caches the iterations that users may add points to. Without the cache, each
+// added point would need a permission query. Only the writer uses the cache. Entries can be
 // dropped at any time.
 type openIterations struct {
 	sqlite.Passive
@@ -16,10 +16,10 @@ type openIterationKey struct {
 	ID    string
 }
 
-// maxOpenIterations bounds the number of cached iterations.
+// maxOpenIterations is the maximum number of cached iterations.
 const maxOpenIterations = 20_000
 
-// drop removes all entries.
+// drop empties the cache.
 func (o *openIterations) drop() {
 	o.allowed, o.byNum = map[openIterationKey]IterationRef{}, map[int64]IterationRef{}
 }
@@ -36,7 +36,7 @@ func (o *openIterations) Changed() { o.drop() }
 // RolledBack drops the cache.
 func (o *openIterations) RolledBack(int64) { o.drop() }
 
-// AllowPoints is AllowOpenIteration for RightCreate, with a cache.
+// AllowPoints is AllowOpenIteration for the right to create, with a cache.
 func (tx *Tx) AllowPoints(iterationID string) (IterationRef, error) {
 	o := &tx.DB.openIterations
 	k := openIterationKey{tx.Actor, iterationID}

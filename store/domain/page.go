@@ -3,29 +3,29 @@ package domain
 const (
 	// DefaultLimit is the default page size.
 	DefaultLimit = 50
-	// MaxLimit is the maximum page size. A larger limit is reduced to it.
+	// MaxLimit is the maximum page size. Larger limits are reduced to MaxLimit.
 	MaxLimit = 1000
-	// MaxPageBytes is the maximum size in bytes of the texts of a page. A page with
-	// more than one record ends before the record that exceeds it; List.Limit is then
-	// the number of records.
+	// MaxPageBytes is the maximum size in bytes of the texts on a page. A page ends before the
+	// record that would exceed MaxPageBytes. The first record is always on the page. List.Limit
+	// of a shortened page is the number of its records.
 	MaxPageBytes = 2 << 20
 )
 
-// Page is a part of a listing: up to Limit records from Offset on.
+// Page selects up to Limit records of a listing, after skipping Offset records.
 type Page struct {
 	Limit  int
 	Offset int
 }
 
-// FirstPage is the default page.
+// FirstPage selects the first DefaultLimit records.
 var FirstPage = Page{Limit: DefaultLimit}
 
-// Clamp returns the page with Limit from 0 to MaxLimit and Offset not below 0.
+// Clamp returns p with Limit between 0 and MaxLimit, and Offset at least 0.
 func (p Page) Clamp() Page {
 	return Page{Limit: max(0, min(p.Limit, MaxLimit)), Offset: max(0, p.Offset)}
 }
 
-// List is one page of a listing, with the number of all records.
+// List is one page of a listing. Total is the number of records in the whole listing.
 type List[T any] struct {
 	Data   []T `json:"data"`
 	Total  int `json:"total"`
@@ -33,14 +33,14 @@ type List[T any] struct {
 	Offset int `json:"offset"`
 }
 
-// sized is a record whose texts count for MaxPageBytes.
+// sized is a record with texts that count for MaxPageBytes.
 type sized interface {
-	// TextBytes returns the length of the texts in bytes.
+	// TextBytes returns the total length of the texts in bytes.
 	TextBytes() int
 }
 
-// PageOf counts the rows of a query and scans one page of them. from is the query from the
-// keyword FROM on, without ORDER BY. The time limit of searches applies.
+// PageOf counts the rows of a query and scans one page of its rows. from is the query text that
+// begins with FROM; it has no ORDER BY clause. The search time limit applies.
 func PageOf[T any](tx *Tx, p Page, columns, from, order string, args ...any) (List[T], error) {
 	return WithinLimit(tx, SlowRead(tx, "offset"), func() (List[T], error) {
 		return readPage[T](tx, p, columns, from, order, args)
@@ -77,9 +77,9 @@ func readPage[T any](tx *Tx, p Page, columns, from, order string, args []any) (L
 	return l, rows.Err()
 }
 
-// Created is the result of a create.
+// Created is the result of a create method.
 type Created struct {
 	ID string `json:"id"`
-	// Existing is set if the record existed before and nothing was written.
+	// Existing is set if the record already existed and nothing was written.
 	Existing bool `json:"existing,omitzero"`
 }

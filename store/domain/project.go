@@ -1,6 +1,6 @@
 package domain
 
-// Permission holds the rights of one user in one project.
+// Permission holds a user's rights in a project.
 type Permission struct {
 	ID          string `json:"id" db:"id"`
 	UserID      string `json:"user_id" db:"user_id"`
@@ -13,8 +13,8 @@ type Permission struct {
 	Delete      bool   `json:"delete_permission" db:"delete_permission"`
 }
 
-// InsertPermission inserts a permission and returns its id. The caller must have checked
-// the right to grant it.
+// InsertPermission inserts a permission and returns its id. The caller must have checked that
+// the actor may grant the permission.
 func (tx *Tx) InsertPermission(p Permission) (string, error) {
 	id, err := NewID()
 	if err != nil {
@@ -38,7 +38,7 @@ func (n NewProject) Check() error {
 	return FirstError(CheckName("name", n.Name), CheckText("description", n.Description))
 }
 
-// InsertProject inserts a project with all four permissions for actor. The caller must have
+// InsertProject inserts a project and grants all four rights to actor. The caller must have
 // called n.Check.
 func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
 	u, err := tx.User(actor)
@@ -58,7 +58,7 @@ func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
 	return Created{ID: id}, err
 }
 
-// AllowProject checks that actor has the right in a project. It returns NOT_FOUND if the
+// AllowProject checks that actor has the wanted right in a project. It returns NOT_FOUND if the
 // project does not exist.
 func (tx *Tx) AllowProject(actor Actor, id string, want Right) error {
 	if err := tx.Exists(`SELECT 1 FROM project WHERE id = ? AND `+tx.Found("project"), id, "project"); err != nil {

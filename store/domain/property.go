@@ -8,7 +8,7 @@ import (
 	"tracker/store/json"
 )
 
-// Property is a key and a text that belong to a record. Keys are unique in a record.
+// Property is a key with a text value. The keys of a record's properties are unique.
 type Property struct {
 	Key   string `json:"key" db:"key"`
 	Value string `json:"value" db:"value"`
@@ -16,18 +16,18 @@ type Property struct {
 
 func (p Property) TextBytes() int { return len(p.Value) }
 
-// MaxProperties is the maximum number of properties that one call sets.
+// MaxProperties is the maximum number of properties in one call.
 const MaxProperties = 1000
 
-// PropertyOwner identifies the record that properties belong to: Column is the column of
-// table property that refers to the record, and Key is its value.
+// PropertyOwner identifies the record that has the properties. Column is the column of table
+// property that refers to the record. Key is the column's value.
 type PropertyOwner struct {
 	ProjectID string
 	Column    string
 	Key       any
 }
 
-// CheckProperties checks that all keys and values are valid.
+// CheckProperties checks the number of properties and all keys and values.
 func CheckProperties(all []Property) error {
 	if len(all) > MaxProperties {
 		return Invalid("properties", "At most %d properties can be set at once.", MaxProperties)
@@ -40,9 +40,8 @@ func CheckProperties(all []Property) error {
 	return nil
 }
 
-// SetProperties sets properties. The caller must have called CheckProperties and checked
-// the right to create. SetProperties checks the right to update if it changes an existing
-// property.
+// SetProperties inserts or updates properties. The caller must have called CheckProperties and
+// checked the right to create. If a value changes, SetProperties checks the right to update.
 func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) error {
 	if len(all) == 0 {
 		return nil
@@ -71,7 +70,7 @@ func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) er
 	return owner.Changed(tx)
 }
 
-// Changed sets the time of the last change of an experiment whose properties have changed.
+// Changed sets updated_date of the owner. It does nothing if the owner is not an experiment.
 func (o PropertyOwner) Changed(tx *Tx) (err error) {
 	if o.Column == "experiment_id" {
 		_, err = tx.Exec(`UPDATE experiment SET updated_date = ? WHERE id = ?`, tx.Now, o.Key)
@@ -79,13 +78,13 @@ func (o PropertyOwner) Changed(tx *Tx) (err error) {
 	return err
 }
 
-// Properties returns the iteration as an owner of properties.
+// Properties returns the iteration as a PropertyOwner.
 func (i IterationState) Properties() PropertyOwner {
 	return PropertyOwner{ProjectID: i.ProjectID, Column: "iteration_num", Key: i.Num}
 }
 
-// PropertiesOf calls fn with each property of several records, ordered by record, then by
-// key of the property. column and keys identify the records as in PropertyOwner.
+// PropertiesOf calls fn for each property of the given records, sorted by record and property
+// key. column and keys identify the records as in PropertyOwner.
 func PropertiesOf[K comparable](tx *Tx, column string, keys []K, fn func(owner K, p Property)) error {
 	list, err := json.Marshal(keys)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Has reports whether a query finds a row.
+// Has reports whether a query returns a row.
 func (tx *Tx) Has(query string, args ...any) (bool, error) {
 	var one int
 	err := tx.Row(query, args...).Scan(&one)
@@ -15,15 +15,16 @@ func (tx *Tx) Has(query string, args ...any) (bool, error) {
 	return err == nil, err
 }
 
-// Exists returns NOT_FOUND if query returns no row for id. what is the kind of record.
+// Exists returns NOT_FOUND if query returns no row for id. The error names the given kind of
+// record.
 func (tx *Tx) Exists(query, id string, what Entity) error {
 	var one int
 	return OrNotFound(tx.Row(query, id).Scan(&one), what)
 }
 
-// FirstOr returns the id that query returns for id and args. If query returns no row, FirstOr
-// calls insert and returns the id of the new record: id, or a new id if a record in the trash
-// has it.
+// FirstOr runs query with id and args and returns the id in its first row. If query returns no
+// row, FirstOr calls insert and returns the id of the new record. The new record gets the given
+// id. If a record in the trash has this id, the new record gets a random id.
 func (tx *Tx) FirstOr(table, id string, insert func(id string) error, query string, args ...any) (string, error) {
 	var found string
 	err := tx.Row(query, append([]any{id}, args...)...).Scan(&found)

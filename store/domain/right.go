@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// Right is one of the four permissions.
+// Right is one of the four rights in a project.
 type Right string
 
-// The rights in a project.
+// The four rights in a project.
 const (
 	RightCreate Right = "create"
 	RightRead   Right = "read"
@@ -16,11 +16,11 @@ const (
 	RightDelete Right = "delete"
 )
 
-// grant holds the rights of an actor in a project.
+// grant holds an actor's rights in a project.
 type grant map[Right]bool
 
-// Allow checks that actor has the right in the project, which must exist. It returns
-// PROJECT_PERMISSION_REQUIRED if actor does not have the right.
+// Allow returns PROJECT_PERMISSION_REQUIRED if actor does not have the wanted right in the
+// project. The project must exist.
 func (tx *Tx) Allow(actor Actor, projectID string, want Right) error {
 	if actor.system {
 		return nil
@@ -33,8 +33,8 @@ func (tx *Tx) Allow(actor Actor, projectID string, want Right) error {
 	return err
 }
 
-// grantOf returns the rights of actor in a project. In a snapshot, where the rights do not
-// change, they are looked up only once.
+// grantOf returns the rights of actor in a project. Rights can't change in a snapshot, so
+// grantOf caches them in a snapshot.
 func (tx *Tx) grantOf(actor Actor, projectID string) (grant, error) {
 	key := grantKey{actor.UserID, projectID}
 	if g, ok := tx.grants[key]; ok {

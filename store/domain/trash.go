@@ -6,17 +6,17 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TrashFilter selects whether a listing contains the records in the trash.
+// TrashFilter selects whether a listing includes records in the trash.
 type TrashFilter string
 
-// The filters of the trash.
+// Values of TrashFilter.
 const (
 	NotTrash  TrashFilter = ""     // only records outside the trash
 	OnlyTrash TrashFilter = "only" // only records in the trash
-	AlsoTrash TrashFilter = "also" // all records
+	AlsoTrash TrashFilter = "also" // records outside and in the trash
 )
 
-// Condition returns the SQL condition of the filter for the rows of a table.
+// Condition returns the filter as an SQL condition for the given table.
 func (f TrashFilter) Condition(table string) string {
 	switch f {
 	case OnlyTrash:
@@ -27,20 +27,20 @@ func (f TrashFilter) Condition(table string) string {
 	return NotTrashed(table)
 }
 
-// Takes reports whether the filter selects a record. deleted is set if the record is in the
-// trash.
+// Takes reports whether the filter selects a record. deleted must be set if the record is in
+// the trash.
 func (f TrashFilter) Takes(deleted bool) bool {
 	return f == AlsoTrash || deleted == (f == OnlyTrash)
 }
 
-// NotTrashed returns the SQL condition that a row of a table is not in the trash.
+// NotTrashed returns the SQL condition for rows of table that are not in the trash.
 func NotTrashed(table string) string { return table + `.deleted_date IS NULL` }
 
 type trashContext struct{}
 
-// WithTrash returns a context in which reads by id also find records in the trash, and read
-// and list the records that belong to them. Listings still leave out records in the trash if
-// their TrashFilter does not select them. Writes never find records in the trash.
+// WithTrash returns a context for reads that include the trash. A read by id also finds a
+// record in the trash and the records that belong to it. A listing still omits records in the
+// trash if its TrashFilter does not select them. Writes never find records in the trash.
 func WithTrash(ctx context.Context) context.Context {
 	return context.WithValue(ctx, trashContext{}, true)
 }
@@ -50,8 +50,8 @@ func trashFrom(ctx context.Context) bool {
 	return with
 }
 
-// Found returns the SQL condition that rows of these tables are not in the trash. It returns
-// TRUE if the transaction also reads the trash.
+// Found returns the SQL condition for rows of the given tables that are not in the trash. It
+// returns TRUE if the reads of tx include the trash.
 func (tx *Tx) Found(tables ...string) string {
 	if tx.trash {
 		return `TRUE`
@@ -66,10 +66,10 @@ func (tx *Tx) Found(tables ...string) string {
 	return condition
 }
 
-// TrashKind is a kind of record that can be in the trash. Its value is the name of the table.
+// TrashKind is a kind of record that can be in the trash. Its value is the table name.
 type TrashKind string
 
-// The kinds of records that can be in the trash.
+// Kinds of records that can be in the trash.
 const (
 	TrashedProject    TrashKind = "project"
 	TrashedExperiment TrashKind = "experiment"
@@ -80,8 +80,8 @@ const (
 	TrashedReport     TrashKind = "report"
 )
 
-// Discard runs fn, which calls Tx.Discard, in the writer. Without a trash fn may use the
-// reserve when the disk is full.
+// Discard runs fn in the writer; fn calls Tx.Discard. If Options.TrashAge is 0, fn can use the
+// reserve on a full disk.
 func (db *DB) Discard(ctx context.Context, actor Actor, fn func(*Tx) error) error {
 	if db.Options.TrashAge > 0 {
 		return db.write(ctx, sqlite.Change|sqlite.Marking, actor, fn)
@@ -107,11 +107,11 @@ func (tx *Tx) Purge(kind TrashKind, id string) error {
 	return err
 }
 
-// trashWords holds the words for the kinds in messages.
+// trashWords holds the word for each kind in messages.
 var trashWords = map[TrashKind]string{
 	TrashedProject: "project", TrashedExperiment: "experiment", TrashedIteration: "run",
 	TrashedModel: "model", TrashedVersion: "version", TrashedArtifact: "artifact", TrashedReport: "report",
 }
 
-// Word returns the word for the kind in messages.
+// Word returns the word for k in messages.
 func (k TrashKind) Word() string { return trashWords[k] }

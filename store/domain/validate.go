@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// MaxName is the length limit of names, keys and tags, in characters.
+	// MaxName is the maximum length of names, keys and tags, in characters.
 	MaxName = 250
-	// MaxText is the length limit of texts and parameter values, in bytes.
+	// MaxText is the maximum length of texts and parameter values, in bytes.
 	MaxText = 1 << 20
-	// MinPassword and MaxPassword are the limits of the length of a password, in
-	// bytes. MaxPassword is the limit of bcrypt.
+	// MinPassword and MaxPassword limit the length of a password, in bytes. bcrypt accepts at
+	// most MaxPassword bytes.
 	MinPassword = 8
 	MaxPassword = 72
 )
 
-// CheckName checks that s has 1 to MaxName printable characters that are not all spaces.
+// CheckName checks that s has 1 to MaxName characters. All characters must be printable, and at
+// least one must not be a space.
 func CheckName(field, s string) error {
 	if strings.TrimSpace(s) == "" {
 		return Invalid(field, "%s must not be empty.", field)
@@ -28,7 +29,7 @@ func CheckName(field, s string) error {
 	return CheckShort(field, s)
 }
 
-// CheckShort checks that s has at most MaxName characters, all printable.
+// CheckShort checks that s has at most MaxName characters. All characters must be printable.
 func CheckShort(field, s string) error {
 	if utf8.RuneCountInString(s) > MaxName {
 		return Invalid(field, "%s must have at most %d characters.", field, MaxName)
@@ -44,13 +45,13 @@ func CheckShort(field, s string) error {
 	return nil
 }
 
-// printable reports whether r is a graphic character as defined by Unicode, or one of the
-// two joiners that emoji and some scripts need within a word.
+// printable reports whether r is a Unicode graphic character or one of two joiners. Emoji and
+// some scripts need the joiners within a word.
 func printable(r rune) bool {
 	return unicode.IsGraphic(r) || r == '\u200c' || r == '\u200d'
 }
 
-// CheckKey checks the name of a parameter or metric, which has 1 to MaxName printable
+// CheckKey checks the name of a parameter or metric. It must have 1 to MaxName printable
 // characters.
 func CheckKey(s string) error {
 	if s == "" {
@@ -59,7 +60,7 @@ func CheckKey(s string) error {
 	return CheckShort("key", s)
 }
 
-// CheckText checks that s is valid UTF-8 of at most MaxText bytes.
+// CheckText checks that s is valid UTF-8 with at most MaxText bytes.
 func CheckText(field, s string) error {
 	if len(s) > MaxText {
 		return Invalid(field, "%s must have at most %d bytes, not %d.", field, MaxText, len(s))
@@ -70,7 +71,7 @@ func CheckText(field, s string) error {
 	return nil
 }
 
-// CheckOptional is CheckText for a text that may be nil.
+// CheckOptional is CheckText for an optional text. It accepts nil.
 func CheckOptional(field string, s *string) error {
 	if s == nil {
 		return nil
@@ -78,7 +79,7 @@ func CheckOptional(field string, s *string) error {
 	return CheckText(field, *s)
 }
 
-// FirstError returns the first of errs that is not nil.
+// FirstError returns the first non-nil error in errs, or nil.
 func FirstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -94,8 +95,8 @@ func NewID() (string, error) {
 	return id.String(), err
 }
 
-// CheckNameAndText checks the name and the text of a patch; either may be nil. field is the
-// name of the text.
+// CheckNameAndText checks the name and the text of a patch. Both can be nil. field is the name
+// of the text field.
 func CheckNameAndText(name *string, field string, text *string) error {
 	if name != nil {
 		if err := CheckName("name", *name); err != nil {
@@ -105,7 +106,7 @@ func CheckNameAndText(name *string, field string, text *string) error {
 	return CheckOptional(field, text)
 }
 
-// OneOf checks that v is in all.
+// OneOf checks that v is one of the values in all.
 func OneOf[T ~string](field string, v T, all ...T) error {
 	for _, a := range all {
 		if v == a {

@@ -6,7 +6,7 @@ import (
 	"tracker/store/json"
 )
 
-// Strings is a list of strings that a query returns as a JSON array.
+// Strings is a list of strings that is scanned from a JSON array.
 type Strings []string
 
 // Scan implements sql.Scanner.

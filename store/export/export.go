@@ -1,5 +1,5 @@
-// Package export writes records in formats of other programs: tables, an HTML page, and the
-// folders of MLflow and TensorBoard. Information that a format can't hold is counted and
+// Package export writes records in the formats of other programs: tables, an HTML page, and the
+// folders of MLflow and TensorBoard. Information that a format can't represent is counted and
 // reported as a transfer.Loss.
 package export
 
@@ -22,20 +22,22 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// Source is a database that holds only the records to export. Its methods need no permission.
+// Source is a database that contains only the records to export. The methods of Source check no
+// permissions.
 type Source interface {
-	// Read calls fn with a view of one snapshot.
+	// Read calls fn with a view of a snapshot.
 	Read(ctx context.Context, fn func(*View) error) error
-	// Curves returns the curves of runs.
+	// Curves returns the curves of the given runs.
 	Curves(ctx context.Context, iterationIDs []string, q points.CurveQuery) ([]runs.Curve, error)
-	// Open returns the content of an artifact. The reader returns an error at the end of the
-	// content if its hash is not b.Hash.
+	// Open returns the content of a blob. At the end of the content, the reader returns an
+	// error if the hash does not match b.Hash.
 	Open(b archive.Blob) (io.ReadCloser, error)
-	// Count returns the number of records of a kind of package record, such as iteration.
+	// Count returns the number of records of a kind, such as "iteration". Package record
+	// defines the kinds.
 	Count(kind string) int64
 }
 
-// View reads one snapshot of a Source.
+// View gives access to one snapshot of a Source.
 type View struct {
 	Projects *projects.View
 	Runs     *runs.View
@@ -45,15 +47,15 @@ type View struct {
 
 // Format is an output format.
 type Format struct {
-	Name  string // as in --format NAME
+	Name  string // argument of the --format flag
 	Title string
-	// Folder reports whether the output is a folder, and not one file.
+	// Folder reports whether Write creates a folder instead of a file.
 	Folder bool
-	// Write writes the records of e to path, which must not exist.
+	// Write writes the records of e to path. The path must not exist.
 	Write func(ctx context.Context, e Source, path string, r *transfer.Result) error
 }
 
-// Formats returns all formats except tracker's own archive.
+// Formats returns all formats except tracker's archive format.
 func Formats() []Format {
 	return []Format{
 		{Name: "html", Title: "one page for any browser, offline", Write: writeHTML},
@@ -64,7 +66,7 @@ func Formats() []Format {
 	}
 }
 
-// run holds a run and everything that was recorded in it, except its points.
+// run holds a run and all its records except the points.
 type run struct {
 	runs.IterationRecord
 	project    projects.Project
@@ -72,10 +74,10 @@ type run struct {
 	artifacts  []files.Artifact
 }
 
-// pageSize is the number of records to read at once.
+// pageSize is the number of records read at once.
 const pageSize = 200
 
-// eachRun calls fn with each run of e, by project and experiment, the oldest
+// eachRun calls fn with each run of e. The runs are ordered by project and experiment, oldest
 // first.
 func eachRun(ctx context.Context, e Source, fn func(*View, run) error) error {
 	return e.Read(ctx, func(v *View) error {
@@ -104,7 +106,8 @@ func eachRun(ctx context.Context, e Source, fn func(*View, run) error) error {
 	})
 }
 
-// readRun returns a run of an experiment, without its project and experiment.
+// readRun returns a run of an experiment. It does not set the project and the experiment of the
+// run.
 func readRun(v *View, experimentID, id string) (r run, err error) {
 	if r.IterationRecord, err = v.Runs.IterationRecord(id); err != nil {
 		return r, err
@@ -117,7 +120,7 @@ func readRun(v *View, experimentID, id string) (r run, err error) {
 	})
 }
 
-// eachPage calls fn with each record of a listing.
+// eachPage calls page until all records are listed, and calls fn with each record.
 func eachPage[T any](page func(domain.Page) (domain.List[T], error), fn func(T) error) error {
 	for offset := 0; ; {
 		l, err := page(domain.Page{Limit: pageSize, Offset: offset})
@@ -135,7 +138,8 @@ func eachPage[T any](page func(domain.Page) (domain.List[T], error), fn func(T) 
 	}
 }
 
-// create creates a file that does not exist, and its folder, and calls fn to write it.
+// create creates a new file and its folder, and calls fn to write the content. It returns an
+// error if the file exists.
 func create(path string, fn func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -147,7 +151,7 @@ func create(path string, fn func(io.Writer) error) error {
 	return errors.Join(fn(f), f.Close())
 }
 
-// copyArtifact writes the bytes of an artifact to a file.
+// copyArtifact writes the content of an artifact to a new file at path.
 func copyArtifact(e Source, a files.Artifact, path string) error {
 	from, err := e.Open(archive.Blob{Hash: a.ContentHash, Size: a.SizeBytes})
 	if err != nil {
@@ -160,11 +164,11 @@ func copyArtifact(e Source, a files.Artifact, path string) error {
 	})
 }
 
-// names holds the file names in use, in lower case because some file systems ignore
-// case.
+// names holds the file names in use. The names are in lower case because some file systems
+// ignore case.
 type names map[string]bool
 
-// unique returns s as one part of a path, with a number after it if the name is in use.
+// unique returns s as a file name. If the name is in use, unique appends a number.
 func (n names) unique(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -19,16 +19,16 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// Limits of a page. The page mentions what they leave out.
+// Limits of the HTML page. The page mentions content omitted because of these limits.
 const (
-	maxRuns       = 500     // in a table
-	maxCurves     = 12      // runs in a chart
-	maxCharts     = 60      // in an experiment
-	maxColumns    = 40      // in a table
-	curvePoints   = 300     // in a curve
-	maxMedia      = 2 << 20 // bytes of one image
+	maxRuns       = 500     // per table
+	maxCurves     = 12      // runs per chart
+	maxCharts     = 60      // per experiment
+	maxColumns    = 40      // per table
+	curvePoints   = 300     // per curve
+	maxMedia      = 2 << 20 // bytes per image
 	maxMediaTotal = 20 << 20
-	maxCell       = 200 // characters
+	maxCell       = 200 // characters per cell
 	maxNotes      = 20_000
 )
 
@@ -37,39 +37,39 @@ const (
 //go:embed page.css
 var pageStyle string
 
-// page is the content of a page.
+// page holds the content of the HTML page.
 type page struct {
 	Title    string
 	Sections []*section
-	Left     []string // sentences about content that the page does not show
+	Left     []string // sentences about omitted content
 }
 
-// section holds an experiment.
+// section holds the part of the page about one experiment.
 type section struct {
 	Project, Name, Description string
 	Columns                    []string
 	Rows                       []row
-	More                       int // runs that are not in the table
+	More                       int // number of runs omitted from the table
 	Differ                     []string
 	Charts                     []chart
 	Images                     []image
 
-	runs []run // the runs in the rows
+	runs []run // runs in Rows, in the same order
 }
 
 type row struct {
 	Name, Status, Created string
-	Color                 string // "" for none
+	Color                 string // CSS color; "" if the run has no curve
 	Cells                 []string
 	Notes                 string
 }
 
 type image struct {
 	Run, Name string
-	URL       string // a data URL with the whole image
+	URL       string // data URL that contains the whole image
 }
 
-// writeHTML writes one page, which contains its images and styles.
+// writeHTML writes a single HTML file that contains its images and styles.
 func writeHTML(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	text, err := HTML(ctx, e, r)
 	if err != nil {
@@ -81,12 +81,12 @@ func writeHTML(ctx context.Context, e Source, path string, r *transfer.Result) e
 	})
 }
 
-// Report returns the page about the records of e, without its losses.
+// Report returns an HTML page about the records of e. It does not report losses.
 func Report(ctx context.Context, e Source) ([]byte, error) {
 	return HTML(ctx, e, &transfer.Result{})
 }
 
-// HTML returns a page about the records of e. The same records give the same page.
+// HTML returns an HTML page about the records of e. Equal records give identical pages.
 func HTML(ctx context.Context, e Source, r *transfer.Result) ([]byte, error) {
 	p := &page{}
 	media := 0
@@ -171,7 +171,7 @@ func embed(e Source, run run, a files.Artifact) (image, error) {
 	return image{run.Name, a.Name, url}, err
 }
 
-// clip returns the beginning of a text.
+// clip returns the first n characters of s, followed by an ellipsis if s is longer.
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"
@@ -179,8 +179,8 @@ func clip(s string, n int) string {
 	return s
 }
 
-// table fills the rows: parameters that differ between runs, then the last values of
-// metrics.
+// table fills Columns and Rows. It writes the parameters that differ between runs first,
+// followed by the last values of the metrics.
 func (s *section) table() {
 	values, count := map[string]map[string]bool{}, map[string]int{}
 	metrics := map[string]bool{}
@@ -237,16 +237,16 @@ func sortedKeys(set map[string]bool) []string {
 	return keys
 }
 
-// color returns the colour of a curve: hues far from each other, dark enough for
-// white paper.
+// color returns the colour of curve number i as a CSS value. Neighbouring curves get clearly
+// different hues, all dark enough for white paper.
 func color(i int) string { return fmt.Sprintf("hsl(%d, 65%%, 40%%)", i*137%360) }
 
-// chart holds the curves of one metric as a picture.
+// chart holds the picture of one metric's curves.
 type chart struct {
 	Key                  string
 	Lines                []line
-	Left, Right          string // steps
-	Bottom, Top, Missing string // values; Missing is shown in place of the curves
+	Left, Right          string // labels of the first and last step
+	Bottom, Top, Missing string // Bottom and Top label the values; Missing replaces the curves
 }
 
 type line struct {
@@ -254,13 +254,14 @@ type line struct {
 	Path  string
 }
 
-// The size of a chart.
+// Size of a chart in SVG units.
 const (
 	chartWidth  = 400
 	chartHeight = 160
 )
 
-// charts draws the curves of the first runs.
+// charts draws a chart for each metric of the first maxCurves runs. It draws at most maxCharts
+// charts.
 func (s *section) charts(ctx context.Context, e Source) error {
 	metrics := map[string]bool{}
 	var ids []string
@@ -281,7 +282,7 @@ func (s *section) charts(ctx context.Context, e Source) error {
 	return nil
 }
 
-// draw returns the picture of curves.
+// draw returns the chart of a metric's curves.
 func draw(key string, ids []string, curves []runs.Curve) chart {
 	c := chart{Key: key}
 	left, right := math.Inf(1), math.Inf(-1)
@@ -310,7 +311,7 @@ func draw(key string, ids []string, curves []runs.Curve) chart {
 				continue
 			}
 			fmt.Fprintf(&path, "%s%.1f %.1f", move, share(float64(curve.Step[i]), left, right)*chartWidth, (1-share(y, bottom, top))*chartHeight)
-			if move == "M" { // a point alone is seen, too
+			if move == "M" { // a short line makes a single point visible
 				path.WriteString("h0.1")
 			}
 			move = "L"
@@ -320,7 +321,7 @@ func draw(key string, ids []string, curves []runs.Curve) chart {
 	return c
 }
 
-// share returns the position of v between two ends, from 0 to 1.
+// share returns the position of v within a range, as a fraction from 0 to 1.
 func share(v, from, to float64) float64 {
 	if to == from {
 		return 0.5

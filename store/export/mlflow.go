@@ -26,24 +26,24 @@ import (
 	"tracker/store/transfer"
 )
 
-// mlflowStatuses maps statuses to their numbers in a file store.
+// mlflowStatuses maps run statuses to the numbers in an MLflow file store.
 var mlflowStatuses = map[domain.IterationStatus]int{domain.Running: 1, domain.Succeeded: 3, domain.Failed: 4, domain.Killed: 5}
 
-// mlflowStore is a file store of MLflow that is being written.
+// mlflowStore writes an MLflow file store.
 type mlflowStore struct {
 	ctx  context.Context
 	e    Source
 	r    *transfer.Result
-	path string // the folder to write
-	uri  string // URI of the final folder
-	// artifacts holds the URIs of the artifacts of runs and logged models, by their ids in MLflow.
+	path string // folder to write
+	uri  string // URI of the folder at its final location
+	// artifacts maps the MLflow ids of runs and logged models to the URIs of their artifacts.
 	artifacts map[string]string
-	names     map[string]bool // names of experiments in use
+	names     map[string]bool // experiment names in use
 }
 
-// writeMLflow writes the file store of MLflow: a folder that `mlflow ui --backend-store-uri`
-// opens. The URIs of artifacts begin with the folder that r.Path names, since MLflow does not
-// support URIs relative to its store.
+// writeMLflow writes an MLflow file store, which is a folder for `mlflow ui
+// --backend-store-uri`. Artifact URIs begin with the absolute path of r.Path, since MLflow does
+// not support URIs relative to the store.
 func writeMLflow(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	final := r.Path
 	if final == "" {
@@ -65,11 +65,11 @@ func writeMLflow(ctx context.Context, e Source, path string, r *transfer.Result)
 	})
 }
 
-// fileURI returns the URI of an absolute path.
+// fileURI returns the file URI of an absolute path.
 func fileURI(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/
+		path = "/" + path // a Windows path such as C:/
 	}
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
@@ -95,7 +95,7 @@ func (m *mlflowStore) experiment(v *View, project projects.Project, id string) e
 	if project.Name != "MLflow" {
 		name = project.Name + "/" + name
 	}
-	for n, first := 2, name; m.names[name]; n++ { // in MLflow, names are unique
+	for n, first := 2, name; m.names[name]; n++ { // MLflow requires unique experiment names
 		name = fmt.Sprintf("%s (%d)", first, n)
 	}
 	if m.names[name] = true; name != e.Name && name != project.Name+"/"+e.Name {
@@ -141,9 +141,10 @@ func (m *mlflowStore) experiment(v *View, project projects.Project, id string) e
 	return m.loggedModels(v, e.ID, at, folder)
 }
 
-// mlflowExperimentID returns a number, which is the form of MLflow's ids of experiments.
+// mlflowExperimentID converts a UUID to a decimal number, since MLflow's experiment ids are
+// numbers.
 func mlflowExperimentID(id string) string {
-	n, _ := strconv.ParseUint(strings.ReplaceAll(id, "-", "")[16:], 16, 64) // a UUID
+	n, _ := strconv.ParseUint(strings.ReplaceAll(id, "-", "")[16:], 16, 64) // last 16 hexadecimal digits of the UUID
 	return strconv.FormatUint(n>>1, 10)
 }
 
@@ -181,7 +182,7 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 	}
 	user := tags["mlflow.user"]
 	if user == "" {
-		user = "unknown" // the value in MLflow for an unknown user
+		user = "unknown" // MLflow's value for an unknown user
 	}
 	params := map[string]string{}
 	for _, p := range run.Parameters {
@@ -194,7 +195,7 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 		"experiment_id": experiment, "lifecycle_stage": "active", "run_id": id, "run_name": run.Name, "run_uuid": id,
 		"source_name": "", "source_type": 4, "source_version": "", "start_time": int64(run.CreatedDate),
 		"status": mlflowStatuses[run.Status], "tags": []string{}, "user_id": user})
-	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // MLflow requires all of them
+	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // MLflow requires all four folders
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(at, part), 0o755)
 		}
@@ -222,7 +223,7 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 	return err
 }
 
-// artifact writes the bytes of an artifact.
+// artifact writes the content of an artifact to a new file and counts it in m.r.
 func (m *mlflowStore) artifact(a files.Artifact, to string) error {
 	if err := copyArtifact(m.e, a, to); err != nil {
 		return err
@@ -232,8 +233,8 @@ func (m *mlflowStore) artifact(a files.Artifact, to string) error {
 	return nil
 }
 
-// datasets writes the datasets of a run: into the folder of the experiment, and as inputs
-// of the run.
+// datasets writes the datasets of a run. The description of a dataset goes to the experiment's
+// folder. The use of a dataset as an input goes to the run's folder.
 func (m *mlflowStore) datasets(folder, at, id string, run run) error {
 	for _, d := range run.Datasets {
 		dataset := plainID("dataset", d.Name, d.Digest)
@@ -261,12 +262,13 @@ func (m *mlflowStore) datasets(folder, at, id string, run run) error {
 	return nil
 }
 
-// plainID returns an id without dashes that is derived from texts.
+// plainID returns an id without dashes, derived from parts.
 func plainID(parts ...string) string {
 	return strings.ReplaceAll(transfer.ID(parts...).String(), "-", "")
 }
 
-// keys writes a file for each text, named by its key.
+// keys writes one file for each entry of all. Each file is named after its key and contains the
+// value.
 func (m *mlflowStore) keys(at, kind, of string, all map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		name := mlflowKey(key)
@@ -284,7 +286,7 @@ func (m *mlflowStore) keys(at, kind, of string, all map[string]string) error {
 	return nil
 }
 
-// writeMLflowPoints writes a file for each metric.
+// writeMLflowPoints writes the points of a run, one file per metric.
 func writeMLflowPoints(v *View, run run, at string, r *transfer.Result) error {
 	taken := map[string]bool{}
 	for _, latest := range run.Latest {
@@ -316,8 +318,8 @@ func writeMLflowPoints(v *View, run run, at string, r *transfer.Result) error {
 	return nil
 }
 
-// mlflowKey returns a key with only the characters that all versions of MLflow allow. It is also a
-// relative path.
+// mlflowKey replaces characters that are not allowed in every version of MLflow. The result is
+// also a valid relative path.
 func mlflowKey(key string) string {
 	parts := strings.Split(key, "/")
 	for i, p := range parts {
@@ -335,7 +337,7 @@ func mlflowKey(key string) string {
 	return strings.Join(parts, "/")
 }
 
-// writeYAML writes a file meta.yaml.
+// writeYAML writes fields to a YAML file.
 func writeYAML(path string, fields map[string]any) error {
 	text, err := yaml.Marshal(fields)
 	if err != nil {

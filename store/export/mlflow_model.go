@@ -14,7 +14,8 @@ import (
 	"tracker/store/registry"
 )
 
-// outputs writes the logged models that a run has made. MLflow reads a folder for each.
+// outputs writes references to the logged models that a run created. Each reference is a folder
+// of its own, as MLflow expects.
 func (m *mlflowStore) outputs(at string, run run) error {
 	written := map[string]bool{}
 	for _, use := range run.Models {
@@ -36,7 +37,7 @@ func (m *mlflowStore) outputs(at string, run run) error {
 	return nil
 }
 
-// loggedModelStatuses maps statuses of logged models to their numbers in a file store.
+// loggedModelStatuses maps statuses of logged models to the numbers in an MLflow file store.
 var loggedModelStatuses = map[registry.LoggedModelStatus]int{registry.LoggedModelPending: 1, registry.LoggedModelReady: 2, registry.LoggedModelFailed: 3}
 
 // loggedModels writes the logged models of an experiment with their files.
@@ -101,7 +102,7 @@ func (m *mlflowStore) loggedModel(v *View, l registry.DescribedModel, at, experi
 	})
 }
 
-// modelMetrics writes the points that measure a logged model: a file for each metric.
+// modelMetrics writes the points of a logged model, one file per metric.
 func (m *mlflowStore) modelMetrics(at string, l registry.DescribedModel) error {
 	lines := map[string][]string{}
 	for _, p := range l.Metrics {
@@ -122,7 +123,7 @@ func (m *mlflowStore) modelMetrics(at string, l registry.DescribedModel) error {
 	return m.keys(at, "metrics", l.Name, texts)
 }
 
-// textsOf returns properties as a map.
+// textsOf returns properties as a map from key to value.
 func textsOf(all []domain.Property) map[string]string {
 	texts := map[string]string{}
 	for _, p := range all {
@@ -131,11 +132,11 @@ func textsOf(all []domain.Property) map[string]string {
 	return texts
 }
 
-// mlflowStages maps stages to MLflow's names.
+// mlflowStages maps stages to their names in MLflow.
 var mlflowStages = map[registry.Stage]string{registry.NoStage: "None", registry.Staging: "Staging", registry.Production: "Production", registry.Archived: "Archived"}
 
-// registry writes the registered models of a project. In MLflow, names are unique and
-// contain neither a slash nor a colon.
+// registry writes the registered models of a project. MLflow requires unique model names
+// without slashes and colons.
 func (m *mlflowStore) registry(v *View, project projects.Project) error {
 	return eachPage(func(p domain.Page) (domain.List[registry.Model], error) {
 		return v.Models.Models(project.ID, registry.ModelQuery{Page: p})
@@ -227,8 +228,8 @@ func (m *mlflowStore) version(at, model string, version registry.RegisteredVersi
 	return err
 }
 
-// located returns the URI of the files of a version in the folder. It returns uri
-// unchanged if that names neither a run nor a logged model of the folder.
+// located converts the URI of a version's files to a URI in the written folder. If uri names no
+// written run or logged model, located returns uri unchanged.
 func (m *mlflowStore) located(uri string) string {
 	parts := strings.Split(uri, "/")
 	for i, part := range parts {

@@ -13,7 +13,7 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// table is a table of the output. Each row names its run by id.
+// table is one output table. Each row contains the id of its run.
 type table struct {
 	name    string
 	columns []parquet.Field
@@ -91,7 +91,8 @@ func tagRows(_ *View, run run, add func(...parquet.Value) error) error {
 	return nil
 }
 
-// pointRows counts the points in r.
+// pointRows returns the function that writes the rows of the points table. The function counts
+// the points in r.Points.
 func pointRows(r *transfer.Result) func(*View, run, func(...parquet.Value) error) error {
 	return func(v *View, run run, add func(...parquet.Value) error) error {
 		id, metric, name := textCell(run.ID), "", parquet.Value{}
@@ -114,13 +115,14 @@ func artifactRows(_ *View, run run, add func(...parquet.Value) error) error {
 	return nil
 }
 
-// rowWriter writes the rows of a table.
+// rowWriter writes the rows of one table.
 type rowWriter interface {
 	Write(row ...parquet.Value) error
 	Close() error
 }
 
-// writeTables writes each table to a file whose extension is format.
+// writeTables writes each table to its own file in the folder path. format is the extension of
+// the files.
 func writeTables(ctx context.Context, e Source, path, format string, r *transfer.Result,
 	begin func(io.Writer, ...parquet.Field) (rowWriter, error)) error {
 	for _, t := range tables(r) {
@@ -149,14 +151,14 @@ func writeTables(ctx context.Context, e Source, path, format string, r *transfer
 	return nil
 }
 
-// writeParquet writes the tables as Parquet files.
+// writeParquet writes each table to a Parquet file.
 func writeParquet(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	return writeTables(ctx, e, path, "parquet", r, func(w io.Writer, columns ...parquet.Field) (rowWriter, error) {
 		return parquet.NewWriter(w, columns...)
 	})
 }
 
-// writeCSV writes the tables as CSV files.
+// writeCSV writes each table to a CSV file.
 func writeCSV(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	return writeTables(ctx, e, path, "csv", r, func(w io.Writer, columns ...parquet.Field) (rowWriter, error) {
 		t := csvWriter{csv.NewWriter(w), make([]string, len(columns))}
@@ -186,8 +188,8 @@ func (t csvWriter) Close() error {
 	return t.out.Error()
 }
 
-// number returns a value with all of its digits, and NaN, inf or -inf as pandas reads
-// them.
+// number formats v with all its digits. It writes NaN, inf and -inf for non-finite values, as
+// pandas expects.
 func number(v scalar.Value) string {
 	switch text := strconv.FormatFloat(float64(v), 'g', -1, 64); text {
 	case "+Inf":
@@ -199,5 +201,5 @@ func number(v scalar.Value) string {
 	}
 }
 
-// moment returns a time in UTC with milliseconds.
+// moment formats a time in UTC with milliseconds.
 func moment(at scalar.Time) string { return timeCell(at).String() }

@@ -12,7 +12,7 @@ import (
 	"tracker/store/transfer/tensorboard"
 )
 
-// writeTensorBoard writes an event file for each run, in a folder of its own.
+// writeTensorBoard writes one event file for each run, each in its own folder.
 func writeTensorBoard(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	folders := names{}
 	inside := map[string]names{}

@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// AllowUpload checks that actor may add an artifact to the experiment. It is called
-// before the bytes are received, so that a client does not send gigabytes for nothing.
+// AllowUpload checks that actor may add an artifact to the experiment. Handlers call
+// AllowUpload before they receive the bytes, to avoid useless large uploads.
 func (db *DB) AllowUpload(ctx context.Context, actor domain.Actor, experimentID string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		_, err := tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate)
@@ -19,7 +19,7 @@ func (db *DB) AllowUpload(ctx context.Context, actor domain.Actor, experimentID 
 	})
 }
 
-// AllowReplace checks that actor may replace the bytes of the artifact.
+// AllowReplace checks that actor may replace the bytes of an artifact.
 func (db *DB) AllowReplace(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		r, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
@@ -30,7 +30,7 @@ func (db *DB) AllowReplace(ctx context.Context, actor domain.Actor, id string) e
 	})
 }
 
-// AllowUpdate checks that actor may change the artifact.
+// AllowUpdate checks that actor may change the record of an artifact.
 func (db *DB) AllowUpdate(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		_, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
@@ -38,11 +38,13 @@ func (db *DB) AllowUpdate(ctx context.Context, actor domain.Actor, id string) er
 	})
 }
 
-// Receive reads the bytes of an artifact to their end and stages them in the default
-// backend. The caller must have checked that the actor may add them; the right is checked
-// again when the record is written. An error of r is returned unchanged. Receive returns
-// PAYLOAD_TOO_LARGE if there are more bytes than the limit, and INVALID_PAYLOAD if want is
-// neither "" nor the SHA-256 of the bytes in lowercase hex.
+// Receive reads the bytes of an artifact from r until EOF and stages them in the default
+// backend. The caller must have checked that the actor may add the bytes. The method that
+// writes the record checks the right again. Receive returns an error of r unchanged.
+//
+// Receive returns PAYLOAD_TOO_LARGE if r has more bytes than Options.MaxUpload. want is the
+// SHA-256 in lowercase hex, or "". Receive returns INVALID_PAYLOAD if the bytes do not match
+// want.
 func (db *DB) Receive(ctx context.Context, r io.Reader, want string) (*artifact.Received, error) {
 	if limit := db.base.Options.MaxUpload; limit > 0 {
 		r = LimitReader(r, limit)
@@ -62,8 +64,8 @@ func errHash(got string) error {
 	return domain.Invalid("data", "The received content has the SHA-256 %s, which is not the announced one; send it again.", got)
 }
 
-// CheckSize checks the size of an artifact in bytes. It returns PAYLOAD_TOO_LARGE if the
-// size is above the limit, and STORAGE_FULL if it is above the free space of the default
+// CheckSize checks an artifact's size in bytes. It returns PAYLOAD_TOO_LARGE if size is above
+// the upload limit. It returns STORAGE_FULL if size is above the free space of the default
 // backend.
 func (db *DB) CheckSize(size int64) error {
 	if limit := db.base.Options.MaxUpload; limit > 0 && size > limit {
@@ -79,14 +81,15 @@ func (db *DB) CheckSize(size int64) error {
 	return AsError(err)
 }
 
-// MaxUpload returns the maximum size of an artifact in bytes; 0 for no limit.
+// MaxUpload returns the maximum size of an artifact in bytes; 0 means no limit.
 func (db *DB) MaxUpload() int64 { return db.base.Options.MaxUpload }
 
 func errTooLarge(limit int64) error {
 	return domain.Errorf(domain.CodePayloadTooLarge, "An artifact can have at most %d bytes on this server; send a smaller one, or ask an admin to raise the limit.", limit)
 }
 
-// LimitReader returns a reader that returns PAYLOAD_TOO_LARGE if r has more than limit bytes.
+// LimitReader returns a reader of r's bytes. Its Read returns PAYLOAD_TOO_LARGE if r has more
+// than limit bytes.
 func LimitReader(r io.Reader, limit int64) io.Reader { return &limitedReader{r: r, limit: limit} }
 
 type limitedReader struct {
@@ -102,8 +105,8 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// put puts received bytes in place and calls fn, which writes the record, with the id of
-// their blob. The bytes are removed if fn returns an error.
+// put commits the staged bytes r to their backend. It then calls fn with the id of the blob; fn
+// must write the record. If fn returns an error, put releases the bytes.
 func put[T any](ctx context.Context, db *DB, actor domain.Actor, r *artifact.Received, fn func(tx *domain.Tx, blobID int64) (T, error)) (T, error) {
 	var out T
 	claim, err := r.Commit(ctx)
@@ -123,9 +126,8 @@ func put[T any](ctx context.Context, db *DB, actor domain.Actor, r *artifact.Rec
 	return out, AsError(err)
 }
 
-// AsError returns an error of package artifact or of a backend as a *domain.Error. The
-// error of the backend becomes the cause, which is only logged. Other errors are returned
-// unchanged.
+// AsError returns an error of package artifact or a backend as a *domain.Error. The error of a
+// backend becomes the cause, which is only logged. AsError returns other errors unchanged.
 func AsError(err error) error {
 	var e *domain.Error
 	var missing *artifact.BackendError

@@ -18,8 +18,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Artifact is a file with a name that belongs to an experiment. Usually one of the
-// iterations of the experiment has made it.
+// Artifact is a named file in an experiment. IterationID is the iteration that made the file,
+// or nil.
 type Artifact struct {
 	ID           string           `json:"id" db:"id"`
 	ExperimentID string           `json:"experiment_id" db:"experiment_id"`
@@ -29,7 +29,7 @@ type Artifact struct {
 	Backend      artifact.Backend `json:"backend" db:"backend"`
 	URI          string           `json:"uri" db:"-"`
 	SizeBytes    int64            `json:"size_bytes" db:"size_bytes"`
-	ContentHash  string           `json:"content_hash" db:"content_hash"` // SHA-256, lowercase hex
+	ContentHash  string           `json:"content_hash" db:"content_hash"` // SHA-256 in lowercase hex
 	ContentType  string           `json:"content_type" db:"content_type"`
 	CreatedDate  scalar.Time      `json:"created_date" db:"created_date"`
 	UpdatedDate  scalar.Time      `json:"updated_date" db:"updated_date"`
@@ -37,13 +37,13 @@ type Artifact struct {
 
 func (r Artifact) TextBytes() int { return len(r.Description) }
 
-// ArtifactQuery selects artifacts of a listing.
+// ArtifactQuery selects artifacts of an experiment.
 type ArtifactQuery struct {
 	domain.Page
-	Name        string  // text that the name contains, in any case; "" for all
-	IterationID *string // nil for all
-	// WithoutVersions leaves out the files of artifact versions that the iteration has
-	// logged with a W&B client. They are in folders with names NAME:vN.
+	Name        string  // text that the name must contain, ignoring case; "" for all artifacts
+	IterationID *string // id of an iteration; nil for all artifacts
+	// WithoutVersions omits the files of artifact versions that the iteration logged with a W&B
+	// client. These files are in folders named NAME:vN.
 	WithoutVersions bool
 }
 
@@ -63,8 +63,8 @@ const artifactColumns = `
 	resource.created_date,
 	resource.updated_date`
 
-// Artifacts returns the artifacts of an experiment, the oldest first. It requires the right
-// to read.
+// Artifacts returns the artifacts of an experiment, oldest first. It requires the right to
+// read.
 func (v *View) Artifacts(experimentID string, q ArtifactQuery) (domain.List[Artifact], error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return domain.List[Artifact]{}, err
@@ -89,7 +89,7 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (domain.List[Arti
 	return l, err
 }
 
-// Artifacts is View.Artifacts on a new snapshot.
+// Artifacts calls View.Artifacts on a new snapshot.
 func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, experimentID string, q ArtifactQuery) (domain.List[Artifact], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Artifact], error) { return v.Artifacts(experimentID, q) })
 }
@@ -97,9 +97,9 @@ func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, experimentID st
 // MaxMade is the maximum number of artifacts that MadeArtifacts returns.
 const MaxMade = 20_000
 
-// MadeArtifacts returns the artifacts that iterations have made, the oldest first. If there
-// are more than MaxMade, it returns the newest MaxMade artifacts and true. Iterations that do
-// not exist are ignored. It requires the right to read.
+// MadeArtifacts returns the artifacts of the given iterations, oldest first. If there are more
+// than MaxMade artifacts, it returns the newest MaxMade artifacts and sets more. It ignores
+// iterations that do not exist. It requires the right to read.
 func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, err error) {
 	states, err := v.tx.AllowExisting(v.tx.Actor, iterationIDs, domain.RightRead)
 	if err != nil {
@@ -131,14 +131,14 @@ func (v *View) Artifact(id string) (r Artifact, err error) {
 	return r, err
 }
 
-// Artifact is View.Artifact on a new snapshot.
+// Artifact calls View.Artifact on a new snapshot.
 func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Artifact, error) {
 	return view(ctx, db, actor, func(v *View) (Artifact, error) { return v.Artifact(id) })
 }
 
-// OpenArtifact returns an artifact and a reader of its bytes, which the caller must close.
-// Bytes that are read from the beginning to the end are compared with their hash; the last
-// ones are returned only if the hash is right. It requires the right to read.
+// OpenArtifact returns an artifact and a reader of its bytes. The caller must close the reader.
+// If all bytes are read in order, the reader checks their hash. It returns an error instead of
+// the last bytes if the hash is wrong. OpenArtifact requires the right to read.
 func (db *DB) OpenArtifact(ctx context.Context, actor domain.Actor, id string) (Artifact, io.ReadSeekCloser, error) {
 	for moves := 0; ; moves++ {
 		r, err := db.Artifact(ctx, actor, id)
@@ -147,7 +147,7 @@ func (db *DB) OpenArtifact(ctx context.Context, actor domain.Actor, id string) (
 		}
 		content, err := db.base.Artifacts.Open(ctx, r.Backend, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes})
 		if errors.Is(err, blob.ErrNotFound) && moves < artifact.MaxMoves {
-			continue // the artifact was removed, replaced or moved after the lookup
+			continue // the artifact was removed, replaced or moved after db.Artifact
 		}
 		if err != nil {
 			return r, nil, AsError(err)
@@ -156,7 +156,7 @@ func (db *DB) OpenArtifact(ctx context.Context, actor domain.Actor, id string) (
 	}
 }
 
-// artifactReader reads the bytes of an artifact and converts errors with AsError.
+// artifactReader reads the bytes of an artifact. It converts read errors with AsError.
 type artifactReader struct{ io.ReadSeekCloser }
 
 func (r artifactReader) Read(p []byte) (int, error) {
@@ -164,8 +164,8 @@ func (r artifactReader) Read(p []byte) (int, error) {
 	return n, AsError(err)
 }
 
-// DeleteArtifact moves an artifact to the trash. If Options.TrashAge is 0, it deletes the
-// artifact as described for PurgeArtifact. It requires the right to delete.
+// DeleteArtifact moves an artifact to the trash. If Options.TrashAge is 0, DeleteArtifact
+// deletes the artifact with PurgeArtifact. It requires the right to delete.
 func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string) error {
 	check := func(tx *domain.Tx) (domain.ResourceState, error) {
 		r, err := tx.AllowArtifact(actor, id, domain.RightDelete)
@@ -185,9 +185,9 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string)
 	})
 }
 
-// PurgeArtifact deletes the artifact that check returns. It hides the record, deletes the
-// bytes if no other artifact has them, and then deletes the record. If the bytes can't be
-// deleted, the artifact is visible again.
+// PurgeArtifact deletes the artifact that check returns. It first hides the record. If no other
+// artifact uses the bytes, PurgeArtifact deletes the bytes. Finally it deletes the record. If
+// the bytes can't be deleted, PurgeArtifact makes the artifact visible again.
 func PurgeArtifact(ctx context.Context, db *DB, actor domain.Actor, check func(*domain.Tx) (domain.ResourceState, error)) error {
 	deletion, err := domain.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *domain.Tx) (*artifact.Deletion, error) {
 		r, err := check(tx)
@@ -206,8 +206,8 @@ func PurgeArtifact(ctx context.Context, db *DB, actor domain.Actor, check func(*
 	return AsError(deletion.Finish(ctx))
 }
 
-// CheckArtifactName checks that s is a file name, or a path like images/sample_10.png that
-// does not leave the folder in which it is stored.
+// CheckArtifactName checks that s is a file name or a relative path such as
+// images/sample_10.png. A path must not leave its folder.
 func CheckArtifactName(s string) error {
 	if err := domain.CheckName("name", s); err != nil {
 		return err
@@ -223,7 +223,7 @@ func CheckArtifactName(s string) error {
 	return nil
 }
 
-// CheckContentType checks that s is a media type.
+// CheckContentType checks that s is a media type such as image/png.
 func CheckContentType(s string) error {
 	media, _, err := mime.ParseMediaType(s)
 	plain := len(s) <= domain.MaxName

@@ -7,49 +7,50 @@ import (
 	"tracker/store/domain"
 )
 
-// ArtifactUsage holds the disk space that artifacts use.
+// ArtifactUsage describes the disk space that artifacts use.
 type ArtifactUsage struct {
 	Artifacts    int             `json:"artifacts"`
-	Bytes        int64           `json:"bytes"`         // size of all artifacts; shared contents count for each artifact
-	Contents     int             `json:"contents"`      // number of stored contents, each once in its backend
-	StoredBytes  int64           `json:"stored_bytes"`  // size of these contents
-	Backends     []BackendUsage  `json:"backends"`      // sorted by name
-	Projects     []ProjectUsage  `json:"projects"`      // the largest first
-	Shared       []SharedContent `json:"shared"`        // the contents whose sharing saves most bytes, at most MaxShared
+	Bytes        int64           `json:"bytes"`         // total size of the artifacts; shared bytes count for each artifact
+	Contents     int             `json:"contents"`      // number of stored contents; artifacts with equal bytes in a backend share a content
+	StoredBytes  int64           `json:"stored_bytes"`  // total size of the stored contents
+	Backends     []BackendUsage  `json:"backends"`      // usage of each backend, sorted by name
+	Projects     []ProjectUsage  `json:"projects"`      // sorted by size, largest first
+	Shared       []SharedContent `json:"shared"`        // up to MaxShared shared contents, largest saving first
 	Uploads      int             `json:"uploads"`       // number of incomplete resumable uploads
-	UploadsBytes int64           `json:"uploads_bytes"` // size of the received bytes of these uploads
+	UploadsBytes int64           `json:"uploads_bytes"` // total received bytes of incomplete resumable uploads
 	Trash        TrashUsage      `json:"trash"`
 }
 
-// TrashUsage counts the artifacts in the trash, including the artifacts of experiments
-// and projects in the trash. In ArtifactUsage they also count in Backends, but not in the
-// other fields.
+// TrashUsage counts the artifacts in the trash, and the artifacts of experiments and projects
+// in the trash. The fields Backends, Contents and StoredBytes of ArtifactUsage include
+// artifacts in the trash. The fields Artifacts, Bytes, Projects and Shared omit artifacts in
+// the trash.
 type TrashUsage struct {
 	Artifacts  int   `json:"artifacts" db:"artifacts"`
-	Bytes      int64 `json:"bytes" db:"bytes"`             // shared contents count for each artifact
-	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // freed when the trash is emptied
+	Bytes      int64 `json:"bytes" db:"bytes"`             // total size of the artifacts; shared bytes count for each artifact
+	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // bytes that emptying the trash would free
 }
 
 // MaxShared is the maximum number of shared contents in ArtifactUsage.
 const MaxShared = 100
 
-// BackendUsage counts the contents of a backend.
+// BackendUsage counts the contents in a backend.
 type BackendUsage struct {
 	Backend     artifact.Backend `json:"backend" db:"backend"`
 	Contents    int              `json:"contents" db:"contents"`
 	StoredBytes int64            `json:"stored_bytes" db:"stored_bytes"`
 }
 
-// ProjectUsage counts the artifacts of a project.
+// ProjectUsage counts the artifacts in a project.
 type ProjectUsage struct {
 	ID          string            `json:"id" db:"id"`
 	Name        string            `json:"name" db:"name"`
 	Artifacts   int               `json:"artifacts" db:"artifacts"`
 	Bytes       int64             `json:"bytes" db:"bytes"`
-	Experiments []ExperimentUsage `json:"experiments" db:"-"` // the largest first
+	Experiments []ExperimentUsage `json:"experiments" db:"-"` // sorted by size, largest first
 }
 
-// ExperimentUsage counts the artifacts of an experiment.
+// ExperimentUsage counts the artifacts in an experiment.
 type ExperimentUsage struct {
 	ID        string `json:"id" db:"id"`
 	ProjectID string `json:"-" db:"project_id"`
@@ -58,17 +59,17 @@ type ExperimentUsage struct {
 	Bytes     int64  `json:"bytes" db:"bytes"`
 }
 
-// SharedContent describes bytes that are stored once for several artifacts.
+// SharedContent describes bytes that several artifacts share.
 type SharedContent struct {
 	Hash      string           `json:"hash" db:"hash"`
 	Backend   artifact.Backend `json:"backend" db:"backend"`
 	Size      int64            `json:"size_bytes" db:"size_bytes"`
 	Artifacts int              `json:"artifacts" db:"artifacts"`
-	Name      string           `json:"name" db:"name"` // name of the oldest of these artifacts
+	Name      string           `json:"name" db:"name"` // name of the oldest artifact with these bytes
 }
 
-// usageFrom is the FROM clause for all artifacts. usageShown is the condition that an
-// artifact is not in the trash.
+// usageFrom is the FROM clause for a query of all artifacts. usageShown is the SQL condition
+// for artifacts that are not in the trash.
 const (
 	usageFrom = `FROM resource
 		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
@@ -78,8 +79,8 @@ const (
 	usageShown = `coalesce(resource.deleted_date, iteration.deleted_date, experiment.deleted_date, project.deleted_date) IS NULL`
 )
 
-// ArtifactUsage returns the disk space that artifacts use. Projects and experiments
-// without artifacts are not listed.
+// ArtifactUsage returns the disk space that artifacts use. It omits projects and experiments
+// without artifacts.
 func (db *DB) ArtifactUsage(ctx context.Context) (ArtifactUsage, error) {
 	return domain.Read(ctx, db.base, func(t *domain.Tx) (ArtifactUsage, error) {
 		u := ArtifactUsage{Backends: []BackendUsage{}, Projects: []ProjectUsage{}, Shared: []SharedContent{}}

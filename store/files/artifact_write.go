@@ -10,28 +10,27 @@ import (
 	"tracker/store/scalar"
 )
 
-// NewArtifact holds the arguments of CreateArtifact, without the bytes.
+// NewArtifact holds the arguments of CreateArtifact except the bytes.
 type NewArtifact struct {
 	Name        string
 	Description string
-	IterationID string // iteration of the same experiment, or ""
-	ContentType string // "" for application/octet-stream
+	IterationID string // id of an iteration of the same experiment, or ""
+	ContentType string // media type; "" means DefaultContentType
 
-	ID          string       // a UUID that no artifact has; "" for a new one
-	CreatedDate *scalar.Time // nil for now
+	ID          string       // unused UUID for the artifact; "" means a random UUID
+	CreatedDate *scalar.Time // creation time; nil means now
 }
 
-// ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field
-// unchanged.
+// ArtifactPatch holds the fields that UpdateArtifact sets. A nil field is not changed.
 type ArtifactPatch struct {
 	Name        *string
 	Description *string
-	IterationID *string // "" for none
+	IterationID *string // "" removes the iteration
 	ContentType *string
 }
 
-// CreateArtifact creates an artifact from received bytes. It requires the right to create,
-// and the experiment must be in progress.
+// CreateArtifact creates an artifact from received bytes. It requires the right to create. The
+// experiment must be in progress.
 func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, experimentID string, n NewArtifact, b *artifact.Received) (domain.Created, error) {
 	if n.ContentType == "" {
 		n.ContentType = DefaultContentType
@@ -45,8 +44,8 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, experiment
 	})
 }
 
-// InsertArtifact inserts the record of an artifact. The caller must have called
-// CheckArtifact. It requires the right to create, and the experiment must be in progress.
+// InsertArtifact inserts the record of an artifact. The caller must have called CheckArtifact.
+// InsertArtifact requires the right to create. The experiment must be in progress.
 func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n NewArtifact, blobID int64) (domain.Created, error) {
 	if _, err := tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate); err != nil {
 		return domain.Created{}, err
@@ -71,8 +70,9 @@ func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n Ne
 	return domain.Created{ID: id}, err
 }
 
-// iterationOf returns the number of an iteration of the experiment, or nil if id is "". It
-// marks an iteration that has not ended as seen.
+// iterationOf returns the number of the iteration with the given id, or nil if id is "". It
+// returns INVALID_PAYLOAD if the iteration is not in the experiment. If the iteration is
+// RUNNING, iterationOf marks it as seen.
 func iterationOf(tx *domain.Tx, experimentID, id string) (*int64, error) {
 	if id == "" {
 		return nil, nil
@@ -89,8 +89,8 @@ func iterationOf(tx *domain.Tx, experimentID, id string) (*int64, error) {
 	return &num, err
 }
 
-// UpdateArtifact changes an artifact, and replaces its bytes if b is not nil. It requires
-// the right to update. To replace the bytes, the experiment must be in progress.
+// UpdateArtifact sets the fields in p. If b is not nil, UpdateArtifact replaces the bytes. It
+// requires the right to update. The experiment must be in progress to replace the bytes.
 func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string, p ArtifactPatch, b *artifact.Received) error {
 	if err := CheckArtifact(p); err != nil {
 		return err
@@ -111,14 +111,15 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string,
 	return nil
 }
 
-// removeFormer removes the bytes that an artifact had before if no other artifact has them.
+// removeFormer deletes a blob that an artifact used before an update. It keeps the blob if
+// another artifact uses the blob.
 func (db *DB) removeFormer(ctx context.Context, blobID int64) {
 	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), blobID); err != nil {
 		db.base.Log.Warn("could not remove the former bytes of an artifact; will try again later", "error", err)
 	}
 }
 
-// updateArtifact changes the record of an artifact, and returns the id of its former blob.
+// updateArtifact changes the record of an artifact and returns the id of its former blob.
 func updateArtifact(tx *domain.Tx, actor domain.Actor, id string, p ArtifactPatch, blobID *int64) (former int64, err error) {
 	r, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
 	if err == nil && blobID != nil {
@@ -155,7 +156,7 @@ func updateArtifact(tx *domain.Tx, actor domain.Actor, id string, p ArtifactPatc
 	return r.BlobID, err
 }
 
-// CheckArtifact checks the fields of an artifact that can be checked without the database.
+// CheckArtifact checks the fields in p without the database.
 func CheckArtifact(p ArtifactPatch) error {
 	if p.Name != nil {
 		if err := CheckArtifactName(*p.Name); err != nil {

@@ -1,11 +1,11 @@
-// Package files adds, reads, replaces and deletes artifacts, which are files of
-// experiments, runs and logged models. It holds their records and checks the rights. A file
-// can be uploaded in one request or in several.
+// Package files adds, reads, replaces and deletes artifacts. Artifacts are files that belong to
+// experiments, runs and logged models. The package stores artifact records and checks rights. A
+// client can upload a file in one request or in several requests.
 //
-// Package artifact stores the bytes. Received bytes are put in place first. Then a
-// transaction checks the right, uses the claim of the bytes and inserts the record. So every
-// record has its bytes; if the transaction fails, the bytes are collected later. A Tree
-// contains artifacts as files in folders, by their names.
+// Package artifact stores the bytes. CreateArtifact first commits the received bytes to the
+// backend, which creates a claim. A transaction then checks the right, uses the claim and
+// inserts the record. Thus every record has its bytes. If the transaction fails, the bytes are
+// collected later. A Tree presents artifacts as files and folders, by their names.
 //
 // Each method of DB runs its own transactions. The methods of View read one snapshot.
 package files
@@ -16,16 +16,16 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that run their own transactions.
+// DB has the methods that open their own transactions.
 type DB struct{ base *domain.DB }
 
-// New returns a DB for the artifacts of a database.
+// New returns a DB for the artifacts in base.
 func New(base *domain.DB) *DB { return &DB{base} }
 
-// View has the methods that read one snapshot, for the actor of its transaction.
+// View has the methods that read one snapshot. Each method uses the actor of tx.
 type View struct{ tx *domain.Tx }
 
-// In returns a View of the artifacts that are visible in a transaction.
+// In returns a View of the artifacts that are visible in tx.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
 // view runs fn on a new snapshot.

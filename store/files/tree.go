@@ -12,26 +12,25 @@ import (
 	"tracker/store/registry"
 )
 
-// Tree identifies the iteration or the logged model whose artifacts form a tree of files.
-// The name of an artifact is its path, and a folder exists if it contains files. If several
-// artifacts have the same name, the newest one is the file.
+// Tree identifies a file tree by its iteration or logged model. The name of an artifact is its
+// path in the tree. A folder exists if it contains files. If several artifacts have the same
+// name, the tree contains the newest artifact.
 type Tree struct {
 	IterationID   string
-	LoggedModelID string // used if IterationID is ""
+	LoggedModelID string // ignored if IterationID is set
 }
 
-// TreePlace selects the artifacts of a Tree: they meet condition, and their names begin with
-// prefix.
+// TreePlace selects the artifacts of a Tree by an SQL condition and a name prefix.
 type TreePlace struct {
 	experimentID string
 	condition    string
 	owner        any // argument of condition
 	prefix       string
-	iteration    *domain.IterationState // nil for a logged model
+	iteration    *domain.IterationState // state of the tree's iteration; nil for a logged model
 }
 
-// AllowTree checks that actor has the right in the project of the iteration or logged model.
-// It returns NOT_FOUND if the record does not exist.
+// AllowTree checks that actor has the wanted right in the project of the iteration or logged
+// model. It returns NOT_FOUND if the iteration or logged model does not exist.
 func AllowTree(tx *domain.Tx, actor domain.Actor, t Tree, want domain.Right) (TreePlace, error) {
 	if t.IterationID == "" {
 		m, _, err := registry.AllowLoggedModel(tx, actor, t.LoggedModelID, want)
@@ -42,30 +41,30 @@ func AllowTree(tx *domain.Tx, actor domain.Actor, t Tree, want domain.Right) (Tr
 	return TreePlace{experimentID: it.ExperimentID, condition: `resource.iteration_num = ?`, owner: it.Num, iteration: &it}, err
 }
 
-// below returns the bounds of the names in a folder. from is inclusive and to is exclusive;
+// below returns the range of artifact names in a folder. from is inclusive and to is exclusive;
 // "" means unbounded.
 func (t TreePlace) below(folder string) (from, to string) {
 	folder = strings.TrimSuffix(t.prefix+folder, "/")
 	if folder == "" {
 		return "", ""
 	}
-	return folder + "/", folder + "0" // the character after the slash
+	return folder + "/", folder + "0" // '0' is the character after '/'
 }
 
-// File is a file or a folder in a Tree.
+// File describes a file or a folder in a Tree.
 type File struct {
-	Name   string `db:"name"` // last part of the path
+	Name   string `db:"name"` // last element of the path
 	Folder bool   `db:"folder"`
 	Size   int64  `db:"size"` // in bytes; 0 for a folder
 }
 
-// MaxFiles is the maximum number of entries that Files returns. For a larger folder it
-// returns INVALID_PAYLOAD.
+// MaxFiles is the maximum number of entries that Files returns. Files returns INVALID_PAYLOAD
+// for a folder with more entries.
 const MaxFiles = 100_000
 
-// Files returns the direct entries of a folder of a tree, sorted by name. The folder "" is
-// the root. Files returns an empty list if the folder does not exist. It requires the right
-// to read.
+// Files returns the direct entries of a folder, sorted by name. The folder "" is the root of
+// the tree. If the folder does not exist, Files returns an empty list. It requires the right to
+// read.
 func (db *DB) Files(ctx context.Context, actor domain.Actor, t Tree, folder string) ([]File, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]File, error) {
 		at, err := AllowTree(tx, actor, t, domain.RightRead)
@@ -91,7 +90,8 @@ func (db *DB) Files(ctx context.Context, actor domain.Actor, t Tree, folder stri
 	})
 }
 
-// FileNamed returns the id of the artifact of a file in a tree.
+// FileNamed returns the artifact id of a file in a tree. It returns sql.ErrNoRows if the file
+// does not exist.
 func FileNamed(tx *domain.Tx, at TreePlace, name string) (id string, err error) {
 	err = tx.Row(`SELECT resource.id `+domain.ResourceFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
 		ORDER BY resource.num DESC LIMIT 1`, at.owner, at.prefix+name).Scan(&id)
@@ -114,8 +114,8 @@ func (db *DB) OpenFile(ctx context.Context, actor domain.Actor, t Tree, name str
 	return db.OpenArtifact(ctx, actor, id)
 }
 
-// AllowFile checks that actor may write the file. It is called before the bytes are
-// received, so that a client does not send gigabytes for nothing.
+// AllowFile checks that actor may create the named file. Handlers call AllowFile before they
+// receive the bytes, to avoid useless large uploads.
 func (db *DB) AllowFile(ctx context.Context, actor domain.Actor, t Tree, name string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		at, err := AllowTree(tx, actor, t, domain.RightCreate)
@@ -130,9 +130,9 @@ func (db *DB) AllowFile(ctx context.Context, actor domain.Actor, t Tree, name st
 	})
 }
 
-// WriteFile writes received bytes to a file in a tree, and replaces the bytes of an existing
-// file. The iteration may have ended, but the experiment must be in progress. It requires the
-// right to create and, for an existing file, the right to update.
+// WriteFile writes received bytes to a file in a tree. If the file exists, WriteFile replaces
+// its bytes. The experiment must be in progress, but the iteration can have ended. WriteFile
+// requires the right to create. For an existing file, it also requires the right to update.
 func (db *DB) WriteFile(ctx context.Context, actor domain.Actor, t Tree, name, contentType string, b *artifact.Received) error {
 	if contentType == "" {
 		contentType = DefaultContentType

@@ -8,27 +8,28 @@ import (
 	"tracker/store/registry"
 )
 
-// maxDiscarded is the maximum number of files that one transaction deletes, so that others
-// can write between two transactions.
+// maxDiscarded is the maximum number of files that one transaction deletes. Other writers can
+// write between the transactions.
 const maxDiscarded = 1000
 
-// Names is a range of names of artifacts. From is inclusive and To is exclusive; "" means
+// Names is a range of artifact names. From is inclusive and To is exclusive; "" means
 // unbounded.
 type Names struct{ From, To string }
 
-// FileMark is the progress of a deletion of files. The zero value is the beginning.
+// FileMark is the progress of DiscardFiles. The zero value is the beginning.
 type FileMark struct {
-	part int // index in the list of Names
+	part int // index in the list of name ranges
 	name string
 	num  int64
 }
 
-// lastName sorts after all names, because names consist of printable characters.
+// lastName sorts after all artifact names, because names contain only printable characters.
 const lastName = "\U0010FFFF"
 
-// DiscardFiles deletes artifacts of a tree by their names. It starts at the mark from and
-// processes at most maxDiscarded artifacts. It returns the next mark, and whether there may
-// be more artifacts. It returns CONFLICT if a model version refers to an artifact in all.
+// DiscardFiles deletes a tree's artifacts with names in the given ranges. It begins at the mark
+// from and processes at most maxDiscarded artifacts. more is set if artifacts might remain; the
+// caller then continues at next. DiscardFiles returns CONFLICT if a model version refers to an
+// artifact in the ranges.
 func DiscardFiles(tx *domain.Tx, at TreePlace, all []Names, from FileMark) (next FileMark, more bool, err error) {
 	for _, n := range all {
 		err := registry.RefuseIfVersioned(tx, `EXISTS (SELECT 1 FROM resource
@@ -85,9 +86,10 @@ func (n Names) end() string {
 }
 
 // DeleteFiles moves a file, or a folder with all its files, to the trash. The path "" is the
-// root. Many files are deleted in several transactions; if a call is interrupted, another
-// call deletes the remaining files. DeleteFiles returns NOT_FOUND if path does not exist, and
-// CONFLICT if a model version refers to one of the files. It requires the right to delete.
+// root. DeleteFiles uses several transactions for many files. After an interrupted call, the
+// caller can repeat the call to delete the remaining files. DeleteFiles returns NOT_FOUND if
+// path does not exist. It returns CONFLICT if a model version refers to one of the files. It
+// requires the right to delete.
 func (db *DB) DeleteFiles(ctx context.Context, actor domain.Actor, t Tree, path string) (err error) {
 	path = strings.Trim(path, "/")
 	var from, next FileMark

@@ -12,7 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Upload is a resumable upload of an artifact in several requests.
+// Upload describes a resumable upload. A client sends the bytes in several requests.
 type Upload struct {
 	ID           string      `json:"id" db:"id"`
 	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
@@ -20,25 +20,26 @@ type Upload struct {
 	Name         string      `json:"name" db:"name"`
 	Description  string      `json:"description" db:"description"`
 	ContentType  string      `json:"content_type" db:"content_type"`
-	ContentHash  string      `json:"content_hash" db:"hash"` // announced SHA-256, or ""
+	ContentHash  string      `json:"content_hash" db:"hash"` // expected SHA-256 of the bytes, or ""
 	SizeBytes    int64       `json:"size_bytes" db:"size_bytes"`
-	Offset       int64       `json:"offset" db:"received"`         // number of bytes on disk
-	ArtifactID   *string     `json:"resource_id" db:"resource_id"` // nil if the upload is incomplete
+	Offset       int64       `json:"offset" db:"received"`         // number of received bytes that are on disk
+	ArtifactID   *string     `json:"resource_id" db:"resource_id"` // id of the created artifact; nil if the upload is incomplete
 	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
 
-	Metadata string `json:"-" db:"metadata"` // metadata of CreateUpload, unchanged
+	Metadata string `json:"-" db:"metadata"` // copy of NewUpload.Metadata
 }
 
-// Expires returns the time when the upload is deleted if no more bytes arrive.
+// Expires returns the time when the server deletes the upload. Each new part of the upload
+// postpones the time.
 func (u Upload) Expires() time.Time { return u.UpdatedDate.Time().Add(artifact.UploadAge) }
 
 // NewUpload holds the arguments of CreateUpload.
 type NewUpload struct {
 	NewArtifact
-	Hash     string // SHA-256 in lowercase hex; "" if unknown
-	Size     int64  // in bytes
-	Metadata string // kept for the caller
+	Hash     string // expected SHA-256 in lowercase hex; "" if unknown
+	Size     int64  // total size in bytes
+	Metadata string // arbitrary text, stored for the caller
 }
 
 const uploadColumns = `
@@ -56,8 +57,8 @@ const uploadColumns = `
 	updated_date,
 	metadata`
 
-// CreateUpload creates a resumable upload. An upload of 0 bytes is complete at once. It
-// requires the right to create, and the experiment must be in progress.
+// CreateUpload creates a resumable upload. An upload of 0 bytes is complete at once.
+// CreateUpload requires the right to create. The experiment must be in progress.
 func (db *DB) CreateUpload(ctx context.Context, actor domain.Actor, experimentID string, n NewUpload) (Upload, error) {
 	if n.ContentType == "" {
 		n.ContentType = DefaultContentType
@@ -105,7 +106,7 @@ func (db *DB) checkUpload(n NewUpload) error {
 	return CheckArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
 }
 
-// Upload returns the progress of an upload. It interrupts a request that is writing to the
+// Upload returns the current state of an upload. It interrupts a request that is writing to the
 // upload. It requires the right to create.
 func (db *DB) Upload(ctx context.Context, actor domain.Actor, id string) (Upload, error) {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
@@ -119,8 +120,8 @@ func (db *DB) Upload(ctx context.Context, actor domain.Actor, id string) (Upload
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Upload, error) { return upload(tx, actor, id) })
 }
 
-// upload returns an upload that has not expired, after checking that actor has the right to
-// create in the project of its experiment.
+// upload returns the upload with the given id. It returns NOT_FOUND if the upload does not
+// exist or has expired. It checks that actor has the right to create in the upload's project.
 func upload(tx *domain.Tx, actor domain.Actor, id string) (u Upload, err error) {
 	err = tx.Get(&u, `SELECT `+uploadColumns+` FROM upload WHERE id = ? AND updated_date > ?`,
 		id, tx.Now-scalar.Time(artifact.UploadAge.Milliseconds()))
@@ -131,7 +132,7 @@ func upload(tx *domain.Tx, actor domain.Actor, id string) (u Upload, err error) 
 	return u, err
 }
 
-// DeleteUpload deletes an upload. The artifact of a complete upload is kept. It requires the
+// DeleteUpload deletes an upload. It keeps the artifact of a complete upload. It requires the
 // right to create.
 func (db *DB) DeleteUpload(ctx context.Context, actor domain.Actor, id string) error {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
@@ -155,16 +156,17 @@ func (db *DB) DeleteUpload(ctx context.Context, actor domain.Actor, id string) e
 	return err
 }
 
-// errUploadTooLong returns the error for bytes beyond the announced size.
+// errUploadTooLong returns the error for more bytes than the upload's size.
 func errUploadTooLong(size int64) error {
 	return domain.Invalid("Upload-Length", "The part exceeds the size of the upload, %d bytes; send only the remaining bytes.", size)
 }
 
-// WriteUpload adds a part to an upload. An error of p.Body is returned unchanged, and the
-// bytes before it are kept. When all bytes have arrived, the upload becomes an artifact; only
-// then do all of them count as received. WriteUpload returns CONFLICT if the part does not
-// begin at the end of the received bytes. It requires the right to create, and the experiment
-// must be in progress.
+// WriteUpload adds a part to an upload. If p.Body returns an error, WriteUpload keeps the bytes
+// before the error and returns the error unchanged. After the last byte has arrived,
+// WriteUpload creates the artifact. Upload.Offset is below the size until the artifact exists.
+//
+// WriteUpload returns CONFLICT if the part does not begin at Upload.Offset. It requires the
+// right to create. The experiment must be in progress.
 func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p artifact.Part) (Upload, error) {
 	open := func(tx *domain.Tx) (Upload, error) {
 		u, err := upload(tx, actor, id)
@@ -208,12 +210,11 @@ func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p 
 	return domain.Read(context.WithoutCancel(ctx), db.base, func(tx *domain.Tx) (Upload, error) { return upload(tx, actor, id) })
 }
 
-// ErrChecksum is returned for a part that does not match its checksum.
+// ErrChecksum reports that a part does not match its checksum.
 var ErrChecksum = &domain.Error{Code: domain.CodeInvalidPayload, Field: "checksum",
 	Message: "The part does not match its checksum; send it again from the same offset."}
 
-// uploadError returns an error of package artifact about a resumable upload as a
-// *domain.Error.
+// uploadError returns an error of a resumable upload as a *domain.Error.
 func uploadError(err error) error {
 	switch {
 	case errors.Is(err, artifact.ErrUploadBusy):
@@ -226,8 +227,8 @@ func uploadError(err error) error {
 	return AsError(err)
 }
 
-// finishUpload creates the artifact of an upload after all bytes have arrived. It is not
-// interrupted if ctx is cancelled. The caller must hold the lock of the upload.
+// finishUpload creates the artifact of an upload after all bytes have arrived. It continues
+// even if ctx is cancelled. The caller must hold the lock of the upload.
 func (db *DB) finishUpload(ctx context.Context, actor domain.Actor, u Upload) (Upload, error) {
 	ctx = context.WithoutCancel(ctx)
 	b, err := db.base.Artifacts.ReceiveUpload(ctx, u.ID, u.SizeBytes)
@@ -236,7 +237,7 @@ func (db *DB) finishUpload(ctx context.Context, actor domain.Actor, u Upload) (U
 	}
 	defer b.Discard()
 	if u.ContentHash != "" && u.ContentHash != b.Hash {
-		db.dropUpload(ctx, u.ID) // further parts can't correct it
+		db.dropUpload(ctx, u.ID) // more parts can't correct the hash
 		return u, errHash(b.Hash)
 	}
 	n := NewArtifact{Name: u.Name, Description: u.Description, ContentType: u.ContentType}
@@ -260,7 +261,7 @@ func (db *DB) finishUpload(ctx context.Context, actor domain.Actor, u Upload) (U
 	return u, err
 }
 
-// dropUpload removes an upload that can't be completed.
+// dropUpload deletes an upload that can't be completed.
 func (db *DB) dropUpload(ctx context.Context, id string) {
 	err := domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
 		_, err := tx.Exec(`DELETE FROM upload WHERE id = ?`, id)

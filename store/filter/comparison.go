@@ -10,10 +10,10 @@ import (
 	"tracker/store/scalar"
 )
 
-// statistics holds the statistics of a metric; last is the default.
+// statistics lists the statistics of a metric. The default is last.
 var statistics = []string{"min", "max", "mean", "last", "count"}
 
-// ref reads a field.
+// ref reads a reference to a field.
 func (p *parser) ref() (Ref, *Error) {
 	t := p.token
 	if t.kind != wordToken {
@@ -51,9 +51,8 @@ func (p *parser) ref() (Ref, *Error) {
 	return r, p.next()
 }
 
-// readName reads the name of a parameter or metric, and the statistic of a
-// metric. rest is the part of the token after the first dot that is not in
-// backquotes.
+// readName reads the name of a parameter or metric into r. For a metric, it also reads the
+// statistic. rest is the token's text after the first dot, without the part in backquotes.
 func (p *parser) readName(r *Ref, rest string) *Error {
 	t := p.token
 	if r.Field == Metric {
@@ -91,8 +90,8 @@ func statistic(s string) (string, bool) {
 	return s, slices.Contains(statistics, s)
 }
 
-// notFinite reports whether t is a word for NaN or an infinity. It returns the word in the
-// form NaN, Infinity or -Infinity.
+// notFinite reports whether t is a word for NaN or an infinity. It returns the word as NaN,
+// Infinity or -Infinity.
 func notFinite(t token) (string, bool) {
 	if t.quoted || t.kind == numberToken {
 		return "", false
@@ -108,8 +107,8 @@ func notFinite(t token) (string, bool) {
 	return "", false
 }
 
-// check reads the values, and checks that the field can be compared with them by the
-// operator, which is at pos.
+// check reads the values of a comparison. It checks that the operator and the values fit the
+// field. pos is the position of the operator.
 func (c *Comparison) check(pos int, values []token) *Error {
 	equality := c.Op == "=" || c.Op == "!=" || c.Op == "in"
 	switch f := c.Ref.Field; {
@@ -141,7 +140,7 @@ func (c *Comparison) check(pos int, values []token) *Error {
 	return nil
 }
 
-// literal reads a value for the field of c.
+// literal reads t as a value for the field of c.
 func (c *Comparison) literal(t token) (v Literal, err *Error) {
 	v.Text = t.text
 	if t.kind == numberToken {
@@ -188,7 +187,7 @@ func parseNotFinite(text string) float64 {
 	return math.NaN()
 }
 
-// parseTime reads a time or a date. A date is midnight UTC.
+// parseTime reads a time or a date. A date means midnight UTC.
 func parseTime(t token) (scalar.Time, *Error) {
 	if t.kind == textToken {
 		if at, err := scalar.ParseTime(t.text); err == nil {
@@ -201,7 +200,7 @@ func parseTime(t token) (scalar.Time, *Error) {
 	return 0, wrong(t.at, "write a time in quotes, like '2026-11-21T09:30:00Z' or '2026-11-21'")
 }
 
-// parseDuration reads a duration like 1h30m.
+// parseDuration reads a duration such as 1h30m.
 func parseDuration(t token) (v Literal, err *Error) {
 	d, e := time.ParseDuration(t.text)
 	if t.kind != textToken || e != nil {

@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// Contains reports whether text contains part, ignoring case. It uses Unicode's
-// simple case folding, except that an ASCII letter in part never matches a
-// character beyond ASCII.
+// Contains reports whether text contains part, ignoring case. It uses Unicode's simple case
+// folding. As an exception, an ASCII letter in part never matches a non-ASCII character.
 //
-// For all inputs the time is at most proportional to the length of text times the
-// number of 64-character words in part.
+// The running time is at most proportional to the length of text times the number of
+// 64-character words in part.
 func Contains(text, part string) bool {
 	if part == "" {
 		return true
@@ -24,19 +23,19 @@ func Contains(text, part string) bool {
 	return m.find(text) >= 0
 }
 
-// matcher searches for one pattern with the algorithm Shift-And (R. Baeza-Yates and
-// G. Gonnet, A new approach to text searching, 1992). Bit i of the mask of a
-// character is set if the character matches place i of the pattern. Bit i of the
-// state is set if the first i+1 places match the last i+1 characters read.
+// matcher searches for one pattern with the Shift-And algorithm (R. Baeza-Yates and G. Gonnet,
+// A new approach to text searching, 1992). Each character has a mask. Bit i of the mask is set
+// if the character matches position i of the pattern. The search has a state. Bit i of the
+// state is set if the first i+1 positions match the last i+1 characters read.
 type matcher struct {
-	ascii [utf8.RuneSelf]int32 // index in masks; 0 for a character that is not in the pattern
-	other map[rune]int32       // index in masks of characters beyond ASCII
-	masks []uint64             // concatenated masks; the first is the mask of characters not in the pattern
-	words int                  // number of words in a mask
-	last  uint64               // the bit of the last place, in the last word
+	ascii [utf8.RuneSelf]int32 // index in masks; 0 for a character that the pattern does not contain
+	other map[rune]int32       // index in masks for each non-ASCII character
+	masks []uint64             // concatenated masks; the first mask is for characters that the pattern does not contain
+	words int                  // number of 64-bit words in a mask
+	last  uint64               // bit for the last position, in the last word of a mask
 }
 
-// begin prepares m for a pattern of n characters.
+// begin prepares m for a pattern with n characters.
 func (m *matcher) begin(n int) {
 	m.words, m.last = (n+63)/64, 1<<((n-1)%64)
 	m.masks = make([]uint64, m.words, 16*m.words)
@@ -56,7 +55,7 @@ func (m *matcher) compile(part string, n int) {
 	}
 }
 
-// add makes r match place at.
+// add makes r match the pattern position at.
 func (m *matcher) add(r rune, at int) {
 	i := int(m.index(r))
 	if i == 0 {
@@ -83,7 +82,7 @@ func (m *matcher) index(r rune) int32 {
 	return m.other[r]
 }
 
-// find returns the index in text after the first match, or -1.
+// find returns the index in text where the first match ends, or -1.
 func (m *matcher) find(text string) int {
 	if m.words == 1 {
 		var state uint64
@@ -110,7 +109,7 @@ func (m *matcher) find(text string) int {
 	return -1
 }
 
-// after returns the index in text after the character that begins at index at.
+// after returns the index in text after the character at index at.
 func after(text string, at int) int {
 	_, size := utf8.DecodeRuneInString(text[at:])
 	return at + size

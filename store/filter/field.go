@@ -2,10 +2,10 @@ package filter
 
 import "strings"
 
-// Field is a property of an iteration that an expression can use.
+// Field is a kind of value that an expression can compare, such as a metric or a tag.
 type Field int
 
-// The fields. Param, Metric and Property are followed by a name.
+// Fields of an expression. In an expression, a name follows Param, Metric and Property.
 const (
 	Param Field = iota
 	Metric
@@ -17,31 +17,31 @@ const (
 	LastSeen
 	Duration
 	ID
-	Updated // only for records other than iterations
+	Updated // only for records that are not iterations
 	Property
 	Notes
-	CompactID  // the id without its dashes
-	Parent     // the id of the parent without its dashes
-	Entrypoint // of the snapshot, like GitSHA and GitRemote
+	CompactID  // iteration id without dashes
+	Parent     // parent iteration id without dashes
+	Entrypoint // Entrypoint, GitSHA and GitRemote are in the snapshot
 	GitSHA
 	GitRemote
-	DatasetName // of any of the datasets, like DatasetDigest and DatasetContext
+	DatasetName // DatasetName, DatasetDigest and DatasetContext match any dataset of the iteration
 	DatasetDigest
 	DatasetContext
-	AnyText // any of the name, the notes, the tags and the values of parameters
+	AnyText // matches the name, the notes, a tag or a parameter value
 )
 
-// Type is the type of the values that a field is compared with.
+// Type is the type of a field's values.
 type Type int
 
-// The types of values.
+// Types of values.
 const (
 	TextType Type = iota
 	TimeType
 	NumberType
 )
 
-// Type returns the type of the values that f is compared with.
+// Type returns the type of f's values.
 func (f Field) Type() Type {
 	switch f {
 	case Created, Ended, LastSeen, Updated:
@@ -52,7 +52,8 @@ func (f Field) Type() Type {
 	return TextType
 }
 
-// fields holds the fields of the language. The fields after metric are not followed by a name.
+// fields lists the fields of the language. In an expression, a name follows each of the first
+// three fields.
 var fields = []struct {
 	word  string
 	field Field
@@ -62,7 +63,7 @@ var fields = []struct {
 	{"last_seen", LastSeen}, {"duration", Duration}, {"id", ID},
 }
 
-// fieldOf returns the field with a name in any case.
+// fieldOf returns the field for the given word, ignoring case.
 func fieldOf(word string) (f Field, ok bool) {
 	for _, f := range fields {
 		if f.word == strings.ToLower(word) {
@@ -72,7 +73,7 @@ func fieldOf(word string) (f Field, ok bool) {
 	return 0, false
 }
 
-// fieldNames lists the fields that are not followed by a name, for error messages.
+// fieldNames returns a text for error messages that lists the fields without a name.
 func fieldNames() string {
 	var words []string
 	for _, f := range fields[3:] {

@@ -1,14 +1,13 @@
-// Package filter parses the search language described in docs/search.md: expressions
-// that select iterations, and lists of names to sort by, to show as columns and to
-// group by.
+// Package filter parses the search language that docs/search.md describes. The language has
+// expressions that select iterations, and lists of names for sorting, columns and groups.
 //
-// A lexer and a recursive-descent parser convert a text into a syntax tree (Expr) or
-// a list, and check every name, operator and value. For an invalid text they return an
-// *Error with the position of the mistake and a message about the correct form. The
-// length, the nesting and the number of parts of a text are limited.
+// A lexer and a recursive-descent parser convert a text to a syntax tree (Expr) or a list. They
+// check every name, operator and value. For an invalid text they return an *Error with the
+// position of the mistake and advice. The length, the nesting and the number of parts of a text
+// are limited.
 //
-// The package does not use the database and does not check rights. Package search
-// converts the tree to SQL.
+// The package does not use the database and does not check rights. Package search converts the
+// syntax tree to SQL.
 package filter
 
 import (
@@ -18,61 +17,61 @@ import (
 	"tracker/store/scalar"
 )
 
-// The limits of a search. SQLite allows expressions up to a depth of 1000 and up to 64
-// tables in a join. A key needs up to two tables.
+// Limits of a search. SQLite allows an expression depth of 1000 and 64 tables in a join. A key
+// needs up to two tables.
 const (
-	MaxLength      = 16_000 // characters of an expression
-	MaxNesting     = 50     // depth of parentheses and nots
+	MaxLength      = 16_000 // characters in an expression
+	MaxNesting     = 50     // nesting depth of parentheses and the operator "not"
 	MaxComparisons = 200
-	MaxKeys        = 30   // different parameters and metrics in filter, sort and group
-	MaxValues      = 1000 // values in one list
+	MaxKeys        = 30   // distinct parameters and metrics in filter, sort and group together
+	MaxValues      = 1000 // values in one list after the operator "in"
 	MaxSortKeys    = 10
 	MaxColumns     = 200
 	MaxGroupKeys   = 3
-	// MaxContains is the maximum length of the text after contains, in bytes.
+	// MaxContains is the maximum length of the text after the operator "contains", in bytes.
 	MaxContains = 1000
 )
 
-// AsText is the Stat of a parameter that is sorted as text, even if it is a number.
+// AsText is a Ref.Stat that sorts a parameter as text, even if its values are numbers.
 const AsText = "text"
 
-// Lost is a status that exists only in searches: it matches iterations that are RUNNING
-// and have not been seen for some minutes.
+// Lost is a status that exists only in searches. It matches RUNNING iterations that the server
+// has not seen for some minutes.
 const Lost = "LOST"
 
-// Statuses are the statuses of iterations.
+// Statuses lists the statuses of iterations.
 var Statuses = []string{"RUNNING", "SUCCEEDED", "FAILED", "KILLED"}
 
-// Key is a parameter, a metric or a property. In a Ref it can be any field.
+// Key identifies a parameter, a metric or a property. In a Ref, it can be any field.
 type Key struct {
 	Field Field // Param, Metric or Property; any field in a Ref
 	Name  string
 }
 
-// Ref is a reference to a field in an expression.
+// Ref refers to a field in an expression.
 type Ref struct {
 	Key         // Name is "" for fields other than Param, Metric and Property
-	Stat string // statistic of a metric: min, max, mean, last or count; last is the default
+	Stat string // min, max, mean, last or count of a metric; the default is last
 	Pos  int    // position of the first character, counted from 1
 }
 
-// Expr is a condition on an iteration: a Junction, a Negation or a Comparison.
+// Expr is a condition on an iteration. It is a Junction, a Negation or a Comparison.
 type Expr interface{ isExpr() }
 
-// Junction is true if all of its parts are true or, with Or, if at least one is true.
+// Junction is true if all parts are true. If Or is set, one true part is enough.
 type Junction struct {
 	Or    bool
-	Parts []Expr // two or more
+	Parts []Expr // at least two conditions
 }
 
-// Negation is true if its part is false.
+// Negation is true if Part is false.
 type Negation struct{ Part Expr }
 
-// Comparison compares a field of the iteration with a value. The operator in has
-// several values.
+// Comparison compares a field of the iteration with a value. The operator "in" has several
+// values.
 type Comparison struct {
 	Ref    Ref
-	Op     string // = != < <= > >= contains in; also like, ilike and exists, which the parser does not return
+	Op     string // = != < <= > >= contains in, from the parser; like, ilike and exists, from other packages
 	Values []Literal
 }
 
@@ -80,49 +79,49 @@ func (Junction) isExpr()   {}
 func (Negation) isExpr()   {}
 func (Comparison) isExpr() {}
 
-// Literal is a value that a field is compared with.
+// Literal is a value in a Comparison.
 type Literal struct {
-	Text     string // the value as written; a status is in upper case
+	Text     string // value as written, without quotes; a status is in upper case
 	Number   float64
 	IsNumber bool
-	Time     scalar.Time // set for Created, Ended and LastSeen
+	Time     scalar.Time // set for a comparison with Created, Ended or LastSeen
 }
 
-// SortKey is a field by which a listing is sorted.
+// SortKey is a field that sorts a listing.
 type SortKey struct {
 	Ref
 	Descending bool
 }
 
-// Column is a parameter or a metric that a listing shows.
+// Column is a parameter or metric that a listing shows.
 type Column struct {
 	Ref
-	Label string // the name as written, with the statistic of a metric; unique among the columns with the same Field
+	Label string // name as written, with the statistic of a metric; unique among columns with equal Field
 }
 
-// Error reports a mistake in a text.
+// Error reports a mistake in one part of a search.
 type Error struct {
-	Part    string // filter, sort, columns or group
+	Part    string // part of the search: filter, sort, columns or group
 	Pos     int    // position of the mistake in characters, counted from 1
-	Message string // the mistake and the correct form, without capital letter and full stop
+	Message string // the mistake and advice, without capital letter and full stop
 }
 
-// Error returns the mistake as a sentence.
+// Error returns the mistake and its position as a sentence.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s is wrong at character %d: %s.", e.Part, e.Pos, e.Message)
 }
 
-// Parser reads the parts of one search, and counts their parameters and metrics together.
-// The zero value is ready for use. All errors are of type *Error.
+// Parser parses the parts of one search. The limit MaxKeys applies to all parts together. The
+// zero value is ready to use. All errors have type *Error.
 type Parser struct {
 	keys []Key
 }
 
-// Keys returns the parameters and metrics in filter, sort and group, in the order of their
-// first use.
+// Keys returns the parameters, metrics and properties in filter, sort and group, in the order
+// of their first use.
 func (p *Parser) Keys() []Key { return p.keys }
 
-// add records k. It returns false if k is new and there are already MaxKeys keys.
+// add adds k to the keys of p. It returns false if k is new and p already has MaxKeys keys.
 func (p *Parser) add(k Key) bool {
 	switch {
 	case slices.Contains(p.keys, k):
@@ -134,8 +133,7 @@ func (p *Parser) add(k Key) bool {
 	return true
 }
 
-// Filter reads an expression, or a list of words to search for. It returns nil for an empty
-// text.
+// Filter parses an expression or a list of search words. It returns nil for an empty text.
 func (p *Parser) Filter(text string) (Expr, error) {
 	e, err := parseFilter(text, p)
 	if err != nil {
@@ -146,27 +144,28 @@ func (p *Parser) Filter(text string) (Expr, error) {
 	return e, err.in("filter")
 }
 
-// Sort reads up to MaxSortKeys names with commas between them. A minus before a
-// name sorts in descending order.
+// Sort parses up to MaxSortKeys field names, separated by commas. A minus before a name sorts
+// in descending order.
 func (p *Parser) Sort(text string) ([]SortKey, error) {
 	keys, err := parseList(text, p, MaxSortKeys, (*parser).sortKey)
 	return keys, err.in("sort")
 }
 
-// Columns reads up to MaxColumns parameters and metrics with commas between them. It
-// returns a column only once. It does not record the keys of the columns.
+// Columns parses up to MaxColumns parameters and metrics, separated by commas. It removes
+// repeated columns. It does not record the keys of the columns.
 func (p *Parser) Columns(text string) ([]Column, error) {
 	columns, err := parseColumns(text)
 	return columns, err.in("columns")
 }
 
-// Group reads the fields to group by: one to MaxGroupKeys parameters or tag.
+// Group parses one to MaxGroupKeys fields that group the runs. Each field is a parameter or
+// tag.
 func (p *Parser) Group(text string) ([]Ref, error) {
 	by, err := parseGroup(text, p)
 	return by, err.in("group")
 }
 
-// in sets the part of the search in e and returns it. It returns nil if e is nil.
+// in sets the part of e and returns e. It returns nil if e is nil.
 func (e *Error) in(part string) error {
 	if e == nil {
 		return nil
@@ -175,9 +174,9 @@ func (e *Error) in(part string) error {
 	return e
 }
 
-// Keys returns the parameters, metrics and properties in an expression and an order, in the
-// order of their first use. It is used for expressions that were not read by a Parser. It
-// returns an *Error if the expression or the order exceeds the limits of a search.
+// Keys returns the parameters, metrics and properties in e and sort, in the order of their
+// first use. Keys is for expressions that do not come from a Parser. It returns an *Error if e
+// or sort exceeds the limits of a search.
 func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	var p Parser
 	comparisons := 0
@@ -198,11 +197,11 @@ func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	return p.keys, nil
 }
 
-// keyed reports whether the field is followed by a name.
+// keyed reports whether a name follows the field.
 func (r Ref) keyed() bool { return r.Field == Param || r.Field == Metric || r.Field == Property }
 
-// addFrom records the keys in e and counts its comparisons. It returns false if there are
-// more than MaxKeys keys.
+// addFrom adds the keys in e to p. It increases *comparisons by the number of comparisons in e.
+// It returns false if p would have more than MaxKeys keys.
 func (p *Parser) addFrom(e Expr, comparisons *int) bool {
 	switch e := e.(type) {
 	case Junction:

@@ -13,31 +13,31 @@ type tokenKind int
 
 const (
 	endToken    tokenKind = iota
-	wordToken             // a name or a keyword: param.lr, metric.`a b`.min, and
-	numberToken           // -1.5e3
-	textToken             // "adam", 'adam'
-	signToken             // = != < <= > >= ( ) , + -
+	wordToken             // name or keyword: param.lr, metric.`a b`.min, and
+	numberToken           // number, such as -1.5e3
+	textToken             // text in quotes: "adam", 'adam'
+	signToken             // operator or punctuation: = != < <= > >= ( ) , + -
 )
 
-// token is a word, a number, a quoted text or a sign.
+// token is a word, a number, a quoted text or a sign of one or two characters.
 type token struct {
 	kind tokenKind
 	at   int    // position of the first character, counted from 1
-	text string // as written; for a quoted text, the content of the quotes
+	text string // source text; for a quoted text, its content without quotes
 
-	// A word may have a part in backquotes. For metric.`a b`.min, text is "metric.",
-	// name is "a b" and tail is ".min".
+	// A word can have a part in backquotes, such as the "a b" in metric.`a b`.min. Then text is
+	// "metric.", name is "a b" and tail is ".min".
 	quoted bool
 	name   string
 	tail   string
 }
 
-// is reports whether t is the keyword, ignoring case.
+// is reports whether t is the given keyword, ignoring case.
 func (t token) is(keyword string) bool {
 	return t.kind == wordToken && !t.quoted && strings.EqualFold(t.text, keyword)
 }
 
-// sign reports whether t is the sign s.
+// sign reports whether t is the given sign.
 func (t token) sign(s string) bool { return t.kind == signToken && t.text == s }
 
 func wrong(pos int, format string, args ...any) *Error {
@@ -65,7 +65,7 @@ func newLexer(s string) (*lexer, *Error) {
 	return l, nil
 }
 
-// peek returns the character n places after the current one, or 0 after the end.
+// peek returns the character n positions after l.pos, or 0 after the end of the text.
 func (l *lexer) peek(n int) rune {
 	if l.pos+n < len(l.src) {
 		return l.src[l.pos+n]
@@ -75,15 +75,15 @@ func (l *lexer) peek(n int) rune {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// startsName reports whether a name without backquotes can begin with r.
+// startsName reports whether r can be the first character of a name without backquotes.
 func startsName(r rune) bool { return r == '_' || unicode.IsLetter(r) }
 
-// continuesName reports whether r can be in a name without backquotes.
+// continuesName reports whether a name without backquotes can contain r.
 func continuesName(r rune) bool {
 	return startsName(r) || r == '.' || r == '-' || r == '/' || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// next returns the next token.
+// next reads the next token. It returns an endToken at the end of the text.
 func (l *lexer) next() (token, *Error) {
 	for unicode.IsSpace(l.peek(0)) {
 		l.pos++
@@ -104,7 +104,7 @@ func (l *lexer) next() (token, *Error) {
 	return l.sign(t)
 }
 
-// replacements holds, by sign of another language, the correct form in this one.
+// replacements maps signs of other languages to advice for this language.
 var replacements = map[string]string{
 	"&": `write "and" for both, as in: name = 'a' and tag = 'b'`,
 	"|": `write "or" for one of the two, as in: name = 'a' or tag = 'b'`,
@@ -139,7 +139,7 @@ func (l *lexer) sign(t token) (token, *Error) {
 	return t, nil
 }
 
-// word reads a keyword or a name, which may have a part in backquotes.
+// word reads a keyword or a name. A name can have a part in backquotes.
 func (l *lexer) word(t token) (token, *Error) {
 	t.kind = wordToken
 	t.text = l.run()
@@ -170,7 +170,8 @@ func (l *lexer) word(t token) (token, *Error) {
 	}
 }
 
-// run reads the characters of a name without backquotes.
+// run reads a name without backquotes and returns it. run stops at the first character that
+// such a name can't contain.
 func (l *lexer) run() string {
 	start := l.pos
 	for continuesName(l.peek(0)) {
@@ -212,7 +213,7 @@ func (l *lexer) number(t token) (token, *Error) {
 	return t, nil
 }
 
-// quotedText reads a text in single or double quotes, with its escapes.
+// quotedText reads a text in single or double quotes. It replaces the escape sequences.
 func (l *lexer) quotedText(t token) (token, *Error) {
 	t.kind = textToken
 	quote := l.peek(0)
@@ -238,7 +239,7 @@ func (l *lexer) quotedText(t token) (token, *Error) {
 	return t, wrong(t.at, "this quote is never closed")
 }
 
-// escape reads a backslash and the characters that belong to it.
+// escape reads one escape sequence and returns its character.
 func (l *lexer) escape() (rune, *Error) {
 	at := l.pos + 1
 	r := l.peek(1)

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Like reports whether text matches pattern as in SQL's LIKE: % matches any number of
-// characters, _ matches one character. With fold, case is ignored.
+// Like reports whether text matches an SQL LIKE pattern. % matches any number of characters,
+// and _ matches one character. If fold is set, Like ignores case.
 //
-// The time is at most proportional to the length of text times the number of
+// The running time is at most proportional to the length of text times the number of
 // 64-character words in pattern.
 func Like(text, pattern string, fold bool) bool {
 	if fold {
@@ -28,7 +28,7 @@ func Like(text, pattern string, fold bool) bool {
 		if !more {
 			return hasSuffix(text, part)
 		}
-		// The first match is sufficient: a later one leaves less text for the other parts.
+		// The first match is enough: a later match leaves less text for the next parts.
 		end := find(text, part)
 		if end < 0 {
 			return false
@@ -37,8 +37,8 @@ func Like(text, pattern string, fold bool) bool {
 	}
 }
 
-// prefix reports whether part matches the beginning of text, and returns the length of the
-// match in bytes.
+// prefix reports whether text begins with a match of part. n is the length of the match in
+// bytes.
 func prefix(text, part string) (n int, ok bool) {
 	for _, want := range part {
 		got, size := utf8.DecodeRuneInString(text[n:])
@@ -50,7 +50,7 @@ func prefix(text, part string) (n int, ok bool) {
 	return n, true
 }
 
-// find returns the index in text after the first match of part, or -1.
+// find returns the index in text where the first match of part ends, or -1.
 func find(text, part string) int {
 	if !strings.Contains(part, "_") {
 		at := strings.Index(text, part)
@@ -68,7 +68,7 @@ func find(text, part string) int {
 	return m.find(text)
 }
 
-// compileLike is compile for a part of a pattern, in which _ matches any character.
+// compileLike is compile for a part of a LIKE pattern. In part, _ matches any character.
 func (m *matcher) compileLike(part string, n int) {
 	m.begin(n)
 	at := 0
@@ -87,7 +87,7 @@ func (m *matcher) compileLike(part string, n int) {
 	}
 }
 
-// hasSuffix reports whether part matches the end of text.
+// hasSuffix reports whether text ends with a match of part.
 func hasSuffix(text, part string) bool {
 	start := len(text)
 	for range utf8.RuneCountInString(part) {

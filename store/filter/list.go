@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// parseList reads up to limit elements with commas between them. An empty text has no
-// elements.
+// parseList reads up to limit elements, separated by commas. It calls element for each element.
+// An empty text has no elements.
 func parseList[T any](text string, search *Parser, limit int, element func(*parser) (T, *Error)) ([]T, *Error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -73,7 +73,7 @@ func (p *parser) column() (c Column, err *Error) {
 	case c.Field == Metric && t.tail != "":
 		c.Label += t.tail
 	case c.Field == Metric && endsInStatistic(c.Name):
-		// Without backquotes the label would be equal to the label of another column.
+		// Without backquotes the label could equal the label of another column.
 		c.Label = "`" + strings.ReplaceAll(c.Name, "`", "``") + "`"
 	}
 	return c, nil
@@ -107,11 +107,12 @@ func parseGroup(text string, search *Parser) ([]Ref, *Error) {
 	return by, nil
 }
 
-// ParamName returns the form of a parameter in an expression, with backquotes if the name
-// needs them.
+// ParamName returns the reference to a parameter in an expression. It adds backquotes if the
+// name needs them.
 func ParamName(name string) string { return "param." + quoted(name) }
 
-// MetricName is ParamName for a metric.
+// MetricName returns the reference to a metric in an expression. It adds backquotes if the name
+// needs them.
 func MetricName(name string) string { return "metric." + quoted(name) }
 
 func quoted(name string) string {

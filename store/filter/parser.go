@@ -4,14 +4,14 @@ import (
 	"strings"
 )
 
-// parser reads one text with one token of look-ahead.
+// parser is a recursive-descent parser for one text. It looks one token ahead.
 type parser struct {
 	lexer       *lexer
 	token       token
-	before      token // the token before the current one
+	before      token // token before the current token
 	depth       int
 	comparisons int
-	search      *Parser // records the keys; nil if they are not recorded
+	search      *Parser // records the keys; nil to record no keys
 }
 
 func newParser(text string, search *Parser) (*parser, *Error) {
@@ -29,13 +29,13 @@ func (p *parser) next() (err *Error) {
 	return err
 }
 
-// wrong returns an error about the current token.
+// wrong returns an error at the current token.
 func (p *parser) wrong(format string, args ...any) *Error {
 	return wrong(p.token.at, format, args...)
 }
 
 // unexpected returns an error about a token that can't follow a comparison. The message is
-// advice, except for a decimal comma.
+// advice. If the token is a decimal comma, the message explains decimal points.
 func (p *parser) unexpected(advice string) *Error {
 	if p.token.sign(",") && p.before.kind == numberToken {
 		return p.wrong("write a number with a decimal point, like 0.2, without a comma")
@@ -61,10 +61,10 @@ func parseFilter(text string, search *Parser) (Expr, *Error) {
 	return e, nil
 }
 
-// disjunction reads conjunctions with or between them.
+// disjunction reads one or more conjunctions, separated by the keyword "or".
 func (p *parser) disjunction() (Expr, *Error) { return p.junction("or", p.conjunction) }
 
-// conjunction reads conditions with and between them.
+// conjunction reads one or more conditions, separated by the keyword "and".
 func (p *parser) conjunction() (Expr, *Error) { return p.junction("and", p.condition) }
 
 func (p *parser) junction(keyword string, part func() (Expr, *Error)) (Expr, *Error) {
@@ -119,8 +119,8 @@ func (p *parser) condition() (Expr, *Error) {
 	return p.comparison()
 }
 
-// enter reads a token that begins a nested expression. The caller must call leave at the
-// end of the expression.
+// enter reads the first token of a nested expression. At the end of the expression, the caller
+// must call leave.
 func (p *parser) enter() (leave func(), err *Error) {
 	if p.depth == MaxNesting {
 		return nil, p.wrong("parentheses and nots can be nested at most %d deep", MaxNesting)
@@ -170,7 +170,7 @@ func (p *parser) operator() (string, *Error) {
 	return "", p.wrong("write one of = != < <= > >= contains in here")
 }
 
-// list reads values in parentheses.
+// list reads a list of values in parentheses.
 func (p *parser) list() ([]token, *Error) {
 	if !p.token.sign("(") {
 		return nil, p.wrong("write a list of values in parentheses after in")
@@ -199,8 +199,8 @@ func (p *parser) list() ([]token, *Error) {
 	}
 }
 
-// value reads a text, a number, or a word for NaN or an infinity, and appends it
-// to values.
+// value reads one value and appends it to values. A value is a quoted text, a number, or a word
+// for NaN or an infinity.
 func (p *parser) value(values []token) ([]token, *Error) {
 	t := p.token
 	if t.sign("-") || t.sign("+") {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// maxWords is the maximum number of words in a search.
+// maxWords is the maximum number of search words.
 const maxWords = 20
 
-// words reads a text that is not an expression as words to search for. Each word must occur
-// in one of the texts of an iteration (AnyText). words returns nil for a text that was
-// probably meant as an expression, because it contains operators, quotes or keywords or
-// begins with a field.
+// words parses a text that is not a valid expression as a list of search words. Each word must
+// occur in one of the iteration's texts (AnyText). words returns nil if the text was probably
+// meant as an expression. Such a text contains an operator, a quote or a keyword, or begins
+// with a field.
 func words(text string) Expr {
 	all := strings.Fields(text)
 	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>()'\"`") {

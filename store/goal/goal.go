@@ -1,10 +1,11 @@
-// Package goal describes the metric by which the runs of an experiment are compared, and
-// whether smaller or larger values are better. If no user has chosen the metric, the
-// package guesses it from words such as loss and accuracy in the names of the metrics, and
-// prefers metrics of held-out data. It makes no guess if no name has such a word. The same
-// words give the order in which charts and columns show metrics.
+// Package goal describes the objective of an experiment: the metric that compares its runs, and
+// whether smaller or larger values are better. A user can choose the objective. If no user has
+// chosen it, the package guesses the objective from metric names. Words such as loss and
+// accuracy suggest a goal. The package prefers metrics of held-out data. If no name suggests a
+// goal, there is no guess. The words in metric names also determine the order of metrics in
+// charts and columns.
 //
-// The package uses only names; it does not read runs or the database.
+// The package uses only names. It does not read runs or the database.
 package goal
 
 import (
@@ -16,41 +17,41 @@ import (
 	"tracker/store/search"
 )
 
-// Goal is the direction in which a metric gets better. The zero value is an unknown goal.
+// Goal is the direction that improves a metric. The zero value means that the goal is unknown.
 type Goal string
 
-// The goals.
+// Values of Goal.
 const (
 	Minimize Goal = "minimize"
 	Maximize Goal = "maximize"
 )
 
-// Objective is the metric by which the runs of an experiment are compared.
+// Objective is the metric that compares the runs of an experiment, with its goal.
 type Objective struct {
 	Metric string `json:"metric"`
 	Goal   Goal   `json:"goal"`
 }
 
-// None is the objective of an experiment whose runs are not compared.
+// None is the stored objective of an experiment that does not compare its runs.
 const None = "none"
 
-// String returns the form that Parse reads.
+// String returns the text that Parse accepts.
 func (o Objective) String() string { return string(o.Goal) + " " + o.Metric }
 
-// Parse reads "minimize NAME" or "maximize NAME". ok is false when it can't be read.
+// Parse parses "minimize NAME" or "maximize NAME". ok is false for any other text.
 func Parse(text string) (o Objective, ok bool) {
 	goal, metric, _ := strings.Cut(text, " ")
 	return Objective{metric, Goal(goal)}, Goal(goal) == Minimize || Goal(goal) == Maximize
 }
 
-// Value returns the best value of a run in the search language: the minimum or the
-// maximum of the metric, or the last value if the goal is unknown.
+// Value returns an expression in the search language for a run's best value. The best value is
+// the minimum or maximum of the metric. If the goal is unknown, it is the last value.
 func (o Objective) Value() string {
 	return filter.MetricName(o.Metric) + "." + o.Statistic()
 }
 
-// Statistic returns the statistic of the metric that is the best value of a run: "min",
-// "max", or "last" if the goal is unknown.
+// Statistic returns the statistic of the metric that is a run's best value: "min" or "max". It
+// returns "last" if the goal is unknown.
 func (o Objective) Statistic() string {
 	switch o.Goal {
 	case Minimize:
@@ -61,7 +62,7 @@ func (o Objective) Statistic() string {
 	return "last"
 }
 
-// Order returns the sort order with the best run first, in the search language.
+// Order returns a sort key of the search language that puts the best run first.
 func (o Objective) Order() string {
 	if o.Goal == Maximize {
 		return "-" + o.Value()
@@ -69,22 +70,22 @@ func (o Objective) Order() string {
 	return o.Value()
 }
 
-// BestFirst returns the sort order with the best run first and the runs without a value last,
-// newest first.
+// BestFirst returns sort keys of the search language that put the best run first. Runs without
+// a value are last. Equal runs are sorted newest first.
 func (o Objective) BestFirst() string { return o.Order() + ", -created" }
 
-// Words in names of metrics, in lower case. A regular expression would take seconds for
-// the 100,000 names that a run may have.
+// Words that metric names can contain, in lower case. Regular expressions would take seconds
+// for the 100,000 names that a run can have.
 var (
 	smaller       = []string{"err", "error", "perplexity", "ppl", "nll", "bpc", "bpb", "wer", "cer", "fid", "regret", "cost"}
-	smallerEnds   = []string{"loss", "mae", "mse"} // also at the end of a longer word
+	smallerEnds   = []string{"loss", "mae", "mse"} // these words can also end a longer word
 	larger        = []string{"acc", "accuracy", "auc", "auroc", "f1", "score", "precision", "recall", "reward", "return", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "r2", "psnr", "ssim", "elo"}
 	heldOut       = []string{"val", "valid", "validation", "test", "eval", "evaluation", "dev"}
-	internals     = []string{"grad", "layer", "scale", "weight"} // anywhere in a name
+	internals     = []string{"grad", "layer", "scale", "weight"} // these texts can be anywhere in a name
 	internalWords = []string{"norm", "bias", "lr", "learning_rate", "epoch", "step", "time", "seconds", "throughput"}
 )
 
-// Of returns the goal that the name of a metric suggests, or "".
+// Of returns the goal that a metric name suggests, or "".
 func Of(metric string) Goal {
 	name := strings.ToLower(metric)
 	switch {
@@ -100,21 +101,20 @@ func Of(metric string) Goal {
 	return ""
 }
 
-// Interest is the rank of a metric among the metrics of an experiment. The smallest is the most
-// interesting.
+// Interest ranks the metrics of an experiment. The smallest value is the most interesting.
 type Interest int
 
-// The ranks.
+// Values of Interest, most interesting first.
 const (
-	HeldOut  Interest = iota // results on held-out data
-	Learned                  // results on other data
-	Logged                   // other metrics
-	Internal                 // internals of the training, such as gradients and learning rates
-	Single                   // single values in the folders summary and best
-	Machine                  // metrics of the machine
+	HeldOut  Interest = iota // results with a goal, on held-out data
+	Learned                  // results with a goal, on other data
+	Logged                   // metrics with no other rank
+	Internal                 // internal values of the training, such as gradients and learning rates
+	Single                   // single values, in the folder summary or best
+	Machine                  // system metrics of the machine
 )
 
-// InterestOf returns the rank that the name of a metric suggests.
+// InterestOf returns the rank that a metric name suggests.
 func InterestOf(metric string) Interest {
 	name := strings.ToLower(metric)
 	group, _, grouped := strings.Cut(name, "/")
@@ -142,14 +142,15 @@ func isSingle(name string) bool {
 	return strings.HasPrefix(name, "summary/") || strings.HasPrefix(name, "best/")
 }
 
-// isInternal reports whether a lower-case name stands for an internal value of the training.
+// isInternal reports whether a metric describes the training's internals. name is in lower
+// case.
 func isInternal(name string) bool {
 	return strings.HasPrefix(name, "timing") || strings.HasPrefix(name, "amp/") ||
 		slices.ContainsFunc(internals, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// hasWord reports whether name, which is in lower case, contains one of words with no
-// letter directly before or after it.
+// hasWord reports whether name contains one of the given words. A letter directly before or
+// after the word is not allowed. name is in lower case.
 func hasWord(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return containsWord(name, word, func(before, after byte) bool { return !isLetter(before) && !isLetter(after) })
@@ -158,8 +159,8 @@ func hasWord(name string, words []string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// containsWord reports whether name contains word at a place where bound returns true for
-// the bytes before and after it. The byte is 0 at the beginning and at the end of name.
+// containsWord reports whether name contains word at a position that bound accepts. bound gets
+// the bytes before and after word. At the beginning or end of name, the byte is 0.
 func containsWord(name, word string, bound func(before, after byte) bool) bool {
 	for from := 0; ; from++ {
 		at := strings.Index(name[from:], word)
@@ -180,10 +181,10 @@ func containsWord(name, word string, bound func(before, after byte) bool) bool {
 	}
 }
 
-// Guess returns the metric that is the most likely objective by its name, or nil if no
-// name suggests a goal. It prefers metrics of held-out data, then metrics to minimize, then
-// metrics that are not in the folders summary and best. Among equals it returns the metric
-// with the most runs.
+// Guess returns the most likely objective for the given metric names. It returns nil if no name
+// suggests a goal. Guess prefers metrics of held-out data. Among the remaining metrics it
+// prefers metrics to minimize, and then metrics outside the folders summary and best. If
+// several metrics are equally good, it returns the metric with the most runs.
 func Guess(metrics []search.Key) *Objective {
 	var all []search.Key
 	for _, k := range metrics {

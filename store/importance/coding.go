@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// A tree divides the values of a column by a set of codes, which must fit into 64 bits.
+// The codes of a column must fit into 64 bits, because trees store sets of codes as bits.
 const (
 	maxBins  = 48
-	maxTexts = 14 // texts with a separate code; the other texts share a code, and missing values have one
+	maxTexts = 14 // maximum number of texts with their own code; rare texts share a code
 )
 
-// coding is a column in the form that trees use: a small number, the code, for each
-// run. The codes below bins are intervals of numbers in ascending order. The other codes
+// coding is a column in the form that trees use. Each run has a small number, its code. The
+// codes from 0 to bins-1 are intervals of numbers in ascending order. The codes from bins on
 // are texts and missing values, which have no order.
 type coding struct {
 	codes  []uint8
 	bins   int
-	labels []string // by code
+	labels []string // label of each code
 	known  int      // number of runs with a value
-	alone  []bool   // by code: whether the code represents a single value that is not missing
+	alone  []bool   // for each code: false for the rare texts and for missing values
 }
 
-// encode returns the coding of values. Numbers are divided into intervals with about the
-// same number of runs. If there are few different numbers, each has its own interval.
+// encode returns the coding of values. It divides numbers into intervals with about the same
+// number of runs. If there are few distinct numbers, each number has its own interval.
 func encode(values []*string) coding {
 	c := coding{codes: make([]uint8, len(values))}
 	numbers := make([]float64, len(values))
@@ -84,11 +84,11 @@ func encode(values []*string) coding {
 	return c
 }
 
-// interval is a range of numbers from the end of the previous interval, exclusive, to high,
-// inclusive.
+// interval is a range of numbers. It begins above the previous interval's end and includes
+// high.
 type interval struct{ high, middle float64 }
 
-// intervals divides numbers into at most maxBins intervals.
+// intervals divides numbers into at most maxBins intervals. It sorts numbers.
 func intervals(numbers []float64) []interval {
 	slices.Sort(numbers)
 	var all []interval
@@ -111,8 +111,8 @@ func intervals(numbers []float64) []interval {
 	return all
 }
 
-// mostFrequent returns the texts in descending order of their number of runs. If there are
-// more than maxTexts, it leaves out the texts with a single run and returns at most maxTexts.
+// mostFrequent returns at most maxTexts texts, sorted by descending number of runs. If there
+// are more than maxTexts texts, mostFrequent omits texts with a single run.
 func mostFrequent(texts map[string]int) []string {
 	var all []string
 	for text, runs := range texts {

@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	evident     = 3.0  // standard errors that the share of an interaction must have
+	evident     = 3.0  // minimum share of an interaction, in standard errors
 	leastShared = 0.01 // minimum share of an interaction
-	mostLevels  = 6    // maximum number of texts of another column for which a curve is drawn
-	leastLevel  = 0.05 // minimum fraction of the runs of a level
+	mostLevels  = 6    // maximum number of levels for a column of texts
+	leastLevel  = 0.05 // minimum fraction of the runs in a level
 )
 
-// strongest returns the pairs of the columns with the largest shares.
+// strongest returns all pairs among the mostPairs columns with the largest shares. It ignores
+// columns that are not Known.
 func strongest(columns []Estimate) []pair {
 	var all []int
 	for c, e := range columns {
@@ -35,15 +36,15 @@ func strongest(columns []Estimate) []pair {
 	return pairs
 }
 
-// describe sets the curves, forms and interactions of the columns that matter. sorted holds the
-// results in ascending order.
+// describe sets the curves, forms and levels of the columns that are Known. It also sets the
+// interactions. sorted holds the results in ascending order.
 func (t *table) describe(r *Result, judged []judgement, pairs []pair, sorted []float64) {
 	var spread float64
 	mean, _ := deviation(t.y)
 	for _, y := range t.y {
 		spread += (y - mean) * (y - mean) / float64(len(t.y))
 	}
-	partner := make([]int, len(t.columns)) // number of the strongest interaction of a column, counted from 1
+	partner := make([]int, len(t.columns)) // for each column: index of the pair with the strongest interaction plus 1, or 0
 	type found struct {
 		Interaction
 		pair int
@@ -96,8 +97,8 @@ func (t *table) describe(r *Result, judged []judgement, pairs []pair, sorted []f
 	}
 }
 
-// form returns the form of a curve of column c. Columns that have both numbers and other values have
-// the form of their numbers.
+// form returns the form of a curve of column c. If the column has both numbers and other
+// values, form uses only the numbers.
 func (t *table) form(c int, curve samples) Form {
 	g := t.groups[c]
 	if g.numbers == 0 {
@@ -113,19 +114,20 @@ func (t *table) form(c int, curve samples) Form {
 	return numberForm(numbers, g.middle)
 }
 
-// tuned returns the tuned results of a column of texts by group, or nil.
+// tuned returns the tuned results of column c by group. It returns nil if the column has
+// numbers or the goal is unknown.
 func (t *table) tuned(c int, judged []judgement) samples {
 	if t.aim == "" || t.columns[c].bins > 0 {
 		return nil
 	}
 	var all samples
 	for _, j := range judged {
-		all = append(all, j.tuned[c]) // each text is a group
+		all = append(all, j.tuned[c]) // in a column of texts, each code is a group
 	}
 	return all
 }
 
-// points returns the points of a curve in the units of the results.
+// points returns the points of a curve of column c, in the units of the results.
 func (t *table) points(c int, curve samples, sorted []float64) []Point {
 	g := t.groups[c]
 	all := make([]Point, len(g.middle))
@@ -141,11 +143,11 @@ func (t *table) points(c int, curve samples, sorted []float64) []Point {
 	return all
 }
 
-// levels returns the curves of column c where column other has some values: a text, or the lowest,
-// middle or highest third of its numbers.
+// levels returns a curve of column c for each level of column other. A level is one text, or
+// the lowest, middle or highest third of the numbers.
 func (t *table) levels(c, other, p int, of pair, judged []judgement, sorted []float64) []Level {
 	g := t.groups[other]
-	var all [][]int // groups of a level
+	var all [][]int // groups of each level
 	for i, label := range g.middle {
 		switch {
 		case i >= g.numbers:
@@ -185,7 +187,8 @@ func (t *table) levels(c, other, p int, of pair, judged []judgement, sorted []fl
 	return levels
 }
 
-// agree reports whether all levels have a simple form, and the same.
+// agree reports whether all levels agree with form. They agree if they have the same shape,
+// which is not Uneven, and overlapping optima.
 func (t *table) agree(levels []Level, form Form) bool {
 	if form.Shape == Uneven {
 		return false
@@ -199,7 +202,7 @@ func (t *table) agree(levels []Level, form Form) bool {
 	return true
 }
 
-// shifted returns values, each plus shift.
+// shifted returns a copy of values with shift added to each value.
 func shifted(values []float64, shift float64) []float64 {
 	out := slices.Clone(values)
 	for i := range out {
@@ -208,7 +211,7 @@ func shifted(values []float64, shift float64) []float64 {
 	return out
 }
 
-// atRank returns the result at a rank from 0 to 1.
+// atRank returns the result at a rank between 0 and 1. It interpolates between two results.
 func atRank(sorted []float64, rank float64) float64 {
 	at := max(0, min(1, rank)) * float64(len(sorted)-1)
 	low := int(at)

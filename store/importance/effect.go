@@ -2,19 +2,19 @@ package importance
 
 import "math/bits"
 
-// maxGroups is the maximum number of groups of the numbers of a column.
+// maxGroups is the maximum number of groups for the numbers in a column.
 const maxGroups = 12
 
-// grouping divides the codes of a column into groups, for curves and surfaces. Neighbouring
-// intervals of numbers are grouped so that the groups have about the same number of runs. Every
-// other code is a group.
+// grouping divides the codes of a column into groups for curves and surfaces. Neighbouring
+// intervals of numbers share a group, so that the groups have about the same number of runs.
+// Each code that is not a number has its own group.
 type grouping struct {
-	of      []int     // group, by code
-	first   []int     // first code, by group
-	numbers int       // number of groups of numbers; they precede the other groups
-	weight  []float64 // fraction of the runs, by group
-	code    []float64 // fraction of the runs, by code
-	middle  []string  // value in the middle of the runs of a group; "" for missing values and rare texts
+	of      []int     // group of each code
+	first   []int     // first code of each group
+	numbers int       // number of groups with numbers; these groups come first
+	weight  []float64 // fraction of the runs in each group
+	code    []float64 // fraction of the runs with each code
+	middle  []string  // median value of each group; "" for missing values and rare texts
 }
 
 func group(c coding) grouping {
@@ -56,22 +56,22 @@ func group(c coding) grouping {
 	return g
 }
 
-// effects is the decomposition of the predictions of a forest into a mean, an effect of each
-// column, and an interaction of each pair of columns: functional analysis of variance (Hutter,
-// Hoos and Leyton-Brown, "An efficient approach for assessing hyperparameter importance", 2014).
-// Hutter weighs all values of a parameter alike. Here the weight of a value is its fraction of
-// the runs, independent of the other columns.
+// effects holds a functional analysis of variance of a forest (Hutter, Hoos and Leyton-Brown,
+// "An efficient approach for assessing hyperparameter importance", 2014). The predictions of
+// the forest are the sum of a mean, an effect of each column, and an interaction of each pair
+// of columns. In the paper, all values of a parameter have the same weight. In effects, the
+// weight of a value is its fraction of the runs, independent of the other columns.
 type effects struct {
 	mean float64
-	main [][]float64 // difference from the mean, by column and group
-	pair [][]float64 // interaction, by pair, group of the first and group of the second column
+	main [][]float64 // difference from the mean, for each column and group
+	pair [][]float64 // interaction of each pair, as a matrix: groups of a times groups of b
 }
 
-// pair is two columns, the first before the second.
+// pair is a pair of column indexes with a < b.
 type pair struct{ a, b int }
 
-// effects returns the effects of a forest. It reads each leaf once: a leaf adds its value to the
-// groups of its columns, times the fraction of the runs that reach it.
+// effects returns the effects of a forest. It visits each leaf once. It adds the leaf's value,
+// times the fraction of the runs that reach the leaf, to the groups that lead to the leaf.
 func (f forest) effects(groups []grouping, pairs []pair) effects {
 	e := effects{main: make([][]float64, len(groups)), pair: make([][]float64, len(pairs))}
 	for c, g := range groups {
@@ -97,14 +97,14 @@ func (f forest) effects(groups []grouping, pairs []pair) effects {
 	return e
 }
 
-// walk adds the leaves of trees to effects.
+// walk adds the leaves of trees to an effects value.
 type walk struct {
 	*effects
 	groups []grouping
 	pairs  []pair
-	sets   []uint64    // codes that lead to the current node, by column
-	path   []int       // columns that the nodes above divide
-	part   [][]float64 // by column and group: fraction of the group that is in the set
+	sets   []uint64    // codes of each column that lead to the current node
+	path   []int       // columns that the nodes above the current node divide
+	part   [][]float64 // for each column and group: fraction of the group in sets / fraction of all runs in sets
 	scale  float64
 }
 
@@ -144,7 +144,7 @@ func (w *walk) leaf(value float64) {
 			w.part[c][g.of[code]] += g.code[code]
 		}
 		if in == 0 {
-			return // no run can reach the leaf
+			return // no run reaches the leaf
 		}
 		for i := range w.part[c] {
 			w.part[c][i] /= in * g.weight[i]
@@ -178,7 +178,7 @@ func (w *walk) divides(column int) bool {
 	return w.sets[column] != 1<<len(w.groups[column].code)-1
 }
 
-// center subtracts the weighted mean.
+// center subtracts the weighted mean from each value.
 func center(values, weights []float64) {
 	var mean float64
 	for i, v := range values {
@@ -189,7 +189,8 @@ func center(values, weights []float64) {
 	}
 }
 
-// centerPair subtracts the mean of each row and each column of a surface.
+// centerPair subtracts the weighted mean of each row and then of each column. a and b hold the
+// weights of the rows and columns.
 func centerPair(surface, a, b []float64) {
 	for i := range a {
 		center(surface[i*len(b):][:len(b)], b)
@@ -206,9 +207,9 @@ func centerPair(surface, a, b []float64) {
 	}
 }
 
-// shared returns the weighted mean product of two effects of the same column. The effects of two
-// forests that are grown on different runs share what is true, and not their errors: if there is
-// no effect, the expected product is 0.
+// shared returns the weighted mean product of two effects of the same column. x and y come from
+// two forests with different runs, so their errors are independent. If the column has no
+// effect, the expected product is 0.
 func shared(x, y, weights []float64) float64 {
 	var sum float64
 	for i, w := range weights {

@@ -1,26 +1,30 @@
-// Package importance estimates how a result depends on the parameters of a set of runs: which of
-// them matter, for which values the result is good, and which of them depend on one another.
+// Package importance estimates how a result depends on the parameters of a set of runs. It
+// finds the parameters that matter, the values with good results, and the parameters that
+// depend on one another.
 //
 // A random forest (Breiman, "Random forests", 2001) predicts the result from the parameters.
-// Trees need no assumption about the form of a dependence, and can use texts and missing values.
-// Results are replaced by their ranks, so that a few diverged runs do not hide all others.
+// Trees make no assumption about the form of a dependence, and handle texts and missing values.
+// The package replaces results by their ranks, so that a few diverged runs do not hide all
+// other runs.
 //
-// The share of a parameter is its permutation importance: the increase of the squared error of
-// the predictions when its values are shuffled among runs that the forest has not seen. Its
-// curve, and its interactions with other parameters, are the terms of a functional analysis of
+// The share of a parameter is half its permutation importance. To measure this, the package
+// shuffles the parameter's values among runs that the forest has not seen. The permutation
+// importance is the increase of the squared prediction error, relative to the variance of the
+// results. The curve and the interactions of a parameter are terms of a functional analysis of
 // variance of the forest (Hutter, Hoos and Leyton-Brown, "An efficient approach for assessing
 // hyperparameter importance", 2014).
 //
-// The runs are halved at random, several times, and a forest is grown on each half. What two
-// forests of different halves agree on is not noise: the share of an interaction is the mean
-// product of both estimates of it, and the value of a choice with well-tuned other parameters is
-// predicted by one forest where the other one expects good results. The standard deviation of an
-// estimate among the halves is its standard error. This is the delete-d jackknife with d = n/2
-// (Shao and Wu, "A general theory for jackknife variance estimation", 1989), which Ishwaran and
-// Lu recommend for forests ("Standard errors and confidence intervals for variable importance in
-// random forest regression", 2019).
+// The package halves the runs at random several times and grows a forest on each half. If
+// forests of different halves agree, their agreement is not noise. The share of an interaction
+// is the mean product of the estimates by two forests. To tune the other parameters for a text,
+// one forest chooses the best settings and the second forest predicts their results.
 //
-// The result for the same table is always the same.
+// The standard error of an estimate is its standard deviation among the halves. This is the
+// delete-d jackknife with d = n/2 (Shao and Wu, "A general theory for jackknife variance
+// estimation", 1989). Ishwaran and Lu recommend this jackknife for forests ("Standard errors
+// and confidence intervals for variable importance in random forest regression", 2019).
+//
+// The result is deterministic: the same table always gives the same result.
 package importance
 
 import (
@@ -38,88 +42,90 @@ import (
 const (
 	// MinRuns is the minimum number of runs for an estimate.
 	MinRuns = 10
-	// MaxColumns is the maximum number of columns that vary. Further columns are ignored.
+	// MaxColumns is the maximum number of columns with varying values. Of ignores further
+	// columns.
 	MaxColumns = 128
 
-	splits     = 12   // number of times that the runs are divided into two halves
-	leastTrees = 12   // number of trees in a forest for many runs
-	mostTrees  = 40   // number of trees in a forest for few runs, whose forests differ more
-	mostSeen   = 1000 // maximum number of runs to grow a forest
-	mostJudge  = 500  // maximum number of runs to judge a forest
-	mostPairs  = 6    // number of columns whose interactions are estimated
-	mostTuned  = 200  // maximum number of runs whose settings are tried with each choice
-	quantile   = 1.96 // two-sided 95 % quantile of the normal distribution
-	familywise = 0.2  // probability that any column without an effect is said to matter
+	splits     = 12   // number of random divisions of the runs into two halves
+	leastTrees = 12   // minimum number of trees in a forest, used for many runs
+	mostTrees  = 40   // maximum number of trees in a forest, used for few runs
+	mostSeen   = 1000 // maximum number of runs that grow a forest
+	mostJudge  = 500  // maximum number of runs that judge a forest
+	mostPairs  = 6    // maximum number of columns with estimated interactions
+	mostTuned  = 200  // maximum number of runs whose settings tune tries
+	quantile   = 1.96 // two-sided 95% quantile of the normal distribution
+	familywise = 0.2  // probability that at least one column without an effect is Known
 )
 
 // Column holds the values of one parameter in the runs.
 type Column struct {
 	Name   string
-	Values []*string // one for each run; nil for a missing value
+	Values []*string // value of each run; nil for a missing value
 }
 
-// Estimate is the estimated importance of a parameter.
+// Estimate holds the estimated importance of a parameter.
 type Estimate struct {
 	Name string
-	// Share is the part of the variance of the ranks that the parameter explains, alone
-	// and together with others; at least 0. It is Sobol's total index, which is half the
-	// permutation importance if the parameters are independent.
+	// Share is the fraction of the variance of the ranks that the parameter explains, alone and
+	// together with other parameters. Share is at least 0. It estimates Sobol's total index,
+	// which is half the permutation importance if the parameters are independent.
 	Share float64
 	Error float64 // standard error of Share
-	Known bool    // whether the parameter matters more than chance explains
-	Runs  int     // number of runs with the parameter
+	Known bool    // set if the effect of the parameter is larger than chance explains
+	Runs  int     // number of runs with a value of the parameter
 
-	// Form describes the curve. It is empty if the parameter is not Known, or if its effect
-	// depends on another one so much that no form is true of all of its values.
+	// Form describes the curve. Form is empty if Known is false. Form is also empty if the form
+	// depends on the value of another parameter.
 	Form
 	Curve []Point
-	// Tuned holds the results of texts where all other parameters are set well for them. It is
-	// empty without a goal, and for numbers.
+	// Tuned holds the expected results of text values with well-tuned other parameters. It is
+	// empty for numbers and if the goal is unknown.
 	Tuned []Point
-	// With is the parameter with the strongest interaction, or "". Levels holds the curve
-	// for its values.
+	// With is the parameter with the strongest interaction, or "". Levels holds a curve for
+	// each range of With's values.
 	With   string
 	Levels []Level
 }
 
-// Point is a point of a curve: the result of the runs with a value, in the units of the target.
-// Low and High are the ends of the 95 % confidence interval.
+// Point is a point of a curve. It holds the mean result of the runs with a value, in the units
+// of the target. Low and High are the ends of the 95% confidence interval.
 type Point struct {
-	Value           string // "" for missing values and rare texts
+	Value           string // value of the parameter; "" for missing values and rare texts
 	Mean, Low, High float64
 	Runs            int
 }
 
-// Level is the curve of a parameter in the runs in which another parameter has some values.
+// Level is the curve of a parameter for a range of another parameter's values.
 type Level struct {
-	From, To string // the values; equal for a text
+	From, To string // ends of the range, inclusive; equal for a text
 	Form
 	Curve []Point
 }
 
-// Interaction is the part of the variance that two parameters explain only together.
+// Interaction is the fraction of the variance that two parameters explain only together.
 type Interaction struct {
 	A, B         string
 	Share, Error float64
 }
 
-// Interval returns the 95 % confidence interval of the share.
+// Interval returns the 95% confidence interval of the share.
 func (e Estimate) Interval() (low, high float64) {
 	return max(0, e.Share-quantile*e.Error), min(1, e.Share+quantile*e.Error)
 }
 
-// Result holds the estimates for a table.
+// Result holds the estimates for a set of runs.
 type Result struct {
 	Runs         int
-	Fit          float64       // R² of the predicted ranks of unseen runs; at 0 or below, the predictions are useless
-	Columns      []Estimate    // estimates of the columns that vary, the most important first
-	Interactions []Interaction // interactions that are not explained by chance, the strongest first
+	Fit          float64       // R² of the predicted ranks of unseen runs; the predictions are useless if Fit <= 0
+	Columns      []Estimate    // estimates of the columns with varying values, most important first
+	Interactions []Interaction // interactions that chance does not explain, strongest first
 }
 
-// Of estimates the importance of each column for target, which has a number for each run and
-// no NaN. With a goal, texts are compared by their results where the other parameters are set well.
-// Columns with the same value in all runs are left out. The result has no columns if there are
-// fewer than MinRuns runs or target does not vary. Of returns an error only if ctx is done.
+// Of estimates the importance of each column for target. target has a number for each run, and
+// none is NaN. If aim is set, Of compares texts by their results with well-tuned other
+// parameters. Of omits columns with the same value in all runs. The result has no columns if
+// there are fewer than MinRuns runs or if target does not vary. Of returns an error only if ctx
+// is done.
 func Of(ctx context.Context, target []float64, columns []Column, aim goal.Goal) (Result, error) {
 	r := Result{Runs: len(target)}
 	t := table{y: ranks(target), aim: aim}
@@ -173,25 +179,26 @@ func Of(ctx context.Context, target []float64, columns []Column, aim goal.Goal) 
 	return r, nil
 }
 
-// table holds the runs in the form that forests use.
+// table holds the runs in the form that forests need.
 type table struct {
-	y       []float64 // ranks of the results
+	y       []float64 // rank of each result
 	aim     goal.Goal
 	columns []coding
 	groups  []grouping
 }
 
-// judgement is a forest that is grown on one half of the runs, with its results on the other half.
+// judgement holds a forest that was grown on half of the runs, and its results for the other
+// half.
 type judgement struct {
 	forest  forest
 	fit     float64
-	share   []float64   // by column
-	tuned   [][]float64 // by column of texts and code: results where the other parameters are set well
+	share   []float64   // share of each column
+	tuned   [][]float64 // for each text column and code: result with well-tuned other parameters
 	effects *effects
 }
 
-// each calls f with the numbers below n, by as many goroutines as there are cores. It returns an
-// error if ctx is done before all calls have been made.
+// each calls f with the numbers from 0 to n-1. It uses one goroutine for each CPU core. It
+// returns the error of ctx if ctx is done.
 func each(ctx context.Context, n int, f func(i int)) error {
 	var wait sync.WaitGroup
 	next := make(chan int)
@@ -212,7 +219,8 @@ func each(ctx context.Context, n int, f func(i int)) error {
 	return ctx.Err()
 }
 
-// judge divides the runs into two halves, grows a forest on each, and judges it on the other one.
+// judge divides the runs into two halves and grows a forest on each half. It judges each forest
+// on the other half.
 func (t *table) judge(out []judgement, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, uint64(len(t.y))))
 	order := random.Perm(len(t.y))
@@ -231,7 +239,7 @@ func (t *table) judge(out []judgement, seed uint64) {
 	}
 }
 
-// permute estimates the shares of the columns from the runs of unseen.
+// permute estimates the share of each column with the runs in unseen.
 func (t *table) permute(j *judgement, random *rand.Rand, unseen []int) {
 	known := make([]predictions, len(unseen))
 	var spread, off, mean float64
@@ -253,7 +261,7 @@ func (t *table) permute(j *judgement, random *rand.Rand, unseen []int) {
 		for i, from := range random.Perm(len(unseen)) {
 			run, code := unseen[i], column.codes[unseen[from]]
 			if column.codes[run] == code {
-				continue // the prediction is the same
+				continue // the prediction does not change
 			}
 			d, p := t.y[run]-known[i].mean, t.y[run]-known[i].with(j.forest, t.columns, run, c, code)
 			worse += p*p - d*d
@@ -262,8 +270,9 @@ func (t *table) permute(j *judgement, random *rand.Rand, unseen []int) {
 	}
 }
 
-// tune estimates the result of each text where the other parameters are set well for it. One
-// forest chooses the best tenth of the settings of runs, and the other one predicts their results.
+// tune estimates the result of each text with well-tuned other parameters. One forest selects
+// the tenth of the given runs with the best settings for the text. The second forest predicts
+// the text's result with these settings.
 func (t *table) tune(both []judgement, runs []int) {
 	sign := 1.0
 	if t.aim == goal.Maximize {
@@ -300,7 +309,7 @@ func (t *table) tune(both []judgement, runs []int) {
 	}
 }
 
-// deviation returns the mean of values and their standard deviation.
+// deviation returns the mean and the standard deviation of values.
 func deviation(values []float64) (mean, sd float64) {
 	for _, v := range values {
 		mean += v / float64(len(values))
@@ -311,8 +320,8 @@ func deviation(values []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// ranks returns the rank of each value, from 0 to 1. Equal values have the mean of their
-// ranks.
+// ranks returns the rank of each value as a number from 0 to 1. Equal values share the mean of
+// their ranks.
 func ranks(values []float64) []float64 {
 	order := sortedBy(values)
 	all := make([]float64, len(values))
@@ -329,7 +338,7 @@ func ranks(values []float64) []float64 {
 	return all
 }
 
-// sortedBy returns the places of values in the order of the values.
+// sortedBy returns the indexes of values, sorted by value.
 func sortedBy(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -339,5 +348,5 @@ func sortedBy(values []float64) []int {
 	return order
 }
 
-// normalQuantile returns the quantile p of the normal distribution.
+// normalQuantile returns the p-quantile of the standard normal distribution.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

@@ -7,44 +7,44 @@ import (
 )
 
 const (
-	certain = 2.6  // standard errors that a difference along a curve must have
-	likely  = 1.7  // standard errors by which a text must differ from all other texts
-	sloping = 2.0  // standard errors of each half of a slope
-	turning = 0.12 // minimum rise after an optimum inside a curve, as a fraction of the range
+	certain = 2.6  // minimum difference along a curve, in standard errors
+	likely  = 1.7  // minimum difference of a text from all other texts, in standard errors
+	sloping = 2.0  // minimum difference along each half of a slope, in standard errors
+	turning = 0.12 // minimum rise on both sides of a lowest point, as a fraction of the curve's range
 )
 
-// Shape is the form of the dependence of a result on a parameter.
+// Shape is the shape of the curve of a result over a parameter.
 type Shape string
 
-// The shapes of a dependence.
+// Values of Shape.
 const (
 	Unknown Shape = ""        // the runs do not show a shape
 	Rising  Shape = "rising"  // the result rises with the parameter
 	Falling Shape = "falling" // the result falls as the parameter rises
-	Lowest  Shape = "lowest"  // the result is lowest in between, and higher on both sides
-	Highest Shape = "highest" // the result is highest in between, and lower on both sides
-	Uneven  Shape = "uneven"  // some values are clearly better than others, in no simple form
-	Between Shape = "between" // one text is clearly lower or higher than all others
+	Lowest  Shape = "lowest"  // the result is lowest inside the range and higher at both ends
+	Highest Shape = "highest" // the result is highest inside the range and lower at both ends
+	Uneven  Shape = "uneven"  // the result depends on the parameter in no simple shape
+	Between Shape = "between" // one text is clearly lower or higher than all other texts
 )
 
-// Form describes a curve.
+// Form describes a curve by its shape and its extremes.
 type Form struct {
 	Shape    Shape
 	Min, Max Range
 }
 
-// Range is where a curve has its lowest or highest value.
+// Range describes the position of a curve's lowest or highest value.
 type Range struct {
-	At       string // the value of the parameter; "" if no text is clearly the lowest or highest
-	From, To string // the numbers around At between which the curve is not clearly different
+	At       string // parameter value at the extreme; "" if no text is clearly the lowest or highest
+	From, To string // ends of the interval around At in which the curve is not clearly different
 
-	from, to int // the groups of From and To
+	from, to int // indexes of the groups of From and To
 }
 
-// apart reports whether two ranges have no number in common.
+// apart reports whether the ranges r and other do not overlap.
 func (r Range) apart(other Range) bool { return r.to < other.from || other.to < r.from }
 
-// samples holds an estimate of one curve by each of several forests, in the same groups.
+// samples holds several estimates of a curve, by forest and group.
 type samples [][]float64
 
 func (s samples) mean() []float64 {
@@ -57,7 +57,7 @@ func (s samples) mean() []float64 {
 	return mean
 }
 
-// clearly returns the difference between two points of the curve in standard errors.
+// clearly returns the difference between the curve's groups high and low, in standard errors.
 func (s samples) clearly(high, low int) float64 {
 	differences := make([]float64, len(s))
 	for i, one := range s {
@@ -73,7 +73,7 @@ func (s samples) clearly(high, low int) float64 {
 	return mean / sd
 }
 
-// mirrored returns the samples with the other sign.
+// mirrored returns a copy of the samples with the opposite sign.
 func (s samples) mirrored() samples {
 	out := make(samples, len(s))
 	for i, one := range s {
@@ -84,8 +84,8 @@ func (s samples) mirrored() samples {
 	return out
 }
 
-// numberForm returns the form of a curve over numbers, in ascending order. It is Unknown if the
-// lowest and the highest point are not clearly different.
+// numberForm returns the form of a curve over ascending numbers. The shape is Unknown if the
+// lowest and the highest point do not clearly differ.
 func numberForm(curve samples, labels []string) Form {
 	mean := curve.mean()
 	low, high := slices.Index(mean, slices.Min(mean)), slices.Index(mean, slices.Max(mean))
@@ -109,8 +109,8 @@ func numberForm(curve samples, labels []string) Form {
 	return form
 }
 
-// slopes reports whether the curve goes one way from one end to the other: whether both of its
-// halves do, and no point is clearly on the wrong side of an earlier one.
+// slopes reports whether the curve rises, or falls, over its whole length. Both halves must
+// clearly rise, or both must clearly fall. No pair of points may clearly go the opposite way.
 func (s samples) slopes(low, high int) bool {
 	up := s
 	if low > high {
@@ -145,8 +145,8 @@ func (s samples) turns(low int) bool {
 	return rises(0, low) && rises(low+1, len(mean))
 }
 
-// lowest describes the surroundings of the lowest point. Its value is in the middle of the points
-// around it that are nearly as low.
+// lowest returns the range of the curve's lowest point. At is the middle of the neighbouring
+// points that are nearly as low. low is the index of the lowest point.
 func (s samples) lowest(low int, labels []string) Range {
 	mean := s.mean()
 	around := func(belongs func(at int) bool) (from, to int) {
@@ -170,8 +170,8 @@ func (s samples) lowest(low int, labels []string) Range {
 	return r
 }
 
-// textForm returns which text has clearly the lowest result, and which one clearly the highest.
-// Points whose label is empty are missing values and rare texts; they are not named.
+// textForm returns the texts with clearly the lowest and clearly the highest result. It ignores
+// points with an empty label, which are missing values and rare texts.
 func textForm(curve samples, labels []string) Form {
 	first := func(curve samples) string {
 		mean := curve.mean()
@@ -198,7 +198,7 @@ func textForm(curve samples, labels []string) Form {
 	return f
 }
 
-// round rounds a number to two digits. It returns texts unchanged.
+// round rounds a number to two significant digits. It returns texts unchanged.
 func round(number string) string {
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil {

@@ -8,26 +8,26 @@ import (
 
 const (
 	minLeaf  = 3  // minimum number of runs in a leaf
-	maxDepth = 14 // maximum number of divisions from the root to a leaf
+	maxDepth = 14 // maximum depth of a tree, in divisions
 )
 
-// tree is a list of nodes, the root first.
+// tree is a list of nodes. The root is the first node.
 type tree []node
 
-// node divides the runs by one column, or is a leaf.
+// node is a leaf, or divides the runs by one column.
 type node struct {
-	column int    // -1 for a leaf
-	left   uint64 // set of codes that go to the left
-	seen   uint64 // set of all intervals and of the other codes in the sample of the node
-	first  int32  // index of the left child; the right child follows it
+	column int    // index of the column; -1 for a leaf
+	left   uint64 // set of codes for the left child
+	seen   uint64 // set of all intervals, plus the other codes in the node's sample
+	first  int32  // index of the left child; the right child is the next node
 	value  float64
-	toLeft bool // whether codes that are not in seen go to the left
+	toLeft bool // set if codes outside seen belong to the left child
 }
 
 type forest []tree
 
-// predict returns the prediction of a tree for a run, with its code in column replaced by
-// code. Column -1 replaces nothing. predict adds the columns that it uses to used.
+// predict returns the tree's prediction for a run. It uses code as the run's code in the given
+// column. Column -1 replaces no code. predict adds the columns of all visited nodes to used.
 func (t tree) predict(columns []coding, run, column int, code uint8, used *columnSet) float64 {
 	at := int32(0)
 	for t[at].column >= 0 {
@@ -42,7 +42,8 @@ func (t tree) predict(columns []coding, run, column int, code uint8, used *colum
 	return t[at].value
 }
 
-// predictions holds the predictions of a forest and of its trees for a run.
+// predictions holds the predictions of a forest and its trees for a run. of and used are
+// indexed by tree.
 type predictions struct {
 	mean float64
 	of   []float64
@@ -58,7 +59,7 @@ func (f forest) predict(columns []coding, run int) predictions {
 	return p
 }
 
-// with returns the mean prediction for the same run with another code in one column.
+// with returns the mean prediction for the run after replacing its code in one column.
 func (p predictions) with(f forest, columns []coding, run, column int, code uint8) float64 {
 	mean := p.mean
 	var used columnSet
@@ -70,7 +71,7 @@ func (p predictions) with(f forest, columns []coding, run, column int, code uint
 	return mean
 }
 
-// columnSet is a set of columns.
+// columnSet is a set of column indexes, stored as bits.
 type columnSet [(MaxColumns + 63) / 64]uint64
 
 func (s *columnSet) add(column int)      { s[column/64] |= 1 << (column % 64) }
@@ -87,8 +88,8 @@ func (n *node) next(code uint8) int32 {
 	return n.first + 1
 }
 
-// grow returns a tree that is grown on a bootstrap sample of runs: a sample of the same size,
-// drawn with replacement. Each node chooses among a random half of the columns.
+// grow returns a tree for a bootstrap sample of runs. The sample has len(runs) runs, drawn with
+// replacement. Each node chooses its column from a random half of the columns.
 func grow(random *rand.Rand, y []float64, columns []coding, runs []int) tree {
 	sample := make([]int, len(runs))
 	for i := range sample {
@@ -103,12 +104,12 @@ func grow(random *rand.Rand, y []float64, columns []coding, runs []int) tree {
 	return g.tree
 }
 
-// growth is a tree that is being grown.
+// growth holds a tree while grow builds the tree.
 type growth struct {
 	random  *rand.Rand
 	y       []float64
 	columns []coding
-	order   []int // columns in an order that is shuffled for each node
+	order   []int // column indexes, shuffled for each node
 	tree    tree
 }
 
@@ -124,7 +125,7 @@ func (g *growth) divide(at int32, sample []int, depth int) {
 	best := division{}
 	tries := (len(g.order) + 1) / 2
 	for i := range g.order {
-		// Columns that can't divide these runs do not count as tried.
+		// Columns that can't divide the sample do not count as tries.
 		k := i + g.random.IntN(len(g.order)-i)
 		g.order[i], g.order[k] = g.order[k], g.order[i]
 		d, ok := bestDivision(g.columns[g.order[i]], g.y, sample)
@@ -157,26 +158,30 @@ func (g *growth) divide(at int32, sample []int, depth int) {
 	g.divide(first+1, sample[middle:], depth+1)
 }
 
-// division is a division of the codes of a column into left and right.
+// division divides the codes of a column into a left and a right set.
 type division struct {
 	column     int
 	left, seen uint64
 	gain       float64
 }
 
-// part holds the runs of one code.
+// part holds the count and the result sum of the runs with one code.
 type part struct {
 	code uint8
 	n    float64
 	sum  float64
 }
 
-// bestDivision returns the division of a column with the smallest squared error. Numbers are
-// divided at a threshold. A column without numbers is divided in the order of the means of its
-// codes, which finds the best of all divisions (Fisher, "On grouping for maximum homogeneity",
-// 1958). In a column that also has numbers, either all texts and missing values go to one side
-// and the numbers are divided, or one of them is separated from all other values. ok is false
-// if no division leaves minLeaf runs on both sides.
+// bestDivision returns the column's division with the smallest squared error. ok is false if no
+// division leaves minLeaf runs on both sides.
+//
+// A column with only numbers is divided at a threshold. A column without numbers is divided in
+// the order of the mean results of its codes. This order includes the best of all divisions
+// (Fisher, "On grouping for maximum homogeneity", 1958).
+//
+// A column with numbers and other values has two kinds of divisions. In the first kind, a
+// threshold divides the numbers, and all other values are on one side. In the second kind, a
+// text or the missing values are on one side, and all other values are on the opposite side.
 func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) {
 	var parts [64]part
 	var total part
@@ -210,7 +215,7 @@ func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) 
 		}
 	}
 	numbers, others := parts[:c.bins], parts[c.bins:len(c.labels)]
-	// A threshold is in the middle of the gap between two numbers of these runs.
+	// A threshold is halfway between two neighbouring numbers in the sample.
 	thresholds := func(start part, mask uint64) {
 		before := -1
 		for code, p := range numbers {

@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// Put stores an artifact. It does not read an artifact again that has the same size and time, and
-// does not restore one from the trash.
+// Put stores an artifact. If a stored artifact has the same size and modification time, Put
+// does not read the bytes. Put does not restore an artifact from the trash.
 func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, err error) {
 	id := a.ID.String()
 	former, err := im.files.Artifact(ctx, im.actor, id)
@@ -22,7 +22,7 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 	if !exists {
 		_, err := im.files.Artifact(domain.WithTrash(ctx), im.actor, id)
 		if err == nil {
-			return false, nil // it was deleted here
+			return false, nil // a user deleted the artifact after an earlier import
 		}
 		if domain.AsError(err).Code != domain.CodeNotFound {
 			return false, err
@@ -66,7 +66,7 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 	return err == nil, err
 }
 
-// sourceReader marks the errors of reading from a source.
+// sourceReader wraps read errors of a source in transfer.ReadError.
 type sourceReader struct{ r io.Reader }
 
 func (s sourceReader) Read(p []byte) (int, error) {

@@ -14,18 +14,19 @@ import (
 	"tracker/store/transfer"
 )
 
-// States of a record that the source has deleted. It is moved to the trash once, after it was
-// imported completely. If it is restored here, later imports do not move it again.
+// States of a record that the source has deleted. The importer moves the record to the trash
+// once, after the complete import. If a user restores the record, later imports do not move it
+// again.
 const (
 	trashKind    = "trash"
 	trashPending = "pending"
 )
 
-// trashLater notes that a new record is to be moved to the trash after its import. It returns
-// transfer.ErrDeleted if it was moved before.
+// trashLater records that a new record must be moved to the trash after its import. It returns
+// transfer.ErrDeleted if an earlier import moved the record.
 func trashLater(tx *domain.Tx, id string) error { return importOnce(tx, trashKind, id, trashPending) }
 
-// trashNow moves a record to the trash if trashLater was called for it.
+// trashNow moves a record to the trash if trashLater recorded it.
 func trashNow(tx *domain.Tx, kind domain.TrashKind, id string) error {
 	n, err := tx.Exec(`UPDATE source SET fingerprint = '' WHERE id = ? AND fingerprint = ?`, transfer.ID("imported", trashKind, id), trashPending)
 	if err != nil || n == 0 {
@@ -34,12 +35,13 @@ func trashNow(tx *domain.Tx, kind domain.TrashKind, id string) error {
 	return tx.Discard(kind, id)
 }
 
-// Trash moves a run that the source has deleted to the trash, once.
+// Trash moves a run to the trash because the source has deleted the run. Only the first call
+// for a run moves it. refused is the reason if the run can't be moved, or "".
 func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, err error) {
 	err = im.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(im.actor, runID.String(), domain.RightCreate)
 		if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
-			return nil // it is in the trash already, or was left out
+			return nil // the run is already in the trash or was not imported
 		}
 		if err != nil {
 			return err
@@ -57,8 +59,9 @@ func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, 
 	return refused, err
 }
 
-// Experiment creates an experiment that does not exist, and adds its missing description and
-// properties.
+// Experiment creates an experiment if it does not exist. It adds a missing description and
+// missing properties. If the source has deleted the experiment, Experiment moves an imported
+// experiment to the trash.
 func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (changes []string, err error) {
 	properties := importedProperties(e.Properties)
 	if err := domain.FirstError(domain.CheckName("name", e.Name), domain.CheckText("description", e.Description), checkImported(properties)); err != nil {
@@ -78,8 +81,8 @@ func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (chang
 	return changes, err
 }
 
-// describeExperiment adds the missing texts of an experiment and returns its id, or "" if it was
-// deleted here.
+// describeExperiment adds missing texts to an experiment and returns its id. It appends a
+// sentence to changes for each omitted text. It returns "" if a user deleted the experiment.
 func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domain.Property, changes *[]string) (id string, err error) {
 	parts := []string{e.Description}
 	for _, p := range properties {
@@ -128,8 +131,8 @@ func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domai
 	})
 }
 
-// addProperties adds the missing properties of a record, and calls differs for each property that
-// has another value.
+// addProperties adds missing properties to a record. It calls differs for each property that
+// already has a different value.
 func addProperties(tx *domain.Tx, column, id string, all []domain.Property, differs func(key string)) error {
 	for _, p := range all {
 		if _, err := tx.Exec(`INSERT INTO property (`+column+`, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, id, p.Key, p.Value); err != nil {
@@ -146,8 +149,9 @@ func addProperties(tx *domain.Tx, column, id string, all []domain.Property, diff
 	return nil
 }
 
-// experimentOf returns the id of the experiment that contains the run of e or, if it has none, of
-// the experiment with the name of e. It returns "" if its runs were deleted here.
+// experimentOf returns the id of the experiment that contains the run of e. If e has no run,
+// experimentOf finds or creates the experiment by name. It returns "" if a user deleted the run
+// or the experiment.
 func experimentOf(tx *domain.Tx, e transfer.Experiment) (id string, err error) {
 	if e.RunID != nil {
 		err = tx.Row(`SELECT experiment_id FROM iteration WHERE id = ?`, *e.RunID).Scan(&id)

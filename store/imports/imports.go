@@ -1,8 +1,9 @@
-// Package imports writes what the readers of other tools' files pass on: runs with their points and
-// artifacts, experiments and models. It is the sink of package transfer.
+// Package imports writes data from the files of other tools: runs with points and artifacts,
+// experiments and models. Readers of these files pass the data to the package, which implements
+// transfer.Sink.
 //
-// A batch and the positions up to which its source files were read are written in one transaction.
-// Records that were deleted here are not imported again.
+// One transaction writes a batch and the read positions in its source files. The package does
+// not import a record again after a user deleted it.
 package imports
 
 import (
@@ -23,7 +24,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// DB has the methods that run their own transactions.
+// DB has the methods that open their own transactions.
 type DB struct {
 	base   *domain.DB
 	runs   *runs.DB
@@ -31,13 +32,13 @@ type DB struct {
 	models *registry.DB
 }
 
-// New returns the imports into a database.
+// New returns a DB that imports into base.
 func New(base *domain.DB, runs *runs.DB, files *files.DB, models *registry.DB) *DB {
 	return &DB{base, runs, files, models}
 }
 
-// Sink returns the sink for imports by actor. Needs create in the projects. Projects and
-// experiments that do not exist are created.
+// Sink returns a sink for imports by actor. The actor needs the right to create in existing
+// projects. The sink creates missing projects and experiments.
 func (db *DB) Sink(actor domain.Actor) transfer.Sink { return importer{db, actor} }
 
 type importer struct {
@@ -45,7 +46,8 @@ type importer struct {
 	actor domain.Actor
 }
 
-// Files returns the states of source files by id. A run in the trash counts as deleted.
+// Files returns the recorded states of source files by id. A state without a RunID means that
+// the run was deleted or is in the trash.
 func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]transfer.File, error) {
 	return domain.Read(ctx, im.base, func(tx *domain.Tx) (map[uuid.UUID]transfer.File, error) {
 		list, err := json.Marshal(ids)
@@ -77,8 +79,9 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 	})
 }
 
-// Write writes the batches in one transaction. If a batch is invalid, it is not written and its
-// outcome holds the reason.
+// Write writes the batches in one transaction. It returns an outcome for each batch. If Write
+// refuses a batch, the batch's outcome holds the reason. If Write returns an error, no batch is
+// written.
 func (im importer) Write(ctx context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
 	return domain.Write(ctx, im.base, im.actor, func(tx *domain.Tx) ([]transfer.Outcome, error) {
 		outcomes := make([]transfer.Outcome, len(batches))
@@ -92,7 +95,7 @@ func (im importer) Write(ctx context.Context, batches []*transfer.Batch) ([]tran
 	})
 }
 
-// imported is a run that a batch is written to.
+// imported is the run that receives a batch.
 type imported struct {
 	domain.IterationState
 	created scalar.Time
@@ -172,8 +175,8 @@ func importBatch(tx *domain.Tx, b *transfer.Batch) (out transfer.Outcome, err er
 	return out, nil
 }
 
-// checkUnread returns CONFLICT if another import has recorded a position for the source file
-// since f was read.
+// checkUnread returns CONFLICT if another import has changed the recorded state of the source
+// file since f was read.
 func checkUnread(tx *domain.Tx, f transfer.File) error {
 	var now transfer.File
 	var stamp uint64
@@ -189,12 +192,12 @@ func checkUnread(tx *domain.Tx, f transfer.File) error {
 	return nil
 }
 
-// openAhead is the number of series that are read from the database at once.
+// openAhead is the number of series that one query reads from the database.
 const openAhead = 256
 
-// importSeries writes the points of a batch, and sets the status and times of the run.
+// importSeries writes the points of a batch. It also sets the status and times of the run.
 func importSeries(tx *domain.Tx, it imported, b *transfer.Batch, out *transfer.Outcome) error {
-	for _, s := range b.Series { // all are opened before points are added, since this reads the tables
+	for _, s := range b.Series { // DeleteFrom must precede all added points of the transaction
 		if s.DropFrom == nil || out.Created {
 			continue
 		}
@@ -246,8 +249,8 @@ func importSeries(tx *domain.Tx, it imported, b *transfer.Batch, out *transfer.O
 	return err
 }
 
-// importedRun returns the run of a batch. If it does not exist, it is created with its experiment
-// and project.
+// importedRun returns the run of a batch. If the run does not exist, importedRun creates the
+// run, its experiment and its project.
 func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it imported, err error) {
 	r := &b.Run
 	it.IterationState, err = tx.AllowIteration(tx.Actor, r.ID.String(), domain.RightCreate)
@@ -258,7 +261,7 @@ func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 	if domain.AsError(err).Code != domain.CodeNotFound {
 		return it, err
 	}
-	deleted, err := tx.Has(`SELECT 1 FROM iteration WHERE id = ?`, r.ID) // in the trash
+	deleted, err := tx.Has(`SELECT 1 FROM iteration WHERE id = ?`, r.ID) // not found by AllowIteration, so in the trash
 	for _, f := range b.Files {
 		if err == nil && !deleted {
 			deleted, err = tx.Has(`SELECT 1 FROM source WHERE id = ? AND iteration_num IS NULL`, f.ID)
@@ -319,10 +322,13 @@ func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 	return it, err
 }
 
-// importedExperiment returns the id of the experiment of a run: the experiment that an earlier
-// import created for the name, even if it was renamed, else an experiment with the name, else a
-// new one. Experiments that the source has deleted are kept apart from others. It returns
-// transfer.ErrDeleted if the experiment is in the trash here or was purged.
+// importedExperiment returns the id of a run's experiment. It prefers the experiment that an
+// earlier import created for the name, even if the experiment was renamed. The second choice is
+// an experiment with the name. The third choice is a new experiment.
+//
+// An experiment that the source has deleted is separate from other experiments with its name.
+// importedExperiment returns transfer.ErrDeleted if such an experiment was imported before and
+// is in the trash or was purged.
 func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
 	if err := domain.CheckName("experiment", r.Experiment); err != nil {
 		return "", err
@@ -348,8 +354,8 @@ func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
 		r.Experiment, projectID)
 }
 
-// importedProject returns the id of the project with a name, found in the same way as by
-// importedExperiment.
+// importedProject returns the id of the project with the given name. It finds or creates the
+// project in the same way as importedExperiment.
 func importedProject(tx *domain.Tx, name string) (string, error) {
 	if err := domain.CheckName("project", name); err != nil {
 		return "", err

@@ -14,8 +14,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// LoggedModel creates a logged model, with its experiment, if it does not exist. It returns
-// transfer.ErrDeleted if the model was imported before and then deleted.
+// LoggedModel creates a logged model and its experiment if they do not exist. It also records
+// the uses and metrics of the model. It returns transfer.ErrDeleted if the model was imported
+// before and then deleted.
 func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
 	hex, isModel := strings.CutPrefix(m.ID, "m-")
 	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
@@ -85,8 +86,8 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 	})
 }
 
-// importModelUses records the runs of the experiment that created, used and measured a logged
-// model.
+// importModelUses records the runs that created, used or measured a logged model. It ignores
+// runs of other experiments.
 func importModelUses(tx *domain.Tx, num int64, m transfer.LoggedModel) error {
 	const iteration = `FROM iteration WHERE id = ?1 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE num = ?2) ON CONFLICT DO NOTHING`
 	for _, u := range m.Uses {
@@ -112,9 +113,9 @@ func importModelUses(tx *domain.Tx, num int64, m transfer.LoggedModel) error {
 	return nil
 }
 
-// importOnce records that a record with an id of the source was imported, in a row of table
-// source without a run. stamp distinguishes records with the same id. It returns
-// transfer.ErrDeleted if the record was imported before.
+// importOnce records the import of a record in a row of table source. The row has no run. stamp
+// distinguishes records with the same id. importOnce returns transfer.ErrDeleted if the record
+// was imported before.
 func importOnce(tx *domain.Tx, kind, id, stamp string) error {
 	source := transfer.ID("imported", kind, id)
 	done, err := tx.Has(`SELECT 1 FROM source WHERE id = ?`, source)
@@ -129,7 +130,8 @@ func importOnce(tx *domain.Tx, kind, id, stamp string) error {
 	return err
 }
 
-// importedIteration returns the number of a run of the project, or nil if it does not exist.
+// importedIteration returns the number of a run in the project. It returns nil if the run does
+// not exist.
 func importedIteration(tx *domain.Tx, projectID string, id *uuid.UUID) (*int64, error) {
 	if id == nil {
 		return nil, nil
@@ -150,8 +152,7 @@ func importedProperties(all []transfer.Parameter) []domain.Property {
 	return properties
 }
 
-// checkImported checks properties. A source may have more of them than CheckProperties accepts at
-// once.
+// checkImported checks properties in chunks, because CheckProperties limits their number.
 func checkImported(all []domain.Property) error {
 	for some := range slices.Chunk(all, domain.MaxProperties) {
 		if err := domain.CheckProperties(some); err != nil {

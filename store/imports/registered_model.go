@@ -16,17 +16,17 @@ import (
 	"tracker/store/transfer"
 )
 
-// RegisteredModel creates a registered model that does not exist, and its missing versions. A
-// model that was imported into another project before gets the versions there. A version that was
-// imported before and then deleted is left out. For such a model the error is
-// transfer.ErrDeleted.
+// RegisteredModel creates a registered model if it does not exist, and its missing versions. If
+// an earlier import stored the model in another project, RegisteredModel adds the versions in
+// that project. It omits a version that was imported before and then deleted. It returns
+// transfer.ErrDeleted if the model was imported before and then deleted.
 func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (out transfer.ModelOutcome, err error) {
 	properties := importedProperties(m.Properties)
 	if err := domain.FirstError(domain.CheckName("name", m.Name), domain.CheckText("description", m.Description), checkImported(properties)); err != nil {
 		return out, err
 	}
 	err = domain.Change(ctx, im.base, im.actor, func(tx *domain.Tx) error {
-		out = transfer.ModelOutcome{} // a transaction that was rolled back may have set it
+		out = transfer.ModelOutcome{} // the transaction can run again after a rollback
 		to := importingModel{tx: tx, from: &m, out: &out}
 		if err := to.find(); err != nil {
 			return err
@@ -44,22 +44,22 @@ func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredMod
 	return out, err
 }
 
-// importingModel is a registered model that is being imported.
+// importingModel holds the state of a registered model's import.
 type importingModel struct {
 	tx            *domain.Tx
 	from          *transfer.RegisteredModel
 	out           *transfer.ModelOutcome
 	projectID, id string
 	isNew         bool
-	own           []string // ids of the versions that were imported from this source
+	own           []string // ids of the model versions from this source
 }
 
-// say adds a sentence to the outcome.
+// say appends a sentence to the changes of the outcome.
 func (m *importingModel) say(format string, args ...any) {
 	m.out.Changes = append(m.out.Changes, fmt.Sprintf(format, args...))
 }
 
-// find sets the project and the id of the model. It creates them if they do not exist.
+// find sets the ids of the model and its project. It creates a missing model or project.
 func (m *importingModel) find() error {
 	home, err := m.home()
 	if err != nil {
@@ -87,8 +87,9 @@ func (m *importingModel) find() error {
 	return err
 }
 
-// home returns the id of the other project that the model, or a version of it, was imported into
-// before, "" for none, and sets out.Project to its name.
+// home returns the id of another project that already has the imported model or one of its
+// versions. It sets out.Project to the project's name. It returns "" if there is no such
+// project.
 func (m *importingModel) home() (string, error) {
 	var times []int64
 	byTime := map[scalar.Time][]transfer.ModelVersion{}
@@ -102,7 +103,7 @@ func (m *importingModel) home() (string, error) {
 	}
 	type candidate struct {
 		ModelID   string      `db:"model_id"`
-		VersionID string      `db:"version_id"` // "" for the model itself
+		VersionID string      `db:"version_id"` // id of a matching version; "" for a matching model
 		Source    string      `db:"source"`
 		Created   scalar.Time `db:"created_date"`
 		ProjectID string      `db:"project_id"`
@@ -141,8 +142,8 @@ func (m *importingModel) home() (string, error) {
 	return "", nil
 }
 
-// describe sets the properties of a new model. If the model existed before, it adds the missing
-// properties, once for each source.
+// describe sets the properties of a new model. For an existing model it adds missing
+// properties, but only once for each source.
 func (m *importingModel) describe(properties []domain.Property) error {
 	owner := domain.PropertyOwner{ProjectID: m.projectID, Column: "model_id", Key: m.id}
 	if m.isNew {
@@ -154,11 +155,11 @@ func (m *importingModel) describe(properties []domain.Property) error {
 		return err
 	}
 	if created == m.from.Created {
-		return nil // the model was created from this source
+		return nil // an import from this source created the model
 	}
 	err := importOnce(m.tx, "model of a store", transfer.ID(m.id, strconv.FormatInt(int64(m.from.Created), 10)).String(), "")
 	if errors.Is(err, transfer.ErrDeleted) {
-		return nil // it was imported before
+		return nil // these properties were imported before
 	}
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func (m *importingModel) describe(properties []domain.Property) error {
 	})
 }
 
-// version creates a version that does not exist.
+// version creates a model version if it does not exist.
 func (m *importingModel) version(v transfer.ModelVersion) error {
 	properties := importedProperties(v.Properties)
 	err := domain.FirstError(domain.CheckText("description", v.Description), domain.CheckText("source", v.Source), checkImported(properties),
@@ -219,7 +220,7 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	if _, err := m.tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, number, m.id); err != nil {
 		return err
 	}
-	// A store may have several versions in PRODUCTION; all stay there.
+	// A source can have several versions in PRODUCTION; all of them keep the stage.
 	made := registry.ModelVersion{ID: id, ModelID: m.id}
 	if stage := registry.Stage(v.Stage); stage != registry.NoStage {
 		if _, err := registry.LeaveStage(m.tx, made, stage, registry.OthersKept); err != nil {
@@ -233,22 +234,23 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	return domain.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties))
 }
 
-// versionStamp returns a text that differs between versions of different stores with the same
-// number.
+// versionStamp returns a text that distinguishes versions with the same number from different
+// stores.
 func versionStamp(v transfer.ModelVersion) string {
 	return transfer.ID(strconv.FormatInt(int64(v.Created), 10), v.Source).String()
 }
 
-// versionIDs returns the possible ids of a version. The first id depends only on the model and
-// the number, and belongs to the first store that was imported with this number. Older programs
-// imported no versions of further stores and recorded no stamp for it.
+// versionIDs returns the two possible ids of a model version. The first id depends only on the
+// model and the number. Versions of the first imported store have the first id. The second id
+// also depends on the version's stamp, and is for versions of other stores. Earlier releases
+// imported no versions of other stores and recorded no stamp.
 func versionIDs(modelID string, v transfer.ModelVersion) [2]string {
 	number := strconv.FormatInt(v.Number, 10)
 	return [2]string{transfer.ID("version", modelID, number).String(), transfer.ID("version", modelID, number, versionStamp(v)).String()}
 }
 
-// versionID returns the id of a version. deleted reports whether it was imported before and then
-// deleted.
+// versionID returns the id of a version. deleted is set if the version was imported before and
+// then deleted.
 func (m *importingModel) versionID(v transfer.ModelVersion) (id string, deleted bool, err error) {
 	for _, id := range versionIDs(m.id, v) {
 		var same, trashed bool
@@ -276,8 +278,8 @@ func (m *importingModel) versionID(v transfer.ModelVersion) (id string, deleted 
 	return "", false, fmt.Errorf("the version %d of %q has the id of another one", v.Number, m.from.Name)
 }
 
-// freeNumber returns the number for a version: its own, or the next number of the model if
-// another version has it.
+// freeNumber returns the given number if it is free in the model. If another version has the
+// number, freeNumber returns the model's next version number.
 func (m *importingModel) freeNumber(number int64) (int64, error) {
 	taken, err := m.tx.Has(`SELECT 1 FROM model_version WHERE model_id = ? AND version = ?`, m.id, number)
 	if err == nil && taken {
@@ -287,7 +289,8 @@ func (m *importingModel) freeNumber(number int64) (int64, error) {
 	return number, err
 }
 
-// aliases sets the aliases of a version. An alias of a version from another source is not moved.
+// aliases sets the aliases of a version. It does not move an alias from a version of another
+// source.
 func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVersion) error {
 	for i, alias := range v.Aliases {
 		if err := registry.CheckAliases([]string{alias}); err != nil || i >= registry.MaxAliases {

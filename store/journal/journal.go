@@ -1,11 +1,13 @@
-// Package journal holds in memory the last change of each iteration, series and console,
-// so that event streams can read the changes after their cursor.
+// Package journal records the last change of each iteration, series and console in memory.
+// Event streams read the changes after their cursor.
 //
-// A journal is a participant of each commit: a change is added when its transaction is
-// on disk, and dropped if the transaction is rolled back. A journal holds at most
-// maxChanges changes. It rejects a cursor if later changes were dropped, and every cursor
-// from before a restart or before a write of another process to the file; the reader then
-// starts again.
+// A Journal is a participant in each commit. It adds a change after the transaction is on disk,
+// and drops the change if the transaction is rolled back. A Journal holds at most maxChanges
+// changes.
+//
+// A Journal rejects a cursor if it has dropped later changes. A Journal also rejects a cursor
+// from before a restart, and a cursor from before another process wrote to the file. After a
+// rejection, the reader starts with a new cursor.
 package journal
 
 import (
@@ -20,21 +22,21 @@ import (
 	"tracker/store/sqlite"
 )
 
-// maxChanges is the maximum number of changes in the journal. A change takes about
-// 350 bytes.
+// maxChanges is the maximum number of changes in the journal. A change takes about 350 bytes of
+// memory.
 const maxChanges = 20_000
 
-// Journal holds the last change of each iteration, series and console, in the order of the
-// changes. Its size depends on the number of live series, not on the number of their
-// changes. The oldest change is dropped first.
+// Journal holds the last change of each iteration, series and console, ordered by time. Its
+// size depends on the number of live series, not on the number of their changes. When the
+// journal is full, it drops the oldest change.
 type Journal struct {
 	sqlite.Passive
-	noted []Entry // changes of the current transaction; used only by the writer
+	noted []Entry // changes in the current transaction; used only by the writer
 
 	mu     sync.Mutex
-	life   string // random id of this journal, which is a part of its cursors
+	life   string // random id of the journal; part of each cursor
 	number uint64 // number of the last change
-	floor  uint64 // number of the last change that was dropped
+	floor  uint64 // number of the last dropped change
 	order  *list.List
 	items  map[Key]*list.Element
 }
@@ -46,8 +48,8 @@ type Iteration struct {
 	ExperimentID string
 }
 
-// Key identifies a thing that changes: an iteration, one of its series if Metric is set, or
-// its console if Console is set.
+// Key identifies an object that changes. The object is a series if Metric is set, a console if
+// Console is set, and otherwise an iteration.
 type Key struct {
 	Iteration Iteration
 	Metric    string
@@ -57,7 +59,7 @@ type Key struct {
 // Entry is the last change of a Key.
 type Entry struct {
 	Key
-	Step    scalar.Step // largest step of a series; number of the last line of a console plus 1
+	Step    scalar.Step // largest step in a series, or number of a console's last line plus 1
 	Deleted bool
 	number  uint64
 }
@@ -65,22 +67,22 @@ type Entry struct {
 // New returns an empty journal.
 func New() *Journal {
 	var life [6]byte
-	rand.Read(life[:]) // never fails
+	rand.Read(life[:]) // never returns an error
 	return &Journal{life: hex.EncodeToString(life[:]), order: list.New(), items: map[Key]*list.Element{}}
 }
 
-// Note records a change in the current transaction. Only the writer may call it. Readers
-// get the change when the transaction is on disk.
+// Note records a change in the current transaction. Only the writer may call Note. Readers get
+// the change after the transaction is on disk.
 func (j *Journal) Note(e Entry) { j.noted = append(j.noted, e) }
 
-// Mark returns the number of changes noted in the current transaction.
+// Mark returns the number of noted changes in the current transaction.
 func (j *Journal) Mark() int64 { return int64(len(j.noted)) }
 
-// RolledBack drops the changes after the mark.
+// RolledBack drops the noted changes after the mark.
 func (j *Journal) RolledBack(mark int64) { j.noted = j.noted[:mark] }
 
-// Load invalidates every cursor if another process has changed the file, because the
-// changes are unknown.
+// Load invalidates all cursors if another process has changed the file. The journal does not
+// know the changes of other processes.
 func (j *Journal) Load(_ *sqlite.Tx, foreign bool) error {
 	if foreign {
 		j.forget()
@@ -88,7 +90,8 @@ func (j *Journal) Load(_ *sqlite.Tx, foreign bool) error {
 	return nil
 }
 
-// Committed adds the changes of a transaction that is on disk.
+// Committed adds the noted changes to the journal. It is called after the transaction is on
+// disk.
 func (j *Journal) Committed() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -108,7 +111,7 @@ func (j *Journal) Committed() {
 	}
 }
 
-// forget invalidates every cursor.
+// forget drops all changes and invalidates all cursors.
 func (j *Journal) forget() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -118,9 +121,9 @@ func (j *Journal) forget() {
 	clear(j.items)
 }
 
-// Since returns the changes after cursor for which want returns true, the oldest first, and
-// the new cursor. ok is false if cursor is invalid or changes after it were dropped. If
-// cursor is empty, Since returns no changes.
+// Since returns the new cursor and the changes after cursor that want accepts, oldest first. If
+// cursor is "", Since returns no changes. ok is false if cursor is invalid or if changes after
+// cursor were dropped.
 func (j *Journal) Since(cursor string, want func(Entry) bool) (found []Entry, next string, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

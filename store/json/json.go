@@ -1,9 +1,9 @@
-// Package json reads and writes JSON. It is strict: the text must be UTF-8, names of
-// fields are case-sensitive, and an object must not have a name twice.
+// Package json reads and writes JSON. It is strict: the text must be UTF-8, field names are
+// case-sensitive, and an object must not contain duplicate names.
 //
-// Only this package imports the implementation, which has the interface of
-// encoding/json/v2 and encoding/json/jsontext and no releases. When the standard library
-// contains these packages without an experiment, only the imports of this file change.
+// Only this package imports the implementation. The implementation has the interface of
+// encoding/json/v2 and encoding/json/jsontext, and has no releases. After the standard library
+// includes these packages without an experiment, only the imports of this file will change.
 package json
 
 import (
@@ -14,13 +14,13 @@ import (
 )
 
 type (
-	// Options configure how a value is read or written.
+	// Options configures the reading or writing of a value.
 	Options = json.Options
-	// UnmarshalerFrom is implemented by types that read JSON from a Decoder.
+	// UnmarshalerFrom is implemented by types that decode themselves with a Decoder.
 	UnmarshalerFrom = json.UnmarshalerFrom
-	// SemanticError reports well-formed JSON that does not fit the Go value.
+	// SemanticError reports well-formed JSON that does not fit the Go type.
 	SemanticError = json.SemanticError
-	// SyntacticError reports JSON that is not well-formed.
+	// SyntacticError reports malformed JSON.
 	SyntacticError = jsontext.SyntacticError
 	// Decoder reads a document token by token.
 	Decoder = jsontext.Decoder
@@ -28,73 +28,76 @@ type (
 	Encoder = jsontext.Encoder
 	// Kind is the kind of a token.
 	Kind = jsontext.Kind
-	// Pointer is a place in a document (RFC 6901).
+	// Pointer is a JSON Pointer, the address of a value in a document (RFC 6901).
 	Pointer = jsontext.Pointer
-	// Value is a JSON value as text.
+	// Value is the JSON text of a value.
 	Value = jsontext.Value
-	// Token is a bracket, a brace, a string, a number, true, false or null.
+	// Token is a bracket, brace, string, number, true, false or null.
 	Token = jsontext.Token
 )
 
 var (
-	// ErrUnknownName is the cause of a SemanticError for a field that the Go
-	// struct does not have.
+	// ErrUnknownName is the cause of a SemanticError about a field that the Go struct does not
+	// have.
 	ErrUnknownName = json.ErrUnknownName
-	// ErrDuplicateName is the cause of a SyntacticError for a name that an
-	// object has twice.
+	// ErrDuplicateName is the cause of a SyntacticError about a duplicate name in an object.
 	ErrDuplicateName = jsontext.ErrDuplicateName
 )
 
 // Marshal returns v as JSON.
 func Marshal(v any, opts ...Options) ([]byte, error) { return json.Marshal(v, opts...) }
 
-// MarshalWrite writes v as JSON.
+// MarshalWrite writes v to w as JSON.
 func MarshalWrite(w io.Writer, v any, opts ...Options) error {
 	return json.MarshalWrite(w, v, opts...)
 }
 
-// Unmarshal reads one JSON value into the variable that v points to.
+// Unmarshal decodes one JSON value into the variable that v points to.
 func Unmarshal(data []byte, v any, opts ...Options) error { return json.Unmarshal(data, v, opts...) }
 
-// UnmarshalRead reads r to its end and unmarshals its JSON value into v.
+// UnmarshalRead reads r until EOF and decodes its JSON value into the variable that v points
+// to.
 func UnmarshalRead(r io.Reader, v any, opts ...Options) error {
 	return json.UnmarshalRead(r, v, opts...)
 }
 
-// UnmarshalDecode reads the next value of d into the variable that v points to.
+// UnmarshalDecode decodes the next value of d into the variable that v points to.
 func UnmarshalDecode(d *Decoder, v any, opts ...Options) error {
 	return json.UnmarshalDecode(d, v, opts...)
 }
 
-// NewDecoder returns a decoder of the document in r.
+// NewDecoder returns a decoder for the document in r.
 func NewDecoder(r io.Reader, opts ...Options) *Decoder { return jsontext.NewDecoder(r, opts...) }
 
-// BeginArray is the token of an opening bracket.
+// BeginArray is the token for an opening bracket.
 var BeginArray = jsontext.BeginArray
 
-// String returns the token of a string.
+// String returns the token for a string.
 func String(s string) Token { return jsontext.String(s) }
 
-// Int returns the token of an integer.
+// Int returns the token for an integer.
 func Int(n int64) Token { return jsontext.Int(n) }
 
-// Float returns the token of a number.
+// Float returns the token for a floating-point number.
 func Float(f float64) Token { return jsontext.Float(f) }
 
-// Deterministic writes the entries of maps sorted by key.
+// Deterministic returns the option that writes map entries sorted by key.
 func Deterministic(v bool) Options { return json.Deterministic(v) }
 
-// RejectUnknownMembers makes fields that the Go struct does not have an error.
+// RejectUnknownMembers returns the option that rejects members without a field in the Go
+// struct.
 func RejectUnknownMembers(v bool) Options { return json.RejectUnknownMembers(v) }
 
-// AllowDuplicateNames accepts objects that have a name twice.
+// AllowDuplicateNames returns the option that accepts objects with duplicate names.
 func AllowDuplicateNames(v bool) Options { return jsontext.AllowDuplicateNames(v) }
 
-// AllowInvalidUTF8 replaces invalid UTF-8 by U+FFFD instead of returning an error.
+// AllowInvalidUTF8 returns the option that replaces invalid UTF-8 by U+FFFD. Without the
+// option, invalid UTF-8 is an error.
 func AllowInvalidUTF8(v bool) Options { return jsontext.AllowInvalidUTF8(v) }
 
-// EscapeForHTML escapes the characters <, > and &, so that JSON can be embedded in HTML.
+// EscapeForHTML returns the option that escapes <, > and &, so that HTML can embed the JSON.
 func EscapeForHTML(v bool) Options { return jsontext.EscapeForHTML(v) }
 
-// WithIndent writes each entry on its own line, indented by indent for each level.
+// WithIndent returns the option that writes each entry on its own line. The line is indented by
+// indent for each nesting level.
 func WithIndent(indent string) Options { return jsontext.WithIndent(indent) }

@@ -1,8 +1,8 @@
 package json
 
-// Values returns an upper bound of the number of values in a JSON text, not counting the
-// names of members: the number of commas and opening brackets outside strings, plus 1. It
-// does not allocate memory, so a body can be rejected before it is decoded.
+// Values returns an upper bound for the number of values in a JSON text. It counts commas and
+// opening brackets outside strings, and adds 1. Member names are not counted as values. Values
+// does not allocate memory, so a server can reject a body before decoding it.
 func Values(text []byte) int {
 	n := 1
 	for i := 0; i < len(text); i++ {

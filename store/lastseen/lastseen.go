@@ -1,11 +1,12 @@
-// Package lastseen keeps the times when iterations were last written to. A time is first
-// kept in memory, because writing the row of the iteration with each point would cost two
-// pages. The rows are written with the next transaction that changes other tables, or in a
-// separate transaction after a few seconds.
+// Package lastseen stores the time of the last write to each iteration. It first stores a time
+// in memory, because updating an iteration's row with each point would write two pages. A flush
+// writes all pending times to the rows of iterations. The next transaction that changes other
+// tables includes a flush. If there is no such transaction for a few seconds, a separate
+// transaction flushes the times.
 //
-// Times is a participant of each commit: a time is published when its transaction is on
-// disk, and dropped if the transaction is rolled back. Readers get the times that are
-// missing in the rows of their snapshot. The package uses the numbers of iterations and the
+// Times is a participant in each commit. It publishes a time after the transaction is on disk,
+// and drops the time if the transaction is rolled back. Readers get the times that are missing
+// in their snapshot. In the database, the package uses only the numbers of iterations and the
 // column last_seen.
 package lastseen
 
@@ -18,22 +19,23 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Times holds the times that may not be in the rows of iterations yet.
+// Times holds the times that might not be in the database yet.
 type Times struct {
 	sqlite.Passive
 
-	// Used only by the writer: the touches of the current transaction, whether the
-	// transaction must write the rows, and whether it has written them.
+	// Only the writer uses the next three fields. touched holds the touches of the current
+	// transaction. due is set if the transaction must flush the times. written is set if the
+	// transaction has flushed the times.
 	touched []touch
 	due     bool
 	written bool
 
-	flushes atomic.Int64 // number of times that the rows were written
+	flushes atomic.Int64 // number of flushes so far
 
 	mu     sync.RWMutex
-	behind map[int64]scalar.Time // times that are not in the rows yet, by number of the iteration
-	// flushed holds times that were written to the rows, for snapshots taken before the
-	// write.
+	behind map[int64]scalar.Time // pending times, by iteration number
+	// flushed holds times that are already in the database, by iteration number. Readers need
+	// these times if their snapshot is older than the flush.
 	flushed map[int64]flushedTime
 }
 
@@ -44,11 +46,11 @@ type touch struct {
 
 type flushedTime struct {
 	at    scalar.Time
-	flush int64 // the number of the flush that wrote it
+	flush int64 // number of the flush that wrote the time to the row
 }
 
-// maxFlushed is the maximum length of Times.flushed. A full map is cleared; a snapshot
-// taken before may then show a time that is a few seconds old.
+// maxFlushed is the maximum length of Times.flushed. A full map is cleared. After that, an
+// older snapshot can show a time that is a few seconds old.
 const maxFlushed = 20_000
 
 // New returns an empty Times.
@@ -56,28 +58,28 @@ func New() *Times {
 	return &Times{behind: map[int64]scalar.Time{}, flushed: map[int64]flushedTime{}}
 }
 
-// Touch records in the current transaction that iterations were seen at a time.
+// Touch records in the current transaction that the given iterations were seen at the given
+// time.
 func (s *Times) Touch(nums []int64, at scalar.Time) {
 	for _, num := range nums {
 		s.touched = append(s.touched, touch{num, at})
 	}
 }
 
-// Flushes returns the number of times that the rows were written. It is the argument of
-// Since.
+// Flushes returns the number of flushes so far. The result is the argument of Since.
 func (s *Times) Flushes() int64 { return s.flushes.Load() }
 
-// Mark returns the number of touches in the current transaction.
+// Mark returns the number of touches in the current transaction so far.
 func (s *Times) Mark() int64 { return int64(len(s.touched)) }
 
-// Changed makes the current transaction write the rows, because it also changes other
-// tables.
+// Changed makes the current transaction flush the times. It is called if the transaction
+// changes other tables.
 func (s *Times) Changed() { s.due = true }
 
-// Overdue reports whether a time has not been written to its row.
+// Overdue reports whether some times are pending.
 func (s *Times) Overdue() bool { return len(s.behind) > 0 }
 
-// Flush writes the rows if they are due.
+// Flush writes the pending times to the rows of iterations if a flush is due.
 func (s *Times) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob || stage == sqlite.BeforeCommit && !s.due || len(s.behind)+len(s.touched) == 0 {
 		return nil
@@ -95,7 +97,7 @@ func (s *Times) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	return nil
 }
 
-// Committed publishes the touches of the transaction to the readers.
+// Committed publishes the touches to readers. It is called after the transaction is on disk.
 func (s *Times) Committed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,15 +124,16 @@ func (s *Times) RolledBack(mark int64) {
 	s.touched, s.written = s.touched[:mark], false
 }
 
-// Latest returns the time when an iteration was last seen. at is the time in its row.
+// Latest returns the time when the iteration was last seen. at is the time in the iteration's
+// row.
 func (s *Times) Latest(num int64, at scalar.Time) scalar.Time {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return max(at, s.behind[num], s.flushed[num].at)
 }
 
-// Since returns the times that may be missing in the rows of a snapshot, by number of the
-// iteration. flushes is the result of Flushes before the snapshot was taken.
+// Since returns the times that might be missing in a snapshot, by iteration number. flushes is
+// the result of Flushes before the snapshot was taken.
 func (s *Times) Since(flushes int64) map[int64]scalar.Time {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// Sample is a point to be written.
+// Sample is a point that a caller wants to write.
 type Sample struct {
 	Key        string `json:"key"`
 	Value      Value  `json:"value"`
-	Step       *Step  `json:"step"`        // nil for the step after the largest one of the series, 0 in a new series
-	RecordedAt *Time  `json:"recorded_at"` // nil for the time of the request
+	Step       *Step  `json:"step"`        // nil means the step after the series' largest step, or 0 in a new series
+	RecordedAt *Time  `json:"recorded_at"` // nil means the time of the request
 }
 
-// Append adds samples to the series of an iteration, in their order, and returns
-// the ids of the points. It stops at the first sample that is refused and returns
-// the ids of the points before it with an *InvalidError. With any other error
-// nothing was added. now is the time of samples without a time.
+// Append adds samples to the series of an iteration, in slice order, and returns the ids of the
+// points. The commit writes the points. Samples without a time get the time in parameter now.
 //
-// The points are written by the commit. The transaction must be the writer's.
+// At the first invalid sample, Append stops and returns an *InvalidError and the ids of the
+// preceding points. After any other error, Append has added no point. The transaction must be
+// the writer's.
 func (tx *Tx) Append(iteration int64, samples []Sample, now Time) (ids []string, err error) {
 	planned, err := tx.plan(iteration, samples, now)
 	var refused *InvalidError
@@ -32,7 +32,8 @@ func (tx *Tx) Append(iteration int64, samples []Sample, now Time) (ids []string,
 	return ids, err
 }
 
-// AppendAll is Append, but adds no point if it returns an error.
+// AppendAll is like Append, but adds either all samples or none. It adds none if it returns an
+// error.
 func (tx *Tx) AppendAll(iteration int64, samples []Sample, now Time) error {
 	planned, err := tx.plan(iteration, samples, now)
 	if err != nil {
@@ -44,7 +45,7 @@ func (tx *Tx) AppendAll(iteration int64, samples []Sample, now Time) error {
 	return nil
 }
 
-// Copy is a point that is copied from another database.
+// Copy is a point copied from another database.
 type Copy struct {
 	Key   string
 	Step  Step
@@ -52,8 +53,11 @@ type Copy struct {
 	At    Time
 }
 
-// AppendCopies adds points to the series of an iteration, in their order. The points are written by
-// the commit. The transaction must be the writer's and must fail if AppendCopies returns an error.
+// AppendCopies adds the given points to the series of an iteration, in slice order. The commit
+// writes the points.
+//
+// The transaction must be the writer's. If AppendCopies returns an error, the transaction must
+// be rolled back.
 func (tx *Tx) AppendCopies(iteration int64, copies []Copy) error {
 	var s *series
 	for _, c := range copies {
@@ -68,17 +72,17 @@ func (tx *Tx) AppendCopies(iteration int64, copies []Copy) error {
 	return nil
 }
 
-// plannedPoint is a sample with its series and its step. It has no seq yet.
+// plannedPoint is a point with its series. The point has a step, but no seq yet.
 type plannedPoint struct {
 	series *series
 	point  point
 }
 
-// plan returns the points for samples, in their order, and changes nothing. If a
-// sample is refused, it returns the points before it with an *InvalidError.
+// plan returns the points for samples, in the same order, and changes nothing. If a sample is
+// invalid, plan returns an *InvalidError and the points before that sample.
 func (tx *Tx) plan(iteration int64, samples []Sample, now Time) ([]plannedPoint, error) {
 	planned := make([]plannedPoint, 0, len(samples))
-	last := make(map[*series]*Step, 1) // the largest step of each series, planned points included
+	last := make(map[*series]*Step, 1) // largest step of each series, including planned points
 	var s *series
 	for i := range samples {
 		m := &samples[i]
@@ -88,7 +92,7 @@ func (tx *Tx) plan(iteration int64, samples []Sample, now Time) ([]plannedPoint,
 				return nil, err
 			}
 		}
-		// SQLite drops the sign of a zero. Adding 0 does the same in memory.
+		// SQLite stores -0 as 0. Adding 0 has the same effect in memory.
 		p := point{value: m.Value + 0, at: now}
 		if m.RecordedAt != nil {
 			p.at = *m.RecordedAt
@@ -114,7 +118,8 @@ func (tx *Tx) plan(iteration int64, samples []Sample, now Time) ([]plannedPoint,
 	return planned, nil
 }
 
-// stepAfter returns the step after largest, 0 if largest is nil.
+// stepAfter returns the step after largest, or 0 if largest is nil. If largest is the maximum
+// step, stepAfter returns an *InvalidError.
 func stepAfter(largest *Step) (Step, error) {
 	if largest == nil {
 		return 0, nil
@@ -125,9 +130,12 @@ func stepAfter(largest *Step) (Step, error) {
 	return *largest + 1, nil
 }
 
-// AppendNew is AppendAll without the samples whose series already has a point with
-// the same step, time and value: a client that got no answer sends its points
-// again. It compares a sample with the last sameStep points of its step.
+// AppendNew adds samples and skips duplicates. A sample is a duplicate if its series already
+// has a point with the same step, time and value. Clients create duplicates when they repeat a
+// request after a lost answer.
+//
+// AppendNew compares a sample with at most the last sameStep points at the sample's step. If it
+// returns an error, it might have added some points.
 func (tx *Tx) AppendNew(iteration int64, samples []Sample, now Time) error {
 	planned, err := tx.plan(iteration, samples, now)
 	if err != nil {
@@ -145,11 +153,11 @@ func (tx *Tx) AppendNew(iteration int64, samples []Sample, now Time) error {
 	return nil
 }
 
-// sameStep is the maximum number of points of one step that AppendNew reads.
+// sameStep is the maximum number of stored points of one step that AppendNew reads.
 const sameStep = 10_000
 
-// has reports whether s has a point with the step, time and value of p. The
-// transaction must be the writer's.
+// has reports whether s already has a point with p's step, time and value. The transaction must
+// be the writer's.
 func (tx *Tx) has(s *series, p point) (bool, error) {
 	if s.LastStep == nil || p.step > *s.LastStep || p.step == *s.LastStep && p.at > *s.LastAt {
 		return false, nil
@@ -178,7 +186,7 @@ func (tx *Tx) has(s *series, p point) (bool, error) {
 	return n > 0, err
 }
 
-// sameAs reports whether two points have the same step, time and value.
+// sameAs reports whether p and o have the same step, time and value.
 func (p point) sameAs(o point) bool {
 	return p.step == o.step && p.at == o.at && sameValue(p.value, o.value)
 }

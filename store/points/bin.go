@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// bins divide a range of a curve's axis. Their edges depend only on the range and
-// the number of bins, so the same query always has the same bins, whatever rollups
-// there are.
+// bins divide a range of a curve's axis. The bin edges depend only on the range and the number
+// of bins. The same query has the same bins with and without rollups.
 type bins struct {
 	n     int
-	from  int64 // the ends of the range, included
+	from  int64 // first value of the range; to is the last value
 	to    int64
-	width uint64   // width of linear bins, in the space of unsigned; 0 for logarithmic ones
-	edges []uint64 // where each bin but the first begins, in order
+	width uint64   // width of linear bins, as a difference of unsigned values; 0 for logarithmic bins
+	edges []uint64 // sorted lower edges of all bins except the first
 }
 
-// binRun is a run of adjacent bins. All their edges except the ends of the whole
-// range are multiples of 2^align.
+// binRun is a sequence of adjacent bins. All edges inside the sequence are multiples of
+// 2^align.
 type binRun struct {
 	from, to int64
 	align    int
 }
 
-// unsigned maps x to a uint64 in the same order, so that differences do not
-// overflow. Multiples of a power of two stay multiples of it.
+// unsigned maps x to a uint64 and preserves the order. Differences of the results do not
+// overflow. Multiples of a power of two stay multiples of that power.
 func unsigned(x int64) uint64 { return uint64(x) ^ 1<<63 }
 
 func signed(x uint64) int64 { return int64(x ^ 1<<63) }
 
-// newBins divides the range from first to last into at most n bins.
+// newBins divides the range from first to last into at most n bins. Both ends belong to the
+// range.
 func newBins(first, last int64, n int, scale Scale) bins {
 	b := bins{n: n, from: first, to: last}
 	switch {
@@ -49,16 +49,16 @@ func newBins(first, last int64, n int, scale Scale) bins {
 	return b
 }
 
-// roundWidth rounds w up, by half at most, to a number whose binary digits after
-// the first two are zeros. Bins of such a width begin at multiples of it. They
-// consist of whole rollups, and stay in place when a curve grows a little.
+// roundWidth rounds w up to a number with at most two significant binary digits. The result is
+// at most 1.5 times w. Bins of a rounded width begin at multiples of their width. Bins of a
+// rounded width consist of whole rollup cells and stay in place when a curve grows a little.
 func roundWidth(w uint64) uint64 {
 	digits := max(0, bits.Len64(w)-2)
 	return (w + 1<<digits - 1) >> digits << digits
 }
 
-// logEdges divides a range into bins that grow by the same factor, rounded to whole
-// steps. The first bin has all values up to 1.
+// logEdges divides a range into bins whose edges grow by a constant factor, rounded to whole
+// steps. The first bin contains all values up to 1.
 func logEdges(first, last int64, n int) []uint64 {
 	floor := math.Log(math.Max(1, float64(first)))
 	width := (math.Log(math.Max(1, float64(last))) - floor) / float64(n)
@@ -69,7 +69,7 @@ func logEdges(first, last int64, n int) []uint64 {
 		if x >= float64(last) {
 			break
 		}
-		// The edge is rounded to the precision of the bin's width, like the edges of linear bins.
+		// An edge is rounded to the precision of the bin's width, as for linear bins.
 		digits := max(0, bits.Len64(uint64(int64(x)-before))-3)
 		edge := int64(x) >> digits << digits
 		if edge > before {
@@ -79,7 +79,7 @@ func logEdges(first, last int64, n int) []uint64 {
 	return edges
 }
 
-// of returns the index of the bin that contains x, which must be in the range.
+// of returns the index of the bin that contains x. The range must contain x.
 func (b *bins) of(x int64) int {
 	switch {
 	case b.n == 1:
@@ -94,7 +94,7 @@ func (b *bins) of(x int64) int {
 	return i
 }
 
-// runs splits the range into runs that can be read with cells of one width.
+// runs groups the bins into runs. Cells of a single width can fill all bins of a run.
 func (b *bins) runs() []binRun {
 	switch {
 	case b.n == 1:

@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// cell summarizes neighbouring points of a series for charts.
+// cell summarizes neighbouring points of a series for a chart.
 type cell struct {
 	count     int64
-	last      point // by step, then seq
-	finite    bool  // some value is finite; low and high are set
+	last      point // point with the largest step, and the largest seq at that step
+	finite    bool  // whether any value is finite; if so, low and high are set
 	low, high Value
-	// inTime is set if the points were recorded in the order of their steps, from
-	// start to last.at. Otherwise start has no meaning.
+	// inTime reports whether the points were recorded in the order of their steps, from start
+	// to last.at. If inTime is false, start has no meaning.
 	inTime bool
 	start  Time
 }
@@ -22,12 +22,12 @@ func cellOf(p point) cell {
 	return cell{count: 1, last: p, finite: p.value.Finite(), low: p.value, high: p.value, inTime: true, start: p.at}
 }
 
-// add adds a point. The times of the cell are right only if the point comes after
-// all others by step, then seq.
+// add adds a point to the cell. inTime and start stay correct only if p comes after all points
+// of the cell, by step and then seq.
 func (c *cell) add(p point) { c.merge(cellOf(p)) }
 
-// addLate is add for a point that may come before others of the cell. It returns
-// false and adds nothing if the times can only be computed from the points.
+// addLate adds a point that might belong before some points of the cell. addLate returns false
+// and adds nothing if the new inTime depends on all points of the cell.
 func (c *cell) addLate(p point) bool {
 	known := c.count == 0 || !c.inTime || byStep(c.last, p) < 0 ||
 		p.at > c.last.at || p.at == c.start && p.at == c.last.at
@@ -37,7 +37,7 @@ func (c *cell) addLate(p point) bool {
 	return known
 }
 
-// merge adds the points of o. All of them must come after the points of c, or all
+// merge adds the points of o. The points of o must all come after the points of c, or all
 // before them.
 func (c *cell) merge(o cell) {
 	if c.count == 0 {
@@ -63,19 +63,19 @@ func (c *cell) merge(o cell) {
 
 // The flags of an encoded cell.
 const (
-	hasFinite  = 1 << iota // low and high follow, or are the last value
-	lowIsLast              // low does not follow
-	highIsLast             // high does not follow
-	inTime                 // start follows, as milliseconds before the last point, if there are several points
+	hasFinite  = 1 << iota // the cell has finite values: low and high follow, or equal the last value
+	lowIsLast              // low equals the last value and is omitted
+	highIsLast             // high equals the last value and is omitted
+	inTime                 // start follows, as milliseconds before the last point, if the cell has several points
 	flagBits   = iota
 )
 
-// maskBytes is the length of the mask of a row, which has a bit for each cell.
+// maskBytes is the length in bytes of a row's mask. The mask has one bit for each cell.
 const maskBytes = rowCells / 8
 
-// encodeCells returns the encoding of a row: a mask of the cells that have points,
-// then these cells. Most numbers are stored as the difference from the previous
-// cell.
+// encodeCells returns the encoding of a row's cells. A mask of the cells that have points comes
+// first, and the encodings of these cells follow. Most numbers are stored as the difference
+// from the previous cell.
 func encodeCells(cells *[rowCells]cell, first Step, shift int) []byte {
 	out := make([]byte, maskBytes, 600)
 	var before point
@@ -123,7 +123,7 @@ func appendValue(b []byte, v Value) []byte {
 
 var errRollup = errors.New("a rollup is damaged: check and repair the database")
 
-// decodeCells is the inverse of encodeCells.
+// decodeCells is the inverse of encodeCells. It returns errRollup if in is damaged.
 func decodeCells(in []byte, first Step, shift int, cells *[rowCells]cell) error {
 	d := decoder{in: in}
 	mask := d.take(maskBytes)
@@ -164,7 +164,7 @@ func decodeCells(in []byte, first Step, shift int, cells *[rowCells]cell) error 
 	return nil
 }
 
-// decoder reads numbers from the front of in. It sets bad if in ends too early.
+// decoder reads numbers from the front of in. It sets bad if in is too short.
 type decoder struct {
 	in  []byte
 	bad bool

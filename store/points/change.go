@@ -1,6 +1,6 @@
 package points
 
-// Patch holds the fields that Update sets; nil leaves a field as it is.
+// Patch holds the new fields of a point for Update. A nil field stays unchanged.
 type Patch struct {
 	Key        *string `json:"key"`
 	Value      *Value  `json:"value"`
@@ -8,8 +8,8 @@ type Patch struct {
 	RecordedAt *Time   `json:"recorded_at"`
 }
 
-// Update changes p, which must have been read in this transaction. The transaction
-// must be the writer's.
+// Update applies patch to p. p must have been read in this transaction. The transaction must be
+// the writer's.
 func (tx *Tx) Update(p Point, patch Patch) error {
 	if patch == (Patch{}) {
 		return nil
@@ -60,8 +60,8 @@ func (tx *Tx) Update(p Point, patch Patch) error {
 	return tx.rollUpAgain(next.place)
 }
 
-// seriesFor returns the id of the series of a key, with all of its points in table
-// metric. It inserts the series if there is none.
+// seriesFor returns the id of the series with the given key. It inserts the series if it does
+// not exist, and moves all points of the series to table metric.
 func (tx *Tx) seriesFor(iteration int64, key string) (int64, error) {
 	s, err := tx.openSeries(iteration, key)
 	if err == nil && !s.stored {
@@ -73,7 +73,7 @@ func (tx *Tx) seriesFor(iteration int64, key string) (int64, error) {
 	return s.id, tx.compactSeries(s.id)
 }
 
-// recordMove keeps the id of p valid at its new place.
+// recordMove records the place of p, so that p's id remains valid after a move.
 func (tx *Tx) recordMove(p Point) error {
 	if p.place == p.origin {
 		_, err := tx.Exec(`DELETE FROM metric_moved WHERE seq = ?`, p.place.seq)
@@ -84,8 +84,8 @@ func (tx *Tx) recordMove(p Point) error {
 	return err
 }
 
-// Delete removes p, which must have been read in this transaction, and the series
-// with its last point. The transaction must be the writer's.
+// Delete removes p, and removes the series if p was its last point. p must have been read in
+// this transaction. The transaction must be the writer's.
 func (tx *Tx) Delete(p Point) error {
 	if err := tx.compactSeries(p.place.series); err != nil {
 		return err

@@ -6,28 +6,32 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Problem is a contradiction between tables that Check found.
+// Problem is an inconsistency between tables, as found by Check.
 type Problem struct {
-	Iteration int64  // iteration of the series with the problem, 0 for none
-	Text      string // a sentence
-	// Lost is set if the original data can't be computed. Repair then accepts the present data.
+	Iteration int64  // iteration of the series with the problem; 0 if the problem concerns no series
+	Text      string // one-sentence description of the problem
+	// Lost reports whether the original data is unrecoverable. If the data is unrecoverable,
+	// Repair accepts the present data.
 	Lost bool
-	// Repair recomputes the wrong rows in a transaction of the writer; nil if nothing can.
+	// Repair recomputes or deletes the wrong rows. It needs a transaction of the writer. Repair
+	// is nil if the problem cannot be repaired.
 	Repair func(*Tx) error
 }
 
-// Check compares the checksums, statistics and rollups, which are derived from the
-// points, with the points. It uses several transactions, because a long one keeps the write-ahead
-// log from being reset. Call Series until Done is set, then Rest.
+// Check compares the stored checksums, statistics and rollups with the points. Call Series
+// until Done is set, then call Rest.
+//
+// A check uses several transactions, because the write-ahead log cannot be reset during a long
+// transaction.
 type Check struct {
-	Done bool // every series was checked
+	Done bool // whether every series was checked
 
-	last int64 // id of the last series that was checked
-	seq  int64 // largest seq of the points that were checked
+	last int64 // id of the last checked series
+	seq  int64 // largest seq of the checked points
 }
 
-// Series checks the checksums, statistics and rollups of the next series, in the order of their
-// ids, until it has read about limit points.
+// Series checks the checksums, statistics and rollups of the next series, by series id. It
+// stops once it has read about limit points.
 func (c *Check) Series(tx *Tx, limit int64) (found []Problem, err error) {
 	for {
 		all, err := tx.seriesWhere(`series.id > ? ORDER BY series.id LIMIT 1000`, c.last)
@@ -51,8 +55,8 @@ func (c *Check) Series(tx *Tx, limit int64) (found []Problem, err error) {
 	}
 }
 
-// Rest looks for rows without an owner and for a wrong counter. It does one look-up
-// for each series and reads none of their points.
+// Rest looks for rows without a series and for a wrong point counter. It does one look-up for
+// each series and does not read the points.
 func (c *Check) Rest(tx *Tx) (found []Problem, err error) {
 	for _, find := range []func() ([]Problem, error){tx.strayRollups, tx.strayPoints, tx.strayMoves,
 		func() ([]Problem, error) { return tx.wrongCounter(c.seq) }} {
@@ -65,7 +69,7 @@ func (c *Check) Rest(tx *Tx) (found []Problem, err error) {
 	return found, nil
 }
 
-// series compares the checksum, the statistics and the rollups of a series with its points.
+// series compares a series' checksum, statistics and rollups with its points.
 func (c *Check) series(tx *Tx, s *series) (found []Problem, err error) {
 	rollups := rollHash{series: s}
 	valid := s.rollups.valid()
@@ -116,10 +120,11 @@ func (c *Check) series(tx *Tx, s *series) (found []Problem, err error) {
 	return found, nil
 }
 
-// strayPoints looks for points whose series does not exist. They can't be shown, so
-// the repair removes them.
+// strayPoints looks for points whose series does not exist. No page can show points without a
+// series, so the repair removes these points.
 func (tx *Tx) strayPoints() ([]Problem, error) {
-	// The ids are found by one look-up each: reading all points would take as long as checking them.
+	// The query finds each series id with one look-up, because reading all points would take as
+	// long as checking them.
 	return tx.stray(`metric WHERE series_id IN (
 		WITH RECURSIVE found(id) AS (
 			SELECT min(series_id) FROM metric
@@ -130,7 +135,7 @@ func (tx *Tx) strayPoints() ([]Problem, error) {
 		SELECT id FROM found WHERE id NOT IN (SELECT id FROM series))`, "1 point belongs to no series.", "%d points belong to no series.")
 }
 
-// strayMoves looks for rows that record a move of a point that is not at the
+// strayMoves looks for records of moved points with a wrong place: no point is stored at the
 // recorded place.
 func (tx *Tx) strayMoves() ([]Problem, error) {
 	return tx.stray(`metric_moved WHERE NOT EXISTS (SELECT 1 FROM metric
@@ -139,8 +144,8 @@ func (tx *Tx) strayMoves() ([]Problem, error) {
 		AND metric.seq = metric_moved.seq)`, "1 moved point is not where it was moved to.", "%d moved points are not where they were moved to.")
 }
 
-// stray returns a problem if the rows exist. rows is "TABLE WHERE CONDITION". The
-// repair deletes them.
+// stray returns a problem if the given rows exist. rows is SQL in the form "TABLE WHERE
+// CONDITION". The repair deletes the rows.
 func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	var n int64
 	if err := tx.Row(`SELECT count(*) FROM ` + rows).Scan(&n); err != nil || n == 0 {
@@ -159,8 +164,8 @@ func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	}}, nil
 }
 
-// wrongCounter checks that a new point can't get the seq of another one. used is
-// the largest seq in table metric.
+// wrongCounter checks that the next seq is not already in use. used is the largest seq in table
+// metric.
 func (tx *Tx) wrongCounter(used int64) ([]Problem, error) {
 	var next int64
 	err := tx.Row(`SELECT max(value, coalesce((SELECT max(seq) FROM recent), value))

@@ -11,7 +11,7 @@ func (tx *Tx) strayRollups() ([]Problem, error) {
 	return tx.stray(`rollup WHERE id >> 36 NOT IN (SELECT id FROM series)`, "1 rollup belongs to no series.", "%d rollups belong to no series.")
 }
 
-// valid reports whether e can be the extent of rollups.
+// valid reports whether e is a possible extent of rollups.
 func (e extent) valid() bool {
 	if e.end == nil {
 		return true
@@ -20,8 +20,8 @@ func (e extent) valid() bool {
 	return e.shift >= 0 && e.shift <= maxShift && *e.end>>shift<<shift == *e.end
 }
 
-// sameRollups reports whether the rollups of a series are the same as want, to which the
-// points that they cover were added.
+// sameRollups reports whether the stored rollups of s equal want. The caller has added all
+// points before the end of the rollups to want.
 func (tx *Tx) sameRollups(s *series, want *rollHash) (bool, error) {
 	want.end()
 	var got rollHash
@@ -45,13 +45,13 @@ func (tx *Tx) sameRollups(s *series, want *rollHash) (bool, error) {
 	return got.sum() == want.sum(), rows.Err()
 }
 
-// maxLevels bounds the number of levels. The cells of each level are 2^rowShift
-// times as wide as the cells of the level below.
+// maxLevels is an upper bound for the number of levels. Each level's cells are 2^rowShift times
+// as wide as the cells of the level below.
 const maxLevels = 64 / rowShift
 
-// rollHash computes the rollups of points, which come in order, and adds up a hash
-// of each row. So a series of any length is checked in little memory, and the order
-// of the rows does not matter.
+// rollHash computes the rollups of points and adds up the hashes of the rollup rows. The points
+// must be added in order. A rollHash needs little memory for a series of any length. The sum of
+// the hashes does not depend on the order of the rows.
 type rollHash struct {
 	*series
 	levels [maxLevels + 1]struct {
@@ -67,8 +67,8 @@ func (h *rollHash) add(p point) {
 	h.merge(1, int64(p.step)>>h.rollups.cellShift(1), cellOf(p))
 }
 
-// merge merges c into the cell with this number, counted from step 0, of a level.
-// The row before is complete when a new row begins.
+// merge merges c into the cell with the given number at the given level. Cell 0 begins at step
+// 0. When a new row begins, merge closes the row before.
 func (h *rollHash) merge(level int, number int64, c cell) {
 	l := &h.levels[level]
 	if block := number >> rowShift; !l.open || l.block != block {
@@ -78,7 +78,8 @@ func (h *rollHash) merge(level int, number int64, c cell) {
 	l.cells[number&(rowCells-1)].merge(c)
 }
 
-// close ends the row of a level. The row is counted if the rollups cover all of it.
+// close ends the open row of a level. It adds the hash of the row if the rollups cover the
+// whole row.
 func (h *rollHash) close(level int) {
 	l := &h.levels[level]
 	shift := h.rollups.cellShift(level + 1)
@@ -95,7 +96,7 @@ func (h *rollHash) close(level int) {
 	l.open, l.cells = false, [rowCells]cell{}
 }
 
-// end closes the open rows, from the finest level on.
+// end closes the open rows of all levels, finest level first.
 func (h *rollHash) end() {
 	for level := range h.levels {
 		if level > 0 && h.levels[level].open {
@@ -112,5 +113,5 @@ func (h *rollHash) row(id int64, cells []byte) {
 	h.rows++
 }
 
-// sum returns a text that identifies the set of rows.
+// sum returns a string that identifies the set of rollup rows.
 func (h *rollHash) sum() string { return fmt.Sprint(h.rows, h.hash) }

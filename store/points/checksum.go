@@ -8,12 +8,13 @@ import (
 	"tracker/store/sqlite"
 )
 
-// checksum returns the checksum of a point. If one of its fields changes, the checksum
-// changes, because each call of mix can be undone. The checksum of a series is the sum of
-// the checksums of its points, modulo 2^64, in any order. Files contain it, so it must
-// not be computed in another way.
+// checksum returns the checksum of a point. A change of one field always changes the checksum,
+// because each call of mix is invertible.
+//
+// The checksum of a series is the sum of the checksums of its points, modulo 2^64. Database
+// files contain checksums, so this function must never change.
 func (p point) checksum() int64 {
-	value := math.Float64bits(float64(p.value) + 0) // SQLite drops the sign of a zero
+	value := math.Float64bits(float64(p.value) + 0) // SQLite stores -0 as 0
 	if math.IsNaN(float64(p.value)) {
 		value = math.MaxUint64
 	}
@@ -24,7 +25,7 @@ func (p point) checksum() int64 {
 	return int64(mix(mix(h, 0), 0))
 }
 
-// mix adds x to a checksum.
+// mix returns the checksum h extended by x.
 func mix(h, x uint64) uint64 {
 	return bits.RotateLeft64((h^x)*0x9e3779b97f4a7c15+0xd1b54a32d192ed03, 32)
 }
@@ -32,15 +33,18 @@ func mix(h, x uint64) uint64 {
 // checksum returns the checksum of p.
 func (p Point) checksum() int64 { return point{p.Step, p.place.seq, p.Value, p.RecordedAt}.checksum() }
 
-// checksumBatch is the approximate number of points that completeChecksums reads.
+// checksumBatch is the approximate number of points that one call of completeChecksums reads.
 const checksumBatch = 100_000
 
-// completeChecksums adds the points of files of earlier versions to the checksums of some
-// series. It reports whether it found any. It reads the points in a snapshot, so that the
-// writer does not wait. The difference between the checksum of the points and the stored
-// one stays the same while others add, change and remove points.
+// completeChecksums completes the checksums of some series in table checksum_due. Table
+// checksum_due lists series with points that an earlier program version has written without a
+// checksum. completeChecksums reports whether the table lists any series.
+//
+// completeChecksums reads the points in a snapshot and does not block the writer during the
+// reads. Changes of points after the snapshot do no harm: they do not change the difference
+// between the computed and the stored checksum.
 func (e *Engine) completeChecksums(ctx context.Context) (found bool, err error) {
-	missing := map[int64]int64{} // by series
+	missing := map[int64]int64{} // checksum differences by series id
 	err = e.db.Read(ctx, func(t *sqlite.Tx) error {
 		tx := e.In(t)
 		var ids []int64
@@ -72,7 +76,7 @@ func (e *Engine) completeChecksums(ctx context.Context) (found bool, err error) 
 			if err != nil {
 				return err
 			}
-			if s != nil && n > 0 { // otherwise the series or its due checksum is gone
+			if s != nil && n > 0 { // skip a series that was deleted or completed since the snapshot
 				s.checksum += add
 				changed = append(changed, s)
 			}

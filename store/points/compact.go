@@ -10,27 +10,29 @@ import (
 )
 
 const (
-	// maxHeadAge is how long the oldest point may stay in the head while others
-	// arrive. The longer it is, the more points of a series are moved at once, and
-	// the fewer pages are written.
+	// maxHeadAge is the maximum time that a point stays in the head while new points arrive.
+	// With a longer time, a compaction moves more points of each series and writes fewer pages.
 	maxHeadAge = 5 * time.Minute
-	// maxHeadRest is the time after the newest point when the head is compacted.
+	// maxHeadRest is the time without new points after which the head is compacted.
 	maxHeadRest = 30 * time.Second
-	// compactSlice is the approximate number of points that one transaction moves. It
-	// takes a few milliseconds, so that no other write waits long.
+	// compactSlice is the approximate number of points that one transaction moves. With this
+	// number, a transaction takes a few milliseconds, so other writes do not wait long.
 	compactSlice = 2000
 	// maintainTick is the time between two checks of the age of the head.
 	maintainTick = time.Second
-	// ticksAfterFailure is the number of these checks that are skipped after a
-	// failed compaction.
+	// ticksAfterFailure is the number of ticks without a new attempt after a failed compaction.
 	ticksAfterFailure = 30
 )
 
-// maintain compacts the head when it is due and rolls up series in the background,
-// until ctx ends: the series in toRollUp and, once after the start, all series
-// without rollups. After the start it also completes the checksums of series. A failed compaction is logged and retried; the points are safe in
-// table recent. ctx does not end work in progress. It ends with sqlite.ErrClosed,
-// which is not logged as a failure.
+// maintain does the background work of the engine until ctx ends:
+//
+//   - It compacts the head when the head is due. It logs and retries a failed compaction.
+//     No points are lost, because they are still in table recent.
+//   - It rolls up the series in toRollUp.
+//   - After the start, it rolls up all series without rollups.
+//   - After the start, it completes the checksums of series.
+//
+// The end of ctx does not interrupt work in progress. maintain does not log sqlite.ErrClosed.
 func (e *Engine) maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainTick)
 	defer tick.Stop()
@@ -53,7 +55,7 @@ func (e *Engine) maintain(ctx context.Context) {
 				e.opts.Logger.Error("the rollups of some metrics could not be written; their charts read the points instead", "error", err)
 			case err == nil && last > after:
 				after = last
-				missing = time.After(time.Since(start)) // so that other writes have half of the time
+				missing = time.After(time.Since(start)) // leave half of the time to other writes
 			}
 		case start := <-due:
 			due = nil
@@ -83,9 +85,9 @@ func (h *head) due(now time.Time) bool {
 	return h.size >= maxHead || h.size > 0 && (now.Sub(h.since) >= maxHeadAge || now.Sub(h.latest) >= maxHeadRest)
 }
 
-// Compact moves all points of table recent to table metric, in the order of their
-// series, and then removes their rows. It does nothing if this process does not have
-// the lock of the file.
+// Compact moves all points of table recent to table metric, series by series, and then removes
+// the rows from table recent. It does nothing if this process does not hold the lock of the
+// file.
 func (e *Engine) Compact(ctx context.Context) error {
 	if e.head == nil {
 		return nil
@@ -113,8 +115,8 @@ func (e *Engine) Compact(ctx context.Context) error {
 	return nil
 }
 
-// toCompact returns the last seq in table recent, 0 when it is empty, and the
-// series of its rows.
+// toCompact returns the largest seq in table recent, 0 if the table is empty. It also returns
+// the ids of the series with points in the head.
 func (e *Engine) toCompact(ctx context.Context) (last int64, ids []int64, err error) {
 	err = e.upkeep(ctx, func(tx *Tx) error {
 		ids = e.head.ids()
@@ -123,9 +125,11 @@ func (e *Engine) toCompact(ctx context.Context) (last int64, ids []int64, err er
 	return last, ids, err
 }
 
-// compact moves the points up to the seq last of the first series of ids from
-// table recent to table metric, and returns the number of series. Their rows stay in
-// table recent; readers ignore them because of moved_seq in the row of the series.
+// compact moves the points of the first series in ids from table recent to table metric. It
+// moves only points with a seq up to last. It returns the number of processed series.
+//
+// The rows of moved points stay in table recent. Readers ignore rows with a seq up to
+// moved_seq, a column of table series.
 func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
 	var rows []row
 	var moved []*series
@@ -135,7 +139,7 @@ func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
 			return 0, err
 		}
 		if s == nil {
-			continue // it was deleted with its points
+			continue // the series was deleted with its points
 		}
 		points, err := tx.recent(s.id, s.compactedSeq)
 		if err != nil {
@@ -167,19 +171,21 @@ func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
 	return done, tx.saveSeries(moved...)
 }
 
-// compactSeries moves all points of a series to table metric, where they can be
-// changed.
+// compactSeries moves all points of a series to table metric. Only points in table metric can
+// be changed.
 func (tx *Tx) compactSeries(id int64) error {
 	_, err := tx.compact([]int64{id}, math.MaxInt64)
 	return err
 }
 
-// removeCompacted removes the rows of table recent up to the seq last, whose points
-// are all in table metric. Emptying a table writes almost nothing, but deleting rows
-// writes each page again. So it empties the table and inserts the few rows that were
-// added during the compaction again.
+// removeCompacted removes the rows with a seq up to last from table recent. The points of the
+// removed rows must be in table metric.
+//
+// Deleting some rows rewrites every page, but emptying a table writes almost nothing. To avoid
+// the rewrite, removeCompacted empties the table and reinserts the few rows that were added
+// during the compaction.
 func (tx *Tx) removeCompacted(last int64) error {
-	// The row with the largest seq can be removed only if the counter is saved.
+	// Save the counter before the row with the largest seq is removed.
 	if err := tx.engine.open.saveSeq(tx.Tx); err != nil {
 		return err
 	}

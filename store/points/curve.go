@@ -14,14 +14,14 @@ type Axis string
 // The axes of a curve.
 const (
 	ByStep Axis = "step"
-	ByTime Axis = "time" // recorded_at
+	ByTime Axis = "time" // recorded_at of the points
 )
 
 // Scale is the scale of an axis.
 type Scale string
 
-// The scales of an axis. Logarithmic buckets grow by the same factor; the first
-// one has all values up to 1.
+// The scales of an axis. With Log, the width of buckets grows by a constant factor, and the
+// first bucket contains all values up to 1.
 const (
 	Linear Scale = "linear"
 	Log    Scale = "log"
@@ -30,8 +30,8 @@ const (
 const (
 	// DefaultPoints is the default maximum number of points of a curve.
 	DefaultPoints = 1000
-	// MaxPoints is the maximum number of points of one curve. A larger number in a query
-	// counts as MaxPoints.
+	// MaxPoints is the maximum number of points of one curve. A query for more points gets
+	// MaxPoints.
 	MaxPoints = 100_000
 	// MaxCurves is the maximum number of curves in one answer.
 	MaxCurves = 10_000
@@ -42,15 +42,16 @@ const (
 
 // CurveQuery selects curves, a range of their axis and the number of points.
 type CurveQuery struct {
-	Keys   []string // empty for all
-	Points int      // maximum number of points, from 2 to MaxPoints
+	Keys   []string // metrics; empty for all metrics
+	Points int      // maximum number of points of a curve, at least 2; capped at MaxPoints
 	X      Axis
 	Scale  Scale
-	From   *int64 // first step, or Unix millisecond for ByTime; nil for the start of the series
-	To     *int64 // last step or Unix millisecond; nil for the end of the series
+	From   *int64 // first step, or first Unix millisecond for ByTime; nil for the start of the series
+	To     *int64 // last step, or last Unix millisecond for ByTime; nil for the end of the series
 }
 
-// Curve is a metric of one iteration in columns, in the order of the axis.
+// Curve holds the points of a metric of one iteration, as columns. The points are in the order
+// of the axis.
 type Curve struct {
 	Key        string  `json:"key"`
 	Count      int     `json:"count"` // number of points in the range
@@ -58,27 +59,27 @@ type Curve struct {
 	Step       []Step  `json:"step"`
 	Value      []Value `json:"value"`
 	RecordedAt []Time  `json:"recorded_at"`
-	// Min and Max hold the smallest and largest finite value of each bucket, nil if
-	// it has none. They are omitted if every point is shown.
+	// Min and Max hold the smallest and the largest finite value of each bucket. An element is
+	// nil if its bucket has no finite value. Min and Max are omitted if every point is shown.
 	Min []*Value `json:"min,omitempty"`
 	Max []*Value `json:"max,omitempty"`
-	// Behind holds, for each shown point, the number of points that it stands for:
-	// itself and all points since the previous shown point. It is nil if every point
-	// is shown.
+	// Behind holds the number of points that each shown point represents: the point itself and
+	// the omitted points since the previous shown point. Behind is nil if every point is shown.
 	Behind []int `json:"-"`
 	Total  int   `json:"-"` // number of points of the whole metric
 }
 
-// CurveCount counts the curves of one answer and their points, and enforces MaxCurves
-// and MaxAnswerPoints. Several goroutines can use it at once.
+// CurveCount counts the curves and points of one answer and enforces MaxCurves and
+// MaxAnswerPoints. Its methods are safe for concurrent use.
 type CurveCount struct {
-	// Take, if not nil, is called with the size in bytes of further points.
+	// Take is called with the size in bytes of the points that are added. It can be nil. An
+	// error of Take ends the query.
 	Take func(bytes int64) error
 
 	curves, points atomic.Int64
 }
 
-// pointBytes is the size of a point of a curve in memory.
+// pointBytes is the size in bytes of a curve's point in memory.
 const pointBytes = 72
 
 func (c *CurveCount) add(n int) error {
@@ -98,9 +99,11 @@ func (c *CurveCount) addPoints(n int) error {
 	return nil
 }
 
-// Curves returns the curves of an iteration that q selects, in the order of the
-// keys. It omits metrics that the iteration does not have. q must pass Check. count
-// counts the curves of the whole answer.
+// Curves returns the curves of an iteration that q selects, in the order of q.Keys. Without
+// keys, it returns all curves in alphabetical order. It omits keys that the iteration does not
+// have.
+//
+// q must have passed Check. count is shared by all curves of the answer.
 func (tx *Tx) Curves(iteration int64, q CurveQuery, count *CurveCount) ([]Curve, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all, err := tx.seriesOf(iteration, q.Keys)
@@ -123,7 +126,7 @@ func (tx *Tx) Curves(iteration int64, q CurveQuery, count *CurveCount) ([]Curve,
 	return curves, nil
 }
 
-// Check returns an *InvalidError if a field of the query is not valid.
+// Check returns an *InvalidError if a field of q is invalid.
 func (q CurveQuery) Check() error {
 	switch {
 	case q.Points < 2:
@@ -138,7 +141,7 @@ func (q CurveQuery) Check() error {
 	return nil
 }
 
-// curve returns one series, reduced to the number of points in q.
+// curve returns the curve of one series, reduced to at most q.Points points.
 func (tx *Tx) curve(s *series, q CurveQuery) (Curve, error) {
 	if q.X == ByTime {
 		return tx.timeCurve(s, q)
@@ -183,7 +186,7 @@ func (tx *Tx) curve(s *series, q CurveQuery) (Curve, error) {
 	return c, nil
 }
 
-// bounds returns the range of q, both ends included.
+// bounds returns the range of q. Both ends are inclusive.
 func (q CurveQuery) bounds() (from, to int64) {
 	from, to = math.MinInt64, math.MaxInt64
 	if q.From != nil {
@@ -195,15 +198,16 @@ func (q CurveQuery) bounds() (from, to int64) {
 	return from, to
 }
 
-// within returns the part of points, which are in order, whose steps are in a range.
+// within returns the points with steps in the range from..to. points must be sorted by step.
 func within(points []point, from, to Step) []point {
 	first := sort.Search(len(points), func(i int) bool { return points[i].step >= from })
 	end := sort.Search(len(points), func(i int) bool { return points[i].step > to })
 	return points[first:end]
 }
 
-// ends returns the first and the last point in a range, including recent points;
-// nil if the range has none.
+// ends returns the first and the last point with a step in the range from..to, or nil if no
+// point is in the range. The caller passes the points of table recent, sorted and restricted to
+// the range.
 func (tx *Tx) ends(s *series, from, to int64, recent []point) (first, last *point, err error) {
 	if len(recent) > 0 {
 		first, last = &recent[0], &recent[len(recent)-1]
@@ -229,7 +233,7 @@ func (tx *Tx) ends(s *series, from, to int64, recent []point) (first, last *poin
 	return first, last, nil
 }
 
-// points reads the points of table metric in a range of steps, in order.
+// points reads the points of table metric with steps in the range from..to, in order.
 func (tx *Tx) points(seriesID, from, to int64) ([]point, error) {
 	var all []point
 	err := tx.eachPoint(seriesID, from, to, func(p point) { all = append(all, p) })
@@ -243,8 +247,8 @@ func (tx *Tx) eachPoint(seriesID, from, to int64, fn func(point)) error {
 		return err
 	}
 	defer rows.Close()
-	// Most of the time for many points is spent here. So nothing is allocated for
-	// each point, and no number is converted by reflection.
+	// Reading many points spends most of its time in this loop. To save time, the loop
+	// allocates nothing for a point and converts no number by reflection.
 	var p point
 	into := []any{(*int64)(&p.step), &p.seq, &p.value, (*int64)(&p.at)}
 	for rows.Next() {
@@ -270,11 +274,11 @@ func (c *Curve) show(p point) {
 	c.Shown++
 }
 
-// showCells shows the first point of the range, then the last point of each cell
-// with the minimum and maximum of the points in the cell.
+// showCells shows the first point of the range and then the last point of each cell, with the
+// minimum and maximum of the cell's values.
 func (c *Curve) showCells(first point, cells []cell) {
 	c.showCell(cellOf(first), 1)
-	before := 1 // the first point also belongs to the first cell with points
+	before := 1 // the first point, already shown, also belongs to the first cell with points
 	for _, o := range cells {
 		if o.count > 0 && !(o.count == 1 && o.last.seq == first.seq) {
 			c.showCell(o, int(o.count)-before)
@@ -295,10 +299,11 @@ func (c *Curve) showCell(o cell, behind int) {
 	c.Min, c.Max = append(c.Min, &o.low), append(c.Max, &o.high)
 }
 
-// eachCell calls fn with cells that together cover all points of table metric in a
-// range of steps. No cell crosses a multiple of 2^align. The cells come from the
-// widest rollups that fit; at the ends of the range and after the last rollup they
-// come from narrower rollups and from single points.
+// eachCell calls fn with cells that together cover all points of table metric in the range of
+// r. No cell crosses a multiple of 2^align.
+//
+// Most cells come from the widest rollups that fit. Narrower rollups and single points fill the
+// ends of the range and the part after the last rollup.
 func (tx *Tx) eachCell(s *series, r binRun, fn func(cell)) error {
 	level := 0
 	if s.rollups.end != nil && r.align >= s.rollups.shift {
@@ -326,7 +331,7 @@ func (tx *Tx) eachCellOf(s *series, level int, from, to int64, fn func(cell)) er
 	if shift+rowShift >= 63 {
 		return tx.eachCellOf(s, level-1, from, to, fn)
 	}
-	// The cells from a to b lie in the range, and in complete rows.
+	// The cells numbered a to b lie in the range and in complete rows.
 	a, b := (from-1)>>shift+1, to>>shift
 	if to&(1<<shift-1) != 1<<shift-1 {
 		b--

@@ -11,49 +11,49 @@ import (
 	"tracker/store/sqlite"
 )
 
-// head holds table recent in memory, by series, so that a read does not have to
-// scan the table. Only the process that has the lock of the file has a head; no
-// other process writes to that table.
+// head holds the points of table recent in memory, by series. With a head, a read does not have
+// to scan the table. Only the process that holds the lock of the file has a head. No other
+// process writes to table recent.
 //
-// The writer adds points before it commits them, and drops points after it has
-// committed their removal. So the head always has at least the points that the
-// snapshot of a reader shows, and Tx.recent leaves out the rest.
+// The writer adds points to the head before their commit. The writer drops points from the head
+// after the commit of their removal from the table. The head always includes the points of
+// table recent in every reader's snapshot. Tx.recent skips points outside of the snapshot.
 type head struct {
 	mu      sync.RWMutex
-	series  map[int64]*headSeries            // by id
-	late    map[string]map[int64]*headSeries // series whose row may lack points, by key and id
-	size    int                              // number of points of all series
-	dropped int64                            // the seq up to which points were dropped
-	since   time.Time                        // when the oldest point came, or earlier
-	latest  time.Time                        // when the newest point came
+	series  map[int64]*headSeries            // by series id
+	late    map[string]map[int64]*headSeries // series whose rows might lack points, by key and series id
+	size    int                              // number of points in all series
+	dropped int64                            // largest seq of the dropped points
+	since   time.Time                        // lower bound for the arrival time of the oldest point
+	latest  time.Time                        // arrival time of the newest point
 }
 
-// headSeries holds the points of one series in the order of seq. The slice is only
-// appended to, so a reader may keep a part of it.
+// headSeries holds the points of one series, in the order of seq. The writer only appends to
+// the slice, so a reader can keep a subslice.
 type headSeries struct {
 	iteration int64
 	key       string
 	points    []point
-	// statsSeq is at most the seq of the last point in the stored statistics, in
-	// each snapshot that shows that point.
+	// statsSeq is a lower bound for the last seq included in the stored statistics. The bound
+	// is valid for every snapshot that shows the point with seq statsSeq.
 	statsSeq int64
 }
 
-// isLate reports whether the row of s may lack points.
+// isLate reports whether the stored row of s might lack points.
 func (s *headSeries) isLate() bool {
 	n := len(s.points)
 	return n > 0 && s.points[n-1].seq > s.statsSeq
 }
 
 const (
-	// maxHead is the number of points at which the head is compacted. A point takes
-	// 32 bytes in memory.
+	// maxHead is the number of points at which the head is due for compaction. A point takes 32
+	// bytes of memory.
 	maxHead = 150_000
-	// fullHead is the number of points at which the head is full.
+	// fullHead is the number of points at which the head accepts no more points.
 	fullHead = 2 * maxHead
 )
 
-// loadHead reads table recent.
+// loadHead returns a head with the points of table recent.
 func loadHead(tx *sqlite.Tx) (*head, error) {
 	h := &head{series: map[int64]*headSeries{}, late: map[string]map[int64]*headSeries{}, since: time.Now()}
 	all, err := readRecent(tx)
@@ -76,14 +76,15 @@ func loadHead(tx *sqlite.Tx) (*head, error) {
 		h.put(id, &s)
 		delete(all, id)
 	}
-	for id, points := range all { // only deleted series are left
+	for id, points := range all { // points of deleted series
 		h.size += len(points)
 		h.put(id, &headSeries{points: points})
 	}
 	return h, rows.Err()
 }
 
-// readRecent returns table recent, which is bounded by fullHead, by series.
+// readRecent returns the points of table recent by series id. fullHead bounds the size of the
+// table.
 func readRecent(tx *sqlite.Tx) (map[int64][]point, error) {
 	all := map[int64][]point{}
 	rows, err := tx.Rows(`SELECT seq, series_id, step, value, recorded_at FROM recent ORDER BY seq`)
@@ -101,7 +102,8 @@ func readRecent(tx *sqlite.Tx) (map[int64][]point, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// put adds a series, or updates it after a change.
+// put adds a series to the head, or updates a series that was changed. It removes a series
+// without points.
 func (h *head) put(id int64, s *headSeries) {
 	if len(s.points) > 0 {
 		h.series[id] = s
@@ -120,14 +122,14 @@ func (h *head) put(id int64, s *headSeries) {
 	}
 }
 
-// full reports whether the head accepts no further points.
+// full reports whether the head is full.
 func (h *head) full() bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.size >= fullHead
 }
 
-// add adds rows that the writer is about to commit, in the order of seq.
+// add adds rows that the writer is about to commit. The rows must be in the order of seq.
 func (h *head) add(rows []row) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +143,7 @@ func (h *head) add(rows []row) {
 			s = &headSeries{iteration: r.series.iteration, key: r.series.key}
 		}
 		s.points = append(s.points, r.point())
-		if r.series.statsSeq >= r.seq { // the row was written with its points
+		if r.series.statsSeq >= r.seq { // the stored statistics include the points
 			s.statsSeq = r.series.statsSeq
 		}
 		h.size++
@@ -149,8 +151,8 @@ func (h *head) add(rows []row) {
 	}
 }
 
-// truncate drops the points after the seq last: they were added but not
-// committed.
+// truncate drops the points with a seq larger than last, because their transaction was rolled
+// back.
 func (h *head) truncate(last int64) {
 	if h == nil {
 		return
@@ -161,7 +163,8 @@ func (h *head) truncate(last int64) {
 		if n := len(s.points); n > 0 && s.points[n-1].seq > last {
 			kept := s.points[:after(s.points, last)]
 			h.size -= n - len(kept)
-			// A reader may still hold the rest of the slice, so it must not be overwritten.
+			// Clip the slice, so that append does not overwrite points that a reader still
+			// holds.
 			s.points = slices.Clip(kept)
 			if s.statsSeq > last {
 				s.statsSeq = 0
@@ -171,8 +174,8 @@ func (h *head) truncate(last int64) {
 	}
 }
 
-// drop removes the points up to the seq last, which have been removed from table
-// recent. since is a lower bound for the arrival of the other points.
+// drop removes the points with a seq up to last. The writer has removed the points up to last
+// from table recent. since is a lower bound for the arrival time of the remaining points.
 func (h *head) drop(last int64, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +189,7 @@ func (h *head) drop(last int64, since time.Time) {
 	}
 }
 
-// ids returns the ids of all series, in order.
+// ids returns the ids of all series in ascending order.
 func (h *head) ids() []int64 {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -198,13 +201,13 @@ func (h *head) ids() []int64 {
 	return ids
 }
 
-// after returns the index of the first point after the seq last.
+// after returns the index of the first point with a seq larger than last.
 func after(points []point, last int64) int {
 	return sort.Search(len(points), func(i int) bool { return points[i].seq > last })
 }
 
-// pointsOf returns the points of a series. ok is false if points with the seq
-// first or a larger one were dropped.
+// pointsOf returns the points of a series. ok is false if the head has dropped points with a
+// seq of at least first.
 func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -214,18 +217,20 @@ func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
 	return points, h.dropped < first
 }
 
-// window is the part of table recent that a transaction sees.
+// window is the part of table recent that a transaction can see.
 type window struct {
 	known       bool
-	first, last int64             // seq of the first and last row, 0 if there is none
-	scanned     bool              // one series was read from the table
-	points      map[int64][]point // by series; set after the whole table was read
+	first, last int64             // seq of the first and the last row; 0 if the table is empty
+	scanned     bool              // whether the points of one series were read from the table
+	points      map[int64][]point // whole table by series id; nil if not read
 }
 
-// recent returns the points of a series after the seq compacted that are in table
-// recent, in the order of seq. They must not be changed. The head lacks points if the
-// snapshot is older than the last compaction. The table has no index by series, so
-// for the second series that the head lacks, recent reads the whole table.
+// recent returns the points of a series in table recent with a seq larger than compacted, in
+// the order of seq. The caller must not change the points.
+//
+// recent takes the points from the head. If the snapshot is older than the last compaction, the
+// head lacks points and recent reads the table. Because the table has no index by series, the
+// second read of the table in a transaction reads all series at once.
 func (tx *Tx) recent(seriesID, compacted int64) ([]point, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last <= compacted {
@@ -264,8 +269,8 @@ func (tx *Tx) recent(seriesID, compacted int64) ([]point, error) {
 	return points, rows.Err()
 }
 
-// readAhead prepares Tx.recent for many series: without a head, each call would
-// scan the whole table.
+// readAhead prepares Tx.recent for calls with many series. Without a head, it reads the whole
+// table once. Without readAhead, each call of Tx.recent would scan the table.
 func (tx *Tx) readAhead() error {
 	w, err := tx.recentWindow()
 	if err != nil || w.last == 0 || w.points != nil || tx.engine.head != nil {
@@ -277,7 +282,7 @@ func (tx *Tx) readAhead() error {
 
 func (tx *Tx) recentWindow() (window, error) {
 	if tx.Writer() && tx.engine.head != nil {
-		return window{first: math.MaxInt64, last: math.MaxInt64}, nil // it must see its own writes
+		return window{first: math.MaxInt64, last: math.MaxInt64}, nil // the writer must see its own writes
 	}
 	if !tx.window.known {
 		tx.window.known = true

@@ -8,12 +8,12 @@ import (
 	"tracker/store/sqlite"
 )
 
-// row is a point that is read from a table or inserted into one.
+// row is a point as stored in table metric or table recent.
 type row struct {
 	place
 	value  Value
 	at     Time
-	series *series // nil if only its id is needed
+	series *series // nil if only the series id is needed
 }
 
 func (r row) point() point { return point{Step(r.step), r.seq, r.value, r.at} }
@@ -23,13 +23,13 @@ func (r row) compare(o row) int {
 	return cmp.Or(cmp.Compare(r.step, o.step), cmp.Compare(r.seq, o.seq))
 }
 
-// scan reads a row of table recent.
+// scan reads a row of table recent into r.
 func (r *row) scan(from sqlite.Scanner) error {
 	return from.Scan(&r.seq, &r.place.series, &r.step, &r.value, &r.at)
 }
 
-// insertSizes are the numbers of rows that one statement inserts. There are few, so
-// that each statement is prepared once.
+// insertSizes are the possible numbers of rows in an insert statement. The list is short, so
+// each statement is prepared only once.
 var insertSizes = []int{256, 64, 16, 4, 1}
 
 var (
@@ -37,8 +37,8 @@ var (
 	insertRecent = insertStatements(`recent (seq, series_id, step, value, recorded_at)`)
 )
 
-// insertStatements returns the statements that insert into a table with five
-// columns, by number of rows.
+// insertStatements returns the statements that insert rows into a table with five columns. The
+// map key is the number of rows.
 func insertStatements(table string) map[int]string {
 	statements := map[int]string{}
 	for _, n := range insertSizes {
@@ -47,8 +47,8 @@ func insertStatements(table string) map[int]string {
 	return statements
 }
 
-// insertIntoMetric adds rows to table metric. They should be in the order of the
-// table, so that rows of the same page are inserted together.
+// insertIntoMetric adds rows to table metric. The rows should be in the order of the table, so
+// that SQLite inserts the rows of a page together.
 func (tx *Tx) insertIntoMetric(rows []row) error {
 	return tx.insert(insertMetric, rows, func(args []driver.NamedValue, r *row) {
 		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value =
@@ -56,7 +56,7 @@ func (tx *Tx) insertIntoMetric(rows []row) error {
 	})
 }
 
-// insertIntoRecent adds rows to table recent. They must be in the order of seq.
+// insertIntoRecent adds rows to table recent. The rows must be in the order of seq.
 func (tx *Tx) insertIntoRecent(rows []row) error {
 	return tx.insert(insertRecent, rows, func(args []driver.NamedValue, r *row) {
 		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value =
@@ -64,7 +64,7 @@ func (tx *Tx) insertIntoRecent(rows []row) error {
 	})
 }
 
-// insert runs the statements for rows. bind sets the five arguments of a row.
+// insert runs the insert statements for rows. bind sets the five arguments of one row.
 func (tx *Tx) insert(statements map[int]string, rows []row, bind func([]driver.NamedValue, *row)) error {
 	args := make([]driver.NamedValue, 5*min(len(rows), insertSizes[0]))
 	for i := range args {

@@ -4,25 +4,25 @@ import (
 	"tracker/store/json"
 )
 
-// A row of table series has the statistics of the points that existed when it was
-// written. Queries that read these rows call Recent and Late to find the rows that
-// lack points in their snapshot, and to get the statistics with these points.
+// A row of table series holds statistics of the points that existed when the row was written.
+// Queries that read table series also call Recent and Late. Recent returns the series whose
+// rows might lack points. Late returns statistics that include all points of the snapshot.
 
-// Series names a series.
+// Series identifies a series by its id and by its iteration and key.
 type Series struct {
 	ID        int64
 	Iteration int64
 	Key       string
 }
 
-// Statistics holds the statistics of a series in a snapshot.
+// Statistics holds the statistics of a series as seen by one transaction.
 type Statistics struct {
 	Series
 	Stats
 }
 
-// Recent returns the series with these keys whose rows may lack points of table
-// recent. The rows of all other series are current.
+// Recent returns the series with the given keys whose rows might lack points of table recent.
+// The rows of all other series are up to date.
 func (tx *Tx) Recent(keys []string) ([]Series, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last == 0 || len(keys) == 0 {
@@ -54,8 +54,8 @@ func (tx *Tx) Recent(keys []string) ([]Series, error) {
 	return all, rows.Err()
 }
 
-// recent returns the series with these keys whose rows may lack points of the
-// window. ok is false if some points of the window were dropped.
+// recent returns the series with the given keys whose rows might lack points of window w. ok is
+// false if the head has dropped points of the window.
 func (h *head) recent(keys []string, w window) (all []Series, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -69,8 +69,8 @@ func (h *head) recent(keys []string, w window) (all []Series, ok bool) {
 	return all, h.dropped < w.first
 }
 
-// Late returns the statistics of each series in all whose row lacks points that the
-// snapshot shows.
+// Late returns the statistics of the given series whose rows lack points of the snapshot. It
+// omits series whose rows are up to date.
 func (tx *Tx) Late(all []Series) ([]Statistics, error) {
 	if len(all) == 0 {
 		return nil, nil

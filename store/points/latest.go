@@ -6,8 +6,8 @@ import (
 	"tracker/store/json"
 )
 
-// Latest is the last point of a series: the point with the largest step. If several points
-// have that step, it is the point that was written last.
+// Latest is the last point of a series: the point with the largest step. If several points have
+// the largest step, Latest is the point that was written last.
 type Latest struct {
 	Iteration int64
 	Key       string
@@ -16,8 +16,8 @@ type Latest struct {
 	At        Time
 }
 
-// Latest returns the last point of each series of iterations, ordered by the number
-// of the iteration, then by key. It reads less than Statistics.
+// Latest returns the last point of each series of the given iterations, ordered by iteration
+// number and then by key. It reads fewer columns than Statistics.
 func (tx *Tx) Latest(iterations []int64) ([]Latest, error) {
 	list, err := json.Marshal(iterations)
 	if err != nil {
@@ -51,7 +51,7 @@ func (tx *Tx) Latest(iterations []int64) ([]Latest, error) {
 			}
 			step, ok := row[3].(int64)
 			if !ok {
-				return nil // it has no points
+				return nil // the series has no points
 			}
 			l.Step, l.At = Step(step), Time(row[4].(int64))
 			all = append(all, l)
@@ -60,8 +60,8 @@ func (tx *Tx) Latest(iterations []int64) ([]Latest, error) {
 	return all, err
 }
 
-// recentOf returns the series of iterations, also given as a JSON list of numbers, whose
-// rows may lack points of table recent.
+// recentOf returns the series of the given iterations whose rows might lack points of table
+// recent. list holds the iterations as a JSON array of numbers.
 func (tx *Tx) recentOf(iterations []int64, list string) ([]Series, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last == 0 {
@@ -82,8 +82,8 @@ func (tx *Tx) recentOf(iterations []int64, list string) ([]Series, error) {
 	return all, err
 }
 
-// recentOf returns the series of iterations whose rows may lack points of the window. ok
-// is false if some points of the window were dropped.
+// recentOf returns the series of the given iterations whose rows might lack points of window w.
+// ok is false if the head has dropped points of the window.
 func (h *head) recentOf(iterations []int64, w window) (all []Series, ok bool) {
 	wanted := make(map[int64]bool, len(iterations))
 	for _, num := range iterations {

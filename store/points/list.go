@@ -7,9 +7,9 @@ import (
 	"cmp"
 )
 
-// List returns one page of the points of an iteration, by step and then seq, and the
-// total number of points. The page has up to limit points from offset on. A key
-// restricts the list to one series; nil selects all.
+// List returns one page of the points of an iteration and the total number of points. The
+// points are ordered by step and then by seq. The page begins at offset and has at most limit
+// points. If key is not nil, List returns only points of the series with this key.
 func (tx *Tx) List(iteration int64, key *string, limit, offset int) (page []Point, total int, err error) {
 	var keys []string
 	if key != nil {
@@ -29,14 +29,15 @@ func (tx *Tx) List(iteration int64, key *string, limit, offset int) (page []Poin
 	return page, total, err
 }
 
-// list merges the points of table metric with the points of table recent.
+// list returns one page of the points of the given series. It merges the points of table metric
+// and table recent.
 func (tx *Tx) list(all []*series, limit, offset int) (page []Point, err error) {
 	recent, err := tx.recentPoints(all)
 	if err != nil {
 		return nil, err
 	}
-	// At most len(recent) points before the page are recent ones, so the page
-	// begins at this row of metric or after it.
+	// At most len(recent) points before the page come from table recent, so the page begins at
+	// row skip of metric or at a later row.
 	skip := max(0, offset-len(recent))
 	stored, err := tx.storedPoints(all, skip, offset+limit-skip)
 	if err != nil {
@@ -60,12 +61,12 @@ func (tx *Tx) list(all []*series, limit, offset int) (page []Point, err error) {
 	return page, nil
 }
 
-// compare compares two points of an iteration in the order of List.
+// compare compares two points of an iteration by step and then by seq, like List.
 func (p Point) compare(o Point) int {
 	return cmp.Or(cmp.Compare(p.Step, o.Step), cmp.Compare(p.place.seq, o.place.seq))
 }
 
-// recentPoints returns the points of series that are in table recent, in order.
+// recentPoints returns the points of the given series in table recent, in the order of List.
 func (tx *Tx) recentPoints(all []*series) ([]Point, error) {
 	var found []Point
 	for _, s := range all {
@@ -82,16 +83,16 @@ func (tx *Tx) recentPoints(all []*series) ([]Point, error) {
 	return found, nil
 }
 
-// storedPoints returns up to limit points of table metric in order, after the first
-// skip points.
+// storedPoints returns up to limit points of the given series in table metric, in the order of
+// List. skip is the number of points to skip.
 func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
 	where, args := `WHERE series.id = ?`, []any{all[0].id}
 	if len(all) > 1 {
-		// Finding the first points would sort all points. The steps limit the
-		// number of points that are sorted.
+		// Without a bound, SQLite would sort all points to find the first points. The condition
+		// on the step limits the number of sorted points.
 		last, err := tx.stepOfRow(all[0].iteration, skip+limit)
 		if err != nil {
 			return nil, err
@@ -114,8 +115,9 @@ func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err e
 	return found, rows.Err()
 }
 
-// stepOfRow returns a step up to which an iteration has at least n points in table
-// metric, and not many more. If it has fewer, stepOfRow returns its largest step.
+// stepOfRow returns an upper bound for the steps of the first n points of an iteration in table
+// metric. Only a few more than n points have a step up to the returned bound. If the iteration
+// has fewer than n points, stepOfRow returns the largest step.
 func (tx *Tx) stepOfRow(iteration int64, n int) (int64, error) {
 	var first, last *int64
 	err := tx.Row(`SELECT

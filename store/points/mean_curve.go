@@ -7,34 +7,38 @@ import (
 	"tracker/store/sqlite"
 )
 
-// MeanCurve is the mean of a metric of several iterations. The value of an iteration
-// in a bucket is its last value there, as in its own curve. Iterations without a
-// finite value in a bucket do not count there. X is the largest step or time of the
-// iterations that count or, with PairQuery.Against, the mean of that metric.
+// MeanCurve is the mean of a metric over several iterations, with one value for each bucket. An
+// iteration contributes its last value in the bucket. An iteration does not contribute to a
+// bucket if its last value in the bucket is not finite.
+//
+// X is the largest step or time of the contributing iterations. With PairQuery.Against, X is
+// the mean of the metric Against.
 type MeanCurve struct {
 	Key        string
-	Count      int // number of points of all iterations in the range
-	Total      int // number of points of the longest series, in the range or not
-	Iterations int // number of iterations that have the metric
+	Count      int // number of points in the range, over all iterations
+	Total      int // number of points of the longest series, inside and outside the range
+	Iterations int // number of iterations with the metric
 	X          []Value
 	Mean       []Value
-	SD         []*Value // sample standard deviation; nil if only one iteration counts
-	N          []int    // number of iterations that count
+	SD         []*Value // sample standard deviation; nil if fewer than two iterations contribute
+	N          []int    // number of contributing iterations
 }
 
-// The division of the tracks of a group depends only on their number, so that their
-// mean is the same to the last digit on every machine.
+// The constants meanParts and minMeanPart divide a group's tracks into parts. The division
+// depends only on the number of tracks, so the mean is the same to the last digit on every
+// machine.
 const (
 	meanParts   = 8
-	minMeanPart = 8 // tracks
-	// partTracks is the number of tracks that one goroutine reads at a time.
+	minMeanPart = 8 // minimum number of tracks in a part
+	// partTracks is the number of tracks that a goroutine reads at a time.
 	partTracks = 4
 )
 
-// MeanCurves returns the means of metrics over groups of members, numbered from 0.
-// For each group it returns the metrics that at least one member has, in the order of
-// q.Keys. The buckets are the same for all groups. q must pass Check. count must
-// already include the tracks.
+// MeanCurves returns the means of metrics over groups of members. Groups are numbered from 0.
+// The result has for each group the metrics that at least one member has, in the order of
+// q.Keys. All groups have the same buckets.
+//
+// q must have passed Check. count must already include the tracks.
 func (e *Engine) MeanCurves(ctx context.Context, tracks []Track, groups int, q PairQuery, count *CurveCount) ([][]MeanCurve, error) {
 	q.Points = min(q.Points, MaxPoints)
 	answer := make([][]MeanCurve, groups)
@@ -60,18 +64,18 @@ func (e *Engine) MeanCurves(ctx context.Context, tracks []Track, groups int, q P
 	return answer, nil
 }
 
-// inParallel runs fn for each part on a snapshot of its own.
+// inParallel calls fn for each part in parallel. Each call has its own snapshot.
 func inParallel[P, R any](ctx context.Context, e *Engine, parts []P, fn func(*Tx, P) (R, error)) ([]R, error) {
 	return sqlite.ReadParallel(ctx, e.db, parts, func(tx *sqlite.Tx, part P) (R, error) { return fn(e.In(tx), part) })
 }
 
-// meanCurves returns the means of the tracks, by group.
+// meanCurves returns the mean of the tracks of each group, by group number.
 func (e *Engine) meanCurves(ctx context.Context, tracks []Track, q PairQuery) (map[int]MeanCurve, error) {
 	slots, err := e.sharedSlots(ctx, tracks, q)
 	if err != nil {
 		return nil, err
 	}
-	if slots.exact == nil && slots.bins.n > 0 { // points that were added later have no slot
+	if slots.exact == nil && slots.bins.n > 0 { // exclude points added later, which have no slot
 		q.From, q.To = &slots.bins.from, &slots.bins.to
 	}
 	byGroup := map[int][]Track{}
@@ -103,7 +107,7 @@ func (e *Engine) meanCurves(ctx context.Context, tracks []Track, q PairQuery) (m
 	return curves, nil
 }
 
-// sharedSlots divides the axis of the tracks.
+// sharedSlots returns slots that divide the common axis of the tracks.
 func (e *Engine) sharedSlots(ctx context.Context, tracks []Track, q PairQuery) (slots, error) {
 	var s slots
 	err := e.db.Read(ctx, func(tx *sqlite.Tx) (err error) {
@@ -128,22 +132,22 @@ func (e *Engine) sharedSlots(ctx context.Context, tracks []Track, q PairQuery) (
 	return all.slots(q), err
 }
 
-// meanSum holds the sums of some tracks, from which their mean is computed.
+// meanSum holds the sums for the mean of some tracks.
 type meanSum struct {
 	count, total, iterations int
 	slots                    []slotSum
 }
 
-// slotSum is the mean and variance of the values in a slot, by Welford's
-// method.
+// slotSum holds the mean and the sum of squared deviations of the values in a slot, computed by
+// Welford's method.
 type slotSum struct {
 	n             int
 	mean, squares float64
-	largest       int64 // largest position on the axis
+	largest       int64 // largest position of the values on the axis
 	against       float64
 }
 
-// plus combines two sums (Chan, Golub and LeVeque, 1983).
+// plus combines a and b by the method of Chan, Golub and LeVeque (1983).
 func (a slotSum) plus(b slotSum) slotSum {
 	if a.n == 0 || b.n == 0 {
 		if a.n == 0 {
@@ -169,7 +173,7 @@ func (a meanSum) plus(b meanSum) meanSum {
 	return meanSum{a.count + b.count, max(a.total, b.total), a.iterations + b.iterations, a.slots}
 }
 
-// sum returns the sum of tracks of one group.
+// sum returns the sums of some tracks of one group.
 func (tx *Tx) sum(tracks []Track, s slots, q PairQuery) (meanSum, error) {
 	all := meanSum{slots: make([]slotSum, s.n())}
 	tracks, err := tx.renewed(tracks)
@@ -209,7 +213,7 @@ func (a meanSum) curve(q PairQuery) MeanCurve {
 			x = Value(sum.against)
 		}
 		if spread.Mean == nil {
-			continue // outside the range of a double
+			continue // the mean is outside the range of a float64
 		}
 		c.X, c.Mean = append(c.X, x), append(c.Mean, *spread.Mean)
 		c.SD, c.N = append(c.SD, spread.SD), append(c.N, sum.n)

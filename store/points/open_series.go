@@ -9,20 +9,21 @@ import (
 	"tracker/store/sqlite"
 )
 
-// openSeries is the writer's cache of the series that are being written to, so
-// that a point needs no query. It also holds the points of the current transaction,
-// which Flush inserts. Everything but these points can be dropped at any time. It
-// belongs to the writer.
+// openSeries is the writer's cache of the series with recent writes. With the cache, adding a
+// point needs no query. Only the writer may use the cache.
+//
+// openSeries also holds the points of the current transaction until Flush inserts them. The
+// cached series can be dropped at any time, but not the points of the transaction.
 type openSeries struct {
 	sqlite.Passive
 	engine *Engine
 
 	byKey    map[seriesKey]*series
-	byID     map[int64]*series // the same series by id
-	dirty    []*series         // series with points that are not in a table yet
-	seq      int64             // last seq given out
-	savedSeq int64             // the seq in table counter
-	lastID   int64             // the last series id given out
+	byID     map[int64]*series // series in byKey, by series id
+	dirty    []*series         // series with pending points
+	seq      int64             // last assigned seq
+	savedSeq int64             // seq stored in table counter; -1 if not known
+	lastID   int64             // last assigned series id
 }
 
 type seriesKey struct {
@@ -31,22 +32,23 @@ type seriesKey struct {
 }
 
 const (
-	// maxOpen bounds the number of cached series.
+	// maxOpen is the number of cached series at which the cache is cleared. The cache is not
+	// cleared while series have pending points.
 	maxOpen = 20_000
-	// bulkPoints is the minimum number of points of one series in a transaction that
-	// are written directly to table metric. For about this number and more, writing a
-	// page of that table costs no more than writing to table recent first.
+	// bulkPoints is the minimum number of points of a series that a transaction writes directly
+	// to table metric. From about this number on, writing a page of table metric is not more
+	// expensive than writing to table recent first.
 	bulkPoints = 32
 )
 
-// drop empties the cache, which may be stale.
+// drop empties the cache. Callers use it when the cache might be stale.
 func (o *openSeries) drop() {
 	o.byKey, o.byID = map[seriesKey]*series{}, map[int64]*series{}
 	o.dirty = o.dirty[:0]
 	o.savedSeq = -1
 }
 
-// Load reads the counters.
+// Load reads the counters from the database.
 func (o *openSeries) Load(tx *sqlite.Tx, _ bool) error {
 	o.drop()
 	var recent int64
@@ -59,20 +61,20 @@ func (o *openSeries) Load(tx *sqlite.Tx, _ bool) error {
 	return err
 }
 
-// Mark returns the last seq given out.
+// Mark returns the last assigned seq.
 func (o *openSeries) Mark() int64 { return o.seq }
 
-// Changed drops the cache.
+// Changed drops the cache, because a job might have changed any row.
 func (o *openSeries) Changed() { o.drop() }
 
-// RolledBack drops the cache, and the points after the mark from the head.
+// RolledBack drops the cache and removes the points with a seq after mark from the head.
 func (o *openSeries) RolledBack(mark int64) {
 	o.drop()
 	o.engine.head.truncate(mark)
 }
 
-// openSeries returns the series of a key for writing. A new series is inserted with
-// its first points.
+// openSeries returns the series with the given key for writing. Flush inserts a new series
+// together with its first points.
 func (tx *Tx) openSeries(iteration int64, key string) (*series, error) {
 	if s, ok := tx.engine.open.byKey[seriesKey{iteration, key}]; ok {
 		return s, nil
@@ -84,8 +86,8 @@ func (tx *Tx) openSeries(iteration int64, key string) (*series, error) {
 	return tx.engine.open.put(iteration, key, s), nil
 }
 
-// OpenAhead reads the series of many keys at once, so that AppendAll does not read each
-// one separately. The number of keys should be at most a few hundred.
+// OpenAhead reads the series of many keys with one query, so that AppendAll does not need a
+// query for each key. The number of keys should be at most a few hundred.
 func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
 	o := tx.engine.open
 	unknown := make(map[string]bool, len(keys))
@@ -109,7 +111,7 @@ func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
 		delete(unknown, s.key)
 		o.put(iteration, s.key, s)
 	}
-	for _, key := range keys { // new series get their ids in this order
+	for _, key := range keys { // assign ids to new series in the order of keys
 		if unknown[key] {
 			delete(unknown, key)
 			o.put(iteration, key, nil)
@@ -118,7 +120,7 @@ func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
 	return nil
 }
 
-// put adds s, or a new series if s is nil, to the cache and returns it.
+// put adds s to the cache and returns s. If s is nil, put adds and returns a new series.
 func (o *openSeries) put(iteration int64, key string, s *series) *series {
 	if s == nil {
 		o.lastID++
@@ -132,7 +134,7 @@ func (o *openSeries) put(iteration int64, key string, s *series) *series {
 	return s
 }
 
-// openByID returns a series for writing, or nil if it does not exist.
+// openByID returns a series for writing, or nil if the series does not exist.
 func (tx *Tx) openByID(id int64) (*series, error) {
 	if s := tx.engine.open.byID[id]; s != nil {
 		return s, nil
@@ -140,7 +142,8 @@ func (tx *Tx) openByID(id int64) (*series, error) {
 	return tx.seriesByID(id)
 }
 
-// add keeps a point until the commit and returns its place.
+// add adds p to the pending points of s and returns the place of p. Flush inserts pending
+// points.
 func (o *openSeries) add(s *series, p point) place {
 	o.seq++
 	p.seq = o.seq
@@ -154,9 +157,9 @@ func (o *openSeries) add(s *series, p point) place {
 	return at
 }
 
-// Flush inserts the added points: into table metric if their series has at least
-// bulkPoints of them, otherwise into table recent. Without a head, or with a full
-// head, all points go into metric.
+// Flush inserts the pending points. The points of a series go into table metric if the series
+// has at least bulkPoints pending points, and otherwise into table recent. Without a head, or
+// with a full head, all points go into table metric.
 func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	if len(o.dirty) == 0 {
 		return nil
@@ -198,9 +201,10 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	return nil
 }
 
-// flushSeries updates series after their pending points were inserted. It inserts the rows
-// of new series. If all is set, or a series has at least bulkPoints pending points, these
-// are in table metric, and flushSeries updates its rollups and its row.
+// flushSeries updates the given series after their pending points were inserted. It inserts the
+// rows of new series. It updates the rollups and the row of each series whose points are in
+// table metric. The points are in table metric if all is set or the series has at least
+// bulkPoints pending points.
 func (tx *Tx) flushSeries(flushed []*series, all bool) error {
 	var save []*series
 	for _, s := range flushed {
@@ -225,8 +229,8 @@ func (tx *Tx) flushSeries(flushed []*series, all bool) error {
 	return nil
 }
 
-// saveSeq writes the counter of points. The largest seq in table recent equals the
-// counter, so the counter is written only if that table may not contain it.
+// saveSeq writes the point counter to table counter. Transactions that only add to table recent
+// do not need saveSeq, because Load then finds the largest seq in table recent.
 func (o *openSeries) saveSeq(tx *sqlite.Tx) error {
 	if o.seq == o.savedSeq {
 		return nil

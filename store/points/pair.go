@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// SinceStart is a common axis for curves of several iterations: milliseconds since
-// the start of each iteration.
+// SinceStart is the axis "milliseconds since the start of the iteration". Curves of several
+// iterations can share the axis.
 const SinceStart Axis = "relative"
 
-// exactPoints is the maximum number of points for which each step has its own slot.
-// If there are more steps than requested points, the slots are bins.
+// exactPoints is the maximum number of points for which each step has its own slot. With more
+// points, or with more steps than requested points, the slots are bins.
 const exactPoints = 20_000
 
-// PairQuery selects parts of metrics that are drawn over a common axis or over
-// another metric.
+// PairQuery selects metrics of several iterations for a chart. The x axis of the chart is a
+// common axis or the values of another metric.
 type PairQuery struct {
-	CurveQuery        // X may be SinceStart; From and To are values of the axis, or steps with Against
-	Against    string // the metric whose values are the axis; "" for X
+	CurveQuery        // X can be SinceStart; From and To are positions on X, or steps if Against is set
+	Against    string // key of the metric whose values are the x axis; "" for the axis X
 }
 
-// Check returns an *InvalidError if a field of the query is not valid.
+// Check returns an *InvalidError if a field of q is invalid.
 func (q PairQuery) Check() error {
 	if q.X == SinceStart {
 		q.X = ByTime
@@ -30,15 +30,14 @@ func (q PairQuery) Check() error {
 	return q.CurveQuery.Check()
 }
 
-// Pairs holds the values of two metrics of one iteration, in the order of their
-// steps.
+// Pairs holds the values of two metrics of one iteration. The values are ordered by step.
 type Pairs struct {
 	Iteration int64
 	Key       string
-	Count     int     // number of points of the metric in the range
+	Count     int     // number of the metric's points in the range
 	Total     int     // number of all points of the metric
-	Step      []Step  // steps of the metric
-	X         []Value // values of the metric PairQuery.Against; finite
+	Step      []Step  // steps of the paired values
+	X         []Value // finite values of the metric PairQuery.Against
 	Value     []Value
 }
 
@@ -46,18 +45,19 @@ type Pairs struct {
 type Member struct {
 	Group     int
 	Iteration int64
-	Start     Time // zero of the axis SinceStart
+	Start     Time // time of position 0 on the axis SinceStart
 }
 
-// Track is a series of a member, with the member's series of PairQuery.Against.
+// Track is a series of a member, together with the member's series of PairQuery.Against.
 type Track struct {
 	Member
 	series  *series
-	against *series     // nil without Against, or if the iteration does not have the metric
-	at, x   []lastPoint // by slot
+	against *series     // nil if PairQuery.Against is "" or the iteration does not have that metric
+	at, x   []lastPoint // last points of series and against, by slot index
 }
 
-// start returns the time at which the x axis of q is 0 for the track.
+// start returns the time at position 0 on the track's x axis. The time is 0 for any axis except
+// SinceStart.
 func (t *Track) start(q PairQuery) int64 {
 	if q.X == SinceStart {
 		return int64(t.Start)
@@ -65,8 +65,8 @@ func (t *Track) start(q PairQuery) int64 {
 	return 0
 }
 
-// Tracks returns the tracks that q selects, in the order of the members and then of
-// the keys. q must pass Check. count counts the tracks of the whole answer.
+// Tracks returns the tracks that q selects, in the order of the members and then of the keys. q
+// must have passed Check. count is shared by all tracks of the answer.
 func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track, error) {
 	var all []Track
 	for _, m := range members {
@@ -92,10 +92,12 @@ func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track,
 	return all, nil
 }
 
-// Pairs returns the metrics of tracks, which were read in this transaction, over the
-// metric q.Against. It pairs values of the same step. If there are more steps than
-// points in q, it pairs the last values in the same bucket of steps. It omits tracks
-// without that metric. count counts the pairs of the whole answer.
+// Pairs returns the metric of each track paired with the metric q.Against. Pairs pairs values
+// with the same step. If there are more steps than q.Points, it pairs the last values in the
+// same bucket of steps. Pairs omits tracks without the metric q.Against.
+//
+// The tracks must have been read in this transaction. count is shared by all pairs of the
+// answer.
 func (tx *Tx) Pairs(tracks []Track, q PairQuery, count *CurveCount) ([]Pairs, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all := []Pairs{}
@@ -124,10 +126,10 @@ func (tx *Tx) Pairs(tracks []Track, q PairQuery, count *CurveCount) ([]Pairs, er
 	return all, nil
 }
 
-// lastPoint is the last point of a slot.
+// lastPoint is the last point of a slot. set is false for a slot without points.
 type lastPoint struct {
 	set bool
-	x   int64 // on the axis
+	x   int64 // position of the point on the axis
 	point
 }
 
@@ -137,7 +139,8 @@ func (l *lastPoint) take(x int64, p point) {
 	}
 }
 
-// renewed reads the tracks again in this snapshot, without deleted series.
+// renewed reads the tracks again in this transaction. It omits a track if one of its series was
+// deleted.
 func (tx *Tx) renewed(tracks []Track) ([]Track, error) {
 	all := make([]Track, 0, len(tracks))
 	for _, t := range tracks {
@@ -157,18 +160,18 @@ func (tx *Tx) renewed(tracks []Track) ([]Track, error) {
 	return all, nil
 }
 
-// byStep reports whether the slots are steps.
+// byStep reports whether the slots are steps or ranges of steps, not ranges of times.
 func (q PairQuery) byStep() bool { return q.X == ByStep || q.Against != "" }
 
-// slots are the buckets of a chart: one for each step, or bins.
+// slots are the buckets of a chart. Each step has its own slot, or each bin is a slot.
 type slots struct {
-	exact []int64 // the steps; nil for bins
+	exact []int64 // sorted steps; nil if the slots are bins
 	bins  bins
 }
 
 func (s *slots) n() int { return max(len(s.exact), s.bins.n) }
 
-// of returns the index of the slot of a step or time, -1 for none.
+// of returns the index of the slot that contains position x, or -1 if there is none.
 func (s *slots) of(x int64) int {
 	if s.exact == nil {
 		return s.bins.of(x)
@@ -179,7 +182,7 @@ func (s *slots) of(x int64) int {
 	return -1
 }
 
-// slots returns the slots of the axis of a track.
+// slots returns slots that divide the x axis of one track.
 func (tx *Tx) slots(t Track, q PairQuery) (slots, error) {
 	if s, err := tx.exactSlots([]Track{t}, q); err != nil || s.exact != nil {
 		return s, err
@@ -188,8 +191,8 @@ func (tx *Tx) slots(t Track, q PairQuery) (slots, error) {
 	return span.slots(q), err
 }
 
-// exactSlots returns a slot for each step of tracks, or no slots if there are more
-// steps than points in q.
+// exactSlots returns one slot for each step of the tracks. It returns no slots if the axis
+// shows times, or if there are more than exactPoints points or more than q.Points steps.
 func (tx *Tx) exactSlots(tracks []Track, q PairQuery) (s slots, err error) {
 	var points int64
 	for _, t := range tracks {
@@ -214,14 +217,14 @@ func (tx *Tx) exactSlots(tracks []Track, q PairQuery) (s slots, err error) {
 	return s, nil
 }
 
-// span is a range of the axis; it is empty when first is larger than last.
+// span is a range of the axis. The range is empty if first is larger than last.
 type span struct{ first, last int64 }
 
 func (a span) union(b span) span { return span{min(a.first, b.first), max(a.last, b.last)} }
 
 var noSpan = span{math.MaxInt64, math.MinInt64}
 
-// span returns the range in which tracks have points.
+// span returns the part of q's range in which the tracks have points.
 func (tx *Tx) span(tracks []Track, q PairQuery) (span, error) {
 	all := noSpan
 	for _, t := range tracks {
@@ -246,8 +249,8 @@ func (a span) slots(q PairQuery) (s slots) {
 	return s
 }
 
-// reach returns the first and last position of a series within the range. first is
-// larger than last if the series has no points there.
+// reach returns the first and the last position of the points of s in the range of q. If no
+// point is in the range, first is larger than last.
 func (tx *Tx) reach(s *series, start int64, q PairQuery) (first, last int64, err error) {
 	first, last = math.MaxInt64, math.MinInt64
 	if !q.byStep() {
@@ -273,8 +276,8 @@ func (tx *Tx) reach(s *series, start int64, q PairQuery) (first, last int64, err
 	return first, last, err
 }
 
-// walkSince returns a walk over the points of a series in the range of q, with times
-// relative to start, and the points of the walk that are in table recent.
+// walkSince returns a walk over the points of s in the range of q, and the walk's points in
+// table recent. The bounds of q are relative to start.
 func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, recent []point, err error) {
 	from, to := q.bounds()
 	walk = timeWalk{Tx: tx, s: s, from: saturated(from, start), to: saturated(to, start)}
@@ -282,9 +285,9 @@ func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, rec
 	return walk, recent, err
 }
 
-// eachLast calls fn with points of a series in the range: the position of each
-// on the axis, and the number of points that it stands for. With bins, each point is
-// the last of several points that lie in one bin.
+// eachLast calls fn for points of s in the range of q. x is the position of p on the axis.
+// count is the number of points that p represents. Without bins, fn gets every point. With
+// bins, p is the last of count points that lie in one bin.
 func (tx *Tx) eachLast(s *series, start int64, b *bins, q PairQuery, fn func(x int64, p point, count int)) error {
 	if !q.byStep() {
 		walk, recent, err := tx.walkSince(s, start, q)
@@ -318,7 +321,7 @@ func (tx *Tx) eachLast(s *series, start int64, b *bins, q PairQuery, fn func(x i
 	return err
 }
 
-// saturated returns x + by, limited to the range of an int64.
+// saturated returns x + by. The extreme values of int64 mean "no bound" and stay unchanged.
 func saturated(x, by int64) int64 {
 	if x == math.MinInt64 || x == math.MaxInt64 {
 		return x
@@ -326,8 +329,8 @@ func saturated(x, by int64) int64 {
 	return x + by
 }
 
-// fill puts the last points of a track into its slots, and returns the number of
-// points.
+// fill sets t.at and t.x to the last points in each slot. It returns the number of points of
+// t.series in the range of q.
 func (tx *Tx) fill(t *Track, s slots, q PairQuery) (count int, err error) {
 	read := func(of *series, counted bool) ([]lastPoint, error) {
 		at := make([]lastPoint, s.n())

@@ -11,7 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Point is one value of a series, as List returns it.
+// Point is one value of a series as returned by List.
 type Point struct {
 	Iteration  int64
 	Key        string
@@ -20,14 +20,14 @@ type Point struct {
 	RecordedAt Time
 
 	place  place
-	origin place // the place where it was written; equals place if no patch has changed series or step
+	origin place // place where the point was written; differs from place if a patch has changed series or step
 }
 
-// ID returns the id of the point. It is assigned when the point is written and does not
-// change.
+// ID returns the id of the point. The id is assigned when the point is written, and never
+// changes.
 func (p Point) ID() string { return p.origin.id() }
 
-// point is one value of a series, without the series.
+// point is one value of a series. It does not name the series.
 type point struct {
 	step  Step
 	seq   int64
@@ -35,15 +35,15 @@ type point struct {
 	at    Time
 }
 
-// byStep compares two points in the order of a series: by step, then by seq.
+// byStep compares two points of a series by step and then by seq.
 func byStep(a, b point) int {
 	return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.seq, b.seq))
 }
 
-// byTime compares two points by time of recording, then by step and seq.
+// byTime compares two points by time, then by step, then by seq.
 func byTime(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), byStep(a, b)) }
 
-// sorted returns a sorted copy of points, in the order of byStep.
+// sorted returns a copy of points sorted by byStep.
 func sorted(points []point) []point {
 	if slices.IsSortedFunc(points, byStep) {
 		return points
@@ -58,13 +58,13 @@ type place struct {
 	seq    int64
 }
 
-// id returns the public id of a point that was written at p: its three numbers
-// in base 36.
+// id returns the public id of a point that was written at p. The id consists of the three
+// numbers of p in base 36.
 func (p place) id() string {
 	return strconv.FormatInt(p.series, 36) + "." + strconv.FormatInt(p.step, 36) + "." + strconv.FormatInt(p.seq, 36)
 }
 
-// parsePlace is the inverse of place.id. It accepts only the spelling of place.id.
+// parsePlace is the inverse of place.id. ok is false if place.id would spell id differently.
 func parsePlace(id string) (p place, ok bool) {
 	parts := strings.Split(id, ".")
 	if len(parts) != 3 {
@@ -79,8 +79,8 @@ func parsePlace(id string) (p place, ok bool) {
 	return p, p.id() == id
 }
 
-// selectPoints returns the query for the points whose rows the query rows selects.
-// Only these are joined with their series, iteration and original place.
+// selectPoints returns a query that adds series, iteration and original place to rows of table
+// metric. The query joins only the rows that the query rows selects.
 func selectPoints(rows string) string {
 	return `SELECT
 			metric.series_id,
@@ -106,7 +106,8 @@ func (p *Point) scan(row sqlite.Scanner) error {
 	return err
 }
 
-// Point returns the point with an id, also if a patch has moved it.
+// Point returns the point with the given id, even if a patch has moved the point. It returns
+// ErrNotFound if no point has the id.
 func (tx *Tx) Point(id string) (p Point, err error) {
 	origin, ok := parsePlace(id)
 	if !ok {
@@ -123,7 +124,7 @@ func (tx *Tx) Point(id string) (p Point, err error) {
 			SELECT series_id, step, seq, value, recorded_at FROM recent WHERE series_id = ? AND step = ? AND seq = ?
 			AND seq > (SELECT moved_seq FROM series WHERE id = series_id)`),
 		now.series, now.step, now.seq, now.series, now.step, now.seq))
-	if errors.Is(err, sql.ErrNoRows) || err == nil && p.origin != origin { // this is the place of a point, but not its id
+	if errors.Is(err, sql.ErrNoRows) || err == nil && p.origin != origin { // a point is at this place, but was written at another place and has another id
 		return p, ErrNotFound
 	}
 	return p, err

@@ -1,23 +1,23 @@
-// Package points is the metric engine: it stores the points of series in a SQLite
-// file and reads them back as lists, statistics and curves.
+// Package points is the metric engine. It stores the points of series in a SQLite file and
+// returns them as lists, statistics and curves.
 //
-// A series holds the points of one metric of one iteration, ordered by step and,
-// among equal steps, by the order of writing (seq). Points are stored in two tables:
-// metric is clustered by series and step; recent is append-only.
+// A series holds the points of one metric of one iteration. The points are ordered by step and,
+// at the same step, by the order of writing (seq). Two tables hold the points. Table metric is
+// clustered by series and step. Table recent is append-only.
 //
-// Writing: Tx.Append (append.go) assigns series, step and seq to samples. The points
-// wait in the open series (open_series.go) until the commit, which inserts a few
-// points of many series into recent and many points of one series into metric.
-// The head (head.go) holds the points of recent in memory. Compaction (compact.go)
-// moves them to metric and writes rollups (rollup.go) for the curves.
+// Writing: Tx.Append (append.go) assigns series, step and seq to samples. The points wait in
+// the open series (open_series.go) until the commit. The commit inserts a few points of many
+// series into recent, and many points of one series into metric. The head (head.go) holds the
+// points of recent in memory. Compaction (compact.go) moves points to metric and writes rollups
+// (rollup.go) for the curves.
 //
-// Reading: a series is its row in table series, with the statistics at the time when
-// the row was written, plus the later points of recent (Tx.seriesWhere in series.go,
-// Tx.recent in head.go). Every snapshot shows each point once, also during a
-// compaction. Curves (curve.go) read rollups instead of points where possible.
+// Reading: a row of table series holds the statistics of a series at the time when the row was
+// written. Readers add the later points of recent (Tx.seriesWhere in series.go, Tx.recent in
+// head.go). Every snapshot shows each point once, even during a compaction. Curves (curve.go)
+// read rollups and not points where possible.
 //
-// Iterations are identified by numbers. Users, rights and names are the caller's
-// concern.
+// Iterations are identified by number. The caller is responsible for users, permissions and
+// names.
 package points
 
 import (
@@ -30,20 +30,20 @@ import (
 	"tracker/store/sqlite"
 )
 
-// The types of the values of a point.
+// The types of a point's fields.
 type (
 	Step  = scalar.Step
 	Time  = scalar.Time
 	Value = scalar.Value
 )
 
-// ErrNotFound is returned for an id that no point has.
+// ErrNotFound is returned if no point has the given id.
 var ErrNotFound = errors.New("there is no such point")
 
 // InvalidError reports an invalid field of a sample or a query.
 type InvalidError struct {
 	Field   string
-	Message string // a sentence
+	Message string // one-sentence message for the client
 }
 
 func (e *InvalidError) Error() string { return e.Message }
@@ -54,12 +54,12 @@ func invalid(field, format string, args ...any) error {
 
 // Options configure an Engine.
 type Options struct {
-	// Logger gets errors that can't be returned to a caller.
+	// Logger receives the errors of background work.
 	Logger *slog.Logger
-	// NoRollups disables rollups, for a file from which no curves are drawn.
+	// NoRollups disables rollups. Set it for a file that is not used for curves.
 	NoRollups bool
-	// OnChange is called in the writer's transaction after the points of a series
-	// have changed. last is its largest step, nil if it has no points left.
+	// OnChange is called in the writer's transaction after the points of a series have changed.
+	// last is the largest step, nil if the series has no points left.
 	OnChange func(tx *sqlite.Tx, iteration int64, key string, last *Step) error
 }
 
@@ -68,26 +68,28 @@ type Engine struct {
 	opts Options
 	db   *sqlite.DB
 	open *openSeries // used by the writer only
-	// head is nil without the lock of the file. Another process may then write to
-	// table recent, so reads take its points from the table, and the writer puts all
-	// points into table metric.
+	// head is nil if this process does not hold the lock of the file. Without the lock, another
+	// process can write to table recent. Without a head, reads use the table, and the writer
+	// inserts all points into table metric.
 	head     *head
-	toRollUp chan int64 // ids of series that are rolled up in the background
+	toRollUp chan int64 // ids of series that wait for rollups in the background
 }
 
-// New returns an engine. Open must be called before it is used.
+// New returns an engine. Call Open before any other use.
 func New(o Options) *Engine {
 	e := &Engine{opts: o, toRollUp: make(chan int64, 1024)}
 	e.open = &openSeries{engine: e}
 	return e
 }
 
-// Participant returns the participant of the engine in the commits of its file.
+// Participant returns the engine's sqlite.Participant for the DB that is passed to Open.
 func (e *Engine) Participant() sqlite.Participant { return e.open }
 
-// Open starts the use of db, whose participants must include Participant. It loads
-// the head and compacts it in the background until db closes. It must be called
-// before the first write.
+// Open attaches the engine to db. The participants of db must include Participant. Open must be
+// called before the first write.
+//
+// If db is exclusive, Open loads the head and starts the background work, which ends when db
+// closes.
 func (e *Engine) Open(ctx context.Context, db *sqlite.DB) error {
 	e.db = db
 	if !db.Exclusive() {
@@ -107,18 +109,18 @@ func (e *Engine) Open(ctx context.Context, db *sqlite.DB) error {
 type Tx struct {
 	*sqlite.Tx
 	engine *Engine
-	window window // part of table recent, set by the first look-up
+	window window // visible part of table recent, set by the first look-up
 }
 
-// In returns the points that tx sees.
+// In returns tx as a transaction on the engine's points.
 func (e *Engine) In(tx *sqlite.Tx) *Tx { return &Tx{Tx: tx, engine: e} }
 
-// upkeep runs fn in the writer. fn must leave the caches of the engine valid.
+// upkeep runs fn in the writer as an Upkeep job. fn must leave the engine's caches valid.
 func (e *Engine) upkeep(ctx context.Context, fn func(*Tx) error) error {
 	return e.db.Write(ctx, sqlite.Upkeep, func(tx *sqlite.Tx) error { return fn(e.In(tx)) })
 }
 
-// changed reports a change of the points of s.
+// changed calls Options.OnChange for s.
 func (tx *Tx) changed(s *series) error {
 	return tx.engine.opts.OnChange(tx.Tx, s.iteration, s.key, s.LastStep)
 }

@@ -7,12 +7,12 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Put adds samples, which must have steps and times. A sample replaces the points of
-// its series at its step. Of several samples with the same key and step, the last one
-// counts. So putting the same samples again changes nothing. Put returns the number of
-// steps whose points were replaced.
+// Put adds samples. Each sample replaces all points that its series already has at the same
+// step. If several samples have the same key and step, the last sample wins. Putting the same
+// samples twice changes nothing. Put returns the number of steps whose points were replaced.
 //
-// The transaction must be the writer's and must not have added points before.
+// All samples must have a step and a time. The transaction must be the writer's and must not
+// have added points before.
 func (tx *Tx) Put(iteration int64, samples []Sample) (replaced int, err error) {
 	byKey := map[string][]Sample{}
 	var keys []string
@@ -32,7 +32,8 @@ func (tx *Tx) Put(iteration int64, samples []Sample) (replaced int, err error) {
 	return replaced, nil
 }
 
-// lastOfEachStep returns samples of one key by step, with only the last sample of each step.
+// lastOfEachStep returns the last sample of each step, sorted by step. All samples must have
+// the same key.
 func lastOfEachStep(all []Sample) []Sample {
 	byStep := func(a, b Sample) int { return cmp.Compare(*a.Step, *b.Step) }
 	if !slices.IsSortedFunc(all, byStep) {
@@ -47,7 +48,8 @@ func lastOfEachStep(all []Sample) []Sample {
 	return kept
 }
 
-// putSeries is Put for samples of one key, sorted by step, with one sample for each step.
+// putSeries is Put for samples of one key. The samples must be sorted by step, and no two
+// samples may have the same step.
 func (tx *Tx) putSeries(iteration int64, key string, samples []Sample) (replaced int, err error) {
 	s, err := tx.openSeries(iteration, key)
 	if err != nil {
@@ -79,8 +81,8 @@ func (tx *Tx) putSeries(iteration int64, key string, samples []Sample) (replaced
 	return replaced, nil
 }
 
-// differing returns the samples that are not points of s yet, and the steps at which s
-// has other points.
+// differing compares samples with the points of s. missing holds the samples that are not yet
+// points of s. replaced holds the steps of missing samples where s already has points.
 func (tx *Tx) differing(s *series, samples []Sample) (missing []Sample, replaced []Step, err error) {
 	first, last := *samples[0].Step, *samples[len(samples)-1].Step
 	there := map[Step][]point{}
@@ -101,7 +103,7 @@ func (tx *Tx) differing(s *series, samples []Sample) (missing []Sample, replaced
 			keep(p)
 		}
 	}
-	for _, r := range s.pending { // from an earlier job of the same commit
+	for _, r := range s.pending { // points of an earlier job in the same transaction
 		keep(r.point())
 	}
 	for _, m := range samples {
@@ -117,8 +119,7 @@ func (tx *Tx) differing(s *series, samples []Sample) (missing []Sample, replaced
 	return missing, replaced, nil
 }
 
-// deleteSteps removes the points of a series at some steps, and returns the series
-// after the change.
+// deleteSteps removes all points of s at the given steps and returns the updated series.
 func (tx *Tx) deleteSteps(s *series, steps []Step) (*series, error) {
 	o := tx.engine.open
 	forget := func() {
@@ -148,6 +149,6 @@ func (tx *Tx) deleteSteps(s *series, steps []Step) (*series, error) {
 	return tx.openSeries(s.iteration, s.key)
 }
 
-// Flush inserts the points that the transaction has added, so that its statements find
-// them.
+// Flush inserts the points that this transaction has added. After Flush, statements of the
+// transaction can read the points.
 func (tx *Tx) Flush() error { return tx.engine.open.Flush(tx.Tx, sqlite.AroundJob) }

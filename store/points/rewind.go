@@ -2,9 +2,9 @@ package points
 
 import "math"
 
-// DeleteFrom removes the points of a metric whose steps are from or larger, and
-// returns their number. The series is removed with its last point. The
-// transaction must be the writer's and must not have added points before.
+// DeleteFrom removes the points of a metric whose step is at least from. It returns the number
+// of removed points. It also removes the series if no point is left. The transaction must be
+// the writer's and must not have added points before.
 func (tx *Tx) DeleteFrom(iteration int64, key string, from Step) (int64, error) {
 	s, err := tx.findSeries(iteration, key)
 	if err != nil || s == nil {
@@ -28,8 +28,8 @@ func (tx *Tx) DeleteFrom(iteration int64, key string, from Step) (int64, error) 
 	return n, tx.rebuildRollups(s.id)
 }
 
-// removeSteps removes the points of a series in a range of steps from table metric, and
-// returns their number and the sum of their checksums.
+// removeSteps removes the points of a series with steps in the range first..last from table
+// metric. It returns the number of removed points and the sum of their checksums.
 func (tx *Tx) removeSteps(id int64, first, last Step) (n, checksum int64, err error) {
 	err = tx.eachPoint(id, int64(first), int64(last), func(p point) { checksum += p.checksum() })
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"math/bits"
 )
 
-// A chart shows a thousand points of a series that may have millions. Rollups
-// make it cheap: a cell summarizes the points in a range of 2^n steps.
+// A chart shows about a thousand points, but a series can have millions. Rollups make a chart
+// of many points fast. A rollup cell summarizes the points in a range of 2^n steps.
 //
-// Cells of level 1 are 2^shift steps wide; shift is chosen so that a cell has
-// about cellPoints points if they are evenly spaced. A cell of each further
-// level covers 16 cells of the level below. 16 adjacent cells are a row of
-// table rollup, so a chart reads few rows. A row is written when its range is
-// complete, that is when a point after it is written, and again when a point in
-// it arrives late, is changed or is deleted.
+// Cells of level 1 are 2^shift steps wide. With evenly spaced points, a cell of level 1 has
+// about cellPoints points. A cell of any higher level covers 16 cells of the level below. A row
+// of table rollup holds 16 adjacent cells, so a chart reads few rows.
+//
+// A row is complete as soon as the series has a point after the range of the row. Complete rows
+// are stored. A row is stored again when a point in its range arrives late, is changed or is
+// deleted.
 
 const (
 	cellPoints = 16
@@ -24,39 +25,40 @@ const (
 	rowCells = 1 << rowShift
 	// minRolledUp is the minimum number of points of a series with rollups.
 	minRolledUp = 512
-	// maxShift is the largest shift of cells of level 1.
+	// maxShift is the maximum of extent.shift.
 	maxShift = 56
-	// refit is the difference of shifts at which cells are computed again: the
-	// distances between the points have then changed eightfold.
+	// refit is the difference between the current and the best shift at which the cells are
+	// recomputed. When the shifts differ by refit, the distance between points has changed
+	// eightfold.
 	refit = 3
 
-	// The id of a row consists of the series (the bits from seriesBit on), the level,
-	// and the lower blockBits of the block.
+	// The id of a row in table rollup consists of three parts: the series id in the bits from
+	// seriesBit on, the level, and the lower blockBits bits of the block number.
 	seriesBit = 36
 	blockBits = 32
-	// maxRolledUpID is the first id of a series that does not fit into the id of a
-	// row. Series from this id on have no rollups.
+	// maxRolledUpID is the first series id that does not fit into a row id. Series with an id
+	// of at least maxRolledUpID have no rollups.
 	maxRolledUpID = 1 << (63 - seriesBit)
 )
 
-// extent describes the rollups of a series. They include all rows that end before
-// end.
+// extent describes the stored rollups of a series. The stored rollups include all rows that end
+// before field end.
 type extent struct {
-	shift int   // a cell of level 1 has 2^shift steps
-	end   *Step // a multiple of the width of a row of level 1; nil without rollups
+	shift int   // binary logarithm of the number of steps in a level 1 cell
+	end   *Step // end of the rollups, a multiple of the row width at level 1; nil without rollups
 }
 
-// cellShift returns the binary logarithm of the width of a cell of a level.
+// cellShift returns the binary logarithm of the cell width at the given level.
 func (e extent) cellShift(level int) int { return e.shift + rowShift*(level-1) }
 
-// cellIndex returns the index, within its row, of the cell of a level that contains a
-// step.
+// cellIndex returns the index of the cell that contains step, counted within the cell's row at
+// the given level.
 func (e extent) cellIndex(level int, step Step) int64 {
 	return int64(step) >> e.cellShift(level) & (rowCells - 1)
 }
 
-// endOf returns the step after the last complete row of a level, or the smallest
-// possible step if there is none.
+// endOf returns the first step after the last complete row of the given level. Without a
+// complete row, it returns the smallest possible step.
 func (e extent) endOf(level int) Step {
 	shift := e.cellShift(level) + rowShift
 	if e.end == nil || shift >= 63 {
@@ -65,13 +67,13 @@ func (e extent) endOf(level int) Step {
 	return *e.end >> shift << shift
 }
 
-// rowID returns the id of a row.
+// rowID returns the id in table rollup of the row with the given level and block number.
 func (s *series) rowID(level int, block int64) int64 {
 	return s.id<<seriesBit | int64(level)<<blockBits | block&(1<<blockBits-1)
 }
 
-// fitCells drops the rollups of a series if its points lie much closer together or
-// farther apart than when the width of the cells was chosen.
+// fitCells drops the rollups of s if the current cell width no longer suits the distance
+// between the points.
 func (tx *Tx) fitCells(s *series) error {
 	if s.rollups.end == nil {
 		return nil
@@ -84,7 +86,7 @@ func (tx *Tx) fitCells(s *series) error {
 	return tx.dropRollups(s.id)
 }
 
-// bestShift returns the best shift for the cells of a series, and its first step.
+// bestShift returns the smallest step of s and the best value of extent.shift for its points.
 func (tx *Tx) bestShift(s *series) (first Step, shift int, err error) {
 	if s.first == nil {
 		err := tx.Row(`SELECT step FROM metric WHERE series_id = ? ORDER BY step LIMIT 1`, s.id).Scan(&s.first)
@@ -96,12 +98,12 @@ func (tx *Tx) bestShift(s *series) (first Step, shift int, err error) {
 	span := uint64(*s.LastStep) - uint64(first)
 	distance := max(1, span/uint64(max(1, s.Count-1)))
 	shift = bits.Len64(distance) - 1 + bits.Len(cellPoints) - 1
-	// The range must not be so long that two rows get the same id. A shift is kept
-	// while it differs from the best one by less than refit.
+	// The lower bound prevents two rows with the same id. The bound includes refit, because
+	// fitCells keeps a shift that differs from the best shift by less than refit.
 	return first, min(max(shift, bits.Len64(span)-blockBits-rowShift+refit), maxShift), nil
 }
 
-// saveRow writes a row, or removes it if it has no points.
+// saveRow stores the cells as a row of table rollup, or deletes the row if no cell has points.
 func (tx *Tx) saveRow(s *series, level int, block int64, cells *[rowCells]cell) (err error) {
 	shift := s.rollups.cellShift(level)
 	row := encodeCells(cells, Step(block<<(shift+rowShift)), shift)
@@ -122,11 +124,12 @@ func (tx *Tx) dropRollups(seriesID int64) error {
 	return err
 }
 
-// eachRow calls fn with the rows of a level from block first to last, in
-// order. fn must not keep the cells.
+// eachRow calls fn with each row of the given level from block first to block last, in order.
+// fn must not retain cells.
 func (tx *Tx) eachRow(s *series, level int, first, last int64, fn func(block int64, cells *[rowCells]cell)) error {
 	if end := first | (1<<blockBits - 1); last > end {
-		// The lower bits of the block wrap to 0 here.
+		// The lower bits of the block number wrap to 0 after end. Read the two parts
+		// separately.
 		if err := tx.eachRow(s, level, first, end, fn); err != nil {
 			return err
 		}

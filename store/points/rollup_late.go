@@ -1,7 +1,7 @@
 package points
 
-// addLate adds points, in order, to complete rows of level 1, and writes these rows and
-// all rows above them.
+// addLate adds late points to complete rows of level 1. It stores the changed rows and all rows
+// above them. The points must be in order.
 func (tx *Tx) addLate(s *series, late []row) error {
 	shift := s.rollups.shift + rowShift
 	blocks := map[int64]bool{}
@@ -19,9 +19,9 @@ func (tx *Tx) addLate(s *series, late []row) error {
 	return tx.rewriteParents(s, blocks)
 }
 
-// addToBlock adds points, in order, to a row of level 1. It reads the points of a
-// cell again only if the new ones decide whether all were recorded in order, because
-// the same steps may be written many times.
+// addToBlock adds late points to one row of level 1. The points must be in order. It reads the
+// stored points of a cell only if cell.addLate returns false, because clients can write the
+// same steps many times.
 func (tx *Tx) addToBlock(s *series, block int64, late []row) error {
 	var cells [rowCells]cell
 	if err := tx.eachRow(s, 1, block, block, func(_ int64, found *[rowCells]cell) { cells = *found }); err != nil {
@@ -49,7 +49,8 @@ func (tx *Tx) addToBlock(s *series, block int64, late []row) error {
 	return tx.saveRow(s, 1, block, &cells)
 }
 
-// rewriteBlocks recomputes rows of level 1 and all rows above them.
+// rewriteBlocks recomputes the rows of level 1 with the block numbers in late, and all rows
+// above them.
 func (tx *Tx) rewriteBlocks(s *series, late map[int64]bool) error {
 	for block := range late {
 		if err := tx.rewriteBlock(s, block); err != nil {
@@ -59,7 +60,7 @@ func (tx *Tx) rewriteBlocks(s *series, late map[int64]bool) error {
 	return tx.rewriteParents(s, late)
 }
 
-// rewriteParents recomputes all rows above some rows of level 1.
+// rewriteParents recomputes all rows above the rows of level 1 with the block numbers in late.
 func (tx *Tx) rewriteParents(s *series, late map[int64]bool) error {
 	for level := 2; len(late) > 0; level++ {
 		shift := s.rollups.cellShift(level + 1)
@@ -79,7 +80,7 @@ func (tx *Tx) rewriteParents(s *series, late map[int64]bool) error {
 	return nil
 }
 
-// rewriteBlock recomputes a row of level 1 from its points.
+// rewriteBlock recomputes one row of level 1 from the points in its range.
 func (tx *Tx) rewriteBlock(s *series, block int64) error {
 	shift := s.rollups.shift + rowShift
 	first := block << shift

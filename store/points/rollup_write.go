@@ -10,23 +10,23 @@ import (
 	"tracker/store/sqlite"
 )
 
-// maxRollUp is the maximum number of points that one transaction reads for rollups, in
-// addition to the points that it has written.
+// maxRollUp is the maximum number of points that a transaction reads for rollups, in addition
+// to points that it has written.
 const maxRollUp = 8192
 
-// openRow is the incomplete row of level 1 that begins where the rollups end. No point
-// lies after it.
+// openRow is the incomplete row of level 1 at the end of the rollups. The series has no point
+// after this row.
 type openRow struct {
 	block int64
 	cells [rowCells]cell
-	// late is set after a point was added before a point of a later step in its cell:
-	// the times of the cell are then not certain.
+	// late is set if a point was added to a cell that already had a point with a later step.
+	// The times of such a cell are uncertain.
 	late bool
 }
 
-// rollUp updates the rollups of a series after rows of it, in order, were inserted
-// into table metric. If the rows are too many for one transaction, the rest is left to
-// the next one or to rollUpLater.
+// rollUp updates the rollups of s. The caller has inserted rows into table metric. The rows
+// must be in order. If a transaction can't process all points, the next transaction or
+// rollUpLater continues.
 func (tx *Tx) rollUp(s *series, rows []row) error {
 	if tx.engine.opts.NoRollups || s.rollups.end == nil && s.Count < minRolledUp || s.id >= maxRolledUpID {
 		return nil
@@ -64,8 +64,8 @@ func (tx *Tx) rollUp(s *series, rows []row) error {
 	return err
 }
 
-// extendOpenRow merges rows after the end of the rollups of a series into its open
-// row. It saves the open row before a row that belongs to the next block.
+// extendOpenRow merges rows into the open row of s. All rows must be after the end of the
+// rollups. When a row belongs to the next block, extendOpenRow first saves the open row.
 func (tx *Tx) extendOpenRow(s *series, rows []row) error {
 	shift, from := s.rollups.shift+rowShift, *s.rollups.end
 	for _, r := range rows {
@@ -87,7 +87,7 @@ func (tx *Tx) extendOpenRow(s *series, rows []row) error {
 	return nil
 }
 
-// saveOpenRow writes the open row of a series.
+// saveOpenRow stores the open row of a series in table rollup.
 func (tx *Tx) saveOpenRow(s *series) error {
 	if s.open.late {
 		return tx.rewriteBlock(s, s.open.block)
@@ -95,8 +95,8 @@ func (tx *Tx) saveOpenRow(s *series) error {
 	return tx.saveRow(s, 1, s.open.block, &s.open.cells)
 }
 
-// rollUpLater queues a series for rollup in the background. If the queue is full, it
-// does nothing, and the next chart of the series calls it again.
+// rollUpLater queues a series for rollups in the background. If the queue is full, it does
+// nothing. The next chart of the series calls rollUpLater again.
 func (e *Engine) rollUpLater(seriesID int64) {
 	select {
 	case e.toRollUp <- seriesID:
@@ -104,7 +104,8 @@ func (e *Engine) rollUpLater(seriesID int64) {
 	}
 }
 
-// rollUpNext rolls up a series within the limit of one transaction, and queues the rest.
+// rollUpNext writes missing rollups of a series in one transaction. If rollups are still
+// missing, it queues the series again.
 func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 	done := true
 	err := e.upkeep(ctx, func(tx *Tx) error {
@@ -123,10 +124,12 @@ func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 	return err
 }
 
-// rollUpWithout rolls up some series that should have rollups and have none, because a
-// migration has dropped rollups in an older encoding. It takes series with an id above
-// after, in order, until it has read about maxRollUp points. It returns the id of the
-// last series, or after if there was none.
+// rollUpWithout writes the rollups of some series that have none. Series have no rollups after
+// a migration has dropped rollups in an older encoding.
+//
+// rollUpWithout processes series with an id above after, in order, until it has read about
+// maxRollUp points. It returns the id of the last processed series, or the given id if there
+// was none.
 func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, err error) {
 	last = after
 	found := false
@@ -166,8 +169,8 @@ func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, er
 	return last, nil
 }
 
-// withoutRollups selects the ids of some series that have no rollups, but enough
-// points in table metric. 512 is minRolledUp, as in index series_without_rollups.
+// withoutRollups selects ids of series that have enough points in table metric but no rollups.
+// The number 512 is minRolledUp. Index series_without_rollups uses the same number.
 const withoutRollups = `SELECT id
 	FROM series
 	WHERE rolled_to IS NULL
@@ -178,8 +181,8 @@ const withoutRollups = `SELECT id
 	ORDER BY id
 	LIMIT 100`
 
-// rollUpMissing writes the missing rollups of a series. It stops at the end of the row in
-// which it has read more than limit points. It reports whether all rollups are written.
+// rollUpMissing writes the missing rollups of a series. When it has read more than limit
+// points, it stops at the end of the current row. It reports whether all rollups are written.
 func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	s.open = nil
 	if s.rollups.end == nil {
@@ -189,7 +192,7 @@ func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	}
 	shift := s.rollups.shift + rowShift
 	from := *s.rollups.end
-	end := int64(from) >> shift // the last block that was read
+	end := int64(from) >> shift // last block that was read
 	rows, err := tx.Rows(`SELECT step, seq, value, recorded_at FROM metric
 		WHERE series_id = ? AND step >= ? ORDER BY step, seq`, s.id, from)
 	if err != nil {
@@ -234,8 +237,8 @@ func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	return done, tx.writeHigherLevels(s, from)
 }
 
-// beginRollups sets the width of the cells of a series without rollups. Its rollups end where
-// its first row begins.
+// beginRollups sets the cell width of a series without rollups. It sets the end of the rollups
+// to the beginning of the first row.
 func (tx *Tx) beginRollups(s *series) error {
 	first, best, err := tx.bestShift(s)
 	if err == nil {
@@ -244,8 +247,8 @@ func (tx *Tx) beginRollups(s *series) error {
 	return err
 }
 
-// writeHigherLevels writes the rows of the levels from 2 on that became complete
-// since the rollups ended at from.
+// writeHigherLevels writes the complete rows of level 2 and above between the former and the
+// current end of the rollups. from is the former end.
 func (tx *Tx) writeHigherLevels(s *series, from Step) error {
 	for level := 2; ; level++ {
 		shift := s.rollups.cellShift(level + 1)
@@ -262,8 +265,8 @@ func (tx *Tx) writeHigherLevels(s *series, from Step) error {
 	}
 }
 
-// writeParents writes the rows first to last of a level from the rows of the level
-// below.
+// writeParents writes the rows first..last of a level. It computes each row from rows of the
+// level below.
 func (tx *Tx) writeParents(s *series, level int, first, last int64) error {
 	parents := map[int64]*[rowCells]cell{}
 	err := tx.eachRow(s, level-1, first<<rowShift, last<<rowShift|(rowCells-1), func(block int64, cells *[rowCells]cell) {
@@ -292,8 +295,8 @@ func (tx *Tx) writeParents(s *series, level int, first, last int64) error {
 	return nil
 }
 
-// rollUpAgain updates the rollups after a point was changed, removed or inserted at p.
-// The statistics of the series must be current.
+// rollUpAgain updates the rollups after a point at p was changed, removed or inserted. The
+// stored statistics of the series must be up to date.
 func (tx *Tx) rollUpAgain(p place) error {
 	s, err := tx.seriesByID(p.series)
 	if err != nil || s == nil || s.rollups.end == nil {
@@ -312,7 +315,7 @@ func (tx *Tx) rollUpAgain(p place) error {
 	return tx.rewriteBlocks(s, map[int64]bool{p.step >> (s.rollups.shift + rowShift): true})
 }
 
-// rebuildRollups computes the rollups of a series from its points.
+// rebuildRollups drops the rollups of a series and computes them from the points.
 func (tx *Tx) rebuildRollups(id int64) error {
 	s, err := tx.seriesByID(id)
 	if err != nil || s == nil {

@@ -8,21 +8,21 @@ import (
 	"tracker/store/sqlite"
 )
 
-// series is one metric of one iteration, with the statistics of all points that
-// the transaction sees.
+// series is one metric of one iteration. The statistics of a series include all points that the
+// transaction sees.
 type series struct {
 	id        int64
 	iteration int64
 	key       string
 	Stats
-	lastSeq      int64  // seq of the last point in Stats
-	statsSeq     int64  // seq of the last point in the stored statistics
-	compactedSeq int64  // seq up to which all points are in table metric
-	rollups      extent // the part that is rolled up
+	lastSeq      int64  // seq of the last point included in Stats
+	statsSeq     int64  // seq of the last point included in the stored statistics
+	compactedSeq int64  // all points with this seq or a smaller one are in table metric
+	rollups      extent // extent of the stored rollups
 	open         *openRow
-	first        *Step // smallest step in table metric; nil if not known
-	stored       bool  // it has a row in table series
-	pending      []row // points that are not in a table yet
+	first        *Step // smallest step in table metric; nil if unknown
+	stored       bool  // whether the series has a row in table series
+	pending      []row // added points that Flush has not yet inserted
 }
 
 const seriesColumns = `
@@ -46,7 +46,7 @@ const seriesColumns = `
 	series.rolled_to
 	FROM series`
 
-// scanSeries reads a row of seriesColumns.
+// scanSeries reads a row with the columns seriesColumns.
 func scanSeries(row sqlite.Scanner) (*series, error) {
 	s := &series{stored: true}
 	var shift sql.NullInt64
@@ -57,12 +57,12 @@ func scanSeries(row sqlite.Scanner) (*series, error) {
 	return s, err
 }
 
-// findSeries returns the series of a key, or nil if there is none.
+// findSeries returns the series with the given key, or nil if there is none.
 func (tx *Tx) findSeries(iteration int64, key string) (*series, error) {
 	return tx.oneSeries(tx.Row(`SELECT `+seriesColumns+` WHERE series.iteration_num = ? AND series.key = ?`, iteration, key))
 }
 
-// seriesByID returns the series with an id, or nil if there is none.
+// seriesByID returns the series with the given id, or nil if there is none.
 func (tx *Tx) seriesByID(id int64) (*series, error) {
 	return tx.oneSeries(tx.Row(`SELECT `+seriesColumns+` WHERE series.id = ?`, id))
 }
@@ -78,9 +78,8 @@ func (tx *Tx) oneSeries(row sqlite.Scanner) (*series, error) {
 	return s, err
 }
 
-// seriesOf returns the series of an iteration with these keys, in the order of keys.
-// It omits keys without a series. If keys is empty, it returns all series in
-// alphabetical order.
+// seriesOf returns the series of an iteration with the given keys, in the order of keys. It
+// omits keys without a series. If keys is empty, it returns all series in alphabetical order.
 func (tx *Tx) seriesOf(iteration int64, keys []string) ([]*series, error) {
 	if len(keys) == 0 {
 		return tx.seriesWhere(`series.iteration_num = ? ORDER BY series.key`, iteration)
@@ -98,7 +97,7 @@ func (tx *Tx) seriesOf(iteration int64, keys []string) ([]*series, error) {
 	return all, nil
 }
 
-// seriesWhere returns the series that a condition selects.
+// seriesWhere returns the series that meet an SQL condition.
 func (tx *Tx) seriesWhere(condition string, args ...any) ([]*series, error) {
 	rows, err := tx.Rows(`SELECT `+seriesColumns+` WHERE `+condition, args...)
 	if err != nil {
@@ -129,7 +128,7 @@ func (tx *Tx) seriesWhere(condition string, args ...any) ([]*series, error) {
 	return all, nil
 }
 
-// addRecent adds the points that were written after the row of s to its statistics.
+// addRecent adds the points that the row of s does not include to the statistics of s.
 func (tx *Tx) addRecent(s *series) error {
 	late, err := tx.recent(s.id, s.statsSeq)
 	for _, p := range late {
@@ -139,14 +138,14 @@ func (tx *Tx) addRecent(s *series) error {
 	return err
 }
 
-// saveSizes are the numbers of series that one statement saves. There are few, so that
-// each statement is prepared once.
+// saveSizes are the possible numbers of series in a save statement. The list is short, so each
+// statement is prepared only once.
 var saveSizes = []int{128, 16, 1}
 
 var insertSeries, updateSeries = saveStatements()
 
-// saveStatements returns the statements that insert and update rows of series, by number
-// of rows. Their arguments are the values of seriesArgs for each row.
+// saveStatements returns the statements that insert and update rows of table series. The map
+// key is the number of rows. Each row takes the arguments of seriesArgs.
 func saveStatements() (insert, update map[int]string) {
 	insert, update = map[int]string{}, map[int]string{}
 	row := `(?` + strings.Repeat(`, ?`, seriesArgCount-1) + `)`
@@ -177,7 +176,7 @@ func saveStatements() (insert, update map[int]string) {
 
 const seriesArgCount = 18
 
-// seriesArgs appends the columns of s to args.
+// seriesArgs appends the column values of s to args.
 func seriesArgs(args []any, s *series) []any {
 	var shift *int
 	if s.rollups.end != nil {
@@ -188,9 +187,11 @@ func seriesArgs(args []any, s *series) []any {
 		s.lastSeq, s.compactedSeq, shift, s.rollups.end)
 }
 
-// saveSeries updates the rows of series and inserts rows for new series. One statement
-// saves several series: the triggers of the table make each statement a savepoint, and
-// its release costs more the more pages the transaction has changed.
+// saveSeries updates the rows of stored series and inserts rows for new series.
+//
+// Each statement saves several series to reduce the number of statements. The triggers of the
+// table make SQLite run each statement in a savepoint. The cost of a savepoint grows with the
+// number of pages that the transaction has changed.
 func (tx *Tx) saveSeries(all ...*series) error {
 	var added, changed []*series
 	for _, s := range all {
@@ -206,7 +207,7 @@ func (tx *Tx) saveSeries(all ...*series) error {
 	return tx.saveRows(updateSeries, changed)
 }
 
-// saveRows runs the statements for the rows of series.
+// saveRows runs the statements for the given series.
 func (tx *Tx) saveRows(statements map[int]string, rows []*series) error {
 	args := make([]any, 0, seriesArgCount*min(len(rows), saveSizes[0]))
 	for _, n := range saveSizes {
@@ -226,9 +227,11 @@ func (tx *Tx) saveRows(statements map[int]string, rows []*series) error {
 	return nil
 }
 
-// recompute computes the statistics of a series from its points again, and removes the
-// series if it has no points. change is added to the checksum, which is not computed
-// again, so that a check still finds damaged points.
+// recompute computes the statistics of a series from its points. It removes the series if no
+// point is left.
+//
+// recompute adds change to the stored checksum. It does not compute the checksum from the
+// points, so a later check still finds damaged points.
 func (tx *Tx) recompute(id, change int64) error {
 	s, err := tx.seriesByID(id)
 	if err != nil || s == nil {

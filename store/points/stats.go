@@ -6,16 +6,18 @@ import (
 	"tracker/store/json"
 )
 
-// Stats holds the running statistics of a series: a pure function of its points.
-// Among points with the same minimum or maximum, MinStep and MaxStep are the smallest
-// step. Among points with the largest step, Last is the value that was written last.
+// Stats holds the statistics of a series. The statistics depend only on the points of the
+// series.
+//
+// If several points have the minimum or maximum, MinStep or MaxStep is their smallest step. If
+// several points have the largest step, Last is the value that was written last.
 type Stats struct {
 	Count    int64  `db:"count"`
 	Finite   int64  `db:"finite"` // number of finite values
 	Last     Value  `db:"last"`
 	LastStep *Step  `db:"last_step"` // nil if the series has no points
 	LastAt   *Time  `db:"last_at"`
-	Min      *Value `db:"min"` // nil if no value is finite, like the next three
+	Min      *Value `db:"min"` // Min, MinStep, Max and MaxStep are nil if no value is finite
 	MinStep  *Step  `db:"min_step"`
 	Max      *Value `db:"max"`
 	MaxStep  *Step  `db:"max_step"`
@@ -25,7 +27,7 @@ type Stats struct {
 
 const statsColumns = `count, finite, last, last_step, last_at, min, min_step, max, max_step, sum, checksum`
 
-// add adds a point that was written after all others.
+// add adds a point. All other points of the series must have been written before p.
 func (s *Stats) add(p point) {
 	s.Count++
 	s.checksum += p.checksum()
@@ -45,8 +47,8 @@ func (s *Stats) add(p point) {
 	}
 }
 
-// Mean returns the mean of the finite values, or nil if there is none or their sum
-// is outside the range of a double.
+// Mean returns the mean of the finite values. It returns nil if no value is finite or if the
+// sum is outside the range of a float64.
 func (s *Stats) Mean() *Value {
 	if s.Finite == 0 || !s.Sum.Finite() {
 		return nil
@@ -55,14 +57,14 @@ func (s *Stats) Mean() *Value {
 	return &mean
 }
 
-// MeanSQL is the SQL of Stats.Mean for a row of table series.
+// MeanSQL is the SQL expression of Stats.Mean for a row of table series.
 const MeanSQL = `iif(abs(series.sum) <= 1.7976931348623157e308, series.sum / series.finite, NULL)`
 
-// Summary holds the statistics of one metric of an iteration. Minimum, maximum
-// and mean cover the finite values, and are nil if there is none.
+// Summary holds the statistics of one metric of an iteration. Min, Max and Mean ignore values
+// that are not finite. Min, Max and Mean are nil if no value is finite.
 type Summary struct {
 	Count    int64  `json:"count"`
-	Last     Value  `json:"last"` // at the largest step
+	Last     Value  `json:"last"` // value at the largest step
 	LastStep Step   `json:"last_step"`
 	Min      *Value `json:"min"`
 	MinStep  *Step  `json:"min_step"`
@@ -71,13 +73,13 @@ type Summary struct {
 	Mean     *Value `json:"mean"`
 }
 
-// Summary returns s as a Summary. The series must have points.
+// Summary returns the statistics as a Summary. The series must have points.
 func (s *Stats) Summary() Summary {
 	return Summary{Count: s.Count, Last: s.Last, LastStep: *s.LastStep,
 		Min: s.Min, MinStep: s.MinStep, Max: s.Max, MaxStep: s.MaxStep, Mean: s.Mean()}
 }
 
-// Statistics returns the statistics of all series of iterations.
+// Statistics returns the statistics of all series of the given iterations.
 func (tx *Tx) Statistics(iterations ...int64) ([]Statistics, error) {
 	list, err := json.Marshal(iterations)
 	if err != nil {
@@ -91,9 +93,9 @@ func (tx *Tx) Statistics(iterations ...int64) ([]Statistics, error) {
 	return found, err
 }
 
-// sameAs reports whether two statistics describe the same points. Sums that were
-// added up in different orders may differ in their last digits; scale is the sum
-// of the absolute values.
+// sameAs reports whether s and o describe the same points. The sums can differ in the last
+// digits if the values were added in a different order. scale is the sum of the absolute
+// values.
 func (s *Stats) sameAs(o *Stats, scale float64) bool {
 	tolerance := 1e-9 * scale
 	sum := sameValue(s.Sum, o.Sum) || math.Abs(float64(s.Sum-o.Sum)) <= tolerance || math.IsInf(scale, 1)
@@ -111,14 +113,14 @@ func sameValue(a, b Value) bool {
 	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
 }
 
-// computed holds the statistics of a series, computed from its points.
+// computed holds the statistics that computeStats has computed.
 type computed struct {
 	Stats
 	scale   float64 // sum of the absolute values
 	lastSeq int64   // largest seq in table metric
 }
 
-// add adds a point.
+// add adds a point to the statistics.
 func (s *computed) add(p point) {
 	s.Stats.add(p)
 	if p.value.Finite() {
@@ -126,9 +128,9 @@ func (s *computed) add(p point) {
 	}
 }
 
-// computeStats computes the statistics of a series from its points. compacted is
-// the seq up to which all points are in table metric. It calls each, which may be nil,
-// with the points of table metric, in order.
+// computeStats computes the statistics of a series from its points. All points with a seq up to
+// compacted must be in table metric. If each is not nil, computeStats calls it with each point
+// of table metric, in order.
 func (tx *Tx) computeStats(id, compacted int64, each func(point)) (s computed, err error) {
 	recent, err := tx.recent(id, compacted)
 	if err != nil {
@@ -149,7 +151,7 @@ func (tx *Tx) computeStats(id, compacted int64, each func(point)) (s computed, e
 	for _, p := range recent {
 		s.add(p)
 	}
-	// A point in recent can have been written before the last one in metric.
+	// A point in table recent can precede the last point of table metric.
 	for _, p := range recent {
 		if last.seq >= 0 && byStep(p, last) < 0 {
 			continue

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// A curve over the time of recording consists of the same cells as a curve over steps. A cell has the
-// times of its first and last point if its points were recorded in the order of their steps. A cell
-// that crosses the edge of a bin, or in which times go back, is replaced by narrower cells or single points.
+// A curve over time is built from the same cells as a curve over steps. The times of a cell's
+// first and last point are known if its points were recorded in the order of their steps.
+// Narrower cells or single points replace a cell that crosses a bin edge or whose points are
+// out of order.
 
-// timeCurve is curve over the time of recording.
+// timeCurve returns the curve of s over the time of recording.
 func (tx *Tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
 	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
 	walk := timeWalk{Tx: tx, s: s}
@@ -55,8 +56,7 @@ func (tx *Tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
 	return c, nil
 }
 
-// timeWalk reads the points of a series that were recorded in a range of
-// times, both ends included.
+// timeWalk reads the points of a series whose time is at least field from and at most field to.
 type timeWalk struct {
 	*Tx
 	s        *series
@@ -65,7 +65,7 @@ type timeWalk struct {
 
 func (w *timeWalk) has(at Time) bool { return int64(at) >= w.from && int64(at) <= w.to }
 
-// recent returns the points in the range that are in table recent.
+// recent returns the points of table recent whose time is in the range.
 func (w *timeWalk) recent() ([]point, error) {
 	all, err := w.Tx.recent(w.s.id, w.s.compactedSeq)
 	var in []point
@@ -77,19 +77,19 @@ func (w *timeWalk) recent() ([]point, error) {
 	return in, err
 }
 
-// timeEnds holds the number of points in a range of times, the first and the last
-// point, and the smallest and largest step of the points in table metric.
+// timeEnds describes the points in a range of times: their number, the first and the last point
+// by time, and the smallest and largest step. low and high ignore points of table recent.
 type timeEnds struct {
 	count       int
 	first, last point
 	low, high   Step
 }
 
-// ends returns the ends of the points in the range. recent holds the points of table
-// recent.
+// ends returns the ends of the walk's range. recent holds the points of table recent in the
+// range.
 func (w *timeWalk) ends(recent []point) (timeEnds, error) {
 	var e timeEnds
-	var head cell // the cell with the first point
+	var head cell // cell with the first point by time
 	var from, to Step
 	err := w.each(func(_, _ Time) bool { return false }, func(o cell, low, high Step) {
 		if e.count == 0 {
@@ -129,10 +129,12 @@ func (w *timeWalk) ends(recent []point) (timeEnds, error) {
 	return e, nil
 }
 
-// each calls fn with cells that together cover all points of table metric in the
-// range, and with the range of steps of each cell. The points of a cell were recorded
-// in the order of their steps, from its start to its last point, and cut returns
-// false for these two times.
+// each calls fn with cells that together cover all points of table metric in the range. low and
+// high are the first and the last step of cell c. The points of c were recorded in the order of
+// their steps, from c.start to c.last.at.
+//
+// cut reports whether a cell whose points lie between two times must be divided. Cells are
+// divided until cut(c.start, c.last.at) is false.
 func (w *timeWalk) each(cut func(from, to Time) bool, fn func(c cell, low, high Step)) error {
 	first, last, err := w.Tx.ends(w.s, math.MinInt64, math.MaxInt64, nil)
 	if err != nil || first == nil {
@@ -145,8 +147,8 @@ func (w *timeWalk) each(cut func(from, to Time) bool, fn func(c cell, low, high 
 	return w.eachOf(level, first.step, last.step, cut, fn)
 }
 
-// eachOf is each for the steps from low to high, with cells of a level and
-// narrower cells.
+// eachOf is like each, restricted to the steps from low to high. It uses cells of the given
+// level and narrower cells.
 func (w *timeWalk) eachOf(level int, low, high Step, cut func(from, to Time) bool, fn func(c cell, low, high Step)) error {
 	if low > high {
 		return nil
@@ -169,7 +171,7 @@ func (w *timeWalk) eachOf(level int, low, high Step, cut func(from, to Time) boo
 	if low < end {
 		shift := w.s.rollups.cellShift(level)
 		a, b := int64(low)>>shift, int64(min(high, end-1))>>shift
-		joined := false // the next cell extends the last range
+		joined := false // whether the next cell extends the last stretch
 		err := w.eachRow(w.s, level, a>>rowShift, b>>rowShift, func(block int64, cells *[rowCells]cell) {
 			for i, c := range cells {
 				at := block<<rowShift + int64(i)

@@ -11,9 +11,9 @@ import (
 // maxSorted is the maximum number of points that Walk sorts.
 const maxSorted = 1 << 19
 
-// Walk calls fn with the points of an iteration. Up to maxSorted points are in the
-// order of writing. More points come metric by metric, by step, then in the order of
-// writing. fn must not use the transaction.
+// Walk calls fn with each point of an iteration. Up to maxSorted points are in the order of
+// writing. An iteration with more points is walked in the order of WalkByKey. fn must not use
+// the transaction.
 func (tx *Tx) Walk(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
 	const query = `SELECT metric.series_id AS series, metric.seq AS seq, metric.step AS step, metric.value AS value, metric.recorded_at AS at
 		FROM series JOIN metric ON metric.series_id = series.id
@@ -44,7 +44,7 @@ func (tx *Tx) Walk(iteration int64, fn func(key string, step Step, value Value, 
 	}, iteration)
 }
 
-// valueOf returns the value of a column.
+// valueOf returns the column v as a Value. NULL becomes NaN.
 func valueOf(v driver.Value) Value {
 	if f, ok := v.(float64); ok {
 		return Value(f)
@@ -52,14 +52,14 @@ func valueOf(v driver.Value) Value {
 	return Value(math.NaN())
 }
 
-// keyedSeries is a series in WalkByKey.
+// keyedSeries is a series in the walk of WalkByKey.
 type keyedSeries struct {
 	id, moved int64
 	key       string
-	late      []point // points in table recent, in the order of table metric
+	late      []point // points of table recent, in the order of table metric
 }
 
-// keyed returns the series of an iteration in the order of their keys. late is not set.
+// keyed returns the series of an iteration sorted by key. It does not set late.
 func (tx *Tx) keyed(iteration int64) (all []keyedSeries, err error) {
 	err = tx.EachRow(`SELECT id, moved_seq, key FROM series WHERE iteration_num = ? ORDER BY key`, func(row []driver.Value) error {
 		all = append(all, keyedSeries{id: row[0].(int64), moved: row[1].(int64), key: row[2].(string)})
@@ -68,8 +68,9 @@ func (tx *Tx) keyed(iteration int64) (all []keyedSeries, err error) {
 	return all, err
 }
 
-// WalkByKey calls fn with the points of an iteration metric by metric, in alphabetical
-// order, by step, then in the order of writing. fn must not use the transaction.
+// WalkByKey calls fn with each point of an iteration, metric by metric in alphabetical order.
+// The points of a metric are ordered by step and then by the order of writing. fn must not use
+// the transaction.
 func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
 	all, err := tx.keyed(iteration)
 	if err != nil {
@@ -83,7 +84,7 @@ func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Va
 			return err
 		}
 	}
-	// before calls fn with the late points that come before a point of the first series.
+	// before calls fn with the points in late that precede p in the first series of all.
 	before := func(p point) error {
 		s := &all[0]
 		for len(s.late) > 0 && inSeries(s.late[0], p) < 0 {
@@ -120,11 +121,10 @@ func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Va
 	return err
 }
 
-// inSeries compares two points of a series in the order of table metric.
+// inSeries compares two points of a series by step and then by seq, like table metric.
 func inSeries(a, b point) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.seq, b.seq)) }
 
-// late returns the points of a series that are in table recent, in the order of table
-// metric.
+// late returns the points of a series in table recent, in the order of table metric.
 func (tx *Tx) late(seriesID, moved int64) ([]point, error) {
 	late, err := tx.recent(seriesID, moved)
 	if !slices.IsSortedFunc(late, inSeries) {
@@ -133,7 +133,7 @@ func (tx *Tx) late(seriesID, moved int64) ([]point, error) {
 	return late, err
 }
 
-// Each calls fn with the points of a metric by step, then in the order of writing.
+// Each calls fn with each point of a metric, ordered by step and then by the order of writing.
 func (tx *Tx) Each(iteration int64, key string, fn func(key string, step Step, value Value, at Time) error) error {
 	c, err := tx.Cursor(iteration, key)
 	if err != nil {
@@ -151,7 +151,7 @@ func (tx *Tx) Keys(iteration int64) (keys []string, err error) {
 	return keys, err
 }
 
-// Cursor iterates over the points of a metric by step and, among equal steps, in the
+// Cursor iterates over the points of a metric. The points are ordered by step and then by the
 // order of writing.
 type Cursor struct {
 	Step  Step
@@ -170,7 +170,7 @@ type Cursor struct {
 	err     error
 }
 
-// Cursor returns a cursor before the first point of a metric. It must be closed.
+// Cursor returns a cursor before the first point of a metric. The caller must close the cursor.
 func (tx *Tx) Cursor(iteration int64, key string) (*Cursor, error) {
 	var id, moved int64
 	err := tx.Row(`SELECT coalesce(max(id), 0), coalesce(max(moved_seq), 0) FROM series WHERE iteration_num = ? AND key = ?`, iteration, key).
@@ -190,7 +190,7 @@ func (tx *Tx) Cursor(iteration int64, key string) (*Cursor, error) {
 	return c, nil
 }
 
-// read reads the next row.
+// read reads the next row of table metric into c.next.
 func (c *Cursor) read() {
 	c.hasNext = c.err == nil && c.rows.Next()
 	if c.hasNext {
@@ -198,8 +198,8 @@ func (c *Cursor) read() {
 	}
 }
 
-// Next advances to the next point. It returns false after the last point and after an
-// error, which Close returns.
+// Next advances to the next point. It returns false after the last point or after an error.
+// Close returns the error.
 func (c *Cursor) Next() bool {
 	var p point
 	switch {
@@ -215,5 +215,5 @@ func (c *Cursor) Next() bool {
 	return true
 }
 
-// Close ends the cursor and returns the error that stopped it, if there was one.
+// Close closes the cursor and returns the error that stopped the iteration, if any.
 func (c *Cursor) Close() error { return errors.Join(c.err, c.rows.Err(), c.rows.Close()) }

@@ -1,8 +1,8 @@
-// Package projects holds the records that contain runs: projects, their experiments, the reports
-// of a project and the saved views of an experiment.
+// Package projects stores the records that contain runs: projects, experiments, reports and
+// saved views. A report belongs to a project, and a saved view belongs to an experiment.
 //
-// It also finds records by name, and returns the objective that the runs of an experiment are
-// compared by. Deleted records go to the trash; package trash restores and purges them.
+// The package also finds records by name, and returns the objective of an experiment. Deleted
+// records go to the trash. Package trash restores and purges these records.
 package projects
 
 import (
@@ -11,21 +11,21 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that start their own transactions.
+// DB has the methods that open their own transactions.
 type DB struct {
 	base *domain.DB
 }
 
-// New returns the methods for the projects of a database.
+// New returns a DB for the projects in base.
 func New(base *domain.DB) *DB { return &DB{base} }
 
-// View has the methods that read one snapshot. They act for the actor of its transaction.
+// View has the methods that read one snapshot. Each method uses the actor of tx.
 type View struct{ tx *domain.Tx }
 
-// In returns a view of the projects in a transaction.
+// In returns a View of the projects that are visible in tx.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
-// view calls fn with a view of a new snapshot.
+// view calls fn with a View of a new snapshot.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
 	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

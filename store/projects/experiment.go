@@ -9,7 +9,7 @@ import (
 	"tracker/store/search"
 )
 
-// Experiment is a set of iterations, also called runs.
+// Experiment is a set of runs. The API calls a run an iteration.
 type Experiment struct {
 	ID             string                  `json:"id" db:"id"`
 	ProjectID      string                  `json:"project_id" db:"project_id"`
@@ -19,9 +19,9 @@ type Experiment struct {
 	CreatedDate    scalar.Time             `json:"created_date" db:"created_date"`
 	EndDate        *scalar.Time            `json:"end_date" db:"end_date"`
 	IterationCount int                     `json:"iteration_count" db:"iteration_count"`
-	Objective      string                  `json:"objective,omitzero" db:"objective"` // see ParseObjective
-	Deleted        bool                    `json:"-" db:"deleted"`                    // it or its project is in the trash
-	UpdatedDate    scalar.Time             `json:"-" db:"updated_date"`               // of the last change, 0 if there was none
+	Objective      string                  `json:"objective,omitzero" db:"objective"` // format: see ParseObjective
+	Deleted        bool                    `json:"-" db:"deleted"`                    // the experiment or its project is in the trash
+	UpdatedDate    scalar.Time             `json:"-" db:"updated_date"`               // time of the last change; 0 if there was no change
 }
 
 func (e Experiment) TextBytes() int { return len(e.Description) }
@@ -30,15 +30,15 @@ func (e Experiment) TextBytes() int { return len(e.Description) }
 type NewExperiment struct {
 	Name        string                   `json:"name"`
 	Description string                   `json:"description"`
-	Status      *domain.ExperimentStatus `json:"status"` // nil for IN_PROGRESS
+	Status      *domain.ExperimentStatus `json:"status"` // nil means IN_PROGRESS
 
 	Properties []domain.Property `json:"-"`
-	// Unique makes CreateExperiment return CONFLICT if the project has an experiment with this
-	// name.
+	// Unique makes CreateExperiment return CONFLICT if the project has an experiment with an
+	// equal name.
 	Unique bool `json:"-"`
 }
 
-// ExperimentPatch holds the fields that UpdateExperiment sets; nil leaves a field as it is.
+// ExperimentPatch holds the fields that UpdateExperiment sets. A nil field is not changed.
 type ExperimentPatch struct {
 	Name        *string                  `json:"name"`
 	Description *string                  `json:"description"`
@@ -46,15 +46,15 @@ type ExperimentPatch struct {
 	EndDate     *scalar.Time             `json:"end_date"`
 	Objective   *string                  `json:"objective"`
 	Before      domain.Before            `json:"-"`
-	Unique      bool                     `json:"-"` // as in NewExperiment
+	Unique      bool                     `json:"-"` // UpdateExperiment returns CONFLICT if another experiment has the new name
 }
 
-// ExperimentQuery selects experiments.
+// ExperimentQuery selects experiments of a project.
 type ExperimentQuery struct {
 	domain.Page
-	Name   string                   // a part of the name, in any case; "" for all
-	Status *domain.ExperimentStatus // nil for all
-	Trash  domain.TrashFilter       // "" for experiments that are not in the trash
+	Name   string                   // text that the name must contain, ignoring case; "" for all experiments
+	Status *domain.ExperimentStatus // nil for all statuses
+	Trash  domain.TrashFilter       // "" for experiments outside the trash
 }
 
 const experimentColumns = `
@@ -72,7 +72,7 @@ const experimentColumns = `
 		WHERE project.id = experiment.project_id)) IS NOT NULL AS deleted,
 	experiment.objective`
 
-// Experiments lists the experiments of a project, newest first. Needs read.
+// Experiments returns experiments of a project, newest first. It requires the right to read.
 func (v *View) Experiments(projectID string, q ExperimentQuery) (domain.List[Experiment], error) {
 	if q.Status != nil {
 		if err := checkExperimentStatus(*q.Status); err != nil {
@@ -93,12 +93,12 @@ func (v *View) Experiments(projectID string, q ExperimentQuery) (domain.List[Exp
 		`experiment.created_date DESC, experiment.id DESC`, args...)
 }
 
-// Experiments is View.Experiments.
+// Experiments calls View.Experiments on a new snapshot.
 func (db *DB) Experiments(ctx context.Context, actor domain.Actor, projectID string, q ExperimentQuery) (domain.List[Experiment], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Experiment], error) { return v.Experiments(projectID, q) })
 }
 
-// Experiment returns the experiment with an id. Needs read.
+// Experiment returns the experiment with the given id. It requires the right to read.
 func (v *View) Experiment(id string) (e Experiment, err error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightRead); err != nil {
 		return e, err
@@ -107,12 +107,13 @@ func (v *View) Experiment(id string) (e Experiment, err error) {
 	return e, err
 }
 
-// Experiment is View.Experiment.
+// Experiment calls View.Experiment on a new snapshot.
 func (db *DB) Experiment(ctx context.Context, actor domain.Actor, id string) (Experiment, error) {
 	return view(ctx, db, actor, func(v *View) (Experiment, error) { return v.Experiment(id) })
 }
 
-// CreateExperiment creates an experiment with status IN_PROGRESS. Needs create.
+// CreateExperiment creates an experiment with status IN_PROGRESS. It requires the right to
+// create.
 func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectID string, n NewExperiment) (domain.Created, error) {
 	err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("description", n.Description), domain.CheckProperties(n.Properties))
 	if err != nil {
@@ -144,8 +145,9 @@ func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectI
 	})
 }
 
-// UpdateExperiment changes an experiment. STOPPED and FINISHED set the end date if p has none.
-// IN_PROGRESS clears it. Needs update.
+// UpdateExperiment changes an experiment. The statuses STOPPED and FINISHED set the end date to
+// the current time if the patch has no end date. IN_PROGRESS clears the end date.
+// UpdateExperiment requires the right to update.
 func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id string, p ExperimentPatch) error {
 	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
 		return err
@@ -198,8 +200,9 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id strin
 	})
 }
 
-// DeleteExperiment moves an experiment and its contents to the trash. Needs delete. It returns
-// CONFLICT if a model version refers to an iteration or artifact in it.
+// DeleteExperiment moves an experiment and its contents to the trash. It returns CONFLICT if a
+// model version refers to an iteration or artifact in the experiment. It requires the right to
+// delete.
 func (db *DB) DeleteExperiment(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, err := tx.AllowExperiment(actor, id, domain.RightDelete); err != nil {
@@ -212,7 +215,8 @@ func (db *DB) DeleteExperiment(ctx context.Context, actor domain.Actor, id strin
 	})
 }
 
-// refuseIfNamed returns CONFLICT if another experiment of the project than id has this name.
+// refuseIfNamed returns CONFLICT if an experiment of the project has the given name. It ignores
+// the experiment with the given id.
 func refuseIfNamed(tx *domain.Tx, projectID, id, name string) error {
 	var n int
 	err := tx.Row(`SELECT count(*) FROM experiment WHERE project_id = ? AND name = ? AND id <> ?`, projectID, name, id).Scan(&n)

@@ -13,24 +13,25 @@ import (
 	"tracker/store/search"
 )
 
-// ExperimentRecord is an experiment with its properties.
+// ExperimentRecord holds an experiment and its properties.
 type ExperimentRecord struct {
 	Experiment
-	Properties []domain.Property // by key
+	Properties []domain.Property // sorted by key
 }
 
-// Updated returns the time of the last change or, if there was none, of the creation.
+// Updated returns the time of the last change. If there was no change, it returns the creation
+// time.
 func (e Experiment) Updated() scalar.Time { return max(e.CreatedDate, e.UpdatedDate) }
 
-// ExperimentRecordQuery selects and sorts the experiments of a project.
+// ExperimentRecordQuery selects and sorts experiments of a project.
 type ExperimentRecordQuery struct {
 	domain.Page
-	Filter filter.Expr      // nil for all; fields are properties, name, id, created and updated
-	Sort   []filter.SortKey // the same fields; ties are sorted by id
+	Filter filter.Expr      // nil for all experiments; fields: property, name, id, created, updated
+	Sort   []filter.SortKey // fields as in Filter; equal experiments are sorted by id
 	Trash  domain.TrashFilter
 }
 
-// ExperimentRecord returns an experiment with its properties. Needs read.
+// ExperimentRecord returns an experiment with its properties. It requires the right to read.
 func (v *View) ExperimentRecord(id string) (ExperimentRecord, error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightRead); err != nil {
 		return ExperimentRecord{}, err
@@ -42,13 +43,14 @@ func (v *View) ExperimentRecord(id string) (ExperimentRecord, error) {
 	return all[0], nil
 }
 
-// ExperimentRecord is View.ExperimentRecord.
+// ExperimentRecord calls View.ExperimentRecord on a new snapshot.
 func (db *DB) ExperimentRecord(ctx context.Context, actor domain.Actor, id string) (ExperimentRecord, error) {
 	return view(ctx, db, actor, func(v *View) (ExperimentRecord, error) { return v.ExperimentRecord(id) })
 }
 
-// ExperimentNamed returns the experiment of a project with this name. If several have it, it
-// returns the oldest one that is not in the trash. Needs read.
+// ExperimentNamed returns the experiment of a project with the given name. If several
+// experiments have the name, ExperimentNamed returns the oldest one. It prefers experiments
+// outside the trash. It requires the right to read.
 func (v *View) ExperimentNamed(projectID, name string) (e ExperimentRecord, err error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return e, err
@@ -62,12 +64,13 @@ func (v *View) ExperimentNamed(projectID, name string) (e ExperimentRecord, err 
 	return v.ExperimentRecord(id)
 }
 
-// ExperimentNamed is View.ExperimentNamed.
+// ExperimentNamed calls View.ExperimentNamed on a new snapshot.
 func (db *DB) ExperimentNamed(ctx context.Context, actor domain.Actor, projectID, name string) (ExperimentRecord, error) {
 	return view(ctx, db, actor, func(v *View) (ExperimentRecord, error) { return v.ExperimentNamed(projectID, name) })
 }
 
-// ExperimentRecords lists experiments of a project with their properties. Needs read.
+// ExperimentRecords returns experiments of a project with their properties. It requires the
+// right to read.
 func (v *View) ExperimentRecords(projectID string, q ExperimentRecordQuery) (domain.List[ExperimentRecord], error) {
 	p := q.Clamp()
 	l := domain.List[ExperimentRecord]{Data: []ExperimentRecord{}, Limit: p.Limit, Offset: p.Offset}
@@ -84,12 +87,12 @@ func (v *View) ExperimentRecords(projectID string, q ExperimentRecordQuery) (dom
 	return l, err
 }
 
-// ExperimentRecords is View.ExperimentRecords.
+// ExperimentRecords calls View.ExperimentRecords on a new snapshot.
 func (db *DB) ExperimentRecords(ctx context.Context, actor domain.Actor, projectID string, q ExperimentRecordQuery) (domain.List[ExperimentRecord], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[ExperimentRecord], error) { return v.ExperimentRecords(projectID, q) })
 }
 
-// experimentRecords returns the experiments with these ids, in the order of ids.
+// experimentRecords returns the experiments with the given ids, in the order of ids.
 func experimentRecords(tx *domain.Tx, ids []string) ([]ExperimentRecord, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -116,7 +119,7 @@ func experimentRecords(tx *domain.Tx, ids []string) ([]ExperimentRecord, error) 
 	return all, err
 }
 
-// searchableExperiments describes the columns for searches of experiments.
+// searchableExperiments describes the experiment columns that searches can use.
 var searchableExperiments = search.Table{
 	Name: "experiment",
 	Columns: map[filter.Field]string{
@@ -128,8 +131,8 @@ var searchableExperiments = search.Table{
 	Property: "experiment_id",
 }
 
-// searchRecords returns the ids of one page of the records of a table that meet an SQL condition
-// and pass a filter, and the number of all such records.
+// searchRecords returns one page of record ids and the total number of matching records. A
+// record matches if it meets the SQL condition and the filter e.
 func searchRecords(tx *domain.Tx, of search.Table, e filter.Expr, sort []filter.SortKey, p domain.Page, condition string, args ...any) (ids []string, total int, err error) {
 	if _, err := filter.Keys(e, sort); err != nil {
 		return nil, 0, domain.Refused(err)

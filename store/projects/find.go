@@ -8,20 +8,21 @@ import (
 	"tracker/store/search"
 )
 
-// Found is a record that Find returns.
+// Found describes a record that Find found.
 type Found struct {
 	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration
 	ID   string `json:"id" db:"id"`
 	Name string `json:"name" db:"name"`
-	In   string `json:"in" db:"within"` // name of the containing record, "" for a project
+	In   string `json:"in" db:"within"` // name of the containing record; "" for a project
 }
 
-// maxFindWords is the number of words of a search text that are used.
+// maxFindWords is the maximum number of search words. Find ignores further words.
 const maxFindWords = 10
 
-// Find returns up to limit records that actor may read and whose names contain all words of text,
-// in any order and case. Projects come first, then experiments, models and iterations, each
-// newest first. All words but one may be in the name of the containing record instead.
+// Find returns up to limit records that actor may read. Their names contain all words of text,
+// in any order and case. At least one word must be in the record's own name. The other words
+// can be in the name of the containing record. Find returns projects first, then experiments,
+// models and iterations. Records of one kind are sorted newest first.
 func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit int) ([]Found, error) {
 	if err := domain.CheckShort("q", text); err != nil {
 		return nil, err

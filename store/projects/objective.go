@@ -7,8 +7,9 @@ import (
 	"tracker/store/search"
 )
 
-// ParseObjective parses "minimize NAME" or "maximize NAME". It returns nil for NoObjective and
-// for "", which leaves the choice to goal.Guess. Any other text is INVALID_PAYLOAD.
+// ParseObjective parses "minimize NAME" or "maximize NAME". It returns nil for goal.None and
+// for "". An empty text means that goal.Guess chooses the objective. For any other text,
+// ParseObjective returns INVALID_PAYLOAD.
 func ParseObjective(text string) (*goal.Objective, error) {
 	if text == "" || text == goal.None {
 		return nil, nil
@@ -20,9 +21,9 @@ func ParseObjective(text string) (*goal.Objective, error) {
 	return &o, nil
 }
 
-// Objective returns the chosen objective of an experiment or, if none was chosen, the objective
-// that is guessed from the names of up to MaxLimit of its metrics. It returns nil if there is
-// none. Needs read.
+// Objective returns the chosen objective of an experiment. If no user chose an objective, it
+// returns the guess of goal.Guess for up to MaxLimit metrics. It returns nil if there is no
+// objective. It requires the right to read.
 func (v *View) Objective(e Experiment) (*goal.Objective, error) {
 	if e.Objective != "" {
 		return ParseObjective(e.Objective)

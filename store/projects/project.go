@@ -9,7 +9,7 @@ import (
 	"tracker/store/search"
 )
 
-// Project holds experiments and models. Permissions are granted on projects.
+// Project holds experiments and models. Rights are granted per project.
 type Project struct {
 	ID              string      `json:"id" db:"id"`
 	Name            string      `json:"name" db:"name"`
@@ -21,7 +21,7 @@ type Project struct {
 
 func (p Project) TextBytes() int { return len(p.Description) }
 
-// ProjectPatch holds the fields that UpdateProject sets; nil leaves a field as it is.
+// ProjectPatch holds the fields that UpdateProject sets. A nil field is not changed.
 type ProjectPatch struct {
 	Name        *string       `json:"name"`
 	Description *string       `json:"description"`
@@ -31,7 +31,7 @@ type ProjectPatch struct {
 // ProjectQuery selects projects.
 type ProjectQuery struct {
 	domain.Page
-	Name string // a part of the name, in any case; "" for all
+	Name string // text that the name must contain, ignoring case; "" for all projects
 }
 
 const projectColumns = `
@@ -45,7 +45,7 @@ const projectColumns = `
 		WHERE experiment.project_id = project.id AND experiment.deleted_date IS NULL
 		AND iteration.deleted_date IS NULL) AS iteration_count`
 
-// Projects lists the projects that actor may read, newest first.
+// Projects returns the projects that the actor may read, newest first.
 func (v *View) Projects(q ProjectQuery) (domain.List[Project], error) {
 	u, err := v.tx.User(v.tx.Actor)
 	if err != nil {
@@ -60,12 +60,12 @@ func (v *View) Projects(q ProjectQuery) (domain.List[Project], error) {
 	return domain.PageOf[Project](v.tx, q.Page, projectColumns, from, `project.created_date DESC, project.id DESC`, args...)
 }
 
-// Projects is View.Projects.
+// Projects calls View.Projects on a new snapshot.
 func (db *DB) Projects(ctx context.Context, actor domain.Actor, q ProjectQuery) (domain.List[Project], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Project], error) { return v.Projects(q) })
 }
 
-// Project returns the project with an id. Needs read.
+// Project returns the project with the given id. It requires the right to read.
 func (v *View) Project(id string) (p Project, err error) {
 	if err := v.tx.AllowProject(v.tx.Actor, id, domain.RightRead); err != nil {
 		return p, err
@@ -74,13 +74,14 @@ func (v *View) Project(id string) (p Project, err error) {
 	return p, err
 }
 
-// Project is View.Project.
+// Project calls View.Project on a new snapshot.
 func (db *DB) Project(ctx context.Context, actor domain.Actor, id string) (Project, error) {
 	return view(ctx, db, actor, func(v *View) (Project, error) { return v.Project(id) })
 }
 
-// ProjectNamed returns the id of the project with this name or id. If several have the name, it
-// returns the oldest one that actor may read. It returns NOT_FOUND if there is none.
+// ProjectNamed returns the id of the project with the given name or id. If several projects
+// have the name, it returns the oldest project that actor may read. It returns NOT_FOUND if
+// there is no such project.
 func (db *DB) ProjectNamed(ctx context.Context, actor domain.Actor, name string) (string, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
 		id, err := projectNamed(tx, actor, name)
@@ -91,8 +92,8 @@ func (db *DB) ProjectNamed(ctx context.Context, actor domain.Actor, name string)
 	})
 }
 
-// EnsureProject returns the project that ProjectNamed finds for n.Name, and creates it if there
-// is none.
+// EnsureProject returns the id of the project that ProjectNamed finds for n.Name. If there is
+// no such project, EnsureProject creates it.
 func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.NewProject) (string, error) {
 	id, err := db.ProjectNamed(ctx, actor, n.Name)
 	if err == nil || domain.AsError(err).Code != domain.CodeNotFound {
@@ -102,7 +103,7 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 		return "", err
 	}
 	created, err := domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
-		id, err := projectNamed(tx, actor, n.Name) // another caller may have created it
+		id, err := projectNamed(tx, actor, n.Name) // another caller might have created the project
 		if err == nil {
 			return domain.Created{ID: id, Existing: true}, tx.Allow(actor, id, domain.RightRead)
 		}
@@ -114,8 +115,9 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 	return created.ID, err
 }
 
-// projectNamed returns the id of the project with a name or id. If several have the name, it
-// returns the oldest one that actor may read or, if actor may read none, the oldest one.
+// projectNamed returns the id of the project with the given name or id. If several projects
+// have the name, it returns the oldest project that actor may read. If actor may not read any
+// of these projects, projectNamed returns the oldest project.
 func projectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, err error) {
 	u, err := tx.User(actor)
 	if err != nil {
@@ -130,7 +132,7 @@ func projectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, er
 	return id, domain.OrNotFound(err, "project")
 }
 
-// CreateProject creates a project and grants its creator all four permissions.
+// CreateProject creates a project and grants actor all four rights in the project.
 func (db *DB) CreateProject(ctx context.Context, actor domain.Actor, n domain.NewProject) (domain.Created, error) {
 	if err := n.Check(); err != nil {
 		return domain.Created{}, err
@@ -138,7 +140,7 @@ func (db *DB) CreateProject(ctx context.Context, actor domain.Actor, n domain.Ne
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) { return tx.InsertProject(actor, n) })
 }
 
-// UpdateProject changes a project. Needs update.
+// UpdateProject changes a project. It requires the right to update.
 func (db *DB) UpdateProject(ctx context.Context, actor domain.Actor, id string, p ProjectPatch) error {
 	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
 		return err
@@ -158,8 +160,9 @@ func (db *DB) UpdateProject(ctx context.Context, actor domain.Actor, id string, 
 	})
 }
 
-// DeleteProject moves a project and its contents to the trash. Needs delete. It returns CONFLICT
-// if a version of a model in another project refers to a record in it.
+// DeleteProject moves a project and its contents to the trash. It returns CONFLICT if a model
+// version in another project refers to a record in the project. It requires the right to
+// delete.
 func (db *DB) DeleteProject(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if err := tx.AllowProject(actor, id, domain.RightDelete); err != nil {

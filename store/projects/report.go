@@ -7,13 +7,13 @@ import (
 	"tracker/store/scalar"
 )
 
-// Report is a page of Markdown about the runs of a project.
+// Report is a Markdown page about the runs of a project.
 type Report struct {
 	ID          string      `json:"id" db:"id"`
 	ProjectID   string      `json:"project_id" db:"project_id"`
 	Name        string      `json:"name" db:"name"`
 	Text        string      `json:"text" db:"text"`
-	CreatedBy   *string     `json:"created_by" db:"created_by"` // a user name, nil if the account was deleted
+	CreatedBy   *string     `json:"created_by" db:"created_by"` // user name; nil for the command line or a deleted account
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
 }
@@ -26,7 +26,7 @@ type NewReport struct {
 	Text string `json:"text"`
 }
 
-// ReportPatch holds the fields that UpdateReport sets; nil leaves a field as it is.
+// ReportPatch holds the fields that UpdateReport sets. A nil field is not changed.
 type ReportPatch struct {
 	Name   *string       `json:"name"`
 	Text   *string       `json:"text"`
@@ -42,7 +42,7 @@ const reportColumns = `
 	report.created_date,
 	report.updated_date`
 
-// Reports lists the reports of a project, newest first. Needs read.
+// Reports returns the reports of a project, newest first. It requires the right to read.
 func (v *View) Reports(projectID string, p domain.Page) (domain.List[Report], error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return domain.List[Report]{}, err
@@ -51,22 +51,22 @@ func (v *View) Reports(projectID string, p domain.Page) (domain.List[Report], er
 		`report.created_date DESC, report.id DESC`, projectID)
 }
 
-// Reports is View.Reports.
+// Reports calls View.Reports on a new snapshot.
 func (db *DB) Reports(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[Report], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Report], error) { return v.Reports(projectID, p) })
 }
 
-// Report returns the report with an id. Needs read.
+// Report returns the report with the given id. It requires the right to read.
 func (v *View) Report(id string) (Report, error) {
 	return allowReport(v.tx, v.tx.Actor, id, domain.RightRead)
 }
 
-// Report is View.Report.
+// Report calls View.Report on a new snapshot.
 func (db *DB) Report(ctx context.Context, actor domain.Actor, id string) (Report, error) {
 	return view(ctx, db, actor, func(v *View) (Report, error) { return v.Report(id) })
 }
 
-// CreateReport creates a report in a project. Needs create.
+// CreateReport creates a report in a project. It requires the right to create.
 func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID string, n NewReport) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("text", n.Text)); err != nil {
 		return domain.Created{}, err
@@ -86,7 +86,7 @@ func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID st
 	})
 }
 
-// UpdateReport changes a report. Needs update.
+// UpdateReport changes a report. It requires the right to update.
 func (db *DB) UpdateReport(ctx context.Context, actor domain.Actor, id string, p ReportPatch) error {
 	if err := domain.CheckNameAndText(p.Name, "text", p.Text); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (db *DB) UpdateReport(ctx context.Context, actor domain.Actor, id string, p
 	})
 }
 
-// DeleteReport moves a report to the trash. Needs delete.
+// DeleteReport moves a report to the trash. It requires the right to delete.
 func (db *DB) DeleteReport(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, err := allowReport(tx, actor, id, domain.RightDelete); err != nil {
@@ -120,8 +120,8 @@ func (db *DB) DeleteReport(ctx context.Context, actor domain.Actor, id string) e
 	})
 }
 
-// allowReport returns the report after checking that it exists and that actor has the right in
-// its project.
+// allowReport returns a report after checking that actor has the wanted right in its project.
+// It returns NOT_FOUND if the report does not exist.
 func allowReport(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (r Report, err error) {
 	err = tx.Get(&r, `SELECT `+reportColumns+`
 		FROM report

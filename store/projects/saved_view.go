@@ -10,17 +10,17 @@ import (
 	"tracker/store/sqlite"
 )
 
-// MaxSavedViewQuery is the length limit of the query of a saved view, in bytes.
+// MaxSavedViewQuery is the maximum length of SavedView.Query in bytes.
 const MaxSavedViewQuery = 16 << 10
 
-// SavedView is the address of a dashboard page about an experiment, under a name that is unique
-// in the experiment.
+// SavedView is a named address of a dashboard page about an experiment. The names of an
+// experiment's views are unique.
 type SavedView struct {
 	ID           string      `json:"id" db:"id"`
 	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
 	Name         string      `json:"name" db:"name"`
-	Query        string      `json:"query" db:"query"`           // part of the dashboard's address after the question mark
-	CreatedBy    *string     `json:"created_by" db:"created_by"` // a user name, nil if the account was deleted
+	Query        string      `json:"query" db:"query"`           // query string of the page's URL
+	CreatedBy    *string     `json:"created_by" db:"created_by"` // user name; nil for the command line or a deleted account
 	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
 }
@@ -31,7 +31,7 @@ type NewSavedView struct {
 	Query string `json:"query"`
 }
 
-// SavedViewPatch holds the fields that UpdateSavedView sets; nil leaves a field as it is.
+// SavedViewPatch holds the fields that UpdateSavedView sets. A nil field is not changed.
 type SavedViewPatch struct {
 	Name  *string `json:"name"`
 	Query *string `json:"query"`
@@ -46,7 +46,8 @@ const savedViewColumns = `
 	experiment_view.created_date,
 	experiment_view.updated_date`
 
-// SavedViews lists the views of an experiment, sorted by name. Needs read.
+// SavedViews returns the saved views of an experiment, sorted by name. It requires the right to
+// read.
 func (db *DB) SavedViews(ctx context.Context, actor domain.Actor, experimentID string, p domain.Page) (domain.List[SavedView], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[SavedView], error) {
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {
@@ -57,8 +58,8 @@ func (db *DB) SavedViews(ctx context.Context, actor domain.Actor, experimentID s
 	})
 }
 
-// CreateSavedView saves a view. It returns CONFLICT if the experiment has a view with this name.
-// Needs create.
+// CreateSavedView saves a view. It returns CONFLICT if the experiment has a view with an equal
+// name. It requires the right to create.
 func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimentID string, n NewSavedView) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), checkSavedViewQuery(n.Query)); err != nil {
 		return domain.Created{}, err
@@ -71,7 +72,7 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 		if err != nil {
 			return domain.Created{}, err
 		}
-		// The command line has no account.
+		// created_by is NULL for the command line, which has no account.
 		_, err = tx.Exec(`INSERT INTO experiment_view
 			(id, experiment_id, name, query, created_by, created_date, updated_date)
 			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
@@ -83,8 +84,8 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 	})
 }
 
-// UpdateSavedView changes the name or the query of a view. It returns CONFLICT if the experiment
-// has another view with the new name. Needs update.
+// UpdateSavedView changes the name or the query of a saved view. It returns CONFLICT if the
+// experiment has another view with the new name. It requires the right to update.
 func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string, p SavedViewPatch) error {
 	if p.Name != nil {
 		if err := domain.CheckName("name", *p.Name); err != nil {
@@ -112,7 +113,8 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string
 	})
 }
 
-// DeleteSavedView deletes a view. The records that it shows are not changed. Needs update.
+// DeleteSavedView deletes a saved view. It does not change the records on the page. It requires
+// the right to update.
 func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {
@@ -126,7 +128,7 @@ func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string
 var errSavedViewExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
 	Message: "The experiment already has a view with this name; overwrite it or choose another name."}
 
-// checkSavedViewQuery checks that s is the query of a URL.
+// checkSavedViewQuery checks that s is a URL query string.
 func checkSavedViewQuery(s string) error {
 	if len(s) > MaxSavedViewQuery {
 		return domain.Invalid("query", "The view is too large to be saved: its address has %d bytes, and at most %d are allowed.", len(s), MaxSavedViewQuery)
@@ -138,7 +140,8 @@ func checkSavedViewQuery(s string) error {
 	return nil
 }
 
-// allowSavedView checks that the view exists and that actor has the right in its project.
+// allowSavedView checks that actor has the wanted right in the saved view's project. It returns
+// NOT_FOUND if the saved view does not exist.
 func allowSavedView(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) error {
 	var experimentID string
 	if err := tx.Row(`SELECT experiment_id FROM experiment_view WHERE id = ?`, id).Scan(&experimentID); err != nil {

@@ -7,7 +7,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Artifact is the row of an artifact, with ids in place of numbers.
+// Artifact holds the columns of an artifact. It contains ids instead of row numbers.
 type Artifact struct {
 	ID          string      `db:"id"`
 	Name        string      `db:"name"`
@@ -19,7 +19,7 @@ type Artifact struct {
 	Size        int64       `db:"size_bytes"`
 }
 
-// eachArtifact calls fn with the artifacts of a record, the oldest first.
+// eachArtifact calls fn for each artifact of a record, oldest first.
 func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 	if k.Artifacts == "" {
 		return nil
@@ -51,15 +51,15 @@ func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// storedArtifact is the stored artifact with the id of a copied one.
+// storedArtifact is the artifact in the target database with the id of a copied artifact.
 type storedArtifact struct {
 	Artifact
-	Ours    bool `db:"ours"` // it belongs to the same record
+	Ours    bool `db:"ours"` // belongs to the record that is being copied
 	Deleted bool `db:"deleted"`
 }
 
-// Artifact returns the artifact with an id, or sql.ErrNoRows. ref is the record that is
-// copied.
+// Artifact returns the artifact with the given id, or sql.ErrNoRows. ref is the record that is
+// being copied.
 func (tx Tx) Artifact(ref Ref, id string) (a storedArtifact, err error) {
 	err = tx.Get(&a, `SELECT resource.id, name, description, content_type, created_date, updated_date, hash, size_bytes,
 			coalesce(`+ref.Kind.Artifacts+`, 0) AS ours, deleted_date IS NOT NULL AS deleted
@@ -67,7 +67,7 @@ func (tx Tx) Artifact(ref Ref, id string) (a storedArtifact, err error) {
 	return a, err
 }
 
-// UpdateArtifact sets the columns of an artifact, but not its bytes.
+// UpdateArtifact updates the row of an artifact. It does not change the bytes.
 func (tx Tx) UpdateArtifact(a Artifact) error {
 	_, err := tx.Exec(`UPDATE resource SET name = ?, description = ?, content_type = ?, created_date = ?, updated_date = ?
 		WHERE id = ?`, a.Name, a.Description, a.ContentType, a.CreatedDate, a.UpdatedDate, a.ID)

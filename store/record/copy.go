@@ -10,17 +10,18 @@ import (
 	"tracker/store/transfer"
 )
 
-// Target is the database that records are copied to. It checks the rights of the
-// user who copies.
+// Target is the database to which records are copied. It checks the rights of the user who
+// copies the records.
 type Target interface {
-	// Read runs fn on a snapshot, Write runs fn in the writer.
+	// Read runs fn in a read transaction. Write runs fn in a write transaction.
 	Read(ctx context.Context, fn func(TargetTx) error) error
 	Write(ctx context.Context, fn func(TargetTx) error) error
-	// Claim stores the bytes of an artifact. use returns the id of the blob in the
-	// transaction that inserts the record; release ends a claim that was not used.
+	// Claim stores the bytes of an artifact and claims their blob. The function use must be
+	// called in the transaction that inserts the artifact. The function returns the id of the
+	// blob. The function release ends a claim that was not used.
 	Claim(ctx context.Context, hash string, size int64) (use func(Tx) (int64, error), release func(), err error)
-	// Discard moves an artifact to the trash. If the artifact has to stay, refused is the
-	// reason; otherwise it is "".
+	// Discard moves an artifact to the trash. If the artifact can't be moved, refused is the
+	// reason. If the artifact was moved, refused is "".
 	Discard(ctx context.Context, id string) (refused string, err error)
 }
 
@@ -28,52 +29,55 @@ type Target interface {
 type TargetTx interface {
 	Records() Tx
 	Now() scalar.Time
-	// AllowCreate returns an error if records may not be added to a project or, if
-	// projectID is "", projects may not be created. AllowUpdate returns an error if
-	// records of a project may not be replaced. The project may be in the trash.
+	// AllowCreate returns an error if the user may not add records to the given project. If
+	// projectID is "", it returns an error if the user may not create projects. AllowUpdate
+	// returns an error if the user may not replace records of the given project. The project
+	// can be in the trash.
 	AllowCreate(projectID string) error
 	AllowUpdate(projectID string) error
-	// Copied is called after a record was written.
+	// Copied is called after a record was written, in the same transaction.
 	Copied(ref Ref) error
 }
 
-// ConflictError reports that records can't be written at present. Its message is a
-// sentence with the remedy.
+// ConflictError reports that records can't be written at present. Message is a sentence that
+// also names the remedy.
 type ConflictError struct{ Message string }
 
 func (e *ConflictError) Error() string { return e.Message }
 
 var errRace = &ConflictError{"Another process is writing the same records; try again."}
 
-// Copier copies records from a snapshot of one database to another database. It replaces an
-// existing record only if the record has not changed since both databases last had the same
-// one. It uses the fingerprints of the records to check that.
+// Copier copies records from a snapshot of one database to another database. It inserts new
+// records. It replaces a record only if the record in the target has not changed since the last
+// copy. The fingerprints of a record show whether the record has changed.
 type Copier struct {
 	From Tx
 	To   Target
-	// Fresh is set if To was empty: every record is new, and no fingerprints are
-	// stored.
+	// Fresh is set if To was empty. Every record is then new, and the Copier stores no
+	// fingerprints.
 	Fresh  bool
 	DryRun bool
-	// NoArtifacts leaves artifacts out.
+	// NoArtifacts is set to omit artifacts.
 	NoArtifacts bool
-	// Base returns the fingerprint that a record had in To when From was last the same,
-	// or "" if it is not known. If Base is nil, the note in To is used.
+	// Base returns the fingerprint of a record at the time when the record was last equal in
+	// From and To. It returns "" if the fingerprint is unknown. If Base is nil, the Copier uses
+	// the note in To.
 	Base func(ref Ref) string
-	// Peer reports whether a record, as kind/id, exists in the database that From was taken
-	// from. It may be nil.
+	// Peer reports whether a record exists in the database from which From was exported. The
+	// format of record is kind/id. Peer can be nil.
 	Peer func(record string) bool
-	// Bare returns the id of a blob without bytes. It is set if From is complete and To
-	// gets a part of it. It is used for artifacts in Needed of records with Context.
+	// Bare returns the id of a blob row without bytes. It is set if From is a complete database
+	// and To gets a part of From. The Copier calls Bare for the artifacts in Needed whose
+	// records have Context set.
 	Bare   func(tx Tx, hash string, size int64) (int64, error)
-	Needed map[string]bool // as resource/id
+	Needed map[string]bool // artifacts that copied records refer to, as resource/id
 	Result *transfer.Result
-	// Progress, if not nil, is called after each record.
+	// Progress is called after each record. It can be nil.
 	Progress func()
 
-	Conflicts []string        // records that were left unchanged, as kind/id
-	copied    map[string]Ref  // all records that are copied, as kind/id
-	written   []writtenRecord // records whose late parts have to be written
+	Conflicts []string        // records that were not copied, as kind/id
+	copied    map[string]Ref  // all records to copy, by kind/id
+	written   []writtenRecord // records whose late parts are not written yet
 }
 
 type writtenRecord struct {
@@ -81,11 +85,11 @@ type writtenRecord struct {
 	state State
 }
 
-// lateRecords is the number of records whose late parts are written in one
-// transaction.
+// lateRecords is the maximum number of records whose late parts are written in one transaction.
+// See Part.Late.
 const lateRecords = 200
 
-// Copy copies records. Containers must come before the records in them.
+// Copy copies the given records. A container must come before the records in the container.
 func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
 	c.copied = map[string]Ref{}
 	for _, ref := range refs {
@@ -147,7 +151,7 @@ func (c *Copier) record(ctx context.Context, ref Ref) error {
 	return err
 }
 
-// count counts the records that a dry run would copy.
+// count adds a record to the result of a dry run, without copying the record.
 func (c *Copier) count(ref Ref) error {
 	if ref.Kind == iterationKind {
 		num, err := c.From.Num(ref.ID)
@@ -178,7 +182,8 @@ func (c *Copier) count(ref Ref) error {
 	})
 }
 
-// write writes a record with its points and artifacts, but without its late parts.
+// write writes a record with its points and artifacts. It does not write the late parts of a
+// new record.
 func (c *Copier) write(ctx context.Context, ref Ref, state State, v verdict) error {
 	rows := make([][][]any, len(ref.Kind.Parts))
 	for i := range ref.Kind.Parts {
@@ -251,9 +256,9 @@ func (c *Copier) write(ctx context.Context, ref Ref, state State, v verdict) err
 	return c.artifacts(ctx, ref, v)
 }
 
-// clear deletes the rows of a part of a record that is replaced. It removes a reference
-// only if From has the record that it names. If From lacks that record, it can't have the
-// reference.
+// clear deletes the rows of one part of a record before the record is replaced. If the part has
+// an Unlink statement, clear removes the reference only if From contains the target of the
+// reference. If From lacks the target, From can't contain the reference.
 func (c *Copier) clear(to Tx, p *Part, id string) error {
 	statement := p.Clear
 	if p.Unlink != "" {
@@ -278,8 +283,9 @@ func (c *Copier) clear(to Tx, p *Part, id string) error {
 	return err
 }
 
-// stub writes the row of a run that another record refers to, with the rows of the needed
-// artifacts. It does so only in a new database: an existing database gets no such runs.
+// stub writes the row of a run that other records need, and the rows of the needed artifacts of
+// the run. It does nothing unless c.Fresh is set, because an existing database gets no
+// incomplete runs.
 func (c *Copier) stub(ctx context.Context, ref Ref) error {
 	if !c.Fresh {
 		return nil
@@ -296,7 +302,8 @@ func (c *Copier) stub(ctx context.Context, ref Ref) error {
 	return c.bareArtifacts(ctx, ref)
 }
 
-// bareArtifacts writes the rows of the needed artifacts of a record.
+// bareArtifacts writes the rows of the needed artifacts of a record. The artifacts have no
+// bytes.
 func (c *Copier) bareArtifacts(ctx context.Context, ref Ref) error {
 	if c.Bare == nil || len(c.Needed) == 0 {
 		return nil
@@ -315,7 +322,8 @@ func (c *Copier) bareArtifacts(ctx context.Context, ref Ref) error {
 	})
 }
 
-// differences returns the steps from which the metrics of a run differ in To and From.
+// differences returns, for each metric of a run, the first step that differs between To and
+// From.
 func (c *Copier) differences(ctx context.Context, id string) (all map[string]divergence, err error) {
 	err = c.To.Read(ctx, func(tx TargetTx) (err error) {
 		all, err = tx.Records().differences(c.From, id)
@@ -327,7 +335,7 @@ func (c *Copier) differences(ctx context.Context, id string) (all map[string]div
 	return all, err
 }
 
-// note stores the note of a record that is copied.
+// note stores the note of a copied record.
 func (c *Copier) note(tx TargetTx, ref Ref, n Note) error {
 	if c.Fresh {
 		return nil
@@ -335,7 +343,8 @@ func (c *Copier) note(tx TargetTx, ref Ref, n Note) error {
 	return tx.Records().SetNote(ref, n, tx.Now())
 }
 
-// late writes the late parts of records and marks the copies of the records as finished.
+// late writes the late parts of the given records. It also marks the copies of the records as
+// finished.
 func (c *Copier) late(ctx context.Context, written []writtenRecord) error {
 	type lateRows struct {
 		id   string

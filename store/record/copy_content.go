@@ -10,15 +10,16 @@ import (
 	"tracker/store/scalar"
 )
 
-// The numbers of points in a transaction. A new database allows more, because no other
-// write waits for it: each transaction writes each series with points of it once.
+// These are the maximum numbers of points in a transaction. Each transaction rewrites each
+// series that gets points. A new database allows larger transactions, because no other write
+// waits.
 const (
 	copyPoints      = 32768
 	copyPointsFresh = 65536
 )
 
-// points copies the points of a run: all points of a new run, or the points from the
-// first difference on of an existing run.
+// points copies the points of a run. It copies all points of a new run. For an existing run, it
+// copies the points of each metric from the first difference on.
 func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence) error {
 	num, err := c.From.Num(ref.ID)
 	if err != nil {
@@ -66,8 +67,8 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 	return flush()
 }
 
-// artifacts copies the artifacts of a record. Artifacts that only the other database has
-// are moved to the trash.
+// artifacts copies the artifacts of a record. When it replaces a record, it moves artifacts
+// that exist only in the target to the trash.
 func (c *Copier) artifacts(ctx context.Context, ref Ref, v verdict) error {
 	if c.NoArtifacts {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// verdict is the decision about a record.
+// verdict is the decision whether a record is kept, inserted or replaced.
 type verdict int
 
 const (
@@ -16,7 +16,8 @@ const (
 	replace
 )
 
-// judge decides what to do with a record, and checks that it is permitted.
+// judge decides whether to copy a record. It returns an error if the user may not write the
+// record.
 func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, err error) {
 	if c.Fresh {
 		return insert, state, nil
@@ -31,7 +32,7 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 	var (
 		here      Home
 		exists    bool
-		homeless  bool // its container does not exist or is in the trash
+		homeless  bool // the container does not exist or is in the trash
 		note      Note
 		mayUpdate error
 
@@ -104,7 +105,8 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 	return keep, state, c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
 }
 
-// base returns the fingerprint that a record had when both databases were last the same.
+// base returns the fingerprint of a record at the time when the record was last equal in both
+// databases.
 func (c *Copier) base(ref Ref, n Note) string {
 	if c.Base != nil {
 		return c.Base(ref)
@@ -112,8 +114,8 @@ func (c *Copier) base(ref Ref, n Note) string {
 	return n.Fingerprint
 }
 
-// toHas reports whether To has a record or an artifact, as kind/id, or will have it after
-// the copy.
+// toHas reports whether To will contain a record or artifact after the copy. The format of
+// record is kind/id.
 func (c *Copier) toHas(to Tx, record string) (bool, error) {
 	has, err := to.Has(record)
 	ref, copied := c.copied[record]
@@ -124,10 +126,11 @@ func (c *Copier) toHas(to Tx, record string) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil
 	}
-	return false, err // it is in the trash
+	return false, err // the record is in the trash if err is nil
 }
 
-// fromHas reports whether the source database has a record or an artifact, as kind/id.
+// fromHas reports whether the source database contains a record or artifact. The format of
+// record is kind/id.
 func (c *Copier) fromHas(record string) (bool, error) {
 	if c.Peer != nil && c.Peer(record) {
 		return true, nil
@@ -135,8 +138,9 @@ func (c *Copier) fromHas(record string) (bool, error) {
 	return c.From.Has(record)
 }
 
-// mayInsert returns an error if the record may not be added. there reports whether its
-// project and its container exist. A dry run does not check for records that it would copy.
+// mayInsert returns an error if the user may not add the record. The result there reports
+// whether the record's project and container exist. A dry run does not check for containers,
+// because the copy might insert them.
 func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err error) {
 	if ref.Kind == projectKind {
 		return true, tx.AllowCreate("")
@@ -159,7 +163,8 @@ func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err err
 	return c.hasOwners(tx.Records(), ref)
 }
 
-// hasOwners reports whether to has all records that a record can't exist without.
+// hasOwners reports whether the target database contains all records that the given record
+// needs to exist.
 func (c *Copier) hasOwners(to Tx, ref Ref) (there bool, err error) {
 	for i := range ref.Kind.Parts {
 		p := &ref.Kind.Parts[i]
@@ -182,8 +187,8 @@ func (c *Copier) hasOwners(to Tx, ref Ref) (there bool, err error) {
 	return true, nil
 }
 
-// mayAdd returns an error if records may not be added to a project. there is false if it
-// does not exist or is in the trash.
+// mayAdd returns an error if the user may not add records to a project. The result there is
+// false if the project does not exist or is in the trash.
 func mayAdd(tx TargetTx, projectID string) (there bool, err error) {
 	err = tx.Records().Row(`SELECT EXISTS (SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL)`, projectID).Scan(&there)
 	if err == nil && there {
@@ -192,7 +197,8 @@ func mayAdd(tx TargetTx, projectID string) (there bool, err error) {
 	return there, err
 }
 
-// hasContainer reports whether the container of a record exists in its project.
+// hasContainer reports whether the container of a record exists in the record's project. A
+// container in the trash does not count.
 func (tx Tx) hasContainer(h Home) (there bool, err error) {
 	err = tx.Row(`SELECT EXISTS (
 		SELECT 1 FROM project WHERE id = ?1 AND id = ?2 AND deleted_date IS NULL
@@ -201,7 +207,7 @@ func (tx Tx) hasContainer(h Home) (there bool, err error) {
 	return there, err
 }
 
-// leaveOut reports that a record was not copied.
+// leaveOut adds a record that is not copied to the conflicts. It adds the reason to the result.
 func (c *Copier) leaveOut(ref Ref, reason string) error {
 	name, err := c.From.Path(ref)
 	if ref.Kind == iterationKind {
@@ -212,7 +218,8 @@ func (c *Copier) leaveOut(ref Ref, reason string) error {
 	return err
 }
 
-// allowed returns an error if the record may not be written now, according to verdict v.
+// allowed returns an error if verdict v no longer applies to the record, or if the user may not
+// write the record.
 func (c *Copier) allowed(tx TargetTx, ref Ref, from Home, v verdict) error {
 	here, err := tx.Records().Home(ref)
 	switch {
@@ -235,7 +242,8 @@ func (c *Copier) allowed(tx TargetTx, ref Ref, from Home, v verdict) error {
 	return err
 }
 
-// allowContent returns an error if parts may not be added to a record that was written.
+// allowContent returns an error if points or artifacts may no longer be added to a record that
+// was written before.
 func allowContent(tx TargetTx, ref Ref) error {
 	here, err := tx.Records().Home(ref)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && here.Deleted {

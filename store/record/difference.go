@@ -7,14 +7,14 @@ import (
 	"tracker/store/scalar"
 )
 
-// divergence is the step from which the points of a metric differ in two databases.
+// divergence describes where the points of a metric begin to differ between two databases.
 type divergence struct {
-	Same bool // the points are equal; From is not set
+	Same bool // all points are equal, and From is not set
 	From scalar.Step
 }
 
-// differences compares the metrics of an iteration in tx with its metrics in another
-// database. The result is by key.
+// differences compares the metrics of an iteration in the databases of tx and other. The keys
+// of the result are the keys of the metrics.
 func (tx Tx) differences(other Tx, id string) (map[string]divergence, error) {
 	from, err := other.Num(id)
 	if err != nil {
@@ -37,7 +37,7 @@ func (tx Tx) differences(other Tx, id string) (map[string]divergence, error) {
 	return all, nil
 }
 
-// firstDifference compares a metric of two runs.
+// firstDifference compares the points of the metric key in two iterations.
 func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d divergence, err error) {
 	ca, err := a.Cursor(aNum, key)
 	if err != nil {
@@ -66,8 +66,8 @@ func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d divergen
 	}
 }
 
-// dropPoints deletes the points of an iteration from the first difference on, and returns
-// their number.
+// dropPoints deletes the points of an iteration from the first difference of each metric on. It
+// returns the number of deleted points.
 func (tx Tx) dropPoints(id string, drop map[string]divergence) (dropped int, err error) {
 	if len(drop) == 0 {
 		return 0, nil

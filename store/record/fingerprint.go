@@ -12,21 +12,21 @@ import (
 	"tracker/store/scalar"
 )
 
-// State holds the hashes of a record for the comparison with another database.
+// State holds hashes of a record for comparison with another database.
 type State struct {
-	// Fingerprint is a hash of the whole content of a record, with its references. It is
-	// equal in two databases that have the same record.
+	// Fingerprint is a hash of the content and the references of a record. Two databases with
+	// the same record have the same fingerprint.
 	Fingerprint string `json:"fingerprint"`
-	// Content is the fingerprint without references. It is "" in a state from an earlier
-	// version.
+	// Content is a hash of the content without the references. Content is "" in a state from an
+	// earlier version of the program.
 	Content string `json:"content"`
-	// References lists the records that the record refers to and that another database may
-	// lack. Each has the name of its part, the record as kind/id, and a hash of the
-	// other columns about that record.
+	// References lists the references of the record. Another database might lack the target of
+	// a reference. A reference is the name of a part and the target as kind/id. If the part has
+	// several columns, the reference ends with a hash of the rows.
 	References []string `json:"references,omitzero"`
 }
 
-// State returns the state of a record.
+// State returns the state of the record with the given kind and id.
 func (tx Tx) State(k *Kind, id string) (s State, err error) {
 	whole, content := sha256.New(), sha256.New()
 	for i := range k.Parts {
@@ -72,15 +72,15 @@ func (tx Tx) State(k *Kind, id string) (s State, err error) {
 	return s, nil
 }
 
-// putLine adds a line to a hash.
+// putLine adds a line and its length to a hash.
 func putLine(sum hash.Hash, line []byte) {
 	var size [binary.MaxVarintLen64]byte
 	_, _ = sum.Write(size[:binary.PutUvarint(size[:], uint64(len(line)))])
 	_, _ = sum.Write(line)
 }
 
-// putSorted adds the rows of a part to a hash, in an order that does not depend on the
-// database.
+// putSorted adds the rows of a part to a hash. It sorts the rows, because the order of rows
+// differs between databases.
 func putSorted(sum hash.Hash, name string, rows [][]any, content func([]any) []any) {
 	var lines []string
 	for _, row := range rows {
@@ -95,7 +95,8 @@ func putSorted(sum hash.Hash, name string, rows [][]any, content func([]any) []a
 	}
 }
 
-// pointsInto calls put with the name of each metric of an iteration and with each point.
+// pointsInto calls put with the name of each metric of an iteration, followed by the metric's
+// points.
 func (tx Tx) pointsInto(id string, put func([]byte)) error {
 	num, err := tx.Num(id)
 	if err != nil {
@@ -106,7 +107,7 @@ func (tx Tx) pointsInto(id string, put func([]byte)) error {
 		return err
 	}
 	var line []byte
-	begun := 0 // number of keys that were begun
+	begun := 0 // number of metrics whose names were put
 	err = tx.WalkByKey(num, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
 		for begun == 0 || keys[begun-1] != key {
 			put([]byte(keys[begun]))
@@ -127,7 +128,8 @@ func (tx Tx) pointsInto(id string, put func([]byte)) error {
 	return err
 }
 
-// appendValues appends an encoding of values. Different values have different encodings.
+// appendValues appends an encoding of values to a slice. Different values have different
+// encodings.
 func appendValues(to []byte, values ...any) []byte {
 	for _, v := range values {
 		switch v := v.(type) {

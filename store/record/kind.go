@@ -6,69 +6,71 @@ import (
 	"strings"
 )
 
-// Kind is a kind of record. Its name is also the name of its table.
+// Kind describes one kind of record. Name is also the name of the table.
 type Kind struct {
 	Name string
-	// Home is the query for the id of the project, the id of the container, the name of
-	// the record, and whether it is in the trash.
+	// Home is an SQL query for the location of a record. It returns the project id, the
+	// container id, the record's name, and whether the record is in the trash.
 	Home  string
-	Parts []Part // the first one is the row of the record
-	// Artifacts is the SQL condition for its artifacts, "" if it has none.
+	Parts []Part // the first part is the row of the record
+	// Artifacts is the SQL condition for the artifacts of a record. It is "" if records of the
+	// kind have no artifacts.
 	Artifacts string
 }
 
-// Part describes the rows of a record in one table. Its columns name other records by
-// their ids, because numbers differ between databases. In its SQL, :record is the id of
-// the record, and the other parameters have the names of the columns.
+// Part describes the rows of a record in one table. Columns refer to other records by id,
+// because row numbers differ between databases. The SQL parameter :record is the id of the
+// record. Every other parameter has the name of a column.
 type Part struct {
 	Name    string
 	Columns []Column
-	From    string // FROM clause of the query for the columns
-	Content int    // the number of leading columns that count in a fingerprint
-	Clear   string // deletes the rows that Write writes
+	From    string // FROM clause of the query that reads the columns
+	Content int    // number of leading columns in the fingerprint
+	Clear   string // statement that deletes the rows written by Write
 	Write   string
-	Late    bool // Write needs records that are copied later
-	// References are the columns with the ids of records that may be copied without
-	// this one.
+	Late    bool // Write runs after all records were inserted
+	// References lists the columns with the ids of other records. A copy can include this
+	// record without including the other record.
 	References []Reference
-	// Link is set if each row as a whole is a reference. A row is not removed because
-	// another database lacks it.
+	// Link is set if each complete row is a reference. If only To contains such a row, the copy
+	// does not delete the row.
 	Link bool
-	// Unlink removes the removable reference of a Link.
+	// Unlink is the statement that removes a reference. It is set only for references that a
+	// user can remove.
 	Unlink string
 
-	read string // query for the columns
+	read string // query that reads the columns
 }
 
-// Reference is a column with the id of another record.
+// Reference describes a column that holds the id of another record.
 type Reference struct {
 	Column int
-	Kind   string // iteration, or resource for an artifact
-	// Owner is set if the record can't exist without the other one. The id of the other
-	// record counts as content.
+	Kind   string // "iteration", or "resource" for an artifact
+	// Owner is set if the record can't exist without the other record. The id of the other
+	// record is then part of the content.
 	Owner bool
 }
 
-// Column is a column that is copied.
+// Column describes a column that is copied.
 type Column struct {
-	SQL  string // its name, with AS if the parameter has another name
+	SQL  string // name of the column, with AS if the SQL parameter has a different name
 	Text TextKind
 }
 
-// name returns the name of the parameter for the column.
+// name returns the name of the SQL parameter for the column.
 func (c Column) name() string { return c.SQL[strings.LastIndexAny(c.SQL, " .")+1:] }
 
-// TextKind is the kind of the texts in a column. The schema checks all other types.
+// TextKind is the kind of text in a column. The schema checks values that are not texts.
 type TextKind int
 
-// The kinds of texts.
+// These are the kinds of text.
 const (
 	Any TextKind = iota
 	Name
 	Key
 	Short
 	Text
-	Long // a text of some MiB
+	Long // text of several MiB
 	ID
 	ModelID // id of a logged model
 	JSON
@@ -76,8 +78,8 @@ const (
 	FileName // name of an artifact
 )
 
-// Kinds holds all kinds in the order in which records are copied: containers come before
-// the records in them.
+// Kinds lists all kinds in the order in which records are copied. The kind of a container comes
+// before the kinds of the records in the container.
 var Kinds = []*Kind{projectKind, experimentKind, iterationKind, loggedModelKind, wandbArtifactKind, reportKind, modelKind, modelVersionKind}
 
 func init() {
@@ -91,8 +93,8 @@ func init() {
 
 var parameter = regexp.MustCompile(`:[a-z_0-9]+`)
 
-// number writes the query for the columns, and replaces the names of parameters by the numbers
-// of their values.
+// number builds the query p.read. It also replaces the names of SQL parameters by their
+// numbers.
 func (p *Part) number() {
 	var columns []string
 	numbers := map[string]string{":record": "?1"}
@@ -112,7 +114,7 @@ func (p *Part) number() {
 	}
 }
 
-// ID returns the kind of the ids of the records.
+// ID returns the TextKind of the record ids.
 func (k *Kind) ID() TextKind {
 	if k == loggedModelKind {
 		return ModelID

@@ -99,7 +99,7 @@ var iterationKind = &Kind{
 			{"id", ID}, {"path", Text}, {"size", Any}, {"fingerprint", Text}, {"position", Any}, {"state", Text},
 			{"updated_date", Any},
 		},
-		Content: 0, // the origin of an import is not part of the content
+		Content: 0, // the origin of an imported run is not part of its content
 		Write: `INSERT INTO source (iteration_num, id, path, size, fingerprint, position, state, updated_date)
 			VALUES (` + iterationNum + `, :id, :path, :size, :fingerprint, :position, :state, :updated_date)
 			ON CONFLICT (id) DO UPDATE SET

@@ -46,7 +46,7 @@ var experimentKind = &Kind{
 			{"name", Text}, {"digest", Text}, {"source_type", Text}, {"source", Text}, {"schema", Text},
 			{"profile", Long},
 		},
-		Content: 0, // each run has the datasets that it uses
+		Content: 0, // runs refer to the datasets that they use
 		Write: `INSERT INTO dataset (experiment_id, name, digest, source_type, source, schema, profile)
 			VALUES (:record, :name, :digest, :source_type, :source, :schema, :profile) ON CONFLICT DO NOTHING`,
 	}, {

@@ -8,22 +8,22 @@ import (
 	"tracker/store/transfer"
 )
 
-// The states of a row of table source that holds the fingerprint of a record at the time
-// when it was copied to this database.
+// These are the states of rows in table source that belong to copied records. The row of a
+// record holds the fingerprint that the record had when it was copied to this database.
 const (
 	copied  = "archive"
 	copying = "archive, not finished"
 )
 
-// Note describes a record at the time when it was copied to this database.
+// Note holds the state of a record at the time when the record was copied to this database.
 type Note struct {
-	Fingerprint string // the text of State.Noted; "" if the record was never copied
-	Unfinished  bool   // the copy was begun but not finished
+	Fingerprint string // result of State.Noted; "" if the record was never copied
+	Unfinished  bool   // the copy was started but not finished
 }
 
 func noteID(ref Ref) string { return transfer.ID("archive", ref.Kind.Name, ref.ID).String() }
 
-// Note returns the note of a record, or the zero value if it has none.
+// Note returns the note of a record. It returns the zero value if the record has no note.
 func (tx Tx) Note(ref Ref) (n Note, err error) {
 	var state string
 	err = tx.Row(`SELECT fingerprint, state FROM source WHERE id = ?`, noteID(ref)).Scan(&n.Fingerprint, &state)
@@ -34,7 +34,7 @@ func (tx Tx) Note(ref Ref) (n Note, err error) {
 	return n, err
 }
 
-// SetNote replaces the note of a record.
+// SetNote stores the note of a record and replaces an earlier note.
 func (tx Tx) SetNote(ref Ref, n Note, now scalar.Time) error {
 	state := copied
 	if n.Unfinished {
@@ -51,14 +51,15 @@ func (tx Tx) SetNote(ref Ref, n Note, now scalar.Time) error {
 	return err
 }
 
-// synced is the state of a row of table source with the fingerprint of a record at the time
-// when it was the same in another database.
+// synced is the state of rows in table source that Synced reads. The row of a record holds the
+// fingerprint that the record had when it was last equal in this database and a peer.
 const synced = "sync"
 
 func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
 
-// Synced returns the last common state of a record, given as kind/id, in this database and the
-// database of a peer. The result is a text of State.Noted, or "" if there is none.
+// Synced returns the fingerprint that a record had when it was last equal in this database and
+// a peer's database. The format of record is kind/id. The result is a text from State.Noted, or
+// "" if the fingerprint is unknown.
 func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	err = tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -67,8 +68,8 @@ func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	return fingerprint, err
 }
 
-// SetSynced records that a record is the same here and in the database of a peer.
-// fingerprint is the text of State.Noted.
+// SetSynced records that a record is equal in this database and the database of a peer.
+// fingerprint is the result of State.Noted.
 func (tx Tx) SetSynced(peer, record, fingerprint string, now scalar.Time) error {
 	_, err := tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date)
 		VALUES (?, ?, 0, ?, 0, ?, ?)

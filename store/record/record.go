@@ -1,16 +1,18 @@
-// Package record copies records from one database to another: a project, experiment,
-// iteration, logged model, artifact version, report, model or model version, each with
-// all rows that belong to it, its points and its artifacts.
+// Package record copies records from one database to another. A record is a project,
+// experiment, iteration, logged model, artifact version, report, model or model version. A
+// record is copied with all its rows, points and artifacts.
 //
-// Kinds holds, for each kind, the statements that read and write its rows, with ids in
-// place of numbers. The fingerprint of a record is a hash of its content that does not
-// depend on numbers, so it is equal in two databases that have the same record. A Copier
-// inserts new records and replaces records that have changed only in the source. It
-// reports records that have changed in both databases and leaves them unchanged. The next
-// copy finishes a copy that was interrupted.
+// Kinds holds the SQL statements that read and write the rows of each kind of record. The
+// statements use ids instead of row numbers. The fingerprint of a record is a hash of its
+// content. Two databases with the same record have the same fingerprint, because the content
+// contains no row numbers.
 //
-// Rights are checked by the target, in the transaction that writes. The texts of a record
-// are checked by a function of the caller, because a database may come from elsewhere.
+// A Copier inserts new records. It replaces records that have changed only in the source. It
+// reports records that have changed in both databases and leaves these records unchanged. If a
+// copy is interrupted, the next copy finishes the work.
+//
+// The target checks the rights of the user in each write transaction. A function of the caller
+// checks the texts of each record, because the source database might be untrusted.
 package record
 
 import (
@@ -21,47 +23,49 @@ import (
 	"tracker/store/points"
 )
 
-// Tx is a transaction on the records.
+// Tx is a transaction that reads and writes records.
 type Tx struct {
 	*points.Tx
-	// Check returns an error if a column does not accept a text.
+	// Check returns an error if a column does not accept the text. kind is the TextKind of the
+	// column.
 	Check func(kind TextKind, text string) error
 }
 
-// Ref names a record.
+// Ref identifies a record.
 type Ref struct {
 	Kind *Kind
 	ID   string
-	// Context is set if the record is only copied because other records need it. It is
-	// copied if it does not exist, and otherwise left unchanged.
+	// Context is set if the record is copied only because other records need it. An existing
+	// record with Context is left unchanged.
 	Context bool
 }
 
 // String returns the kind and the id of a record, separated by a slash.
 func (r Ref) String() string { return r.Kind.Name + "/" + r.ID }
 
-// SizeError reports a record that is too large to be copied.
+// SizeError reports that a record can't be copied, because its rows in Table are too large.
 type SizeError struct{ Table string }
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("A record has more than %d MiB in the table %s.", maxRecord>>20, e.Table)
 }
 
-// Home holds the location of a record.
+// Home is the location of a record.
 type Home struct {
 	ProjectID string
-	Parent    string // id of its container, "" for a project
+	Parent    string // id of the container; "" for a project
 	Name      string
-	Deleted   bool // it or its container is in the trash
+	Deleted   bool // the record or its container is in the trash
 }
 
-// Home returns the location of a record, or sql.ErrNoRows.
+// Home returns the location of a record. It returns sql.ErrNoRows if the record does not exist.
 func (tx Tx) Home(ref Ref) (h Home, err error) {
 	err = tx.Row(ref.Kind.Home, ref.ID).Scan(&h.ProjectID, &h.Parent, &h.Name, &h.Deleted)
 	return h, err
 }
 
-// Path returns the names of the containers of a record and of the record, separated by slashes.
+// Path returns the names of a record's containers and the name of the record, separated by
+// slashes.
 func (tx Tx) Path(ref Ref) (string, error) {
 	h, err := tx.Home(ref)
 	if err != nil || h.Parent == "" {
@@ -79,16 +83,18 @@ func (tx Tx) Path(ref Ref) (string, error) {
 	return h.Name, nil
 }
 
-// Num returns the number of an iteration, or sql.ErrNoRows.
+// Num returns the row number of an iteration. It returns sql.ErrNoRows if the iteration does
+// not exist.
 func (tx Tx) Num(id string) (num int64, err error) {
 	err = tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num)
 	return num, err
 }
 
-// maxRecord is the maximum size of the values of a record in one table, in bytes.
+// maxRecord is the maximum size in bytes of a record's values in one table.
 const maxRecord = 512 << 20
 
-// Rows returns the rows of a part of a record, checked.
+// Rows reads the rows of one part of a record and checks their texts. It returns a *SizeError
+// if the rows are larger than maxRecord.
 func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
 	rows, err := tx.Tx.Rows(p.read, id)
 	if err != nil {
@@ -124,7 +130,8 @@ func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// writeRows writes rows that Rows has returned to the record with an id.
+// writeRows writes the rows of one part of the record with the given id. rows is a result of
+// Rows.
 func (tx Tx) writeRows(p *Part, id string, rows [][]any) error {
 	for _, row := range rows {
 		if _, err := tx.Exec(p.Write, append([]any{id}, row...)...); err != nil {

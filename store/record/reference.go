@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// A reference in a State consists of the name of its part, the record that it names as
-// kind/id, and, if the part has further columns about that record, a hash of these.
+// A reference in a State is a text with two or three fields, separated by spaces. The first
+// field is the name of the part. The second field is the target, as kind/id. The third field is
+// a hash of the rows. It exists only if the part has columns besides the target.
 
-// parentPart is the name of the part with the parent of a run. It is the only reference that
-// can be removed while both of its records exist.
+// parentPart is the name of the part that refers to the parent of a run. A user can remove this
+// kind of reference while both runs exist. Other kinds of references can't be removed while
+// both records exist.
 const parentPart = "parent"
 
-// target returns the record that a reference names.
+// target returns the record to which the reference refers, as kind/id.
 func target(reference string) string {
 	_, rest, _ := strings.Cut(reference, " ")
 	record, _, _ := strings.Cut(rest, " ")
 	return record
 }
 
-// slot returns the subject of a reference. Two different references with the same slot
-// exclude each other.
+// slot returns the slot of a reference. A record has at most one reference in each slot.
 func slot(reference string) string {
 	part, _, _ := strings.Cut(reference, " ")
 	if part == parentPart {
@@ -33,7 +34,7 @@ func slot(reference string) string {
 	return part + " " + target(reference)
 }
 
-// references returns the references in the rows of a part, sorted.
+// references returns the references in the given rows of a part, sorted.
 func (p *Part) references(rows [][]any) []string {
 	about := map[string][][]any{}
 	for _, row := range rows {
@@ -58,7 +59,7 @@ func (p *Part) references(rows [][]any) []string {
 	return all
 }
 
-// withoutReferences returns the content of a row of a part without its references.
+// withoutReferences returns the content of the given row without references.
 func (p *Part) withoutReferences(row []any) []any {
 	if p.Link {
 		return nil
@@ -72,7 +73,7 @@ func (p *Part) withoutReferences(row []any) []any {
 	return row
 }
 
-// Targets returns the records and artifacts, as kind/id, that a record refers to.
+// Targets returns the records and artifacts to which the record refers, as kind/id.
 func (s State) Targets() []string {
 	all := make([]string, len(s.References))
 	for i, r := range s.References {
@@ -81,8 +82,10 @@ func (s State) Targets() []string {
 	return all
 }
 
-// Noted returns the text to store for a state that two databases share. It has the
-// references to records for which has returns true; only these can be missed later.
+// Noted returns the text that is stored for a state that two databases share. The text contains
+// the hash of the content and the hashes of some references. The text includes a reference if
+// the function has returns true for the target. Only an included reference can later count as
+// removed.
 func (s State) Noted(has func(record string) bool) string {
 	var hashes []string
 	for _, r := range s.References {
@@ -101,17 +104,20 @@ func hashOf(reference string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Changes reports which of two states of a record have changed since base, their last common
-// state. base is a text of State.Noted, a fingerprint from an earlier version, or "" if it is
-// unknown. shared reports whether both databases have a record. A reference in only one state
-// is a change if its record is shared. If neither state has changed, they are equal.
+// Changes compares two states of a record with their last common state. It reports which of the
+// two states has changed. If neither state has changed, the states are equal.
+//
+// base describes the last common state. base is a result of State.Noted, a fingerprint from an
+// earlier version of the program, or "" if the common state is unknown. If only one state
+// contains a reference, the difference counts as a change only if shared returns true for the
+// target. The function shared reports whether both databases contain a record.
 func Changes(from, to State, base string, shared func(record string) bool) (fromChanged, toChanged bool) {
 	if from.Fingerprint == to.Fingerprint {
 		return false, false
 	}
 	content, hashes, _ := strings.Cut(base, " ")
 	unchanged := func(s State) bool { return base != "" && (s.Fingerprint == base || s.Content == content) }
-	if from.Content == "" || to.Content == "" { // one is from an earlier version
+	if from.Content == "" || to.Content == "" { // one state is from an earlier version of the program
 		return !unchanged(from), !unchanged(to)
 	}
 	if from.Content != to.Content {
@@ -132,7 +138,7 @@ func Changes(from, to State, base string, shared func(record string) bool) (from
 		}
 	}
 	for _, r := range from.References {
-		// Earlier versions noted references that they had lost on the way.
+		// Earlier versions of the program also noted references that the copy had omitted.
 		if base == from.Fingerprint && slots[slot(r)] {
 			known[hashOf(r)] = true
 		}
@@ -153,7 +159,8 @@ func Changes(from, to State, base string, shared func(record string) bool) (from
 	return fromChanged, toChanged
 }
 
-// Has reports whether a record or an artifact, as kind/id, exists and is not in the trash.
+// Has reports whether a record or artifact exists and is not in the trash. The format of record
+// is kind/id.
 func (tx Tx) Has(record string) (bool, error) {
 	kind, id, _ := strings.Cut(record, "/")
 	if kind == "resource" {
@@ -172,8 +179,8 @@ func (tx Tx) Has(record string) (bool, error) {
 	return err == nil && !h.Deleted, err
 }
 
-// Needs returns the records and artifacts, as kind/id, that a record refers to. The run
-// of an artifact is included.
+// Needs returns the records and artifacts to which a record refers, as kind/id. If the record
+// refers to an artifact of a run, the result also contains the run.
 func (tx Tx) Needs(ref Ref) (all []string, err error) {
 	for i := range ref.Kind.Parts {
 		p := &ref.Kind.Parts[i]

@@ -6,7 +6,7 @@ import (
 	"tracker/store/json"
 )
 
-// OfProject returns all records of a project.
+// OfProject returns all records of the project with the given id.
 func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	for _, k := range Kinds {
 		more, err := tx.where(k, `project.id = ?`, id)
@@ -18,9 +18,10 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// Only selects, from the records of a project in refs, the records that wanted names as kind/id.
-// It also selects records that can contain others, and the needed records, with Context set.
-// missing is the first wanted record that refs does not contain.
+// Only selects records from refs, the records of a project. It selects the records in wanted,
+// which lists records as kind/id. It also selects the needed records and all projects,
+// experiments and models. It sets Context for these additional records. missing is the first
+// wanted record that refs lacks.
 func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, missing string) {
 	isWanted, there := map[string]bool{}, map[string]bool{}
 	for _, w := range wanted {
@@ -41,8 +42,8 @@ func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, miss
 	return some, ""
 }
 
-// OfExperiment returns the records of an experiment, without reports and models. It
-// includes the project, which the others need.
+// OfExperiment returns the records of an experiment except reports and models. The result also
+// contains the experiment's project, with Context set.
 func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	refs = []Ref{{Kind: projectKind, ID: projectID, Context: true}, {Kind: experimentKind, ID: id}}
 	for _, k := range []*Kind{iterationKind, loggedModelKind, wandbArtifactKind} {
@@ -55,7 +56,8 @@ func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// OfRuns returns iterations, in the order of their numbers, with their containers.
+// OfRuns returns the iterations with the given ids, sorted by number. The containers of the
+// iterations come first, with Context set.
 func (tx Tx) OfRuns(ids []string) (refs []Ref, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -82,7 +84,8 @@ func (tx Tx) OfRuns(ids []string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// All returns the records of a database that was made for an archive.
+// All returns all records of a database that was made for an archive. It sets Context for the
+// records in context, which lists records as kind/id.
 func (tx Tx) All(context []string) (refs []Ref, err error) {
 	others := map[string]bool{}
 	for _, c := range context {
@@ -101,7 +104,8 @@ func (tx Tx) All(context []string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// where returns the records of a kind that meet a condition on it and its containers.
+// where returns the records of a kind that match an SQL condition. The condition can use the
+// tables of the kind and of its containers.
 func (tx Tx) where(kind *Kind, condition string, args ...any) ([]Ref, error) {
 	from := map[string]string{
 		"project": `project.id FROM project WHERE %s AND project.deleted_date IS NULL

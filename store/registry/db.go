@@ -1,13 +1,14 @@
-// Package registry stores registered models with their versions, stages and aliases, and
-// the logged models of runs.
+// Package registry stores registered models with their versions, stages and aliases. It also
+// stores the logged models of runs.
 //
-// A model belongs to a project and its versions to the model. A version refers to the run
-// and the artifact that it came from, and protects both: RefuseIfVersioned and similar
-// functions refuse to delete a record while a version refers to it, and name the versions.
-// An alias names at most one version of a model. A move to a stage also decides what
-// happens to the other versions in that stage.
+// A model belongs to a project, and a version belongs to a model. A version refers to the run
+// and the artifact from which it was made. A run or artifact can't be deleted while a version
+// refers to it. RefuseIfVersioned and similar functions return an error that lists these
+// versions. An alias names one version of a model. If a version moves to a stage, the other
+// versions in the stage are archived or stay in the stage.
 //
-// The methods of DB run their own transactions. The methods of View read one snapshot.
+// The methods of DB run their own transactions. The methods of View use the transaction of the
+// view.
 package registry
 
 import (
@@ -16,19 +17,19 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that run their own transactions.
+// DB reads and writes models. Each method runs its own transaction.
 type DB struct{ base *domain.DB }
 
-// New returns the models of a database.
+// New returns a DB for the models in base.
 func New(base *domain.DB) *DB { return &DB{base} }
 
-// View has the methods that read one snapshot, for the actor of its transaction.
+// View reads models in one transaction. It checks the rights of the actor tx.Actor.
 type View struct{ tx *domain.Tx }
 
-// In returns the models that a transaction sees.
+// In returns a view of the models in the transaction tx.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
-// view runs fn on a new view.
+// view runs fn with a view in a new read transaction.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
 	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

@@ -11,29 +11,29 @@ import (
 	"tracker/store/scalar"
 )
 
-// LoggedModelStatus is the state of the upload of a logged model.
+// LoggedModelStatus is the upload status of a logged model.
 type LoggedModelStatus string
 
-// The statuses of a logged model.
+// These are the upload statuses.
 const (
 	LoggedModelPending LoggedModelStatus = "PENDING"
 	LoggedModelReady   LoggedModelStatus = "READY"
 	LoggedModelFailed  LoggedModelStatus = "FAILED"
 )
 
-// LoggedModel is a trained model in an experiment, with its description. Its files are
-// artifacts of the experiment whose names begin with LoggedModelFolder of its id. It can
-// be the source of a model version.
+// LoggedModel describes a trained model in an experiment. The files of the model are artifacts
+// of the experiment. The names of these artifacts begin with LoggedModelFolder(ID). A model
+// version can refer to a logged model as its source.
 type LoggedModel struct {
-	ID           string            `json:"id" db:"id"` // m- and 32 hexadecimal digits
+	ID           string            `json:"id" db:"id"` // "m-" and 32 hexadecimal digits
 	ExperimentID string            `json:"experiment_id" db:"experiment_id"`
-	IterationID  *string           `json:"iteration_id" db:"iteration_id"` // the iteration that made it
-	Name         string            `json:"name" db:"name"`                 // need not be unique
+	IterationID  *string           `json:"iteration_id" db:"iteration_id"` // iteration that created the model; nil if unknown
+	Name         string            `json:"name" db:"name"`                 // not necessarily unique
 	Type         string            `json:"type" db:"type"`
 	Status       LoggedModelStatus `json:"status" db:"status"`
 	Params       Params            `json:"params" db:"params"`
 	CreatedDate  scalar.Time       `json:"created_date" db:"created_date"`
-	UpdatedDate  scalar.Time       `json:"updated_date" db:"updated_date"` // time of the last change of status
+	UpdatedDate  scalar.Time       `json:"updated_date" db:"updated_date"` // time of the last status change
 	Num          int64             `json:"-" db:"-"`                       // primary key
 }
 
@@ -45,10 +45,10 @@ func (m LoggedModel) TextBytes() int {
 	return n
 }
 
-// Params are the parameters of a logged model. Parameters can be added but not changed.
+// Params holds the parameters of a logged model. Parameters can be added but not changed.
 type Params map[string]string
 
-// Scan reads a JSON object.
+// Scan decodes the stored JSON object.
 func (p *Params) Scan(from any) error {
 	text, ok := from.(string)
 	if !ok {
@@ -64,13 +64,13 @@ const MaxLoggedModelParams = 10_000
 type NewLoggedModel struct {
 	Name        string
 	Type        string
-	IterationID string // in the same project, or ""
+	IterationID string // an iteration in the project of the experiment, or ""
 	Params      []domain.Property
 	Properties  []domain.Property
 }
 
-// LoggedModelFolder returns the folder of a logged model's files among the artifacts of
-// its experiment.
+// LoggedModelFolder returns the common prefix of the artifact names of a logged model. The
+// artifacts belong to the model's experiment.
 func LoggedModelFolder(id string) string { return "models/" + id + "/" }
 
 const (
@@ -89,19 +89,19 @@ const (
 	LEFT JOIN iteration ON iteration.num = logged_model.iteration_num `
 )
 
-// LoggedModel returns one logged model. Needs read.
+// LoggedModel returns the logged model with the given id. The actor needs the right to read.
 func (v *View) LoggedModel(id string) (LoggedModel, error) {
 	m, _, err := AllowLoggedModel(v.tx, v.tx.Actor, id, domain.RightRead)
 	return m, err
 }
 
-// LoggedModel is View.LoggedModel.
+// LoggedModel calls View.LoggedModel in a new read transaction.
 func (db *DB) LoggedModel(ctx context.Context, actor domain.Actor, id string) (LoggedModel, error) {
 	return view(ctx, db, actor, func(v *View) (LoggedModel, error) { return v.LoggedModel(id) })
 }
 
-// CreateLoggedModel creates a logged model without files, in the status PENDING. Needs
-// create; the experiment must be in progress.
+// CreateLoggedModel creates a logged model without files, with the status PENDING. The actor
+// needs the right to create. The experiment must be in progress.
 func (db *DB) CreateLoggedModel(ctx context.Context, actor domain.Actor, experimentID string, n NewLoggedModel) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckShort("model_type", n.Type), domain.CheckProperties(n.Properties)); err != nil {
 		return domain.Created{}, err
@@ -138,8 +138,8 @@ func (db *DB) CreateLoggedModel(ctx context.Context, actor domain.Actor, experim
 	})
 }
 
-// AddParams returns the JSON of old with the parameters more. It returns an error if a
-// parameter exists with another value.
+// AddParams returns the union of old and more as JSON. It returns an error if a parameter
+// exists with a different value.
 func AddParams(old Params, more []domain.Property) (string, error) {
 	all := map[string]string{}
 	maps.Copy(all, old)
@@ -162,7 +162,7 @@ func AddParams(old Params, more []domain.Property) (string, error) {
 	return string(text), err
 }
 
-// AddLoggedModelParams adds parameters to a logged model. Needs create.
+// AddLoggedModelParams adds parameters to a logged model. The actor needs the right to create.
 func (db *DB) AddLoggedModelParams(ctx context.Context, actor domain.Actor, id string, more []domain.Property) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		m, _, err := AllowLoggedModel(tx, actor, id, domain.RightCreate)
@@ -178,8 +178,8 @@ func (db *DB) AddLoggedModelParams(ctx context.Context, actor domain.Actor, id s
 	})
 }
 
-// SetLoggedModelStatus sets the status of a logged model. Needs create, like the
-// upload that it ends.
+// SetLoggedModelStatus sets the upload status of a logged model. The actor needs the right to
+// create, as for an upload.
 func (db *DB) SetLoggedModelStatus(ctx context.Context, actor domain.Actor, id string, status LoggedModelStatus) error {
 	if err := domain.OneOf("status", status, LoggedModelPending, LoggedModelReady, LoggedModelFailed); err != nil {
 		return err
@@ -194,8 +194,8 @@ func (db *DB) SetLoggedModelStatus(ctx context.Context, actor domain.Actor, id s
 	})
 }
 
-// DeleteLoggedModel removes a logged model and moves its files to the trash. CONFLICT
-// if it is the source of a model version. Needs delete.
+// DeleteLoggedModel removes a logged model and moves its files to the trash. It returns
+// CONFLICT if a model version uses the logged model. The actor needs the right to delete.
 func (db *DB) DeleteLoggedModel(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		m, _, err := AllowLoggedModel(tx, actor, id, domain.RightDelete)
@@ -224,12 +224,12 @@ func (db *DB) DeleteLoggedModel(ctx context.Context, actor domain.Actor, id stri
 	})
 }
 
-// afterFolder returns the smallest text after all names in a folder, which ends with
-// a slash.
+// afterFolder returns the smallest string that is greater than all names in the folder. The
+// folder must end with a slash.
 func afterFolder(folder string) string { return strings.TrimSuffix(folder, "/") + "0" }
 
-// AllowLoggedModel returns the logged model and its project. It returns an error if the
-// model does not exist or actor does not have the right in that project.
+// AllowLoggedModel returns the logged model with the given id and the id of its project. It
+// returns an error if the model does not exist or actor lacks the right want in the project.
 func AllowLoggedModel(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (m LoggedModel, projectID string, err error) {
 	row := struct {
 		LoggedModel
@@ -248,7 +248,8 @@ func AllowLoggedModel(tx *domain.Tx, actor domain.Actor, id string, want domain.
 	return m, row.ProjectID, tx.Allow(actor, row.ProjectID, want)
 }
 
-// loggedModelOf returns the number of a logged model in a project.
+// loggedModelOf returns the row number of a logged model. The model must belong to the given
+// project.
 func loggedModelOf(tx *domain.Tx, projectID, id string) (num int64, err error) {
 	err = tx.Row(`SELECT logged_model.num
 		FROM logged_model

@@ -7,19 +7,21 @@ import (
 	"tracker/store/json"
 )
 
-// LoggedModelQuery selects logged models.
+// LoggedModelQuery holds the search conditions of FindLoggedModels.
 type LoggedModelQuery struct {
 	Properties []PropertyMatch
-	// MetricKeys are the keys of the points that are passed to Metric before Match is
-	// called; AllMetrics selects all keys.
+	// MetricKeys lists the keys of metrics. FindLoggedModels passes the points of these metrics
+	// to Metric before it calls Match. If AllMetrics is set, FindLoggedModels passes the points
+	// of all metrics.
 	MetricKeys []string
 	AllMetrics bool
 	Metric     func(LoggedModelMetric)
 	Match      func(LoggedModel) bool
 }
 
-// FindLoggedModels returns the matching logged models of experiments, without their
-// parameters, oldest first. Needs read on all of the experiments that exist.
+// FindLoggedModels returns the logged models of the given experiments that match q, oldest
+// first. The models have no parameters. The actor needs the right to read every experiment that
+// exists.
 func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]LoggedModel, error) {
 	if len(experimentIDs) > domain.MaxSearched {
 		return nil, domain.Invalid("experiment_ids", "At most %d experiments can be searched at once.", domain.MaxSearched)
@@ -35,7 +37,8 @@ func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]L
 	return domain.ListLimited(v.tx, func() ([]LoggedModel, error) { return v.findLoggedModels(string(list), q) })
 }
 
-// findLoggedModels finds logged models of the experiments in a JSON list.
+// findLoggedModels returns the logged models that match the query q. The parameter in is a JSON
+// list of experiment ids.
 func (v *View) findLoggedModels(in string, q LoggedModelQuery) ([]LoggedModel, error) {
 	if q.AllMetrics || len(q.MetricKeys) > 0 {
 		if err := v.eachLoggedModelMetric(in, q); err != nil {
@@ -104,15 +107,15 @@ func (v *View) eachLoggedModelMetric(experiments string, q LoggedModelQuery) err
 	return rows.Err()
 }
 
-// DescribedModel is a logged model with its properties and points.
+// DescribedModel is a logged model with its properties and metric points.
 type DescribedModel struct {
 	LoggedModel
 	Properties []domain.Property
 	Metrics    []LoggedModelMetric
 }
 
-// LoggedModels returns up to MaxLimit logged models in the order of ids. It omits ids
-// that do not exist. Needs read.
+// LoggedModels returns the logged models with the given ids, in the order of ids. It omits ids
+// that do not exist. At most MaxLimit ids are allowed. The actor needs the right to read.
 func (v *View) LoggedModels(ids []string) ([]DescribedModel, error) {
 	list, err := v.allowLoggedModels(ids)
 	if err != nil {

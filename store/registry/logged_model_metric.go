@@ -6,7 +6,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// LoggedModelMetric is a point of an iteration that measures a logged model.
+// LoggedModelMetric is a metric point that an iteration recorded for a logged model.
 type LoggedModelMetric struct {
 	ModelID       string       `db:"model_id"`
 	IterationID   string       `db:"iteration_id"`
@@ -16,10 +16,10 @@ type LoggedModelMetric struct {
 	RecordedAt    scalar.Time  `db:"recorded_at"`
 	DatasetName   string       `db:"dataset_name"`
 	DatasetDigest string       `db:"dataset_digest"`
-	Place         int64        `db:"place"` // rank among the points of the model, from 1
+	Place         int64        `db:"place"` // rank among the points of the model; the first point is 1
 }
 
-// CheckModelMetrics returns an error if a key or a name is not valid.
+// CheckModelMetrics returns an error if a metric key or a dataset name is invalid.
 func CheckModelMetrics(all []LoggedModelMetric) error {
 	for _, p := range all {
 		err := domain.FirstError(domain.CheckKey(p.Key), domain.CheckText("dataset_name", p.DatasetName), domain.CheckText("dataset_digest", p.DatasetDigest))
@@ -30,8 +30,8 @@ func CheckModelMetrics(all []LoggedModelMetric) error {
 	return nil
 }
 
-// AddModelMetrics adds points of an iteration to the logged models that they measure.
-// Adding the same point again has no effect.
+// AddModelMetrics adds points of an iteration to logged models. It ignores points that exist
+// already.
 func AddModelMetrics(tx *domain.Tx, it domain.IterationState, all []LoggedModelMetric) error {
 	for _, p := range all {
 		num, err := loggedModelOf(tx, it.ProjectID, p.ModelID)
@@ -50,9 +50,9 @@ func AddModelMetrics(tx *domain.Tx, it domain.IterationState, all []LoggedModelM
 	return nil
 }
 
-// loggedModelMetrics returns the points of logged models, by the id of the model in the
-// order of key, time and step, up to MaxLoggedModelPoints of each model. list is a
-// JSON list of ids.
+// loggedModelMetrics returns the points of each logged model in list, by model id. list is a
+// JSON list of model ids. The points are sorted by key, time and step. The result contains at
+// most MaxLoggedModelPoints points for each model.
 func (v *View) loggedModelMetrics(list string) (map[string][]LoggedModelMetric, error) {
 	var rows []LoggedModelMetric
 	err := v.tx.Select(&rows, `SELECT * FROM (
@@ -79,12 +79,11 @@ func (v *View) loggedModelMetrics(list string) (map[string][]LoggedModelMetric, 
 	return all, err
 }
 
-// MaxLoggedModelPoints is the maximum number of points that are returned for a logged
-// model.
+// MaxLoggedModelPoints is the maximum number of points returned for each logged model.
 const MaxLoggedModelPoints = 10_000
 
-// allowLoggedModels returns the ids that exist, as a JSON list. It returns an error if
-// the actor may not read one of the models.
+// allowLoggedModels returns the given ids that exist, as a JSON list. It returns an error if
+// the actor may not read one of the logged models.
 func (v *View) allowLoggedModels(ids []string) (string, error) {
 	if len(ids) > domain.MaxLimit {
 		return "", domain.Invalid("ids", "At most %d logged models can be requested at once.", domain.MaxLimit)

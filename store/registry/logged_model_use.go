@@ -7,32 +7,32 @@ import (
 	"tracker/store/scalar"
 )
 
-// LoggedModelRole is the relation of a logged model to an iteration.
+// LoggedModelRole is the role of a logged model in an iteration.
 type LoggedModelRole string
 
-// The roles of a logged model.
+// These are the roles of logged models.
 const (
-	InputModel  LoggedModelRole = "input"  // the iteration has read it
-	OutputModel LoggedModelRole = "output" // the iteration has made it
+	InputModel  LoggedModelRole = "input"  // the iteration read the model
+	OutputModel LoggedModelRole = "output" // the iteration created the model
 )
 
-// LoggedModelUse is a logged model that an iteration read or made.
+// LoggedModelUse records that an iteration read or created a logged model.
 type LoggedModelUse struct {
 	Role    LoggedModelRole
 	ModelID string
-	Step    scalar.Step // step of an output model
-	// ModelName and ExperimentID are the model's name and experiment. AddModelUses ignores
-	// them.
+	Step    scalar.Step // step of the iteration, for an output model
+	// ModelName is the name of the model. ExperimentID is the experiment of the model.
+	// AddModelUses ignores both fields.
 	ModelName    string
 	ExperimentID string
 }
 
-// MaxUses is the maximum number of uses in one call, and the maximum number that is
-// returned for an iteration.
+// MaxUses is the maximum number of uses that one call can add. It is also the maximum number of
+// uses of each role that are returned for an iteration.
 const MaxUses = 1000
 
-// AddModelUses records that an iteration has read or made logged models of the project.
-// Adding a use again with the same step has no effect.
+// AddModelUses records which logged models an iteration read or created. The models must belong
+// to the project of the iteration. It ignores uses that exist with the same step.
 func AddModelUses(tx *domain.Tx, it domain.IterationState, uses []LoggedModelUse) error {
 	for _, u := range uses {
 		num, err := loggedModelOf(tx, it.ProjectID, u.ModelID)
@@ -48,8 +48,9 @@ func AddModelUses(tx *domain.Tx, it domain.IterationState, uses []LoggedModelUse
 	return nil
 }
 
-// ModelUsesOf calls fn with each logged model that iterations have read or made, in
-// the order of creation of the models, up to MaxUses for each iteration.
+// ModelUsesOf calls fn for each logged model that one of the given iterations read or created.
+// nums is a JSON list of iteration numbers. The calls are sorted by iteration, then by the
+// creation of the models. Each iteration gets at most MaxUses calls for each role.
 func ModelUsesOf(tx *domain.Tx, nums string, fn func(num int64, u LoggedModelUse)) error {
 	rows, err := tx.Rows(`SELECT iteration_num, role, id, name, experiment_id, step FROM (
 			SELECT
@@ -82,8 +83,8 @@ func ModelUsesOf(tx *domain.Tx, nums string, fn func(num int64, u LoggedModelUse
 	return rows.Err()
 }
 
-// LoggedModelUses returns the logged models that an iteration has read or made. Needs
-// read.
+// LoggedModelUses returns the logged models that an iteration read or created. The actor needs
+// the right to read.
 func (v *View) LoggedModelUses(iterationID string) (uses []LoggedModelUse, err error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Model is a registered model of a project. It has versions.
+// Model is a registered model in a project.
 type Model struct {
 	ID          string      `json:"id" db:"id"`
 	ProjectID   string      `json:"project_id" db:"project_id"`
-	Name        string      `json:"name" db:"name"` // unique in the project
+	Name        string      `json:"name" db:"name"` // unique within the project
 	Description string      `json:"description" db:"description"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
-	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change of name or description
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change to Name or Description
 }
 
 func (m Model) TextBytes() int { return len(m.Description) }
@@ -28,18 +28,19 @@ type NewModel struct {
 	Properties  []domain.Property `json:"-"`
 }
 
-// ModelPatch holds the fields that UpdateModel sets; nil leaves a field as it is.
+// ModelPatch holds the new values for UpdateModel. UpdateModel does not change a field whose
+// value is nil.
 type ModelPatch struct {
 	Name        *string       `json:"name"`
 	Description *string       `json:"description"`
 	Before      domain.Before `json:"-"`
 }
 
-// ModelQuery selects models.
+// ModelQuery holds the search conditions of Models.
 type ModelQuery struct {
 	domain.Page
-	Part  string  // a substring of the name, ignoring case; "" for all
-	Name  *string // the exact name; nil for all
+	Part  string  // substring of the name, ignoring case; "" matches all models
+	Name  *string // exact name; nil matches all models
 	Trash domain.TrashFilter
 }
 
@@ -51,7 +52,8 @@ const modelColumns = `
 	model.created_date,
 	model.updated_date`
 
-// Models lists the models of a project by name. Needs read.
+// Models returns a page of a project's models, sorted by name. The actor needs the right to
+// read.
 func (v *View) Models(projectID string, q ModelQuery) (domain.List[Model], error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return domain.List[Model]{}, err
@@ -65,23 +67,23 @@ func (v *View) Models(projectID string, q ModelQuery) (domain.List[Model], error
 	return domain.PageOf[Model](v.tx, q.Page, modelColumns, from, `model.name`, args...)
 }
 
-// Models is View.Models.
+// Models calls View.Models in a new read transaction.
 func (db *DB) Models(ctx context.Context, actor domain.Actor, projectID string, q ModelQuery) (domain.List[Model], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Model], error) { return v.Models(projectID, q) })
 }
 
-// Model returns one model. Needs read.
+// Model returns the model with the given id. The actor needs the right to read.
 func (v *View) Model(id string) (Model, error) {
 	return AllowModel(v.tx, v.tx.Actor, id, domain.RightRead)
 }
 
-// Model is View.Model.
+// Model calls View.Model in a new read transaction.
 func (db *DB) Model(ctx context.Context, actor domain.Actor, id string) (Model, error) {
 	return view(ctx, db, actor, func(v *View) (Model, error) { return v.Model(id) })
 }
 
-// CreateModel creates a model without versions. CONFLICT if the project has a
-// model of that name. Needs create.
+// CreateModel creates a model without versions. It returns CONFLICT if the project already has
+// a model with the same name. The actor needs the right to create.
 func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID string, n NewModel) (domain.Created, error) {
 	err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("description", n.Description), domain.CheckProperties(n.Properties))
 	if err != nil {
@@ -109,8 +111,8 @@ func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID str
 	})
 }
 
-// UpdateModel changes a model. CONFLICT if another model of the project has
-// the new name. Needs update.
+// UpdateModel changes a model. It returns CONFLICT if another model in the project has the new
+// name. The actor needs the right to update.
 func (db *DB) UpdateModel(ctx context.Context, actor domain.Actor, id string, p ModelPatch) error {
 	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
 		return err
@@ -145,8 +147,8 @@ func (db *DB) UpdateModel(ctx context.Context, actor domain.Actor, id string, p 
 	})
 }
 
-// DeleteModel moves a model with its versions to the trash. The iterations and
-// artifacts of the versions stay. Needs delete.
+// DeleteModel moves a model and its versions to the trash. It does not delete the iterations
+// and artifacts of the versions. The actor needs the right to delete.
 func (db *DB) DeleteModel(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, err := AllowModel(tx, actor, id, domain.RightDelete); err != nil {
@@ -159,8 +161,8 @@ func (db *DB) DeleteModel(ctx context.Context, actor domain.Actor, id string) er
 var errModelExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
 	Message: "The project already has a model with this name; add a version to it or choose another name."}
 
-// AllowModel returns the model. It returns an error if the model does not exist or actor
-// does not have the right in its project.
+// AllowModel returns the model with the given id. It returns an error if the model does not
+// exist or actor lacks the right want in the model's project.
 func AllowModel(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (m Model, err error) {
 	if err := tx.Get(&m, `SELECT `+modelColumns+`
 		FROM model

@@ -12,11 +12,11 @@ import (
 	"tracker/store/json"
 )
 
-// Aliases are names for a version of a model, sorted. Within a model an alias names one
-// version.
+// Aliases is the sorted list of a model version's aliases. An alias belongs to at most one
+// version of a model.
 type Aliases []string
 
-// Scan reads a JSON list.
+// Scan decodes the stored JSON list.
 func (a *Aliases) Scan(from any) error {
 	text, ok := from.(string)
 	if !ok {
@@ -25,7 +25,7 @@ func (a *Aliases) Scan(from any) error {
 	return json.Unmarshal([]byte(text), (*[]string)(a))
 }
 
-// MaxAliases is the maximum number of aliases of a version.
+// MaxAliases is the maximum number of aliases that a version can have.
 const MaxAliases = 100
 
 var (
@@ -33,7 +33,7 @@ var (
 	versionFormat = regexp.MustCompile(`^[vV]\d+$`)
 )
 
-// checkAlias returns an error if s is not valid or could be read as a version number.
+// checkAlias returns an error if s is not a valid alias or looks like a version number.
 func checkAlias(s string) error {
 	switch {
 	case !aliasFormat.MatchString(s) || utf8.RuneCountInString(s) > domain.MaxName:
@@ -46,7 +46,7 @@ func checkAlias(s string) error {
 	return nil
 }
 
-// CheckAliases returns an error if an alias is not valid.
+// CheckAliases returns an error if there are too many aliases or one of them is not valid.
 func CheckAliases(all []string) error {
 	if len(all) > MaxAliases {
 		return domain.Invalid("aliases", "A version can have up to %d aliases.", MaxAliases)
@@ -63,7 +63,7 @@ func sortedAliases(all []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
-// setAliases replaces the aliases of v by all.
+// setAliases replaces the aliases of version v by the aliases in all.
 func setAliases(tx *domain.Tx, v ModelVersion, all []string) error {
 	if _, err := tx.Exec(`DELETE FROM model_alias WHERE version_id = ?`, v.ID); err != nil {
 		return err
@@ -76,15 +76,16 @@ func setAliases(tx *domain.Tx, v ModelVersion, all []string) error {
 	return nil
 }
 
-// SetAlias gives an alias to a version. The version of the model that had the alias loses it.
+// SetAlias adds an alias to version v. If another version of the model has the alias, SetAlias
+// removes the alias from that version.
 func SetAlias(tx *domain.Tx, v ModelVersion, alias string) error {
 	_, err := tx.Exec(`INSERT INTO model_alias (model_id, alias, version_id) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET version_id = excluded.version_id`, v.ModelID, alias, v.ID)
 	return err
 }
 
-// AddAlias gives a version one more alias. Another version of the model that had the
-// alias loses it. Needs update.
+// AddAlias adds an alias to a version. If another version of the model has the alias, AddAlias
+// removes the alias from that version. The actor needs the right to update.
 func (db *DB) AddAlias(ctx context.Context, actor domain.Actor, versionID, alias string) error {
 	if err := checkAlias(alias); err != nil {
 		return err
@@ -101,8 +102,8 @@ func (db *DB) AddAlias(ctx context.Context, actor domain.Actor, versionID, alias
 	})
 }
 
-// RemoveAlias removes an alias of a model from its version. It does nothing if no
-// version has the alias. Needs update.
+// RemoveAlias removes an alias from a model. It does nothing if no version of the model has the
+// alias. The actor needs the right to update.
 func (db *DB) RemoveAlias(ctx context.Context, actor domain.Actor, modelID, alias string) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if _, err := AllowModel(tx, actor, modelID, domain.RightUpdate); err != nil {

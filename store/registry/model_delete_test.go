@@ -11,8 +11,8 @@ import (
 	"tracker/store/runs"
 )
 
-// The origin of a version can't be deleted: neither its iteration nor its artifact, nor the
-// experiment that contains them.
+// Records to which a version refers can't be deleted. These are an iteration, an artifact, and
+// the experiment that contains them.
 func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	r := newRegistry(t)
 	second := must(r.Projects.CreateExperiment(ctx, domain.System, r.Project, projects.NewExperiment{Name: "second"}))(t).ID
@@ -56,7 +56,7 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	}
 	wantOK(t, r.deleteArtifact(unused))
 
-	// Without the versions all records can be deleted.
+	// After the deletion of the versions, all records can be deleted.
 	wantOK(t, r.Models.DeleteModel(ctx, domain.System, r.model))
 	wantOK(t, r.Models.DeleteModelVersion(ctx, domain.System, last))
 	for _, d := range deletes {
@@ -65,7 +65,7 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 		}
 	}
 	for _, d := range deletes[:5] {
-		if d.what != "experiment of an iteration" { // its iteration was deleted before
+		if d.what != "experiment of an iteration" { // the iteration was deleted before
 			wantOK(t, d.remove(d.id))
 		}
 	}
@@ -86,7 +86,7 @@ func (r *registryBed) deleteArtifact(id string) error {
 
 func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
 	for _, c := range []struct {
-		models map[string]int // number of versions, by id of the model
+		models map[string]int // number of versions, by model id
 		want   string
 	}{
 		{map[string]int{"fraud": 1}, "by model fraud, version 1; delete"},
@@ -144,7 +144,8 @@ func TestDeletingAProjectTakesItsModelsAlong(t *testing.T) {
 	}
 }
 
-// No request creates such a version, but a file can contain one.
+// No request creates a version that refers to another project. A database file can contain such
+// a version.
 func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 	for _, into := range []string{"iteration", "artifact"} {
 		t.Run(into, func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 	}
 }
 
-// If a version is created while its origin is deleted, one of both is refused.
+// If a version is created while its iteration is deleted, one of the two requests fails.
 func TestVersionAndDeleteOfItsIterationAtOnce(t *testing.T) {
 	r := newRegistry(t)
 	for range 50 {

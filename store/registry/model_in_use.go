@@ -8,35 +8,37 @@ import (
 	"tracker/store/domain"
 )
 
-// maxVersionsNamed is the maximum number of versions that a refusal to delete names.
+// maxVersionsNamed is the maximum number of versions in the error message of a refused
+// deletion.
 const maxVersionsNamed = 5
 
-// RefuseIfArtifactVersioned returns CONFLICT if a model version refers to
-// the artifact with this number.
+// RefuseIfArtifactVersioned returns CONFLICT if a model version refers to the artifact with the
+// row number num.
 func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.resource_num = ?`,
 		"It is used by %s; delete those versions or give them another file first.", num)
 }
 
-// RefuseIfIterationVersioned returns CONFLICT if a model version refers to
-// the iteration with this number or to one of its artifacts.
+// RefuseIfIterationVersioned returns CONFLICT if a model version refers to the iteration with
+// the row number num or to one of the iteration's artifacts.
 func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,
 		"It or one of its artifacts is used by %s; delete those versions first.", num, num)
 }
 
-// RefuseIfExperimentVersioned returns CONFLICT if a model version refers
-// to an iteration or an artifact of the experiment.
+// RefuseIfExperimentVersioned returns CONFLICT if a model version refers to an iteration or an
+// artifact of the experiment.
 func RefuseIfExperimentVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)`,
 		"The experiment is used by %s; delete those versions first.", id, id)
 }
 
-// RefuseIfProjectVersioned returns CONFLICT if a model version of another project
-// refers to a record in the project. The models of the project are removed with it.
-// No function creates such a version, but its reference would break.
+// RefuseIfProjectVersioned returns CONFLICT if a model version in another project refers to an
+// iteration or artifact in the project. The project's own models do not count, because they are
+// deleted with the project. The check is a safeguard, because no function creates a reference
+// to another project.
 func RefuseIfProjectVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model.project_id <> ? AND (
 			model_version.iteration_num IN (
@@ -46,13 +48,14 @@ func RefuseIfProjectVersioned(tx *domain.Tx, id string) error {
 		"The project is used by %s in another project; delete those versions first.", id, id, id)
 }
 
-// RefuseIfVersioned returns CONFLICT if versions that are not in the trash meet the
-// condition. %s in message stands for these versions.
+// RefuseIfVersioned returns CONFLICT if a version matches the SQL condition. It ignores
+// versions in the trash. In message, %s stands for the list of matching versions.
 func RefuseIfVersioned(tx *domain.Tx, condition, message string, args ...any) error {
 	return RefuseIfAnyVersioned(tx, `model.deleted_date IS NULL AND model_version.deleted_date IS NULL AND (`+condition+`)`, message, args...)
 }
 
-// RefuseIfAnyVersioned is RefuseIfVersioned, but also considers versions in the trash.
+// RefuseIfAnyVersioned returns CONFLICT if a version matches the SQL condition. In contrast to
+// RefuseIfVersioned, it includes versions in the trash.
 func RefuseIfAnyVersioned(tx *domain.Tx, condition, message string, args ...any) error {
 	var used []struct {
 		Name    string `db:"name"`
@@ -85,7 +88,7 @@ func RefuseIfAnyVersioned(tx *domain.Tx, condition, message string, args ...any)
 	return domain.Errorf(domain.CodeConflict, message, strings.Join(models, "; "))
 }
 
-// versions returns the numbers as a phrase: version 3, versions 3 and 4.
+// versions returns the given numbers as a phrase, such as "version 3" or "versions 3 and 4".
 func versions(numbers []string) string {
 	last := len(numbers) - 1
 	if last == 0 {

@@ -2,7 +2,7 @@ package registry
 
 import "tracker/store/domain"
 
-// MadeVersion is a version of a model that was made from an iteration or artifact.
+// MadeVersion is a model version that was made from an iteration or artifact.
 type MadeVersion struct {
 	ModelID   string `db:"model_id"`
 	ModelName string `db:"model_name"`
@@ -11,7 +11,7 @@ type MadeVersion struct {
 	Stage     Stage  `db:"stage"`
 }
 
-// MadeVersionSelect is the first part of a query for MadeVersions.
+// MadeVersionSelect is the beginning of an SQL query that returns rows of type MadeVersion.
 const MadeVersionSelect = `SELECT
 		model.id AS model_id,
 		model.name AS model_name,
@@ -21,11 +21,12 @@ const MadeVersionSelect = `SELECT
 	FROM model_version
 	JOIN model ON model.id = model_version.model_id AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL `
 
-// MadeVersionOrder is the last part of a query for MadeVersions, with the limit as its argument.
+// MadeVersionOrder is the end of an SQL query that begins with MadeVersionSelect. The query
+// parameter is the maximum number of rows.
 const MadeVersionOrder = ` ORDER BY model.name, model.id, model_version.version LIMIT ?`
 
-// ArtifactVersions returns up to MaxLimit model versions that refer to an artifact,
-// ordered by model and number. Needs read.
+// ArtifactVersions returns at most MaxLimit model versions that refer to an artifact. The
+// result is sorted by model and version number. The actor needs the right to read.
 func (v *View) ArtifactVersions(artifactID string) (made []MadeVersion, err error) {
 	r, err := v.tx.AllowArtifact(v.tx.Actor, artifactID, domain.RightRead)
 	if err != nil {
@@ -37,8 +38,8 @@ func (v *View) ArtifactVersions(artifactID string) (made []MadeVersion, err erro
 	return made, err
 }
 
-// IterationVersions returns up to MaxLimit model versions that were made from an
-// iteration, ordered by model and number. Needs read.
+// IterationVersions returns at most MaxLimit model versions that were made from an iteration.
+// The result is sorted by model and version number. The actor needs the right to read.
 func (v *View) IterationVersions(iterationID string) (made []MadeVersion, err error) {
 	i, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -51,14 +52,14 @@ func (v *View) IterationVersions(iterationID string) (made []MadeVersion, err er
 }
 
 // ModelState holds the number of versions of a model and its production version. If several
-// versions are in production, it is the one that was moved there last.
+// versions are in production, Production is the last version that was moved to the stage.
 type ModelState struct {
-	Versions   int    `db:"versions"`   // number of versions
-	Production *int64 `db:"production"` // the number of the version in production
+	Versions   int    `db:"versions"`   // number of versions of the model
+	Production *int64 `db:"production"` // number of the production version; nil if none
 }
 
-// ModelStates returns the state of each model of a project that has versions,
-// by the id of the model. Needs read.
+// ModelStates returns the states of a project's models, by model id. It omits models without
+// versions. The actor needs the right to read.
 func (v *View) ModelStates(projectID string) (map[string]ModelState, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err

@@ -8,11 +8,11 @@ import (
 	"tracker/store/domain"
 )
 
-// Stage is the stage of a version of a model.
+// Stage is the stage of a model version.
 type Stage string
 
-// The stages of a version. A version can move from any stage to any other. At most one
-// version of a model is in PRODUCTION, except when a client asked to keep the others there.
+// These are the stages of a version. A version can move from any stage to any other stage. At
+// most one version of a model is in PRODUCTION, except if a client uses OthersKept.
 const (
 	NoStage    Stage = "NONE"
 	Staging    Stage = "STAGING"
@@ -20,19 +20,20 @@ const (
 	Archived   Stage = "ARCHIVED"
 )
 
-// StageOthers selects what happens to the other versions of a model that are in the stage
-// that a version is moved to.
+// StageOthers selects what happens when a version moves to a stage that contains other versions
+// of the same model.
 type StageOthers int
 
-// The values of StageOthers.
+// These are the choices for the other versions.
 const (
-	OthersByStage StageOthers = iota // archives them in PRODUCTION, keeps them in any other stage
+	OthersByStage StageOthers = iota // archive the other versions if the stage is PRODUCTION
 	OthersArchived
 	OthersKept
 )
 
-// ProductionVersion returns the version of a model that is in PRODUCTION, or if there are
-// several, the one that was moved there last. NOT_FOUND if there is none. Needs read.
+// ProductionVersion returns the version of a model that is in PRODUCTION. If several versions
+// are in PRODUCTION, it returns the last version that was moved there. It returns NOT_FOUND if
+// no version is in PRODUCTION. The actor needs the right to read.
 func (db *DB) ProductionVersion(ctx context.Context, actor domain.Actor, modelID string) (ModelVersion, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (v ModelVersion, err error) {
 		if _, err := AllowModel(tx, actor, modelID, domain.RightRead); err != nil {
@@ -48,15 +49,15 @@ func (db *DB) ProductionVersion(ctx context.Context, actor domain.Actor, modelID
 	})
 }
 
-// Promotion is the result of a change of stage.
+// Promotion is the result of moving a version to a stage.
 type Promotion struct {
 	ModelID string
 	Version int64
-	Former  *int64 // the version that was archived because it was in PRODUCTION; nil if there was none
+	Former  *int64 // number of the version that left PRODUCTION for ARCHIVED; nil if none
 }
 
-// SetStage moves a version to another stage. A move to PRODUCTION archives the version
-// that was there. Needs update.
+// SetStage moves a version to another stage. A move to PRODUCTION archives the former
+// production version. The actor needs the right to update.
 func (db *DB) SetStage(ctx context.Context, actor domain.Actor, id string, stage Stage) (Promotion, error) {
 	if err := CheckStage(stage); err != nil {
 		return Promotion{}, err
@@ -66,9 +67,9 @@ func (db *DB) SetStage(ctx context.Context, actor domain.Actor, id string, stage
 	})
 }
 
-// LeaveStage archives the other versions of v's model in a stage, or keeps them there
-// with v, according to others. It returns the number of the version that was archived
-// because it was in PRODUCTION, or nil if there was none.
+// LeaveStage prepares a move of version v to stage. The argument others decides whether the
+// other versions in the stage are archived or stay there. It returns the number of the archived
+// version that was in PRODUCTION, or nil if there was none.
 func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) (former *int64, err error) {
 	if others == OthersKept || others == OthersByStage && stage != Production {
 		if stage == Production {
@@ -85,7 +86,7 @@ func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) 
 			return nil, err
 		}
 	}
-	// A version in the trash is archived as well, so that it is not in production after a restore.
+	// Archive versions in the trash, too. A restored version must not be in PRODUCTION.
 	_, err = tx.Exec(`UPDATE model_version SET
 			stage        = 'ARCHIVED',
 			beside       = 0,
@@ -94,7 +95,7 @@ func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) 
 	return former, err
 }
 
-// CheckStage returns an error if s is not a stage.
+// CheckStage returns an error if s is not a valid stage.
 func CheckStage(s Stage) error {
 	return domain.OneOf("stage", s, NoStage, Staging, Production, Archived)
 }

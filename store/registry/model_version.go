@@ -10,36 +10,36 @@ import (
 	"tracker/store/scalar"
 )
 
-// ModelVersion is a version of a model, with the iteration that it came from and the
-// artifact that holds it, if any.
+// ModelVersion is one version of a model. A version can refer to the iteration from which it
+// was made, and to the artifact that contains the model.
 type ModelVersion struct {
 	ID          string      `json:"id" db:"id"`
 	ModelID     string      `json:"model_id" db:"model_id"`
-	Version     int64       `json:"version" db:"version"`           // 1, 2, 3 in the order of creation
-	IterationID *string     `json:"iteration_id" db:"iteration_id"` // nil if the version has a source without an iteration
+	Version     int64       `json:"version" db:"version"`           // 1, 2, 3 and so on, in the order of creation
+	IterationID *string     `json:"iteration_id" db:"iteration_id"` // nil if the version was made from a source instead of an iteration
 	ArtifactID  *string     `json:"resource_id" db:"resource_id"`
-	Source      string      `json:"source" db:"source"` // URI of the files, "" if an artifact holds them
+	Source      string      `json:"source" db:"source"` // URI of the files; "" if the files are an artifact
 	Stage       Stage       `json:"stage" db:"stage"`
 	Aliases     Aliases     `json:"aliases" db:"aliases"`
 	Description string      `json:"description" db:"description"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
-	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change, also by promoting another
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change, including changes caused by moving another version
 	Origin
-	Beside bool `json:"-" db:"beside"` // it is in PRODUCTION together with a version that was moved there later
+	Beside bool `json:"-" db:"beside"` // set if the version stayed in PRODUCTION when another version was moved to PRODUCTION
 }
 
-// Origin is the origin of a version with a source, as a client of another tracker sent
-// it.
+// Origin describes the source of a version. It holds texts that a client of another tracker
+// sent.
 type Origin struct {
-	Location string `json:"-" db:"location"` // location of the files if the source refers to something else, or ""
-	RunID    string `json:"-" db:"run_id"`   // the run that the client named, if the project has no such iteration
+	Location string `json:"-" db:"location"` // location of the files if Source is not the location; otherwise ""
+	RunID    string `json:"-" db:"run_id"`   // run id from the client, if no iteration of the project has the id
 	RunLink  string `json:"-" db:"run_link"`
 }
 
 func (v ModelVersion) TextBytes() int { return len(v.Description) + len(v.Source) }
 
-// NewModelVersion holds the arguments of CreateModelVersion. The iteration and the
-// artifact must belong to the model's project. An iteration or a source is required.
+// NewModelVersion holds the arguments of CreateModelVersion. The iteration and the artifact
+// must belong to the model's project. IterationID or Source must be set.
 type NewModelVersion struct {
 	IterationID string            `json:"iteration_id"`
 	ArtifactID  *string           `json:"resource_id"`
@@ -49,21 +49,21 @@ type NewModelVersion struct {
 	Properties  []domain.Property `json:"-"`
 }
 
-// ModelVersionPatch holds the fields that UpdateModelVersion sets; nil leaves a
-// field as it is.
+// ModelVersionPatch holds the new values for UpdateModelVersion. UpdateModelVersion does not
+// change a field whose value is nil.
 type ModelVersionPatch struct {
 	Stage       *Stage        `json:"stage"`
 	Description *string       `json:"description"`
-	ArtifactID  *string       `json:"resource_id"` // in the model's project
-	Aliases     *[]string     `json:"aliases"`     // all aliases of the version; other versions lose these aliases
+	ArtifactID  *string       `json:"resource_id"` // id of an artifact in the model's project
+	Aliases     *[]string     `json:"aliases"`     // all aliases of the version; UpdateModelVersion removes them from other versions
 	Others      StageOthers   `json:"-"`
 	Before      domain.Before `json:"-"`
 }
 
-// ModelVersionQuery selects versions.
+// ModelVersionQuery holds the search conditions of ModelVersions.
 type ModelVersionQuery struct {
 	domain.Page
-	Stage *Stage // nil for all
+	Stage *Stage // nil matches all stages
 }
 
 const (
@@ -89,7 +89,8 @@ const (
 	LEFT JOIN resource ON resource.num = model_version.resource_num `
 )
 
-// ModelVersions lists the versions of a model, newest first. Needs read.
+// ModelVersions returns a page of a model's versions, newest first. The actor needs the right
+// to read.
 func (v *View) ModelVersions(modelID string, q ModelVersionQuery) (domain.List[ModelVersion], error) {
 	if q.Stage != nil {
 		if err := CheckStage(*q.Stage); err != nil {
@@ -108,24 +109,24 @@ func (v *View) ModelVersions(modelID string, q ModelVersionQuery) (domain.List[M
 	return domain.PageOf[ModelVersion](v.tx, q.Page, modelVersionColumns, from, `model_version.version DESC`, args...)
 }
 
-// ModelVersions is View.ModelVersions.
+// ModelVersions calls View.ModelVersions in a new read transaction.
 func (db *DB) ModelVersions(ctx context.Context, actor domain.Actor, modelID string, q ModelVersionQuery) (domain.List[ModelVersion], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[ModelVersion], error) { return v.ModelVersions(modelID, q) })
 }
 
-// ModelVersion returns one version. Needs read.
+// ModelVersion returns the version with the given id. The actor needs the right to read.
 func (v *View) ModelVersion(id string) (ModelVersion, error) {
 	version, _, err := AllowModelVersion(v.tx, v.tx.Actor, id, domain.RightRead)
 	return version, err
 }
 
-// ModelVersion is View.ModelVersion.
+// ModelVersion calls View.ModelVersion in a new read transaction.
 func (db *DB) ModelVersion(ctx context.Context, actor domain.Actor, id string) (ModelVersion, error) {
 	return view(ctx, db, actor, func(v *View) (ModelVersion, error) { return v.ModelVersion(id) })
 }
 
-// CreateModelVersion adds the next version of a model, in the stage NONE.
-// Needs create.
+// CreateModelVersion adds a version with the next number to a model, in the stage NONE. The
+// actor needs the right to create.
 func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelID string, n NewModelVersion) (domain.Created, error) {
 	if n.IterationID == "" && n.Source == "" {
 		return domain.Created{}, domain.Invalid("iteration_id", "iteration_id must name the source of the version.")
@@ -171,8 +172,8 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelI
 	})
 }
 
-// UpdateModelVersion changes a version. A move to PRODUCTION archives the version that
-// was there. Needs update.
+// UpdateModelVersion changes a version. A move to PRODUCTION archives the former production
+// version. The actor needs the right to update.
 func (db *DB) UpdateModelVersion(ctx context.Context, actor domain.Actor, id string, p ModelVersionPatch) error {
 	if p.Stage != nil {
 		if err := CheckStage(*p.Stage); err != nil {
@@ -229,7 +230,7 @@ func updateModelVersion(tx *domain.Tx, actor domain.Actor, id string, p ModelVer
 	return done, err
 }
 
-// changes reports whether p would change v.
+// changes reports whether applying p would change v.
 func (p ModelVersionPatch) changes(v ModelVersion) bool {
 	return p.Stage != nil && (*p.Stage != v.Stage || v.Beside) ||
 		p.Description != nil && *p.Description != v.Description ||
@@ -237,8 +238,9 @@ func (p ModelVersionPatch) changes(v ModelVersion) bool {
 		p.Aliases != nil && !slices.Equal(sortedAliases(*p.Aliases), v.Aliases)
 }
 
-// DeleteModelVersion moves a version to the trash. Its number is not used again;
-// its iteration and its artifact stay. Needs delete.
+// DeleteModelVersion moves a version to the trash. The number of the version is not reused. The
+// iteration and the artifact of the version are not deleted. The actor needs the right to
+// delete.
 func (db *DB) DeleteModelVersion(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, _, err := AllowModelVersion(tx, actor, id, domain.RightDelete); err != nil {
@@ -248,8 +250,8 @@ func (db *DB) DeleteModelVersion(ctx context.Context, actor domain.Actor, id str
 	})
 }
 
-// AllowModelVersion returns the version and its project. It returns an error if the
-// version does not exist or actor does not have the right in that project.
+// AllowModelVersion returns the version with the given id and the id of its project. It returns
+// an error if the version does not exist or actor lacks the right want in the project.
 func AllowModelVersion(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (v ModelVersion, projectID string, err error) {
 	err = tx.Get(&v, `SELECT `+modelVersionColumns+` `+modelVersionFrom+`WHERE model_version.id = ? AND `+tx.Found("model_version"), id)
 	if err != nil {
@@ -259,8 +261,8 @@ func AllowModelVersion(tx *domain.Tx, actor domain.Actor, id string, want domain
 	return v, m.ProjectID, err
 }
 
-// IterationOfProject returns the number of an iteration of the project, for a model
-// version. It returns nil for the id "".
+// IterationOfProject returns the row number of an iteration. It returns an error if the
+// iteration does not belong to the project. It returns nil if id is "".
 func IterationOfProject(tx *domain.Tx, projectID, id string) (num *int64, err error) {
 	if id == "" {
 		return nil, nil
@@ -276,9 +278,8 @@ func IterationOfProject(tx *domain.Tx, projectID, id string) (num *int64, err er
 	return num, err
 }
 
-// artifactOfProject returns the number of an artifact of the project, for a model
-// version. It returns nil for nil. An artifact whose bytes are being removed counts
-// as removed.
+// artifactOfProject returns the row number of an artifact. It returns an error if the artifact
+// does not belong to the project or its bytes are being deleted. It returns nil if id is nil.
 func artifactOfProject(tx *domain.Tx, projectID string, id *string) (num *int64, err error) {
 	if id == nil {
 		return nil, nil

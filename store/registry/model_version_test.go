@@ -18,7 +18,7 @@ import (
 	"tracker/store/runs"
 )
 
-// registryBed is a bed with a model and its file.
+// registryBed is a test fixture with a model and an artifact.
 type registryBed struct {
 	*bed
 	file  *sql.DB
@@ -31,7 +31,7 @@ func newRegistry(t testing.TB) *registryBed {
 	return &registryBed{b, raw(t, b.Path()), newModel(t, b, b.Project, "fraud")}
 }
 
-// version adds a version to a model.
+// version adds a version to a model and returns its id.
 func (r *registryBed) version(t testing.TB, model, iteration string, resource *string) string {
 	t.Helper()
 	return must(r.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: iteration, ArtifactID: resource}))(t).ID
@@ -110,7 +110,7 @@ func TestConcurrentVersionsCountWithoutGaps(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for range each {
-				if w%4 == 0 { // a refused version uses no number
+				if w%4 == 0 { // a rejected version uses no number
 					_, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: "gone"})
 					if codeOf(err) != domain.CodeInvalidPayload {
 						t.Error(err)
@@ -155,7 +155,7 @@ func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	if got := r.stages(t, other); !slices.Equal(got, []registry.Stage{registry.Production}) {
 		t.Errorf("the other model has %v", got)
 	}
-	// A refused promotion archives nothing.
+	// A rejected promotion does not archive any version.
 	wantCode(t, r.Models.UpdateModelVersion(ctx, domain.System, first,
 		registry.ModelVersionPatch{Stage: new(registry.Production), ArtifactID: new("gone")}), domain.CodeInvalidPayload)
 	if v := must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t); v.ID != second {
@@ -166,7 +166,7 @@ func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	wantCode(t, err, domain.CodeNotFound)
 }
 
-// A reader sees exactly one version in production while others are promoted.
+// While versions are promoted, a reader always sees exactly one version in production.
 func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	const writers, each = 8, 10
 	r := newRegistry(t)
@@ -196,7 +196,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 		}
 	})
 	var mu sync.Mutex
-	owed := map[int64]int{} // by version: how often it was replaced minus how often it replaced another version
+	owed := map[int64]int{} // by version: number of times it was replaced minus number of times it replaced another version
 	for _, id := range ids {
 		wg.Go(func() {
 			for range each {
@@ -214,7 +214,8 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Each promoted version but the last one was replaced. The first one replaced none.
+	// Each promoted version except the last version was replaced. The first version replaced no
+	// version.
 	owed[must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t).Version]++
 	first := 0
 	for version, n := range owed {
@@ -235,7 +236,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	}
 }
 
-// The file itself refuses a second version in production.
+// The database schema rejects a second version in production.
 func TestFileHasOneVersionInProduction(t *testing.T) {
 	r := newRegistry(t)
 	r.version(t, r.model, r.Iteration, nil)
@@ -281,7 +282,7 @@ func TestVersionsAreOfTheModelsProject(t *testing.T) {
 	}
 }
 
-// wantField checks that err is an INVALID_PAYLOAD error about a field.
+// wantField checks that err is an INVALID_PAYLOAD error for the given field.
 func wantField(t testing.TB, err error, field string) {
 	t.Helper()
 	wantCode(t, err, domain.CodeInvalidPayload)

@@ -9,32 +9,33 @@ import (
 	"tracker/store/scalar"
 )
 
-// RegisteredModel is a model with its latest versions and its aliases.
+// RegisteredModel is a model with its aliases and the latest version in each stage.
 type RegisteredModel struct {
 	Model
 	Properties []domain.Property
-	Latest     []RegisteredVersion // the newest version of each stage, by number
-	Aliases    []ModelAlias        // by name
+	Latest     []RegisteredVersion // newest version in each stage, sorted by version number
+	Aliases    []ModelAlias        // sorted by name
 }
 
-// ModelAlias is an alias with the number of the version that has it.
+// ModelAlias is an alias of a model and the number of the version with the alias.
 type ModelAlias struct {
 	ModelID string `db:"model_id"`
 	Alias   string `db:"alias"`
 	Version int64  `db:"version"`
 }
 
-// RegisteredVersion is a version with the name of its model and its properties.
+// RegisteredVersion is a model version with the name of the model and the properties of the
+// version.
 type RegisteredVersion struct {
 	ModelVersion
 	ModelName    string `db:"model_name"`
-	ExperimentID string `db:"experiment_id"` // experiment of its iteration, or ""
-	ArtifactName string `db:"artifact_name"` // set if the artifact that holds it belongs to its iteration, or ""
+	ExperimentID string `db:"experiment_id"` // experiment of the version's iteration; "" if the version has no iteration
+	ArtifactName string `db:"artifact_name"` // name of the version's artifact; "" unless the artifact belongs to the version's iteration
 	Properties   []domain.Property
 }
 
-// RegisteredModels returns models of a project in the order of ids. It omits ids that the
-// project does not have. Needs read.
+// RegisteredModels returns the project's models with the given ids, in the order of ids. It
+// omits ids without a model in the project. The actor needs the right to read.
 func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredModel, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -90,8 +91,8 @@ func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredMod
 	return inOrder(ids, all), err
 }
 
-// RegisteredVersions returns versions of models of a project in the order of ids. It omits
-// ids that the project does not have. Needs read.
+// RegisteredVersions returns the model versions with the given ids, in the order of ids. It
+// omits ids without a version in the project. The actor needs the right to read.
 func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredVersion, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -124,7 +125,8 @@ func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredV
 	return inOrder(ids, all), err
 }
 
-// inOrder returns the records with these ids, in their order.
+// inOrder returns the records with the given ids, in the order of ids. It omits ids without a
+// record.
 func inOrder[T any](ids []string, all map[string]*T) []T {
 	out := make([]T, 0, len(ids))
 	for _, id := range ids {
@@ -143,16 +145,16 @@ type PropertyMatch struct {
 	Missing bool
 }
 
-// ModelHead holds the fields of a model that searches compare and sort by.
+// ModelHead holds the fields of a model that a search can compare or sort by.
 type ModelHead struct {
 	ID          string      `db:"id"`
 	Name        string      `db:"name"`
 	CreatedDate scalar.Time `db:"created_date"`
-	UpdatedDate scalar.Time `db:"updated_date"` // time of the last change of the model or one of its versions
+	UpdatedDate scalar.Time `db:"updated_date"` // time of the last change to the model or to one of its versions
 }
 
-// FindModels returns the models of a project for which match returns true and that meet the
-// conditions on properties, ordered by name. Needs read.
+// FindModels returns the models of a project that have matching properties and for which match
+// returns true. The result is sorted by name. The actor needs the right to read.
 func (v *View) FindModels(projectID string, properties []PropertyMatch, match func(ModelHead) bool) ([]ModelHead, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -176,20 +178,20 @@ func (v *View) FindModels(projectID string, properties []PropertyMatch, match fu
 	})
 }
 
-// VersionHead holds the fields of a model version that searches compare and sort by.
+// VersionHead holds the fields of a model version that a search can compare or sort by.
 type VersionHead struct {
 	ID          string      `db:"id"`
 	ModelName   string      `db:"model_name"`
 	Version     int64       `db:"version"`
-	IterationID string      `db:"iteration_id"` // or the run that the client named, or ""
+	IterationID string      `db:"iteration_id"` // id of the iteration, or of the run that the client named, or ""
 	Source      string      `db:"source"`
 	CreatedDate scalar.Time `db:"created_date"`
 	UpdatedDate scalar.Time `db:"updated_date"`
 }
 
-// FindVersions returns the model versions of a project for which match returns true and that
-// meet the conditions on properties. If name is not nil, it searches only the model of that
-// name. Needs read.
+// FindVersions returns the model versions of a project that have matching properties and for
+// which match returns true. If name is not nil, it returns only versions of the model with the
+// given name. The actor needs the right to read.
 func (v *View) FindVersions(projectID string, name *string, properties []PropertyMatch, match func(VersionHead) bool) ([]VersionHead, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -222,14 +224,16 @@ func (v *View) FindVersions(projectID string, name *string, properties []Propert
 	})
 }
 
-// keepMatching returns the elements of all that match, until the context ends.
+// keepMatching removes an element from the slice all if match returns false for the element. It
+// returns the error of ctx if ctx is done.
 func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T, error) {
 	all = slices.DeleteFunc(all, func(one T) bool { return ctx.Err() != nil || !match(one) })
 	return all, ctx.Err()
 }
 
-// withProperties returns a function that reports whether a record meets the conditions on
-// properties. owners is the SQL that selects the values of column, with the argument of.
+// withProperties returns a function that reports whether a record's properties match all
+// conditions. The argument of the function is the value of column. The parameters owners and of
+// hold an SQL query and its argument. The query selects the column values to examine.
 func (v *View) withProperties(column, owners, of string, conditions []PropertyMatch) (func(id string) bool, error) {
 	const maxConditions = 64
 	if len(conditions) > maxConditions {
@@ -269,7 +273,7 @@ func (v *View) withProperties(column, owners, of string, conditions []PropertyMa
 		for i, c := range conditions {
 			if c.Key == key {
 				if err := v.tx.Context().Err(); err != nil {
-					return nil, err // a long text takes milliseconds
+					return nil, err // stop if the context is done, because matching a long text takes milliseconds
 				}
 				bits &^= 1 << i
 				if c.Match(value) {

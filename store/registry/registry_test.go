@@ -13,7 +13,7 @@ import (
 	"tracker/store/runs"
 )
 
-// stage moves a version to a stage. others determines what happens to other versions in it.
+// stage moves a version to a stage. others decides what happens to other versions in the stage.
 func (r *registryBed) stage(t testing.TB, version string, to registry.Stage, others registry.StageOthers) {
 	t.Helper()
 	wantOK(t, r.Models.UpdateModelVersion(ctx, domain.System, version, registry.ModelVersionPatch{Stage: &to, Others: others}))

@@ -8,22 +8,22 @@ import (
 	"tracker/store/points"
 )
 
-// curveCount returns a CurveCount that counts the memory of the curves of one answer.
+// curveCount returns a CurveCount that adds the memory of curves to the memory of the response.
 func curveCount(ctx context.Context) *points.CurveCount {
 	return &points.CurveCount{Take: func(bytes int64) error { return domain.Take(ctx, bytes) }}
 }
 
 const (
-	// summaryBytes is the size in memory of the summary of a metric without its key.
-	// textBytes is the size in memory of a text without its bytes.
+	// summaryBytes is the memory size of a metric's summary without the key. textBytes is the
+	// memory size of a string without its bytes.
 	summaryBytes = 400
 	textBytes    = 100
-	// iterationBytes is the size in memory of an iteration without its texts.
+	// iterationBytes is the memory size of an iteration without its texts.
 	iterationBytes = 1000
 )
 
-// takeSummaries counts the memory of the summaries of iterations before they are read. list is a
-// JSON list of their numbers.
+// takeSummaries reserves memory for the summaries of iterations before they are read. list is a
+// JSON list of iteration numbers.
 func takeSummaries(tx *domain.Tx, list string) error {
 	var size int64
 	err := tx.Row(`SELECT
@@ -41,9 +41,9 @@ func takeSummaries(tx *domain.Tx, list string) error {
 	return domain.Take(tx.Context(), size)
 }
 
-// takeIterations counts the memory of iterations with the requested parameters before
-// they are read. It returns the iterations of the page. With cut, the page ends before the
-// iteration that exceeds MaxPageBytes, but has at least one.
+// takeIterations reserves memory for iterations and the requested parameters before they are
+// read. It returns the iterations of the page. If cut is set, the page ends before the first
+// iteration that exceeds MaxPageBytes. The page contains at least one iteration.
 func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
 	keys, err := json.Marshal(append([]string{}, params...))
 	if err != nil {
@@ -73,12 +73,13 @@ func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]i
 	return nums, domain.Take(tx.Context(), sum)
 }
 
-// sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query when it
-// counts parameters. SQLite reads most of a large parameter to determine its size.
+// sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query. The
+// limit applies if parameters were requested. To determine the size of a large parameter,
+// SQLite reads most of it.
 const sizesAtOnce = 16
 
-// iterationSizes returns the sizes of iterations with the parameters keys, a JSON list, by
-// number.
+// iterationSizes returns the memory sizes of iterations, by number. A size includes the
+// parameters whose keys are in keys, a JSON list.
 func iterationSizes(tx *domain.Tx, nums []int64, keys string) (map[int64]int64, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
@@ -94,8 +95,8 @@ func iterationSizes(tx *domain.Tx, nums []int64, keys string) (map[int64]int64, 
 		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, keys, string(list))
 }
 
-// RecordSizes returns the sizes in bytes of iterations with all their records, by number. It
-// does not read the records.
+// RecordSizes returns the memory sizes of iterations in bytes, by number. A size includes all
+// records of the iteration. RecordSizes does not read the records.
 func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
@@ -115,7 +116,8 @@ func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
 		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
 }
 
-// sizes runs a query for numbers of iterations and their sizes.
+// sizes runs a query with the columns num and size. It returns a map from iteration numbers to
+// sizes.
 func sizes(tx *domain.Tx, query string, args ...any) (map[int64]int64, error) {
 	var found []struct {
 		Num  int64 `db:"num"`
@@ -129,8 +131,8 @@ func sizes(tx *domain.Tx, query string, args ...any) (map[int64]int64, error) {
 	return sizes, err
 }
 
-// Fitting returns the number of iterations at the start of nums, at least one, whose sizes fit
-// into limit together, and the sum of these sizes.
+// Fitting returns how many iterations at the beginning of nums fit into limit bytes. n is at
+// least 1 if nums is not empty. sum is the total size of these iterations.
 func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64) {
 	for n < len(nums) && (n == 0 || sum+sizes[nums[n]] <= limit) {
 		sum += sizes[nums[n]]
@@ -139,8 +141,9 @@ func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64
 	return n, sum
 }
 
-// TakeRecords counts the memory of iterations with all their records before they are read. It
-// returns the iterations before the one that exceeds limit, but at least one.
+// TakeRecords reserves memory for iterations and all their records before they are read. It
+// returns the iterations at the beginning of nums that fit into limit bytes. It returns at
+// least one iteration.
 func TakeRecords(tx *domain.Tx, nums []int64, limit int64) ([]int64, error) {
 	sizes, err := RecordSizes(tx, nums)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// counted returns a context whose budget is counted, and exceeded beyond limit.
+// counted returns a context with a memory budget of limit bytes. It also returns a pointer to
+// the number of reserved bytes.
 func counted(limit int64) (context.Context, *int64) {
 	var sum int64
 	return domain.WithBudget(ctx, func(n int64) error {
@@ -24,7 +25,8 @@ func counted(limit int64) (context.Context, *int64) {
 	}), &sum
 }
 
-// Answers whose size depends on the request count their bytes before they are read.
+// If the size of a response depends on the request, its bytes are reserved before the data is
+// read.
 func TestBudgets(t *testing.T) {
 	b := newBed(t)
 	const texts, size = 20, 100_000
@@ -91,7 +93,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// A page of iterations ends after MaxPageBytes of text. It has at least one iteration.
+// A page of iterations ends after MaxPageBytes of text. It contains at least one iteration.
 func TestIterationsAreCut(t *testing.T) {
 	b := newBed(t)
 	const size = 900_000
@@ -113,7 +115,7 @@ func TestIterationsAreCut(t *testing.T) {
 	}
 }
 
-// An answer that exceeds its size limit is refused with a message.
+// A response that exceeds its size limit is rejected with a message.
 func TestAnswersAreBounded(t *testing.T) {
 	b := newBed(t)
 	var columns []string
@@ -128,8 +130,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
-// A page of records ends before the iteration that exceeds MaxRecordBytes. The sizes are known
-// before a record is read.
+// A page of records ends before the iteration that exceeds MaxRecordBytes. The size of a record
+// is known before the record is read.
 func TestRecordsAreCut(t *testing.T) {
 	b := newBed(t)
 	for range 3 {

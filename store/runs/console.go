@@ -12,23 +12,24 @@ import (
 	"tracker/store/sqlite"
 )
 
-// MaxConsoleWrite is the maximum number of lines in one write.
+// MaxConsoleWrite is the maximum number of console lines in one write.
 const MaxConsoleWrite = 5_000
 
-// ConsoleWritten is the answer to WriteConsole.
+// ConsoleWritten is the result of WriteConsole.
 type ConsoleWritten struct {
-	Next int64 `json:"next"` // the number of the line after the newest one
+	Next int64 `json:"next"` // number that the next line will get
 }
 
-// ConsoleGrowth reports the length of a console.
+// ConsoleGrowth describes the current length of an iteration's console.
 type ConsoleGrowth struct {
 	IterationID string `json:"iteration_id"`
-	Next        int64  `json:"next"` // the number of the line after the newest one
+	Next        int64  `json:"next"` // number that the next line will get
 }
 
-// WriteConsole writes lines with the numbers from *from on, and replaces existing lines with
-// these numbers. If from is nil, it appends. Only the newest console.MaxLines are kept.
-// Needs create, and update for an iteration that has ended.
+// WriteConsole writes lines to the console of an iteration. The first line gets the number
+// *from. Existing lines with the same numbers are replaced. If from is nil, WriteConsole
+// appends the lines. The console keeps only the newest console.MaxLines lines. The actor needs
+// the right to create, and also the right to update if the iteration has ended.
 func (db *DB) WriteConsole(ctx context.Context, actor domain.Actor, iterationID string, from *int64, lines []string) (ConsoleWritten, error) {
 	if len(lines) > MaxConsoleWrite {
 		return ConsoleWritten{}, domain.Invalid("lines", "At most %d lines can be sent at once, not %d.", MaxConsoleWrite, len(lines))
@@ -54,8 +55,9 @@ func (db *DB) WriteConsole(ctx context.Context, actor domain.Actor, iterationID 
 	})
 }
 
-// WriteConsole writes checked lines, as DB.WriteConsole does, to an iteration that the actor
-// may write to. It returns the number of the line after the newest one.
+// WriteConsole writes lines to the console of an iteration as DB.WriteConsole does. The caller
+// must have checked the lines and the rights of the actor. WriteConsole returns the number that
+// the next line will get.
 func WriteConsole(tx *domain.Tx, it domain.IterationRef, from *int64, lines []string) (next int64, err error) {
 	next, err = console.Write(tx.Tx, it.Num, from, lines, tx.Now)
 	if err == nil && len(lines) > 0 {
@@ -64,8 +66,8 @@ func WriteConsole(tx *domain.Tx, it domain.IterationRef, from *int64, lines []st
 	return next, err
 }
 
-// Console returns lines of the console of a run in order, up to MaxLimit. Needs
-// read.
+// Console returns at most MaxLimit lines of a run's console, in order. The actor needs the
+// right to read.
 func (v *View) Console(iterationID string, q console.Query) (console.Part, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -75,7 +77,7 @@ func (v *View) Console(iterationID string, q console.Query) (console.Part, error
 	return console.Read(v.tx.Tx, it.Num, q, domain.MaxPageBytes)
 }
 
-// Console is View.Console.
+// Console calls View.Console in a new read transaction.
 func (db *DB) Console(ctx context.Context, actor domain.Actor, iterationID string, q console.Query) (console.Part, error) {
 	return view(ctx, db, actor, func(v *View) (console.Part, error) { return v.Console(iterationID, q) })
 }

@@ -48,14 +48,14 @@ func TestConsole(t *testing.T) {
 	wantText(t, b.console(t, console.Query{Limit: 2, From: new(int64(1))}), "0-4: 1=100%|###| 2=Epoch 2")
 	wantText(t, b.console(t, console.Query{Limit: 9, Search: "EPOCH"}), "0-4: 0=epoch 1 2=Epoch 2")
 
-	// A line is cut at the end of a character.
+	// A line is truncated at the end of a character.
 	b.print(t, 4, strings.Repeat("ä", console.MaxLine))
 	c := must(b.Runs.Console(ctx, domain.System, b.Iteration, console.Query{Limit: 1}))(t)
 	if text := c.Lines[0].Text; len(text) > console.MaxLine || !strings.HasSuffix(text, "ä…") {
 		t.Errorf("the long line has %d bytes and ends with %q", len(text), text[len(text)-5:])
 	}
 
-	// Only the newest lines are kept.
+	// The console keeps only the newest lines.
 	b.print(t, console.MaxLines+1, "last")
 	dropped := "2-50002: 2=… earlier lines, up to number 2, were dropped"
 	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)
@@ -101,7 +101,8 @@ func TestConsoleRights(t *testing.T) {
 	}
 }
 
-// TestConsoleChanges checks that events of a run, and of no other run, report its console.
+// TestConsoleChanges checks that the events of a run report the console of the run. They must
+// not report the console of another run.
 func TestConsoleChanges(t *testing.T) {
 	b := newBed(t)
 	start := must(b.Runs.IterationChanges(ctx, domain.System, b.Iteration, ""))(t).Cursor

@@ -8,24 +8,24 @@ import (
 	"tracker/store/points"
 )
 
-// partIterations is the number of iterations that a goroutine reads at a time.
+// partIterations is the number of iterations that one goroutine reads at a time.
 const partIterations = 4
 
-// Curve is a metric of one iteration in columns, in the order of the axis.
+// Curve holds the points of one metric of an iteration in columns, sorted by the X axis.
 type Curve struct {
 	IterationID string `json:"iteration_id"`
 	points.Curve
 }
 
-// Pairs holds two metrics of one iteration, in the order of their steps.
+// Pairs holds the paired values of two metrics of an iteration, sorted by step.
 type Pairs struct {
 	IterationID string
 	points.Pairs
 }
 
-// Curves returns the metrics of iterations for charts, in the order of the
-// iterations and then of the keys. It omits metrics that an iteration does not have.
-// Needs read on each.
+// Curves returns the metrics of iterations for charts. The result is sorted by the order of
+// iterationIDs, then by key. It omits metrics that an iteration does not have. The actor needs
+// the right to read each iteration.
 func (db *DB) Curves(ctx context.Context, actor domain.Actor, iterationIDs []string, q points.CurveQuery) ([]Curve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (db *DB) Curves(ctx context.Context, actor domain.Actor, iterationIDs []str
 	return append([]Curve{}, slices.Concat(curves...)...), nil
 }
 
-// Unique returns ids without repetitions, in the order of their first occurrences.
+// Unique returns ids without duplicates, in the order of the first occurrences.
 func Unique(ids []string) []string {
 	seen := make(map[string]bool, len(ids))
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
@@ -65,9 +65,9 @@ func Unique(ids []string) []string {
 	})
 }
 
-// PairedCurves returns metrics of iterations paired with another of their metrics.
-// It pairs values of the same step. If there are more steps than the limit, it pairs
-// the last values in the same bucket of steps. Needs read on each.
+// PairedCurves returns pairs of two metrics for each iteration. It pairs values with the same
+// step. If an iteration has more steps than the limit, it groups the steps into buckets. It
+// then pairs the last values in each bucket. The actor needs the right to read each iteration.
 func (db *DB) PairedCurves(ctx context.Context, actor domain.Actor, iterationIDs []string, q points.PairQuery) ([]Pairs, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -95,9 +95,9 @@ func (db *DB) PairedCurves(ctx context.Context, actor domain.Actor, iterationIDs
 	})
 }
 
-// MeanCurves returns the means of metrics over groups of iterations. For each group it
-// returns the metrics that at least one of its iterations has. The buckets are the same
-// for all groups. Needs read on each.
+// MeanCurves returns the means of metrics over groups of iterations. Each group gets the
+// metrics that at least one iteration of the group has. The buckets are equal for all groups.
+// The actor needs the right to read each iteration.
 func (db *DB) MeanCurves(ctx context.Context, actor domain.Actor, groups [][]string, q points.PairQuery) ([][]points.MeanCurve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -131,7 +131,8 @@ func (db *DB) MeanCurves(ctx context.Context, actor domain.Actor, groups [][]str
 	return db.base.Points.MeanCurves(ctx, slices.Concat(tracks...), len(groups), q, count)
 }
 
-// member returns an iteration as a member of a group. Needs read.
+// member returns an iteration as a member of the given group. The actor needs the right to
+// read.
 func member(tx *domain.Tx, actor domain.Actor, group int, id string, q points.PairQuery) (m points.Member, err error) {
 	it, err := tx.AllowIteration(actor, id, domain.RightRead)
 	m.Group, m.Iteration = group, it.Num

@@ -9,8 +9,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// BenchmarkCurves reads 20 curves of 100,000 points each, reduced to 300, and for comparison with
-// all points.
+// BenchmarkCurves reads 20 curves with 100,000 points each. It reads the curves reduced to 300
+// points and, for comparison, with all points.
 func BenchmarkCurves(b *testing.B) {
 	bed := newBed(b)
 	const n = 100_000
@@ -41,8 +41,8 @@ func BenchmarkCurves(b *testing.B) {
 	}
 }
 
-// BenchmarkManyCurves reads 100 curves with different numbers of points, reduced to the widths
-// that charts of 10 and 100 runs and the bench request.
+// BenchmarkManyCurves reads 100 curves with different numbers of points. It reduces the curves
+// to the widths that charts of 10 runs, charts of 100 runs and the bench request.
 func BenchmarkManyCurves(b *testing.B) {
 	bed := newBed(b)
 	for _, n := range []int{1000, 10_000, 100_000} {
@@ -70,7 +70,8 @@ func BenchmarkManyCurves(b *testing.B) {
 	}
 }
 
-// BenchmarkMeanCurves reads the mean of a group, in the buckets of a chart with ten groups.
+// BenchmarkMeanCurves reads the mean curve of a group. The number of buckets is the number in a
+// chart with ten groups.
 func BenchmarkMeanCurves(b *testing.B) {
 	bed := newBed(b)
 	for _, c := range []struct{ runs, points int }{{1000, 1000}, {100, 100_000}} {

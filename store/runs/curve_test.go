@@ -30,7 +30,7 @@ func (b *bed) curve(t *testing.T, q points.CurveQuery) runs.Curve {
 	return curves[0]
 }
 
-// TestCurveKeepsEveryPeak compares curves of random points with the points.
+// TestCurveKeepsEveryPeak checks curves of random points against the points.
 func TestCurveKeepsEveryPeak(t *testing.T) {
 	b := newBed(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -117,9 +117,9 @@ func checkCurve(t *testing.T, name string, c runs.Curve, all int, in []points.Sa
 	if len(c.Behind) != c.Shown || behind != c.Count {
 		t.Fatalf("%s: %d entries stand for %d of %d points", name, len(c.Behind), behind, c.Count)
 	}
-	// An entry represents the points after the place of the previous entry, up to its own place.
-	// The second entry represents the first bucket, including the first point if the bucket has
-	// other points.
+	// An entry represents the points after the place of the previous entry, up to the place of
+	// the entry. The second entry represents the first bucket. If the bucket has several
+	// points, the second entry also includes the first point.
 	place := func(i int) int64 {
 		return at(points.Sample{Step: &c.Step[i], RecordedAt: &c.RecordedAt[i]})
 	}
@@ -148,7 +148,8 @@ func checkCurve(t *testing.T, name string, c runs.Curve, all int, in []points.Sa
 	}
 }
 
-// hasRange reports whether an entry has the minimum and maximum of the finite values of points.
+// hasRange reports whether entry i has the minimum and the maximum of the finite values in
+// points.
 func hasRange(c runs.Curve, i int, points []points.Sample) bool {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
@@ -167,7 +168,7 @@ func jsonOf(t *testing.T, v any) string {
 	return string(must(json.Marshal(v, json.Deterministic(true)))(t))
 }
 
-// TestCurveAtTheLimits reads curves over the whole range of steps.
+// TestCurveAtTheLimits reads curves with the smallest and the largest steps.
 func TestCurveAtTheLimits(t *testing.T) {
 	b := newBed(t)
 	var samples []points.Sample
@@ -207,8 +208,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestBulkIsAllOrNothing writes a list whose last point can't have a step. Nothing must be
-// written.
+// TestBulkIsAllOrNothing writes a list with an invalid last point. Nothing must be written.
 func TestBulkIsAllOrNothing(t *testing.T) {
 	b := newBed(t)
 	largest := scalar.Step(math.MaxInt64)
@@ -230,8 +230,8 @@ func TestBulkIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// Curves of many iterations, which several cores compute, have the requested order. One iteration
-// that does not exist results in an error.
+// Curves of many iterations are computed on several cores. The result must have the requested
+// order. An iteration that does not exist results in an error.
 func TestCurvesOfManyIterations(t *testing.T) {
 	b := newBed(t)
 	var ids, want []string

@@ -8,26 +8,26 @@ import (
 	"tracker/store/json"
 )
 
-// DatasetUse is a dataset that a run has read.
+// DatasetUse describes a dataset that a run has read.
 type DatasetUse struct {
 	Name       string            `json:"name"`
-	Digest     string            `json:"digest"` // hash of the data; an experiment has one dataset for each name and digest
+	Digest     string            `json:"digest"` // hash of the data; name and digest identify a dataset in an experiment
 	SourceType string            `json:"source_type"`
 	Source     string            `json:"source"`
 	Schema     string            `json:"schema"`
 	Profile    string            `json:"profile"`
-	Context    *string           `json:"context"` // its purpose, like training; nil if not known
+	Context    *string           `json:"context"` // purpose of the dataset, such as training; nil if unknown
 	Tags       []domain.Property `json:"tags"`
 }
 
 const (
-	// MaxDatasets is the maximum number of datasets in one call.
+	// MaxDatasets is the maximum number of datasets that one call can add.
 	MaxDatasets = 1000
-	// MaxProfile is the maximum length of the profile of a dataset, in bytes.
+	// MaxProfile is the maximum size of a dataset's profile in bytes.
 	MaxProfile = 16 << 20
 )
 
-// CheckDatasets returns an error if a field of a dataset is not valid.
+// CheckDatasets returns an error if there are too many datasets or a field is not valid.
 func CheckDatasets(all []DatasetUse) error {
 	if len(all) > MaxDatasets {
 		return domain.Invalid("datasets", "At most %d datasets can be added at once.", MaxDatasets)
@@ -53,8 +53,8 @@ func CheckDatasets(all []DatasetUse) error {
 	return nil
 }
 
-// AddDatasets records that an iteration has read datasets. If a dataset, or its use in the
-// run, was recorded before, its fields do not change.
+// AddDatasets records that an iteration has read the given datasets. It does not change a
+// dataset that exists. It does not change the iteration's use of a dataset either.
 func AddDatasets(tx *domain.Tx, it domain.IterationRef, all []DatasetUse) error {
 	for _, d := range all {
 		var id int64
@@ -81,8 +81,9 @@ func AddDatasets(tx *domain.Tx, it domain.IterationRef, all []DatasetUse) error 
 	return nil
 }
 
-// datasetsOf calls fn with each dataset that iterations have read, by number of the
-// iteration, then in the order of recording.
+// datasetsOf calls fn for each dataset that one of the given iterations has read. nums is a
+// JSON list of iteration numbers. The calls are sorted by iteration, then by the creation of
+// the datasets.
 func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) error {
 	rows, err := tx.Rows(`SELECT
 			iteration_dataset.iteration_num,
@@ -118,16 +119,16 @@ func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) er
 	return rows.Err()
 }
 
-// DatasetName is a dataset that a run has read, without its description.
+// DatasetName identifies a dataset that a run has read. It omits the long fields of DatasetUse.
 type DatasetName struct {
 	Name       string  `db:"name"`
 	Digest     string  `db:"digest"`
 	SourceType string  `db:"source_type"`
-	Context    *string `db:"context"` // nil if not known
+	Context    *string `db:"context"` // purpose of the dataset; nil if unknown
 }
 
-// Datasets lists the datasets that an iteration has read, in the order of recording.
-// Needs read.
+// Datasets returns a page of the datasets that an iteration has read, oldest first. The actor
+// needs the right to read.
 func (v *View) Datasets(iterationID string, p domain.Page) (domain.List[DatasetName], error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {

@@ -5,20 +5,21 @@ import (
 	"tracker/store/scalar"
 )
 
-// End is the part of an iteration that SetEnd writes.
+// End holds the fields of an iteration that SetEnd writes.
 type End struct {
 	Status  domain.IterationStatus
-	Message string       // the error message
+	Message string       // error message
 	Date    *scalar.Time // nil for a RUNNING iteration
-	// Given reports whether a caller named Date. A given date is kept. Any other date is moved
-	// to the creation of the iteration if it is before that.
+	// Given reports whether a caller chose Date. SetEnd stores a chosen date unchanged. If any
+	// other date is earlier than the creation of the iteration, SetEnd stores the creation
+	// date.
 	Given bool
 }
 
-// SetEnd writes the end of an iteration. It is the only place that ends an iteration or opens
-// it again.
+// SetEnd writes the status and the end of an iteration. No other function ends or reopens an
+// iteration.
 func SetEnd(tx *domain.Tx, it domain.IterationRef, e End) error {
-	// max is NULL if one of its values is.
+	// max returns NULL if one of its arguments is NULL.
 	_, err := tx.Exec(`UPDATE iteration SET
 			status        = ?,
 			error_message = ?,

@@ -9,8 +9,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestEnd checks that an end date that is given is kept, that any other one is not before the
-// creation date, and that a run that goes on has none.
+// TestEnd checks three rules. A given end date is stored unchanged. Any other end date is not
+// before the creation date. A run that continues has no end date.
 func TestEnd(t *testing.T) {
 	b := newBed(t)
 	run := func() runs.Iteration { return must(b.Runs.Iteration(ctx, domain.System, b.Iteration))(t) }
@@ -18,7 +18,7 @@ func TestEnd(t *testing.T) {
 	created := run().CreatedDate
 	early := created - scalar.Time(time.Hour.Milliseconds())
 	set(runs.IterationPatch{Status: new(domain.Failed), EndDate: &early})
-	set(runs.IterationPatch{Status: new(domain.Failed)}) // nothing new
+	set(runs.IterationPatch{Status: new(domain.Failed)}) // an unchanged status
 	if it := run(); it.EndDate == nil || *it.EndDate != early || it.Status != domain.Failed {
 		t.Errorf("it has ended at %v as %s, want %v", it.EndDate, it.Status, early)
 	}
@@ -26,7 +26,7 @@ func TestEnd(t *testing.T) {
 	if it := run(); it.EndDate != nil {
 		t.Errorf("it goes on, and has ended at %v", it.EndDate)
 	}
-	later := created + scalar.Time(time.Hour.Milliseconds()) // the clock of its client is ahead
+	later := created + scalar.Time(time.Hour.Milliseconds()) // the client's clock is ahead
 	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET created_date = ? WHERE id = ?`, int64(later), b.Iteration)
 	set(runs.IterationPatch{Status: new(domain.Killed)})
 	if it := run(); it.EndDate == nil || *it.EndDate != later {

@@ -8,23 +8,22 @@ import (
 	"tracker/store/scalar"
 )
 
-// Changes holds the changes of an experiment, or of one of its iterations, since a
-// cursor.
+// Changes holds the changes of an experiment or of one iteration since a cursor.
 type Changes struct {
 	Cursor     string      `json:"-"`          // cursor for the next call
-	Reset      bool        `json:"-"`          // the changes are not known any more; read everything again
-	Iterations []Iteration `json:"iterations"` // new iterations, and iterations in which more than points changed
+	Reset      bool        `json:"-"`          // the changes are unknown, and the client must read all data again
+	Iterations []Iteration `json:"iterations"` // new iterations, and iterations with changes other than new points
 	Deleted    []string    `json:"deleted"`    // ids of deleted iterations
 	Series     []Growth    `json:"series"`
-	// Console lists the consoles that grew. It is set only for the changes of one iteration.
+	// Console lists the consoles with new lines. Only IterationChanges sets Console.
 	Console []ConsoleGrowth `json:"console,omitzero"`
 }
 
-// Growth is the new last step of a metric.
+// Growth reports the new last step of a metric.
 type Growth struct {
 	IterationID string       `json:"iteration_id"`
 	Key         string       `json:"key"`
-	LastStep    *scalar.Step `json:"last_step"` // nil if its last point was deleted
+	LastStep    *scalar.Step `json:"last_step"` // nil if the last point of the metric was deleted
 }
 
 // Empty reports whether c has no changes.
@@ -32,8 +31,8 @@ func (c Changes) Empty() bool {
 	return !c.Reset && len(c.Iterations)+len(c.Deleted)+len(c.Series)+len(c.Console) == 0
 }
 
-// ExperimentChanges returns the changes of an experiment since cursor, which is the
-// Cursor of an earlier answer, or "" for now. Needs read.
+// ExperimentChanges returns the changes of an experiment since cursor. cursor is the Cursor of
+// an earlier result, or "" for changes from now on. The actor needs the right to read.
 func (db *DB) ExperimentChanges(ctx context.Context, actor domain.Actor, experimentID, cursor string) (Changes, error) {
 	allow := func(tx *domain.Tx) error {
 		_, err := tx.AllowExperiment(actor, experimentID, domain.RightRead)
@@ -44,7 +43,8 @@ func (db *DB) ExperimentChanges(ctx context.Context, actor domain.Actor, experim
 	})
 }
 
-// IterationChanges is ExperimentChanges for one iteration.
+// IterationChanges returns the changes of one iteration since cursor, as ExperimentChanges
+// does. It also reports new console lines.
 func (db *DB) IterationChanges(ctx context.Context, actor domain.Actor, iterationID, cursor string) (Changes, error) {
 	allow := func(tx *domain.Tx) error {
 		_, err := tx.AllowIteration(actor, iterationID, domain.RightRead)
@@ -53,8 +53,8 @@ func (db *DB) IterationChanges(ctx context.Context, actor domain.Actor, iteratio
 	return db.changes(ctx, cursor, allow, func(e journal.Entry) bool { return e.Iteration.ID == iterationID })
 }
 
-// changes reads the journal first and the database second. The next call returns a
-// change between the two again.
+// changes reads the journal first and the database second. A change that happens between the
+// two reads is returned twice: by this call and by the next call.
 func (db *DB) changes(ctx context.Context, cursor string, allow func(*domain.Tx) error, want func(journal.Entry) bool) (Changes, error) {
 	found, next, ok := db.base.Journal.Since(cursor, want)
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Changes, error) {
@@ -75,7 +75,7 @@ func (db *DB) changes(ctx context.Context, cursor string, allow func(*domain.Tx)
 			case e.Deleted:
 				c.Deleted = append(c.Deleted, e.Iteration.ID)
 			default:
-				var found []Iteration // empty if it was deleted
+				var found []Iteration // empty if the iteration was deleted
 				err := tx.Select(&found, `SELECT `+iterationColumns+` FROM iteration WHERE num = ? AND deleted_date IS NULL`, e.Iteration.Num)
 				if err != nil {
 					return c, err

@@ -52,7 +52,7 @@ func TestChangesTellWhatHappened(t *testing.T) {
 	}
 }
 
-// A change of a record that belongs to a run is a change of the run.
+// A change to a record of a run counts as a change of the run.
 func TestChangesTellWhatIsRecorded(t *testing.T) {
 	b := newBed(t)
 	run, project := b.Iteration, b.Project
@@ -141,7 +141,7 @@ func TestChangesOfAnotherLifeAreReset(t *testing.T) {
 			t.Errorf("%q: %+v", cursor, c)
 		}
 	}
-	// Changes by another process are not reported.
+	// Changes by another process are not in the result.
 	second := open(t, store.Options{Path: b.Path()})
 	must(second.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t)
 	b.Log(t, "loss", 0, 1)

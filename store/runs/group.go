@@ -8,27 +8,28 @@ import (
 	"tracker/store/search"
 )
 
-// GroupQuery selects and sorts groups of iterations, in the language that
-// docs/search.md describes.
+// GroupQuery selects and sorts groups of iterations. docs/search.md describes the language of
+// the fields.
 type GroupQuery struct {
 	domain.Page
-	By      string // parameters, and tag, separated by commas
-	Filter  string // filter for the iterations; "" for all
-	Sort    string // a mean, a value or a date to sort by; "" for the order of the values
-	Columns string // the metrics whose spread is returned; parameters are ignored
+	By      string // names of parameters, or tag, separated by commas
+	Filter  string // filter for iterations; "" selects all iterations
+	Sort    string // mean, value or date to sort by; "" sorts by the values of the group
+	Columns string // metrics whose spread is returned; parameters are ignored
 }
 
-// Grouped names one group.
+// Grouped identifies one group of iterations.
 type Grouped struct {
 	By     string
-	Values []*string // one for each name of By, nil if the iterations do not have it
+	Values []*string // one value for each name in By; nil if the iterations have no value
 }
 
-// Groups lists the groups of the iterations that pass a filter. They are sorted
-// by the mean of a metric or of the duration, by a date (created, ended or
-// last_seen: the newest of the group if descending, otherwise the oldest), by a
-// parameter or tag of By, or by name, which stands for all of By. Other keys are
-// ignored. INVALID_PAYLOAD if a part of the query can't be parsed. Needs read.
+// Groups returns a page of groups of the iterations that match a filter. A sort key is the mean
+// of a metric, the mean duration, a date, a parameter or tag in By, or name. The key name sorts
+// by all names in By. The dates are created, ended and last_seen. A descending sort by date
+// uses the newest date in each group. An ascending sort uses the oldest date. Other keys are
+// ignored. Groups returns INVALID_PAYLOAD if the query can't be parsed. The actor needs the
+// right to read.
 func (v *View) Groups(experimentID string, q GroupQuery) (domain.List[search.Group], error) {
 	s, err := parseGroups(q)
 	if err != nil {

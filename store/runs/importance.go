@@ -12,45 +12,49 @@ import (
 	"tracker/store/search"
 )
 
-// MaxImportanceRuns is the largest number of runs that an importance is estimated from. If there
-// are more, the newest runs are used.
+// MaxImportanceRuns is the maximum number of runs in an importance estimate. If there are more
+// runs, the estimate uses the newest runs.
 const MaxImportanceRuns = 10_000
 
-// importanceCharacters is the length to which values of parameters are cut before they are
-// compared.
+// importanceCharacters is the maximum length of a compared parameter value. Longer values are
+// truncated.
 const importanceCharacters = `60`
 
-// ImportanceQuery selects the runs and the metric for an estimate of importance.
+// ImportanceQuery selects the runs and the metric of an importance estimate.
 type ImportanceQuery struct {
 	ExperimentID string
 
-	Filter string    // of iterations; "" for all
-	Target string    // a metric in the language of searches, such as metric.loss.min
-	Goal   goal.Goal // "" when it is not known
+	Filter string    // filter for iterations; "" selects all iterations
+	Target string    // metric in the search language, such as metric.loss.min
+	Goal   goal.Goal // "" if unknown
 }
 
-// Importance holds the share of each parameter in the differences of a metric between runs.
+// Importance holds the importance of each parameter: its share in the variation of a metric
+// between runs.
 type Importance struct {
 	importance.Result
-	Total int // iterations that pass the filter
-	// Missing is the number of iterations without the metric. They are ignored.
+	Total int // number of iterations that match the filter
+	// Missing is the number of iterations without the metric. The estimate ignores iterations
+	// without the metric.
 	Missing int
-	// NaN is the number of iterations whose value is NaN. With a goal they count as the worst
-	// value; without one they are ignored.
+	// NaN is the number of iterations whose value is NaN. If the query has a goal, NaN counts
+	// as the worst value. If the query has no goal, the estimate ignores iterations with the
+	// value NaN.
 	NaN int
 }
 
-// ImportanceInput holds the values from which an importance is estimated.
+// ImportanceInput holds the input of an importance estimate.
 type ImportanceInput struct {
-	counts  Importance // without a result
+	counts  Importance // counts only; Result is not set
 	values  []float64
 	columns []importance.Column
 	aim     goal.Goal
 }
 
-// Importance estimates how much each parameter matters for a metric. One estimate runs at a time,
-// since each uses all cores. read returns the input, from View.ImportanceInput. It is called when
-// no other estimate runs, so that waiting callers hold no input.
+// Importance estimates how much each parameter influences a metric. Only one estimate runs at a
+// time, because an estimate uses all cores. The function read returns the result of
+// View.ImportanceInput. Importance calls read when no other estimate runs. A waiting call
+// therefore holds no input in memory.
 func (db *DB) Importance(ctx context.Context, read func() (ImportanceInput, error)) (out Importance, err error) {
 	select {
 	case db.estimating <- struct{}{}:
@@ -67,9 +71,10 @@ func (db *DB) Importance(ctx context.Context, read func() (ImportanceInput, erro
 	return out, err
 }
 
-// ImportanceInput returns the values of the newest iterations that pass a filter, at most
-// MaxImportanceRuns. Without a target the input is empty. It returns INVALID_PAYLOAD if a part of the
-// query can't be parsed. Needs read.
+// ImportanceInput returns the input of an importance estimate. It uses the newest iterations
+// that match the filter, at most MaxImportanceRuns. If the query has no target, the input is
+// empty. ImportanceInput returns INVALID_PAYLOAD if the query can't be parsed. The actor needs
+// the right to read.
 func (v *View) ImportanceInput(q ImportanceQuery) (in ImportanceInput, err error) {
 	if q.Target == "" {
 		return in, nil
@@ -113,8 +118,8 @@ func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err 
 	return s, keys[0].Ref, nil
 }
 
-// results returns the iterations that have the metric, and its values. It counts the other
-// iterations.
+// results returns the numbers of the iterations that have the metric, and their values. It sets
+// the counts in out.
 func (out *Importance) results(in *search.Snapshot, s search.Query, target filter.Ref, q ImportanceQuery) (nums []int64, values []float64, err error) {
 	out.Total, err = in.Results(q.ExperimentID, s, target, MaxImportanceRuns, func(r search.Result) {
 		switch {
@@ -135,8 +140,9 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 	return nums, values, err
 }
 
-// importanceColumns returns the parameters that differ between iterations, most common first, at most
-// importance.MaxColumns. Values are cut.
+// importanceColumns returns the parameters that differ between iterations, most common first.
+// It returns at most importance.MaxColumns parameters. Values are truncated to
+// importanceCharacters.
 func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
@@ -167,7 +173,7 @@ func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error)
 		func(num int64, key, value string) {
 			known := texts[place[key]]
 			if known[value] == nil {
-				known[value] = &value // one copy of each text
+				known[value] = &value // equal values share one string
 			}
 			columns[place[key]].Values[at[num]] = known[value]
 		}, string(list), string(keyList))

@@ -56,7 +56,7 @@ func TestImportance(t *testing.T) {
 		}
 		return names
 	}
-	// A parameter that some runs lack varies. The metric lr is not a parameter.
+	// A parameter that some runs lack counts as varying. The metric lr is not a parameter.
 	if fmt.Sprint(names(got)) != "[lr seed same]" || !got.Columns[0].Known || got.Columns[1].Known {
 		t.Errorf("%+v", got.Columns)
 	}

@@ -8,7 +8,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Iteration is one run. Parameters and metrics are recorded in it.
+// Iteration is one run in an experiment. Parameters and metrics are recorded for an iteration.
 type Iteration struct {
 	Num               int64                  `json:"-" db:"num"` // primary key
 	ID                string                 `json:"id" db:"id"`
@@ -23,21 +23,22 @@ type Iteration struct {
 	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"` // time of the last write or heartbeat
 	Tags              domain.Strings         `json:"tags" db:"tags"`
 
-	// Params and Metrics hold the columns of a listing; nil without columns. They
-	// omit columns that the iteration does not have.
+	// Params and Metrics hold the requested columns of a listing. Params and Metrics are nil if
+	// no columns were requested. They omit columns without a value in the iteration.
 	Params  map[string]string       `json:"params,omitzero" db:"-"`
 	Metrics map[string]scalar.Value `json:"metrics,omitzero" db:"-"`
 
 	// Deleted reports whether the iteration or its container is in the trash.
 	Deleted bool `json:"-" db:"deleted"`
 
-	// Children is the number of hits under this iteration in a folded listing.
+	// Children is the number of matching iterations below this iteration in a folded listing.
 	Children int `json:"-" db:"-"`
 }
 
 func (i Iteration) TextBytes() int { return len(i.Notes) }
 
-// IterationPatch holds the fields that UpdateIteration sets; nil leaves a field as it is.
+// IterationPatch holds the new values for UpdateIteration. UpdateIteration does not change a
+// field whose value is nil.
 type IterationPatch struct {
 	Name         *string                 `json:"name"`
 	Notes        *string                 `json:"notes"`
@@ -46,27 +47,26 @@ type IterationPatch struct {
 	EndDate      *scalar.Time            `json:"end_date"`
 	Before       domain.Before           `json:"-"`
 
-	// Reopen changes an iteration that has ended as if it were opened before the change
-	// and ended after it.
+	// Reopen permits changes to an iteration that has ended. The iteration remains ended.
 	Reopen bool `json:"-"`
 }
 
-// IterationQuery selects and sorts iterations, in the language that docs/search.md
-// describes.
+// IterationQuery selects and sorts iterations. docs/search.md describes the language of the
+// fields.
 type IterationQuery struct {
 	domain.Page
-	Filter  string // "" for all
-	Sort    string // sort keys, then by age; "" for oldest first
-	Columns string // the parameters and metrics to embed in each iteration; "" for none
+	Filter  string // "" selects all iterations
+	Sort    string // sort keys; iterations with equal keys are sorted by age, oldest first
+	Columns string // parameters and metrics to include in each iteration; "" if none
 	Trash   domain.TrashFilter
-	Cut     bool // end the page early if it would exceed MaxPageBytes
+	Cut     bool // shorten the page if it would exceed MaxPageBytes
 
-	Group  *Grouped // only the iterations of a group; nil for all
-	Fold   bool     // list children under their parents, if these pass the filter too
-	Parent *string  // with Fold: only the children of this iteration; nil for the top level
+	Group  *Grouped // group to which the iterations belong; nil selects all iterations
+	Fold   bool     // list the children of a matching iteration only under that iteration
+	Parent *string  // list only the children of this iteration if Fold is set; nil lists the top level
 }
 
-// IterationStatuses holds all statuses of an iteration.
+// IterationStatuses lists all statuses of iterations.
 var IterationStatuses = []domain.IterationStatus{domain.Running, domain.Succeeded, domain.Failed, domain.Killed}
 
 const (
@@ -74,7 +74,8 @@ const (
 	(SELECT parent.id FROM iteration AS parent
 		WHERE parent.num = iteration.parent_num AND parent.deleted_date IS NULL) AS parent_iteration_id,` + ownColumns
 
-	// recordColumns are the columns of a record, whose parent may be in the trash.
+	// recordColumns selects the columns of an IterationRecord. It includes a parent in the
+	// trash.
 	recordColumns = `
 	(SELECT parent.id FROM iteration AS parent WHERE parent.num = iteration.parent_num) AS parent_iteration_id,` + ownColumns
 
@@ -94,8 +95,9 @@ const (
 	iteration.deleted_date IS NOT NULL AS deleted`
 )
 
-// Iterations lists the iterations of an experiment. INVALID_PAYLOAD if a part of the
-// query can't be parsed; the message has the position. Needs read.
+// Iterations returns a page of the iterations of an experiment. It returns INVALID_PAYLOAD if
+// the query can't be parsed. The message of the error contains the position. The actor needs
+// the right to read.
 func (v *View) Iterations(experimentID string, q IterationQuery) (domain.List[Iteration], error) {
 	s, err := parseSearch(q)
 	if err != nil {
@@ -113,13 +115,13 @@ func (v *View) Iterations(experimentID string, q IterationQuery) (domain.List[It
 	return l, err
 }
 
-// Iterations is View.Iterations.
+// Iterations calls View.Iterations in a new read transaction.
 func (db *DB) Iterations(ctx context.Context, actor domain.Actor, experimentID string, q IterationQuery) (domain.List[Iteration], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Iteration], error) { return v.Iterations(experimentID, q) })
 }
 
-// IterationChildren lists the direct children of an iteration, oldest first. Needs
-// read.
+// IterationChildren returns a page of the direct children of an iteration, oldest first. The
+// actor needs the right to read.
 func (v *View) IterationChildren(id string, p domain.Page) (domain.List[Iteration], error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
@@ -131,12 +133,12 @@ func (v *View) IterationChildren(id string, p domain.Page) (domain.List[Iteratio
 	return l, err
 }
 
-// IterationChildren is View.IterationChildren.
+// IterationChildren calls View.IterationChildren in a new read transaction.
 func (db *DB) IterationChildren(ctx context.Context, actor domain.Actor, id string, p domain.Page) (domain.List[Iteration], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Iteration], error) { return v.IterationChildren(id, p) })
 }
 
-// Iteration returns one iteration. Needs read.
+// Iteration returns the iteration with the given id. The actor needs the right to read.
 func (v *View) Iteration(id string) (i Iteration, err error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
@@ -148,8 +150,9 @@ func (v *View) Iteration(id string) (i Iteration, err error) {
 	return i, err
 }
 
-// IterationsByID returns up to MaxLimit iterations in the order of ids. It omits ids
-// that do not exist. Needs read for all of them.
+// IterationsByID returns the iterations with the given ids, in the order of ids. It omits ids
+// that do not exist. At most MaxLimit ids are allowed. The actor needs the right to read every
+// iteration.
 func (v *View) IterationsByID(ids []string) ([]Iteration, error) {
 	states, err := v.tx.AllowExisting(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
@@ -171,12 +174,13 @@ func (v *View) IterationsByID(ids []string) ([]Iteration, error) {
 	return all, nil
 }
 
-// EndingLength is the length of the endings of ids in IterationsEndingIn:
-// 48 random bits of a UUID.
+// EndingLength is the number of characters that IterationsEndingIn compares. The last 12
+// characters of a UUID are 48 random bits.
 const EndingLength = 12
 
-// IterationsEndingIn returns the ids of the iterations of an experiment that end in the given
-// endings, in the order of endings. It omits endings without an iteration. Needs read.
+// IterationsEndingIn finds iterations of an experiment by the last EndingLength characters of
+// their ids. It returns the full ids, in the order of endings. It omits endings without an
+// iteration. The actor needs the right to read.
 func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]string, error) {
 	if len(endings) > domain.MaxLimit {
 		return nil, domain.Invalid("ids", "At most %d ids can be given at once.", domain.MaxLimit)
@@ -196,21 +200,23 @@ func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]stri
 	return ids, err
 }
 
-// Iteration is View.Iteration.
+// Iteration calls View.Iteration in a new read transaction.
 func (db *DB) Iteration(ctx context.Context, actor domain.Actor, id string) (Iteration, error) {
 	return view(ctx, db, actor, func(v *View) (Iteration, error) { return v.Iteration(id) })
 }
 
-// UpdateIteration changes an iteration. Needs update. A status that ends the iteration
-// also sets the end date if none is given. An end date alone ends it as SUCCEEDED.
-// RUNNING reopens it. ITERATION_ENDED if it has ended and fields other than its name
-// and notes would change.
+// UpdateIteration changes an iteration. The actor needs the right to update.
+//
+// A status other than RUNNING ends the iteration. If the patch has no end date, the iteration
+// ends now. An end date without a status ends a running iteration with the status SUCCEEDED.
+// The status RUNNING reopens the iteration. UpdateIteration returns ITERATION_ENDED if the
+// iteration has ended and the patch changes fields other than the name and the notes.
 func (db *DB) UpdateIteration(ctx context.Context, actor domain.Actor, id string, p IterationPatch) error {
 	return db.UpdateIterations(ctx, actor, []string{id}, p)
 }
 
-// UpdateIterations is UpdateIteration for several iterations. It changes all of them or,
-// with an error, none.
+// UpdateIterations changes several iterations as UpdateIteration does. If it returns an error,
+// it has changed none of the iterations.
 func (db *DB) UpdateIterations(ctx context.Context, actor domain.Actor, ids []string, p IterationPatch) error {
 	if err := p.check(); err != nil {
 		return err
@@ -243,7 +249,8 @@ func (p IterationPatch) check() error {
 	return nil
 }
 
-// UpdateIteration is DB.UpdateIteration in a transaction. The patch must have been checked.
+// UpdateIteration changes an iteration in the transaction tx as DB.UpdateIteration does. The
+// caller must have checked the patch.
 func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPatch) error {
 	it, err := tx.AllowIteration(actor, id, domain.RightUpdate)
 	if err != nil {
@@ -280,13 +287,14 @@ func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPa
 		}
 	}
 	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
-		tx.Seen = append(tx.Seen, it.Num) // the run sets these fields, not a person
+		tx.Seen = append(tx.Seen, it.Num) // the run itself sets these fields and is therefore alive
 	}
-	given := p.EndDate != nil || next.Status == it.Status // the end that it had is kept, too
+	given := p.EndDate != nil || next.Status == it.Status // an existing end date is stored unchanged
 	return SetEnd(tx, it.IterationRef, End{next.Status, next.ErrorMessage, next.EndDate, given})
 }
 
-// Heartbeat sets the time when a run was last seen to now. Needs update.
+// Heartbeat sets the time when an iteration was last seen to the current time. The actor needs
+// the right to update.
 func (db *DB) Heartbeat(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		_, err := tx.AllowOpenIteration(actor, id, domain.RightUpdate)

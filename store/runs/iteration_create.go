@@ -14,23 +14,26 @@ import (
 
 // NewIteration holds the arguments of CreateIteration.
 type NewIteration struct {
-	ID                *string      `json:"id"`                  // a UUID; nil for a new one
+	ID                *string      `json:"id"`                  // UUID of the iteration; nil for a generated UUID
 	Name              *string      `json:"name"`                // nil for a random name
 	Notes             string       `json:"notes"`               //
-	ParentIterationID *string      `json:"parent_iteration_id"` // in the same experiment, or nil
-	CreatedDate       *scalar.Time `json:"created_date"`        // start of the run; nil for now
+	ParentIterationID *string      `json:"parent_iteration_id"` // id of an iteration in the same experiment, or nil
+	CreatedDate       *scalar.Time `json:"created_date"`        // start of the run; nil for the current time
 
-	// Properties and the following fields are further records of the run.
+	// Properties and Snapshot are additional records of the new iteration.
 	Properties []domain.Property `json:"-"`
 	Snapshot   *SnapshotPatch    `json:"-"`
 }
 
-// maxAhead is the maximum lead of a client's clock over the server's clock.
+// maxAhead is the maximum time by which a client's clock can be ahead of the server's clock.
 const maxAhead = 5 * time.Minute
 
-// CreateIteration starts a run in an experiment that is in progress. Needs create. If
-// the experiment has an iteration with the given ID, CreateIteration returns it, so that
-// a client may resume. CONFLICT if the ID exists in another experiment or in the trash.
+// CreateIteration creates a running iteration. The experiment must be in progress. The actor
+// needs the right to create.
+//
+// If the experiment has an iteration with the given ID, CreateIteration returns the existing
+// iteration. A client resumes a run by creating it with the same ID. CreateIteration returns
+// CONFLICT if the ID exists in another experiment or in the trash.
 func (db *DB) CreateIteration(ctx context.Context, actor domain.Actor, experimentID string, n NewIteration) (domain.Created, error) {
 	if n.ID != nil {
 		id, err := uuid.Parse(*n.ID)
@@ -75,7 +78,8 @@ func (db *DB) CreateIteration(ctx context.Context, actor domain.Actor, experimen
 	})
 }
 
-// InsertIteration inserts a checked iteration into an experiment that the actor may add to.
+// InsertIteration inserts an iteration into an experiment. The caller must have checked the
+// iteration and the rights of the actor.
 func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain.Created, error) {
 	var parent *int64
 	if n.ParentIterationID != nil {
@@ -117,7 +121,8 @@ func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain
 	return domain.Created{ID: id}, nil
 }
 
-// parentOf returns the number of an iteration of the experiment, for use as a parent.
+// parentOf returns the row number of the iteration with the given id. It returns an error if
+// the iteration does not belong to the experiment.
 func parentOf(tx *domain.Tx, experimentID, id string) (num *int64, err error) {
 	err = tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -126,7 +131,7 @@ func parentOf(tx *domain.Tx, experimentID, id string) (num *int64, err error) {
 	return num, err
 }
 
-// freeName returns a random name that no iteration of the experiment has.
+// freeName returns a random name that is not used in the experiment.
 func freeName(tx *domain.Tx, experimentID string) (string, error) {
 	for attempt := 0; ; attempt++ {
 		name := randomName(attempt)

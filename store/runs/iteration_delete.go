@@ -8,20 +8,20 @@ import (
 	"tracker/store/registry"
 )
 
-// Deletion describes the effect of deleting some iterations, and the obstacles.
-// The counts do not include iterations that can't be deleted.
+// Deletion describes the effect of deleting iterations. The counts do not include iterations
+// that can't be deleted.
 type Deletion struct {
-	Artifacts int                               // number of deleted artifacts
-	Bytes     int64                             // their size
-	Children  int                               // number of children that stay, without a parent
-	Versions  map[string][]registry.MadeVersion // model versions that prevent the deletion of an iteration, by its id
+	Artifacts int                               // number of artifacts that would be deleted
+	Bytes     int64                             // total size of the artifacts that would be deleted
+	Children  int                               // number of children that would remain without a parent
+	Versions  map[string][]registry.MadeVersion // model versions that prevent a deletion, by iteration id
 }
 
-// IterationsDeletion returns the effect of deleting iterations, with up to MaxLimit
-// model versions for each. Needs read.
+// IterationsDeletion returns the effect of deleting the given iterations. For each iteration it
+// returns at most MaxLimit model versions. The actor needs the right to read.
 func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	d.Versions = map[string][]registry.MadeVersion{}
-	var nums []int64 // numbers of the iterations that can be deleted
+	var nums []int64 // row numbers of the iterations that can be deleted
 	states, err := v.tx.AllowIterations(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
 		return d, err
@@ -56,15 +56,16 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	return d, err
 }
 
-// DeleteIteration moves an iteration with all its records and artifacts to the trash.
-// Its children stay, without a parent until it is restored. CONFLICT if a model version
-// refers to the iteration or to one of its artifacts. Needs delete.
+// DeleteIteration moves an iteration with all its records and artifacts to the trash. The
+// children of the iteration are not deleted. The children have no parent until the iteration is
+// restored. DeleteIteration returns CONFLICT if a model version refers to the iteration or to
+// one of its artifacts. The actor needs the right to delete.
 func (db *DB) DeleteIteration(ctx context.Context, actor domain.Actor, id string) error {
 	return db.DeleteIterations(ctx, actor, []string{id})
 }
 
-// DeleteIterations is DeleteIteration for several iterations. It removes all of them or,
-// with an error, none.
+// DeleteIterations deletes several iterations as DeleteIteration does. If it returns an error,
+// it has deleted none of the iterations.
 func (db *DB) DeleteIterations(ctx context.Context, actor domain.Actor, ids []string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		for _, id := range ids {

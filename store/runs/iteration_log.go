@@ -18,23 +18,24 @@ type IterationLog struct {
 	Properties []domain.Property
 	Datasets   []DatasetUse
 	Models     []registry.LoggedModelUse
-	// ModelMetrics are points that measure logged models. Metrics contains them too.
+	// ModelMetrics lists the points that belong to logged models. Metrics also contains these
+	// points.
 	ModelMetrics []registry.LoggedModelMetric
-	Name         *string // nil leaves it as it is, like the next three
+	Name         *string // Name, Notes, Parent and Snapshot are unchanged if nil
 	Notes        *string
-	Parent       *string // id of an iteration of the same experiment; "" for none
+	Parent       *string // id of an iteration in the same experiment; "" removes the parent
 	Snapshot     *SnapshotPatch
 }
 
-// SnapshotPatch holds the fields of a snapshot to set; nil leaves a field as it
-// is.
+// SnapshotPatch holds the new values for PatchSnapshot. PatchSnapshot does not change a field
+// whose value is nil.
 type SnapshotPatch struct {
 	GitSHA     *string
 	GitRemote  *string
 	Entrypoint *string
 }
 
-// onlyMetrics reports whether l has only points.
+// onlyMetrics reports whether l contains nothing except points.
 func (l *IterationLog) onlyMetrics() bool {
 	return len(l.Params)+len(l.Properties)+len(l.Datasets)+len(l.Models)+len(l.ModelMetrics) == 0 &&
 		l.Name == nil && l.Notes == nil && l.Parent == nil && l.Snapshot == nil
@@ -69,13 +70,14 @@ func (p *SnapshotPatch) check() error {
 	return domain.FirstError(domain.CheckOptional("git_sha", p.GitSHA), domain.CheckOptional("git_remote", p.GitRemote), domain.CheckOptional("entrypoint", p.Entrypoint))
 }
 
-// LogIteration writes all of l or, with an error, nothing. It skips points that the
-// iteration already has with the same step, time and value. CONFLICT if the iteration
-// has a parameter of l with another value. Needs create, and update for the name, notes,
-// parent and snapshot, and for replacing a property.
+// LogIteration writes all data in l to an iteration. If it returns an error, it has written
+// nothing. It skips points that exist with the same step, time and value. It returns CONFLICT
+// if a parameter exists with a different value. The actor needs the right to create. The name,
+// the notes, the parent, the snapshot and a changed property also require the right to update.
 //
-// Unlike other writes, LogIteration accepts an iteration that has ended if the actor has
-// update. The status and end of the iteration do not change.
+// In contrast to most other methods, LogIteration accepts an iteration that has ended. If the
+// iteration has ended, the actor needs the right to update. The status and the end of the
+// iteration do not change.
 func (db *DB) LogIteration(ctx context.Context, actor domain.Actor, id string, l IterationLog) error {
 	if err := l.check(); err != nil {
 		return err
@@ -89,7 +91,7 @@ func (db *DB) LogIteration(ctx context.Context, actor domain.Actor, id string, l
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error { return logIteration(tx, id, l) })
 }
 
-// logPoints writes points to an iteration that may have ended.
+// logPoints writes points to an iteration. The iteration can be running or ended.
 func logPoints(tx *domain.Tx, id string, metrics []points.Sample) error {
 	ref, err := tx.AllowPoints(id)
 	if errors.Is(err, domain.ErrEnded) {
@@ -103,9 +105,9 @@ func logPoints(tx *domain.Tx, id string, metrics []points.Sample) error {
 	return tx.Points().AppendNew(ref.Num, metrics, tx.Now)
 }
 
-// AllowReopened is AllowIteration with the right to create, for writes to an iteration
-// that may have ended. If it has ended, the right to update is needed as well. If it has
-// not, it is marked as seen.
+// AllowReopened returns the iteration if the actor may write to it. The actor needs the right
+// to create. If the iteration has ended, the actor also needs the right to update. If the
+// iteration is running, AllowReopened marks it as seen.
 func AllowReopened(tx *domain.Tx, id string) (domain.IterationState, error) {
 	it, err := tx.AllowIteration(tx.Actor, id, domain.RightCreate)
 	if err != nil {
@@ -162,7 +164,8 @@ func logIteration(tx *domain.Tx, id string, l IterationLog) error {
 	return PatchSnapshot(tx, it, l.Snapshot)
 }
 
-// addParameter records a parameter. Recording the same value again is not an error.
+// addParameter records a parameter. It does nothing if the parameter exists with the same
+// value. It returns CONFLICT if the parameter exists with a different value.
 func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) error {
 	var old string
 	err := tx.Row(`SELECT value FROM parameter WHERE iteration_num = ? AND key = ?`, it.Num, p.Key).Scan(&old)
@@ -185,7 +188,8 @@ func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) er
 
 var errOwnParent = domain.Invalid("parent_iteration_id", "The parent must not be the run itself or one of its descendants; choose another run, or none.")
 
-// setParent sets the parent of an iteration to an iteration of its experiment; "" for none.
+// setParent sets the parent of an iteration. The parent must belong to the same experiment. If
+// parentID is "", setParent removes the parent.
 func setParent(tx *domain.Tx, it domain.IterationState, parentID string) error {
 	if parentID == "" {
 		_, err := tx.Exec(`UPDATE iteration SET parent_num = NULL WHERE num = ?`, it.Num)
@@ -209,7 +213,7 @@ func setParent(tx *domain.Tx, it domain.IterationState, parentID string) error {
 	return err
 }
 
-// PatchSnapshot sets fields of the snapshot of an iteration.
+// PatchSnapshot changes the snapshot of an iteration, or creates it if it does not exist.
 func PatchSnapshot(tx *domain.Tx, it domain.IterationState, p *SnapshotPatch) error {
 	if p == nil {
 		return nil

@@ -12,39 +12,39 @@ import (
 	"tracker/store/search"
 )
 
-// IterationRecord is an iteration with all its records. It has only the last point of each
-// metric. Its parent may be in the trash.
+// IterationRecord is an iteration with all its records. It contains only the last point of each
+// metric. The parent of the iteration can be in the trash.
 type IterationRecord struct {
 	Iteration
-	Latest     []points.Latest   // by key
-	Parameters []domain.Property // by key
-	Properties []domain.Property // by key
+	Latest     []points.Latest   // sorted by key
+	Parameters []domain.Property // sorted by key
+	Properties []domain.Property // sorted by key
 	Datasets   []DatasetUse
 	Models     []registry.LoggedModelUse
-	Snapshot   *Snapshot // nil if none was recorded
+	Snapshot   *Snapshot // nil if no snapshot was recorded
 }
 
-// RecordQuery selects and sorts iterations of several experiments.
+// RecordQuery selects and sorts iterations in several experiments.
 type RecordQuery struct {
-	domain.Page                    // up to MaxRecords
-	Experiments []string           // ids; those that do not exist are ignored
-	Filter      filter.Expr        // nil for all
-	Sort        []filter.SortKey   // then by age
-	Trash       domain.TrashFilter // the iterations of an experiment in the trash are included
+	domain.Page                    // Limit is at most MaxRecords
+	Experiments []string           // ids of experiments; ids that do not exist are ignored
+	Filter      filter.Expr        // nil selects all iterations
+	Sort        []filter.SortKey   // sort keys; iterations with equal keys are sorted by age
+	Trash       domain.TrashFilter // iterations count as in the trash if their experiment is in the trash
 }
 
 const (
-	// MaxRecords is the maximum size of a page of records.
+	// MaxRecords is the maximum number of records in a page.
 	MaxRecords = 50_000
-	// MaxRecordBytes is the approximate maximum size of a page of records in memory. A page
-	// ends after the records that exceed it, and its limit is then its number of
-	// records.
+	// MaxRecordBytes is the approximate maximum size in bytes of a page of records in memory. A
+	// page ends after the first records that exceed MaxRecordBytes. The limit of a shortened
+	// page is its number of records.
 	MaxRecordBytes = 32 << 20
-	// RecordsAtOnce is the number of iterations whose records are read together.
+	// RecordsAtOnce is the maximum number of iterations whose records are read together.
 	RecordsAtOnce = 500
 )
 
-// IterationRecord returns one iteration with its records. Needs read.
+// IterationRecord returns an iteration with all its records. The actor needs the right to read.
 func (v *View) IterationRecord(id string) (IterationRecord, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
@@ -61,13 +61,14 @@ func (v *View) IterationRecord(id string) (IterationRecord, error) {
 	return all[0], nil
 }
 
-// IterationRecord is View.IterationRecord.
+// IterationRecord calls View.IterationRecord in a new read transaction.
 func (db *DB) IterationRecord(ctx context.Context, actor domain.Actor, id string) (IterationRecord, error) {
 	return view(ctx, db, actor, func(v *View) (IterationRecord, error) { return v.IterationRecord(id) })
 }
 
-// IterationRecords lists iterations with their records. The total counts at most one
-// iteration after the page. Needs read on all of the experiments that exist.
+// IterationRecords returns a page of iterations with their records. The total of the page
+// counts at most one iteration after the page. The actor needs the right to read every
+// experiment that exists.
 func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], error) {
 	p := domain.Page{Limit: max(0, min(q.Limit, MaxRecords)), Offset: max(0, q.Offset)}
 	l := domain.List[IterationRecord]{Data: []IterationRecord{}, Limit: p.Limit, Offset: p.Offset}
@@ -84,8 +85,8 @@ func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], er
 	}
 	s := search.Query{Filter: q.Filter, Sort: q.Sort, Metrics: MetricsOf(keys), Uncounted: true, Where: q.Trash.Condition("iteration")}
 	if q.Trash == domain.OnlyTrash {
-		// A remembered search is not dropped when an experiment moves to the trash. So the
-		// experiments in the trash are part of the query, not found by it.
+		// A cached search result stays valid when an experiment moves to the trash. The query
+		// therefore contains the ids of the experiments in the trash.
 		trashed, err := json.Marshal(slices.DeleteFunc(slices.Clone(experiments), func(id string) bool { return !inTrash[id] }))
 		if err != nil {
 			return l, err
@@ -121,7 +122,7 @@ func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], er
 	return l, nil
 }
 
-// IterationRecords is View.IterationRecords.
+// IterationRecords calls View.IterationRecords in a new read transaction.
 func (db *DB) IterationRecords(ctx context.Context, actor domain.Actor, q RecordQuery) (domain.List[IterationRecord], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[IterationRecord], error) { return v.IterationRecords(q) })
 }
@@ -140,8 +141,8 @@ func (r *IterationRecord) memory() int {
 	return n
 }
 
-// RecordsOf returns the records of the iterations with these numbers, in the order of
-// nums. The number of queries does not depend on the length of nums.
+// RecordsOf returns the iterations with the given row numbers and their records, in the order
+// of nums. It runs the same number of queries for any length of nums.
 func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {

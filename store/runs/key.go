@@ -13,16 +13,16 @@ import (
 	"tracker/store/search"
 )
 
-// KeyQuery selects names.
+// KeyQuery selects names of metrics and parameters.
 type KeyQuery struct {
 	domain.Page
-	Part    string          // a substring of the name, ignoring case; "" for all
-	Pattern bool            // Part is a regular expression of package regexp, ignoring case
-	Kind    *search.KeyKind // nil for both kinds
+	Part    string          // substring of the name, ignoring case; "" matches all names
+	Pattern bool            // Part is a regular expression of package regexp; case is ignored
+	Kind    *search.KeyKind // nil selects metrics and parameters
 }
 
-// Keys lists the names of the metrics of an experiment, then the names of its
-// parameters, each in alphabetical order. Needs read.
+// Keys returns a page of the names of an experiment's metrics, followed by the names of its
+// parameters. Each kind of name is sorted alphabetically. The actor needs the right to read.
 func (v *View) Keys(experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	if q.Kind != nil {
 		if err := domain.OneOf("kind", *q.Kind, search.MetricKey, search.ParamKey); err != nil {
@@ -49,7 +49,7 @@ func (v *View) Keys(experimentID string, q KeyQuery) (domain.List[search.Key], e
 	return domain.PageOf[search.Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.Args...)
 }
 
-// keysLike lists the names that match a regular expression.
+// keysLike returns the page of names that match the regular expression q.Part.
 func (v *View) keysLike(experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	p := q.Clamp()
 	l := domain.List[search.Key]{Data: []search.Key{}, Limit: p.Limit, Offset: p.Offset}
@@ -69,27 +69,28 @@ func (v *View) keysLike(experimentID string, q KeyQuery) (domain.List[search.Key
 	})
 }
 
-// Keys is View.Keys.
+// Keys calls View.Keys in a new read transaction.
 func (db *DB) Keys(ctx context.Context, actor domain.Actor, experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[search.Key], error) { return v.Keys(experimentID, q) })
 }
 
-// maxFoundValues is the maximum number of values that ParamValues and TagValues return.
+// maxFoundValues is the maximum number of values returned by ParamValues and TagValues.
 const maxFoundValues = 50
 
-// FoundValue is a value of a parameter, or a tag.
+// FoundValue is a value of a parameter or the text of a tag.
 type FoundValue struct {
 	Value      string `json:"value" db:"value"`
-	Iterations int    `json:"iterations" db:"iterations"` // number of iterations that have it
+	Iterations int    `json:"iterations" db:"iterations"` // number of iterations with the value
 }
 
-// ParamValues returns the values of a parameter that contain part, ignoring case, most
-// frequent first. Needs read.
+// ParamValues returns the values of a parameter that contain part, ignoring case. The most
+// frequent value is first. The actor needs the right to read.
 func (v *View) ParamValues(experimentID, key, part string) ([]FoundValue, error) {
 	return v.values(experimentID, `parameter.value`, `JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = ?`, part, key)
 }
 
-// TagValues is ParamValues for the tags of iterations.
+// TagValues returns the tags of iterations that contain part, as ParamValues does for a
+// parameter.
 func (v *View) TagValues(experimentID, part string) ([]FoundValue, error) {
 	return v.values(experimentID, `tag.value`, `JOIN tag ON tag.iteration_num = iteration.num`, part)
 }
@@ -110,9 +111,9 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 	return all, err
 }
 
-// VaryingParams returns the parameters that have more than one value in the newest
-// iterations of an experiment, most frequent first. For a single iteration it returns
-// all parameters. Needs read.
+// VaryingParams returns the parameters that vary among the newest iterations of an experiment,
+// most frequent first. If the experiment has only one iteration, it returns all parameters. The
+// parameter newest is the number of iterations to compare. The actor needs the right to read.
 func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
@@ -130,9 +131,9 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 	return keys, err
 }
 
-// UnknownNames returns the names in the filter where that no iteration of the experiment
-// has, in alphabetical order. INVALID_PAYLOAD if the filter can't be parsed. Needs
-// read.
+// UnknownNames returns the names in a filter that no iteration of the experiment has. The
+// result is sorted alphabetically. UnknownNames returns INVALID_PAYLOAD if the filter can't be
+// parsed. The actor needs the right to read.
 func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error) {
 	var p filter.Parser
 	if _, err := p.Filter(where); err != nil {
@@ -144,9 +145,9 @@ func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error
 	return search.UnknownKeys(v.tx.Tx, experimentID, p.Keys())
 }
 
-// SameParams returns the parameters of keys, in their order, that do not differ among the
-// iterations that pass the filter where. It includes parameters that no iteration has.
-// Needs read.
+// SameParams returns the given keys whose parameters are equal in all iterations that match a
+// filter. The result has the order of keys. It includes keys that no iteration has. The actor
+// needs the right to read.
 func (db *DB) SameParams(ctx context.Context, actor domain.Actor, experimentID, where string, keys []string) ([]string, error) {
 	s, err := parseSearch(IterationQuery{Filter: where})
 	if err != nil {

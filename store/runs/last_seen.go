@@ -7,15 +7,16 @@ import (
 	"tracker/store/scalar"
 )
 
-// freshen sets LastSeen of iterations that were just read.
+// freshen updates LastSeen of iterations that were just read. The newest times are in memory
+// and not yet in table iteration.
 func freshen(tx *domain.Tx, all []Iteration) {
 	for i := range all {
 		all[i].LastSeen = tx.DB.LastSeen.Latest(all[i].Num, all[i].LastSeen)
 	}
 }
 
-// SilentIterations returns the ids of the iterations of an experiment that have not
-// ended and were last seen before a time, in the order of creation. Needs read.
+// SilentIterations returns the ids of an experiment's running iterations that were last seen
+// before the given time. The result is sorted by creation. The actor needs the right to read.
 func (db *DB) SilentIterations(ctx context.Context, actor domain.Actor, experimentID string, before scalar.Time) ([]string, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]string, error) {
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {

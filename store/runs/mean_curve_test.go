@@ -15,7 +15,7 @@ func pairQuery(key string, samples int) points.PairQuery {
 	return points.PairQuery{CurveQuery: points.CurveQuery{Keys: []string{key}, Points: samples, X: points.ByStep, Scale: points.Linear}}
 }
 
-// walk logs a value at each step, NaN at every hundredth step, and returns them.
+// walk logs a value at each step and returns the values. Every hundredth value is NaN.
 func (b *bed) walk(t *testing.T, rng *rand.Rand, id, key string, steps int) []float64 {
 	t.Helper()
 	var samples []points.Sample
@@ -34,8 +34,8 @@ func (b *bed) walk(t *testing.T, rng *rand.Rand, id, key string, steps int) []fl
 
 func close2(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) }
 
-// Means are compared with means that plain Go computes: for each step, and for bins, in which
-// each run counts with its last point.
+// The test computes means with simple code and compares them with MeanCurves. It compares means
+// for each step and means for buckets. In a bucket, each run counts with its last point.
 func TestMeanCurves(t *testing.T) {
 	for _, points := range []int{5000, 60} {
 		b := newBed(t)
@@ -56,13 +56,13 @@ func TestMeanCurves(t *testing.T) {
 		for i, x := range c.X {
 			var found []float64
 			for _, run := range values[:2] {
-				// The last step of the bucket is x, and every bucket ends at such a step.
+				// x is the last step of a bucket.
 				if int(x) < len(run) && !math.IsNaN(run[int(x)]) {
 					found = append(found, run[int(x)])
 				}
 			}
 			if points == 60 && (int(x) >= 1990 || len(found) < 2) {
-				continue // the last point of a run that ends within a bucket is not at x
+				continue // the run ends within the bucket, and its last point is not at x
 			}
 			var mean, squares float64
 			for _, v := range found {
@@ -88,7 +88,8 @@ func TestMeanCurves(t *testing.T) {
 	}
 }
 
-// Over the time since the start, points of the same age of their runs are averaged.
+// If the X axis is the time since the start, points with the same age are averaged. The age of
+// a point is its time since the start of its run.
 func TestMeanCurveSinceStart(t *testing.T) {
 	b := newBed(t)
 	ids := []string{b.Iteration}
@@ -120,8 +121,8 @@ func TestMeanCurveSinceStart(t *testing.T) {
 	}
 }
 
-// A metric over another metric pairs points of the same step, or the last points of the same
-// bucket.
+// If the X axis is another metric, points with the same step are paired. In a bucket, the last
+// points are paired.
 func TestPairedCurves(t *testing.T) {
 	b := newBed(t)
 	other := b.NewIteration(t)
@@ -131,7 +132,7 @@ func TestPairedCurves(t *testing.T) {
 			b.Log(t, "y", step, float64(-step))
 		}
 	}
-	b.Log(t, "y", 5000, 1) // x has no point there
+	b.Log(t, "y", 5000, 1) // x has no point at this step
 	b.Log(t, "x", 2001, math.Inf(1))
 	b.Log(t, "y", 2001, 2)
 	must(b.Runs.CreateMetric(ctx, domain.System, other, point("y", 1, 1)))(t)
@@ -164,7 +165,7 @@ func TestPairedCurves(t *testing.T) {
 	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
-// A mean of many runs is computed in parts while the runs continue to log.
+// The mean of many runs is computed in parts, while the runs continue to log.
 func TestMeanCurveOfMany(t *testing.T) {
 	const runs, steps = 101, 300
 	b := newBed(t)
@@ -175,7 +176,7 @@ func TestMeanCurveOfMany(t *testing.T) {
 		ids = append(ids, b.NewIteration(t))
 		values = append(values, b.walk(t, rng, ids[len(ids)-1], "loss", steps))
 	}
-	// Buckets of eight steps; all runs have a point in the last one.
+	// A bucket has eight steps. All runs have a point in the last bucket.
 	c := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids}, pairQuery("loss", 40)))(t)[0][0]
 	if c.Iterations != runs || c.Count != runs*steps || len(c.X) != 38 {
 		t.Fatalf("%d points of %d runs in %d buckets", c.Count, c.Iterations, len(c.X))

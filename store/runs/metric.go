@@ -10,7 +10,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Metric is one point of a series.
+// Metric is one recorded point of a metric.
 type Metric struct {
 	ID          string       `json:"id"`
 	IterationID string       `json:"iteration_id"`
@@ -20,26 +20,26 @@ type Metric struct {
 	RecordedAt  scalar.Time  `json:"recorded_at"`
 }
 
-// MetricQuery selects points of an iteration.
+// MetricQuery selects points of an iteration by the name of the metric.
 type MetricQuery struct {
 	domain.Page
-	Key *string // one series; nil for all
+	Key *string // name of a metric; nil selects all metrics
 }
 
-// MetricBatch is the answer to CreateMetricBatch.
+// MetricBatch is the result of CreateMetricBatch.
 type MetricBatch struct {
-	IDs []string `json:"ids"` // ids of the written points, in the order of the batch
-	// Failed is the reason why the batch stopped early; nil if it did not.
+	IDs []string `json:"ids"` // ids of the written points, in the order of the arguments
+	// Failed is the reason why the batch stopped early. It is nil if all points were written.
 	Failed *domain.Error `json:"failed,omitzero"`
 }
 
-// metricOf returns p as a Metric of the iteration with this id.
+// metricOf converts the point p of an iteration to a Metric.
 func metricOf(iterationID string, p points.Point) Metric {
 	return Metric{ID: p.ID(), IterationID: iterationID, Key: p.Key, Value: p.Value, Step: p.Step, RecordedAt: p.RecordedAt}
 }
 
-// Metrics lists the points of an iteration by step, then in the order of writing.
-// Needs read.
+// Metrics returns a page of an iteration's points. The points are sorted by step, then by the
+// order of writing. The actor needs the right to read.
 func (db *DB) Metrics(ctx context.Context, actor domain.Actor, iterationID string, q MetricQuery) (domain.List[Metric], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[Metric], error) {
 		it, err := tx.AllowIteration(actor, iterationID, domain.RightRead)
@@ -50,7 +50,8 @@ func (db *DB) Metrics(ctx context.Context, actor domain.Actor, iterationID strin
 	})
 }
 
-// Metrics lists the points of an iteration by step, then in the order of writing.
+// Metrics returns a page of an iteration's points. The points are sorted by step, then by the
+// order of writing. Metrics does not check the rights of the actor.
 func Metrics(tx *domain.Tx, i domain.IterationRef, q MetricQuery) (domain.List[Metric], error) {
 	page := q.Clamp()
 	found, total, err := tx.Points().List(i.Num, q.Key, page.Limit, page.Offset)
@@ -61,7 +62,7 @@ func Metrics(tx *domain.Tx, i domain.IterationRef, q MetricQuery) (domain.List[M
 	return l, err
 }
 
-// Metric returns one point. Needs read.
+// Metric returns the point with the given id. The actor needs the right to read.
 func (db *DB) Metric(ctx context.Context, actor domain.Actor, id string) (Metric, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Metric, error) {
 		p, iterationID, err := metric(tx, id)
@@ -73,7 +74,7 @@ func (db *DB) Metric(ctx context.Context, actor domain.Actor, id string) (Metric
 	})
 }
 
-// metric returns a point and the id of its iteration.
+// metric returns the point with the given id and the id of the point's iteration.
 func metric(tx *domain.Tx, id string) (p points.Point, iterationID string, err error) {
 	p, err = tx.Points().Point(id)
 	if errors.Is(err, points.ErrNotFound) {
@@ -85,8 +86,8 @@ func metric(tx *domain.Tx, id string) (p points.Point, iterationID string, err e
 	return p, iterationID, err
 }
 
-// CreateMetric writes one point. Needs create; the iteration must not have
-// ended.
+// CreateMetric writes one point. The iteration must not have ended. The actor needs the right
+// to create.
 func (db *DB) CreateMetric(ctx context.Context, actor domain.Actor, iterationID string, m points.Sample) (domain.Created, error) {
 	if err := domain.CheckKey(m.Key); err != nil {
 		return domain.Created{}, err
@@ -104,9 +105,9 @@ func (db *DB) CreateMetric(ctx context.Context, actor domain.Actor, iterationID 
 	})
 }
 
-// CreateMetricBatch writes points in their order and stops at the first refused point.
-// The points before it stay. All points without a time get the same time.
-// Needs create; the iteration must not have ended.
+// CreateMetricBatch writes points in the given order. It stops at the first invalid point and
+// keeps the earlier points. Points without a time get the time of the transaction. The
+// iteration must not have ended. The actor needs the right to create.
 func (db *DB) CreateMetricBatch(ctx context.Context, actor domain.Actor, iterationID string, metrics []points.Sample) (MetricBatch, error) {
 	return domain.AppendPoints(ctx, db.base, actor, func(tx *domain.Tx) (MetricBatch, error) {
 		batch := MetricBatch{IDs: []string{}}
@@ -134,11 +135,13 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor domain.Actor, iterati
 	})
 }
 
-// AllowPoints returns an error if actor may not add points to the iteration, so that a
-// caller can refuse before it does any work. CreateMetrics checks this again, and whether
-// the iteration has ended. AllowPoints accepts a request that repeats an answered one,
-// according to the idempotency key in ctx: it gets the first answer, even if the
-// iteration was deleted since.
+// AllowPoints returns an error if actor may not add points to the iteration. A caller uses
+// AllowPoints to reject a request before it does any work. CreateMetrics checks the rights
+// again. It also checks whether the iteration has ended.
+//
+// A request with the idempotency key of an answered request is always allowed. The client gets
+// the first response again, even if the iteration was deleted later. ctx contains the
+// idempotency key.
 func (db *DB) AllowPoints(ctx context.Context, actor domain.Actor, iterationID string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		if answered, err := tx.Answered(actor, domain.KeyFrom(ctx)); answered || err != nil {
@@ -149,8 +152,8 @@ func (db *DB) AllowPoints(ctx context.Context, actor domain.Actor, iterationID s
 	})
 }
 
-// CreateMetrics writes all points or, with an error, none. Needs create; the iteration
-// must not have ended.
+// CreateMetrics writes points to an iteration. If it returns an error, it has written no point.
+// The iteration must not have ended. The actor needs the right to create.
 func (db *DB) CreateMetrics(ctx context.Context, actor domain.Actor, iterationID string, metrics []points.Sample) error {
 	for i := range metrics {
 		if err := domain.CheckKey(metrics[i].Key); err != nil {
@@ -167,8 +170,8 @@ func (db *DB) CreateMetrics(ctx context.Context, actor domain.Actor, iterationID
 	return err
 }
 
-// UpdateMetric changes a point. Its id does not change. Needs update; the iteration must
-// not have ended.
+// UpdateMetric changes a point. The id of the point does not change. The iteration must not
+// have ended. The actor needs the right to update.
 func (db *DB) UpdateMetric(ctx context.Context, actor domain.Actor, id string, p points.Patch) error {
 	if p.Key != nil {
 		if err := domain.CheckKey(*p.Key); err != nil {
@@ -187,8 +190,8 @@ func (db *DB) UpdateMetric(ctx context.Context, actor domain.Actor, id string, p
 	})
 }
 
-// DeleteMetric removes a point. Needs delete; the iteration must not have
-// ended.
+// DeleteMetric deletes a point. The iteration must not have ended. The actor needs the right to
+// delete.
 func (db *DB) DeleteMetric(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		found, iterationID, err := metric(tx, id)
@@ -202,9 +205,9 @@ func (db *DB) DeleteMetric(ctx context.Context, actor domain.Actor, id string) e
 	})
 }
 
-// RewindMetric deletes the points of a metric at the step from and at later steps, for a run
-// that continues from a checkpoint. It is not an error if there are none. Needs delete;
-// the iteration must not have ended.
+// RewindMetric deletes all points of a metric with step >= from. A run that continues from a
+// checkpoint uses RewindMetric. Deleting no points is not an error. The iteration must not have
+// ended. The actor needs the right to delete.
 func (db *DB) RewindMetric(ctx context.Context, actor domain.Actor, iterationID, key string, from scalar.Step) error {
 	if err := domain.CheckKey(key); err != nil {
 		return err
@@ -220,11 +223,11 @@ func (db *DB) RewindMetric(ctx context.Context, actor domain.Actor, iterationID,
 	return err
 }
 
-// MaxHistory is the maximum size of a page of MetricHistory.
+// MaxHistory is the maximum number of points in a page of MetricHistory.
 const MaxHistory = 1_000_000
 
-// MetricHistory returns one page of the points of a metric by time, then step, then
-// value, and reports whether there are more. Needs read.
+// MetricHistory returns a page of the points of a metric, sorted by time, then step, then
+// value. more reports whether more points follow the page. The actor needs the right to read.
 func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID, key string, p domain.Page) (found []Metric, more bool, err error) {
 	limit := max(0, min(p.Limit, MaxHistory))
 	found, err = domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Metric, error) {
@@ -232,7 +235,7 @@ func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID
 		if err != nil {
 			return nil, err
 		}
-		// The view metric_points omits runs in the trash.
+		// The query reads the tables, because the view metric_points omits runs in the trash.
 		rows, err := tx.Rows(`SELECT step, value, recorded_at FROM (
 				SELECT metric.step, metric.value, metric.recorded_at
 				FROM series JOIN metric ON metric.series_id = series.id
@@ -262,8 +265,8 @@ func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID
 	return found, more, err
 }
 
-// EachMetric calls fn with each point of an iteration, metric by metric, by step, then
-// in the order of writing. Needs read.
+// EachMetric calls fn for each point of an iteration. The calls are sorted by metric, then by
+// step, then by the order of writing. The actor needs the right to read.
 func (v *View) EachMetric(iterationID string, fn func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error) error {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -278,7 +281,8 @@ func (v *View) EachMetric(iterationID string, fn func(key string, step scalar.St
 	return err
 }
 
-// EachMetricOf is EachMetric for one metric. Needs read.
+// EachMetricOf calls fn for each point of one metric, as EachMetric does for all metrics. The
+// actor needs the right to read.
 func (v *View) EachMetricOf(iterationID, key string, fn func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error) error {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Adjectives and Nouns are the words of random names.
+// Adjectives and Nouns are the words in random names.
 var (
 	Adjectives = strings.Fields(`amber ample azure bold brave brief bright brisk calm candid civil clean clear clever
 		cosmic crisp dapper daring deep deft eager early earnest easy fair fast fine fleet fond frank fresh gentle
@@ -22,8 +22,9 @@ var (
 		swan tern thistle tide tundra valley wren willow`)
 )
 
-// randomName returns a short readable random name. Later attempts add a number
-// from a growing range, so that a free name is found soon, however many are taken.
+// randomName returns a short, readable, random name. If attempt is not 0, the name ends with a
+// random number. The range of the number grows with attempt. A free name is therefore found
+// soon, even if many names are used.
 func randomName(attempt int) string {
 	name := Adjectives[rand.IntN(len(Adjectives))] + "-" + Nouns[rand.IntN(len(Nouns))]
 	if attempt == 0 {

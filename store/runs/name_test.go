@@ -46,7 +46,8 @@ func TestMadeUpNamesAreUnique(t *testing.T) {
 	}
 }
 
-// A name is found quickly even if all names without a number and thousands with one are taken.
+// A name is found quickly even if all names without a number and thousands of names with a
+// number are used.
 func TestNamesWhenThousandsAreTaken(t *testing.T) {
 	b := newBed(t)
 	taken := map[string]bool{}
@@ -67,7 +68,7 @@ func TestNamesWhenThousandsAreTaken(t *testing.T) {
 		}
 		taken[i.Name] = true
 	}
-	// In another experiment they are free.
+	// In another experiment, all names are free.
 	other := must(b.Projects.CreateExperiment(ctx, domain.System, b.Project, projects.NewExperiment{Name: "other"}))(t).ID
 	id := must(b.Runs.CreateIteration(ctx, domain.System, other, runs.NewIteration{}))(t).ID
 	if i := must(b.Runs.Iteration(ctx, domain.System, id))(t); pattern.MatchString(i.Name) {
@@ -75,7 +76,7 @@ func TestNamesWhenThousandsAreTaken(t *testing.T) {
 	}
 }
 
-// A given name is kept, even if it is taken.
+// A given name is stored unchanged, even if another run has the name.
 func TestGivenNames(t *testing.T) {
 	b := newBed(t)
 	for i, name := range []string{"mine", "mine", "с именем 🙂", "amber-acorn"} {

@@ -8,7 +8,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Parameter is a setting of a run. Keys are unique in an iteration.
+// Parameter is a parameter of a run. A key is unique in an iteration.
 type Parameter struct {
 	ID          string `json:"id" db:"id"`
 	IterationID string `json:"iteration_id" db:"iteration_id"`
@@ -18,7 +18,8 @@ type Parameter struct {
 
 func (p Parameter) TextBytes() int { return len(p.Value) }
 
-// ParameterPatch holds the fields that UpdateParameter sets; nil leaves a field as it is.
+// ParameterPatch holds the new values for UpdateParameter. UpdateParameter does not change a
+// field whose value is nil.
 type ParameterPatch struct {
 	Key   *string      `json:"key"`
 	Value *scalar.Text `json:"value"`
@@ -37,7 +38,8 @@ const (
 var errParameterExists = &domain.Error{Code: domain.CodeConflict, Field: "key",
 	Message: "A parameter with this key already exists; send PATCH to change its value."}
 
-// Parameters lists the parameters of an iteration by key. Needs read.
+// Parameters returns a page of the parameters of an iteration, sorted by key. The actor needs
+// the right to read.
 func (db *DB) Parameters(ctx context.Context, actor domain.Actor, iterationID string, p domain.Page) (domain.List[Parameter], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[Parameter], error) {
 		it, err := tx.AllowIteration(actor, iterationID, domain.RightRead)
@@ -49,7 +51,7 @@ func (db *DB) Parameters(ctx context.Context, actor domain.Actor, iterationID st
 	})
 }
 
-// Parameter returns one parameter. Needs read.
+// Parameter returns the parameter with the given id. The actor needs the right to read.
 func (db *DB) Parameter(ctx context.Context, actor domain.Actor, id string) (Parameter, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Parameter, error) {
 		p, err := parameter(tx, id)
@@ -66,8 +68,8 @@ func parameter(tx *domain.Tx, id string) (p Parameter, err error) {
 	return p, domain.OrNotFound(err, "parameter")
 }
 
-// CreateParameter records a parameter. CONFLICT if the key exists. Needs create; the
-// iteration must not have ended.
+// CreateParameter records a parameter. It returns CONFLICT if a parameter with the same key
+// exists. The iteration must not have ended. The actor needs the right to create.
 func (db *DB) CreateParameter(ctx context.Context, actor domain.Actor, iterationID, key string, value scalar.Text) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckKey(key), domain.CheckText("value", string(value))); err != nil {
 		return domain.Created{}, err
@@ -90,8 +92,8 @@ func (db *DB) CreateParameter(ctx context.Context, actor domain.Actor, iteration
 	})
 }
 
-// UpdateParameter changes a parameter. CONFLICT if another parameter has the new key.
-// Needs update; the iteration must not have ended.
+// UpdateParameter changes a parameter. It returns CONFLICT if another parameter has the new
+// key. The iteration must not have ended. The actor needs the right to update.
 func (db *DB) UpdateParameter(ctx context.Context, actor domain.Actor, id string, p ParameterPatch) error {
 	if p.Key != nil {
 		if err := domain.CheckKey(*p.Key); err != nil {
@@ -122,8 +124,8 @@ func (db *DB) UpdateParameter(ctx context.Context, actor domain.Actor, id string
 	})
 }
 
-// DeleteParameter removes a parameter. Needs delete; the iteration must not have
-// ended.
+// DeleteParameter deletes a parameter. The iteration must not have ended. The actor needs the
+// right to delete.
 func (db *DB) DeleteParameter(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		p, err := parameter(tx, id)

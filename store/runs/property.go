@@ -11,7 +11,7 @@ import (
 // PropertyKind is a kind of record that has properties.
 type PropertyKind string
 
-// The kinds of record that have properties.
+// These are the kinds of records that have properties.
 const (
 	ExperimentProperty   PropertyKind = "experiment"
 	IterationProperty    PropertyKind = "iteration"
@@ -20,12 +20,14 @@ const (
 	LoggedModelProperty  PropertyKind = "loggedmodel"
 )
 
-// NotSentProperty is the property in which a client lists the data of an iteration that it could not send. The client
-// removes it after sending the data. Further processes of the run append the end of their spool's name. An empty
-// value means that nothing is missing.
+// NotSentProperty is the key of a property that lists unsent data. A client sets the property
+// of an iteration if it could not send all data. It deletes the property after it has sent the
+// data. Additional processes of a run append the end of their spool's name to the key. An empty
+// value means that no data is missing.
 const NotSentProperty = "tracker.not_sent"
 
-// Properties lists the properties of a record by key. Needs read.
+// Properties returns a page of the properties of a record, sorted by key. The actor needs the
+// right to read.
 func (v *View) Properties(kind PropertyKind, id string, p domain.Page) (domain.List[domain.Property], error) {
 	owner, err := allowProperties(v.tx, v.tx.Actor, kind, id, domain.RightRead)
 	if err != nil {
@@ -34,13 +36,14 @@ func (v *View) Properties(kind PropertyKind, id string, p domain.Page) (domain.L
 	return domain.PageOf[domain.Property](v.tx, p, `key, value`, `FROM property WHERE `+owner.Column+` = ?`, `key`, owner.Key)
 }
 
-// Properties is View.Properties.
+// Properties calls View.Properties in a new read transaction.
 func (db *DB) Properties(ctx context.Context, actor domain.Actor, kind PropertyKind, id string, p domain.Page) (domain.List[domain.Property], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[domain.Property], error) { return v.Properties(kind, id, p) })
 }
 
-// SetProperties sets all properties or, with an error, none. If a key is given twice, its
-// last value is set. Needs create, and update if another value is replaced.
+// SetProperties sets properties of a record. If it returns an error, it has set none of them.
+// If a key is given twice, the last value is stored. The actor needs the right to create.
+// Replacing a different value also requires the right to update.
 func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind PropertyKind, id string, all []domain.Property) error {
 	if err := domain.CheckProperties(all); err != nil {
 		return err
@@ -54,8 +57,8 @@ func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind Proper
 	})
 }
 
-// DeleteProperty removes a property. NOT_FOUND if the record does not have it. Needs
-// delete.
+// DeleteProperty deletes a property of a record. It returns NOT_FOUND if the record does not
+// have the property. The actor needs the right to delete.
 func (db *DB) DeleteProperty(ctx context.Context, actor domain.Actor, kind PropertyKind, id, key string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		owner, err := allowProperties(tx, actor, kind, id, domain.RightDelete)
@@ -70,8 +73,8 @@ func (db *DB) DeleteProperty(ctx context.Context, actor domain.Actor, kind Prope
 	})
 }
 
-// allowProperties returns an error if the record does not exist or actor does not have the
-// right in its project.
+// allowProperties returns the owner of the properties. It returns an error if the record does
+// not exist or actor lacks the right want in the record's project.
 func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id string, want domain.Right) (domain.PropertyOwner, error) {
 	switch kind {
 	case ExperimentProperty:
@@ -93,9 +96,9 @@ func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id st
 	return domain.PropertyOwner{}, domain.Errorf(domain.CodeNotFound, "The kind must be experiment, iteration, model, modelversion or loggedmodel.")
 }
 
-// PropertyOf returns the values of one property of experiments, by the id of the
-// experiment. It omits experiments without the property. Needs read for all experiments
-// that exist.
+// PropertyOf returns the value of the property key for each given experiment, by experiment id.
+// It omits experiments without the property. The actor needs the right to read every experiment
+// that exists.
 func (v *View) PropertyOf(experimentIDs []string, key string) (map[string]string, error) {
 	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, true)
 	if err != nil {

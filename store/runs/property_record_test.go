@@ -35,8 +35,8 @@ func TestPropertiesGoWithTheirRecord(t *testing.T) {
 	}
 }
 
-// The latest points are the same in the process with the head, in a process without it, and after
-// compaction.
+// The latest points are the same in three cases: in the process with the head, in a process
+// without the head, and after compaction.
 func TestLatestPoints(t *testing.T) {
 	for name, b := range map[string]*bed{"with a head": newBed(t), "plain": newPlainBed(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLatestPoints(t *testing.T) {
 				b.Log(t, "up", int64(i), float64(i))
 				b.Log(t, "down", int64(-i), float64(i))
 			}
-			b.Log(t, "up", 39, 100) // if points have the same step, the last written one is used
+			b.Log(t, "up", 39, 100) // if two points have the same step, the point written last is used
 			r := must(b.Runs.IterationRecord(ctx, domain.System, b.Iteration))(t)
 			got := ""
 			for _, l := range r.Latest {
@@ -57,8 +57,8 @@ func TestLatestPoints(t *testing.T) {
 	}
 }
 
-// Points that are sent again are stored once, in the head and in the tables, even if the server
-// was restarted between.
+// Points that are sent twice are stored once, in the head and in the tables. This is true even
+// if the server was restarted between the requests.
 func TestLogIterationOnce(t *testing.T) {
 	b := newBed(t)
 	var few, many []points.Sample
@@ -96,7 +96,7 @@ func TestFilesOfARun(t *testing.T) {
 	}
 }
 
-// Properties can be searched for and sorted by in the search language.
+// Runs can be searched and sorted by properties.
 func TestSearchByProperty(t *testing.T) {
 	b := newBed(t)
 	for _, value := range []string{"red", "blue", "10"} {
@@ -130,7 +130,7 @@ func TestSearchByProperty(t *testing.T) {
 	}
 }
 
-// If several fields are invalid, the same one is reported each time.
+// If several fields are invalid, the same field is reported each time.
 func TestFirstWrongField(t *testing.T) {
 	b := newBed(t)
 	wrong := "\xff"

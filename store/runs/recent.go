@@ -2,25 +2,25 @@ package runs
 
 import "tracker/store/domain"
 
-// RecentIteration is an iteration with the names of its experiment and project.
+// RecentIteration is an iteration with the names of the iteration's experiment and project.
 type RecentIteration struct {
 	Iteration
-	Experiment string // its name
-	Project    string // its name
+	Experiment string // the name, not the id
+	Project    string // the name, not the id
 	ProjectID  string
 }
 
-// recentRead is the maximum number of iterations that are searched for iterations that the
-// actor may read.
+// recentRead is the maximum number of iterations that one call examines.
 const recentRead = 5000
 
-// RunningIterations returns up to limit iterations that have not ended and that the actor may
-// read, newest first.
+// RunningIterations returns the newest running iterations that the actor may read. It returns
+// at most limit iterations, newest first.
 func (v *View) RunningIterations(limit int) ([]RecentIteration, error) {
 	return v.recent(`SELECT num FROM iteration WHERE status = 'RUNNING' AND deleted_date IS NULL ORDER BY num DESC LIMIT ?`, limit)
 }
 
-// EndedIterations is RunningIterations for iterations that have ended, last ended first.
+// EndedIterations returns the ended iterations that the actor may read. It returns at most
+// limit iterations, last ended first.
 func (v *View) EndedIterations(limit int) ([]RecentIteration, error) {
 	return v.recent(`SELECT num FROM iteration WHERE end_date IS NOT NULL AND deleted_date IS NULL ORDER BY end_date DESC LIMIT ?`, limit)
 }
@@ -56,14 +56,15 @@ func (v *View) recent(from string, limit int) ([]RecentIteration, error) {
 	}
 	iterations, err := iterationsOf(v.tx, nums, nil)
 	all := make([]RecentIteration, len(iterations))
-	for i, it := range iterations { // in the order of nums; every one exists
+	for i, it := range iterations { // iterations has one element for each number in nums, in the same order
 		all[i] = RecentIteration{it, rows[i].Experiment, rows[i].Project, rows[i].ProjectID}
 	}
 	return all, err
 }
 
-// ProjectIterations is Iterations for all experiments of a project. It ignores Fold,
-// Group and Trash. Needs read.
+// ProjectIterations searches all experiments of a project, as Iterations searches one
+// experiment. It ignores the fields Fold, Group and Trash of q. The actor needs the right to
+// read.
 func (v *View) ProjectIterations(projectID string, q IterationQuery) (domain.List[Iteration], error) {
 	p := q.Clamp()
 	l := domain.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}

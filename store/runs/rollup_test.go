@@ -17,8 +17,8 @@ import (
 	"tracker/store/storetest"
 )
 
-// TestRollupsAgreeWithPoints writes, patches and deletes points of long series with all methods,
-// and compares curves with a list of the points.
+// TestRollupsAgreeWithPoints writes, patches and deletes points of long series with all
+// methods. It compares the curves with a list of the points.
 func TestRollupsAgreeWithPoints(t *testing.T) {
 	levels := 0
 	for seed := range uint64(6) {
@@ -49,10 +49,10 @@ type rollups struct {
 	*testing.T
 	*rand.Rand
 	*bed
-	direct *store.DB // DB, or another handle, which writes points to table metric at once
+	direct *store.DB // DB, or a second handle that writes points to table metric directly
 	points []points.Sample
-	ids    []string // of the points that were written one at a time
-	next   int64    // the next step of a run that logs in order
+	ids    []string // ids of the points that were written one at a time
+	next   int64    // next step of a run that logs in order
 	stride int64
 }
 
@@ -66,8 +66,8 @@ func (r *rollups) value() scalar.Value {
 	return scalar.Value(math.Round(r.NormFloat64() * 8))
 }
 
-// metric returns a new point at a step. Most points are recorded in the order of their steps,
-// some at the same time.
+// metric returns a new point with the given step. Most points are recorded in the order of
+// their steps. Some points are recorded at the same time.
 func (r *rollups) metric(step int64) points.Sample {
 	at := scalar.Time(1_700_000_000_000 + step%1_000_000/3)
 	if r.IntN(200) == 0 {
@@ -76,7 +76,7 @@ func (r *rollups) metric(step int64) points.Sample {
 	return points.Sample{Key: "k", Value: r.value(), Step: new(scalar.Step(step)), RecordedAt: &at}
 }
 
-// anyStep returns the step of a point, or a step near it.
+// anyStep returns the step of a point or a step close to a point.
 func (r *rollups) anyStep() int64 {
 	if len(r.points) == 0 {
 		return 0
@@ -84,7 +84,7 @@ func (r *rollups) anyStep() int64 {
 	return r.near(stepOf)
 }
 
-// near returns a position close to a point on an axis.
+// near returns a position on an axis that is close to a point.
 func (r *rollups) near(at func(points.Sample) int64) int64 {
 	return at(r.points[r.IntN(len(r.points))]) + r.Int64N(7) - 3
 }
@@ -103,7 +103,7 @@ func (r *rollups) change() {
 	}
 	var all []points.Sample
 	switch r.IntN(9) {
-	case 0, 1, 2: // in order
+	case 0, 1, 2: // points in order
 		for range 1 + r.IntN(1000) {
 			all = append(all, r.metric(r.next))
 			r.next += r.stride
@@ -112,7 +112,7 @@ func (r *rollups) change() {
 		for range 1 + r.IntN(40) {
 			all = append(all, r.metric(r.anyStep()))
 		}
-	case 4: // at a random place
+	case 4: // points at a random step
 		step := (r.Int64N(1<<20) - 1<<19) * r.stride
 		for i := range r.Int64N(200) + 1 {
 			all = append(all, r.metric(step-i*r.stride))
@@ -131,7 +131,7 @@ func (r *rollups) change() {
 	case 7:
 		r.remove(db)
 		return
-	case 8: // some out of order at the end, then in order
+	case 8: // some points out of order at the end, then points in order
 		for range 1 + r.IntN(100) {
 			all = append(all, r.metric(r.next-r.Int64N(40)*r.stride))
 		}
@@ -147,8 +147,8 @@ func (r *rollups) change() {
 	}
 }
 
-// index returns the index of a point in points by its id. Points that were written one at a time
-// have unique steps.
+// index returns the index in points of the point with the given id. The step of a point that
+// was written alone is unique.
 func (r *rollups) index(id string) int {
 	m := must(r.Runs.Metric(ctx, domain.System, id))(r.T)
 	return slices.IndexFunc(r.points, func(p points.Sample) bool {
@@ -177,7 +177,8 @@ func (r *rollups) remove(db *store.DB) {
 	}
 }
 
-// compare compares a part of the curve, read through one of the two handles.
+// compare reads a part of the curve through one of the two handles and compares it with the
+// points.
 func (r *rollups) compare() {
 	if len(r.points) == 0 {
 		return
@@ -224,7 +225,7 @@ func (r *rollups) compare() {
 	}
 }
 
-// Late points for an incomplete row of rollups result in the same row as points in order.
+// Late points in an incomplete rollup row result in the same row as points in order.
 func TestLatePointsInTheOpenRow(t *testing.T) {
 	b := newBed(t)
 	for _, steps := range [][2]int64{{0, 900}, {940, 950}, {900, 940}, {950, 2000}} {
@@ -243,7 +244,7 @@ func TestLatePointsInTheOpenRow(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Wrong rollups are found and computed again.
+// Wrong rollups are detected and computed again.
 func TestRollupsAreCheckedAndRepaired(t *testing.T) {
 	sound := newPlainBed(t)
 	all := make([]points.Sample, 6000)

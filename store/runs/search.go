@@ -13,14 +13,14 @@ import (
 	"tracker/store/search"
 )
 
-// listing is a search for iterations, parsed and checked.
+// listing is a parsed and checked IterationQuery.
 type listing struct {
 	search.Query
-	columns []filter.Column // nil without columns
-	cut     bool            // the page may end early
+	columns []filter.Column // nil if no columns were requested
+	cut     bool            // the page may be shortened
 }
 
-// parseSearch reads and checks a query.
+// parseSearch parses and checks a query.
 func parseSearch(q IterationQuery) (listing, error) {
 	var p filter.Parser
 	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
@@ -41,8 +41,8 @@ func parseSearch(q IterationQuery) (listing, error) {
 	return s, nil
 }
 
-// within adapts the search to an experiment in the trash. All of its iterations are in the
-// trash.
+// within adapts the search to the experiment e. If e is in the trash, all its iterations count
+// as iterations in the trash.
 func (s *listing) within(e domain.ExperimentState) {
 	switch {
 	case !e.Deleted:
@@ -53,7 +53,7 @@ func (s *listing) within(e domain.ExperimentState) {
 	}
 }
 
-// parseListing reads a filter, an order and columns.
+// parseListing parses a filter, sort keys and columns.
 func parseListing(p *filter.Parser, where, sort, columns string) (s listing, err error) {
 	if s.Filter, err = p.Filter(where); err != nil {
 		return s, domain.Refused(err)
@@ -65,7 +65,7 @@ func parseListing(p *filter.Parser, where, sort, columns string) (s listing, err
 	return s, domain.Refused(err)
 }
 
-// MetricsOf returns the names of the metrics among keys.
+// MetricsOf returns the names of the metrics in keys.
 func MetricsOf(keys []filter.Key) []string {
 	var names []string
 	for _, k := range keys {
@@ -76,8 +76,8 @@ func MetricsOf(keys []filter.Key) []string {
 	return names
 }
 
-// iterations returns one page of the iterations of an experiment that s selects,
-// in the order of s.
+// iterations returns a page of an experiment's iterations that match the search s. The page has
+// the order that s specifies.
 func iterations(tx *domain.Tx, experimentID string, s listing, p domain.Page) (domain.List[Iteration], error) {
 	l := domain.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
 	h, err := find(tx, experimentID, s.Query, p)
@@ -110,8 +110,8 @@ func iterations(tx *domain.Tx, experimentID string, s listing, p domain.Page) (d
 	return l, err
 }
 
-// iterationsOf returns the iterations with these numbers, in the order of nums.
-// It omits numbers without an iteration.
+// iterationsOf returns the iterations with the given row numbers, in the order of nums. It
+// omits numbers without an iteration.
 func iterationsOf(tx *domain.Tx, nums []int64, columns []filter.Column) ([]Iteration, error) {
 	return selectIterations(tx, iterationColumns, nums, columns)
 }
@@ -139,7 +139,7 @@ func selectIterations(tx *domain.Tx, selected string, nums []int64, columns []fi
 	return rows, embed(tx, rows, at, columns)
 }
 
-// find returns one page of the iterations of an experiment that s selects.
+// find returns a page of an experiment's iterations that match the search s.
 func find(tx *domain.Tx, experimentID string, s search.Query, p domain.Page) (search.Hits, error) {
 	if s.Filter == nil && len(s.Sort) == 0 && s.By == nil && !s.Fold {
 		return SearchSnapshot(tx).All(experimentID, s.Where, p.Limit, p.Offset)
@@ -148,12 +148,12 @@ func find(tx *domain.Tx, experimentID string, s search.Query, p domain.Page) (se
 	return h, domain.OrNotFound(err, domain.Run)
 }
 
-// findIn returns one page of the iterations of several experiments that s selects.
+// findIn returns a page of iterations in several experiments that match the search s.
 func findIn(tx *domain.Tx, experimentIDs []string, s search.Query, p domain.Page) (search.Hits, error) {
 	return Limited(tx, s, func(in *search.Snapshot) (search.Hits, error) { return in.Find(experimentIDs, s, p.Limit, p.Offset) })
 }
 
-// SearchSnapshot returns the snapshot of the transaction for searches.
+// SearchSnapshot returns a search.Snapshot that reads in the transaction tx.
 func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 	in := &search.Snapshot{
 		Tx:         tx.Points(),
@@ -162,14 +162,14 @@ func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 		Copies:     tx.DB.Copies,
 		Commits:    tx.Commits,
 	}
-	if tx.DB.Options.Exclusive { // other processes do not notice the changes of the server
+	if tx.DB.Options.Exclusive { // another process would not notice the changes of the server
 		in.Orders = &tx.DB.Orders
 	}
 	return in
 }
 
-// embed sets Params and Metrics of data. at holds the index in data of each iteration, by
-// number.
+// embed sets Params and Metrics of the iterations in data. at maps the row number of an
+// iteration to its index in data.
 func embed(tx *domain.Tx, data []Iteration, at map[int64]int, columns []filter.Column) error {
 	if columns == nil {
 		return nil
@@ -182,9 +182,9 @@ func embed(tx *domain.Tx, data []Iteration, at map[int64]int, columns []filter.C
 		func(num int64, label string, value scalar.Value) { data[at[num]].Metrics[label] = value })
 }
 
-// Limited runs a search with a time limit. If the limit is exceeded, it returns
-// INVALID_PAYLOAD and not UNAVAILABLE, because clients retry after UNAVAILABLE, and the
-// same search would take as long again.
+// Limited runs the search fn with a time limit. It returns INVALID_PAYLOAD if the search
+// exceeds the limit. It does not return UNAVAILABLE, because clients retry after that error,
+// and the search would exceed the limit again.
 func Limited[T any](tx *domain.Tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
 	return domain.WithinLimit(tx, func() error { return tooSlow(s, tx.DB.SearchLimit) }, func() (T, error) { return fn(SearchSnapshot(tx)) })
 }

@@ -8,7 +8,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Snapshot is the code and the environment of a run.
+// Snapshot describes the code and the environment of a run.
 type Snapshot struct {
 	ID          string `json:"id" db:"id"`
 	IterationID string `json:"iteration_id" db:"iteration_id"`
@@ -16,7 +16,7 @@ type Snapshot struct {
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 }
 
-// NewSnapshot holds the arguments of CreateSnapshot; all are optional.
+// NewSnapshot holds the arguments of CreateSnapshot. All fields are optional.
 type NewSnapshot struct {
 	GitSHA       string `json:"git_sha" db:"git_sha"`
 	GitDirty     *bool  `json:"git_dirty" db:"git_dirty"`
@@ -44,8 +44,8 @@ const snapshotColumns = `
 	snapshot.created_date
 	FROM snapshot JOIN iteration ON iteration.num = snapshot.iteration_num`
 
-// Snapshot returns the code and environment of a run. NOT_FOUND if none was
-// recorded. Needs read.
+// Snapshot returns the code and the environment of a run. It returns NOT_FOUND if the run has
+// not recorded them. The actor needs the right to read.
 func (v *View) Snapshot(iterationID string) (s Snapshot, err error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -55,9 +55,9 @@ func (v *View) Snapshot(iterationID string) (s Snapshot, err error) {
 	return s, domain.OrNotFound(err, "snapshot")
 }
 
-// Snapshots returns the code and environment of up to MaxLimit runs, by the id of the
-// iteration. It omits runs that have not recorded them. NOT_FOUND if a run does not
-// exist. Needs read for all of them.
+// Snapshots returns the code and the environment of runs, by iteration id. It omits runs
+// without a snapshot. It returns NOT_FOUND if a run does not exist. At most MaxLimit ids are
+// allowed. The actor needs the right to read every run.
 func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 	states, err := v.tx.AllowIterations(v.tx.Actor, iterationIDs, domain.RightRead)
 	if err != nil {
@@ -90,13 +90,13 @@ func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 	return all, err
 }
 
-// Snapshot is View.Snapshot.
+// Snapshot calls View.Snapshot in a new read transaction.
 func (db *DB) Snapshot(ctx context.Context, actor domain.Actor, iterationID string) (Snapshot, error) {
 	return view(ctx, db, actor, func(v *View) (Snapshot, error) { return v.Snapshot(iterationID) })
 }
 
-// CreateSnapshot records the code and environment of a run and replaces an earlier
-// record. Needs update; the iteration must not have ended.
+// CreateSnapshot records the code and the environment of a run. It replaces an earlier
+// snapshot. The iteration must not have ended. The actor needs the right to update.
 func (db *DB) CreateSnapshot(ctx context.Context, actor domain.Actor, iterationID string, n NewSnapshot) (domain.Created, error) {
 	err := domain.FirstError(
 		domain.CheckText("git_sha", n.GitSHA),

@@ -9,8 +9,7 @@ import (
 	"tracker/store/points"
 )
 
-// Summary holds the statistics of the metrics of an iteration, its parameters
-// and its tags.
+// Summary holds the metric statistics, the parameters and the tags of an iteration.
 type Summary struct {
 	IterationID string                    `json:"iteration_id"`
 	Metrics     map[string]points.Summary `json:"metrics"` // by key
@@ -18,8 +17,8 @@ type Summary struct {
 	Tags        domain.Strings            `json:"tags"`    // sorted
 }
 
-// Summary returns the statistics of every metric of an iteration, with its
-// parameters and tags. Needs read.
+// Summary returns the metric statistics, the parameters and the tags of an iteration. The actor
+// needs the right to read.
 func (v *View) Summary(iterationID string) (Summary, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -32,13 +31,14 @@ func (v *View) Summary(iterationID string) (Summary, error) {
 	return all[0], nil
 }
 
-// Summary is View.Summary.
+// Summary calls View.Summary in a new read transaction.
 func (db *DB) Summary(ctx context.Context, actor domain.Actor, iterationID string) (Summary, error) {
 	return view(ctx, db, actor, func(v *View) (Summary, error) { return v.Summary(iterationID) })
 }
 
-// Summaries returns the summaries of up to MaxLimit iterations in the order of
-// ids. NOT_FOUND if one does not exist. Needs read for all of them.
+// Summaries returns the summaries of iterations, in the order of ids. It returns NOT_FOUND if
+// an iteration does not exist. At most MaxLimit ids are allowed. The actor needs the right to
+// read every iteration.
 func (v *View) Summaries(ids []string) ([]Summary, error) {
 	states, err := v.tx.AllowIterations(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
@@ -89,8 +89,8 @@ func readSummaries(tx *domain.Tx, of []domain.IterationState) ([]Summary, error)
 	return all, nil
 }
 
-// EachText calls fn with each row of a query: the number of an iteration, a key
-// and a value.
+// EachText calls fn for each row of a query. The columns of the query are the number of an
+// iteration, a key and a value.
 func EachText(tx *domain.Tx, query string, fn func(num int64, key, value string), args ...driver.Value) error {
 	return tx.EachRow(query, func(row []driver.Value) error {
 		fn(row[0].(int64), row[1].(string), row[2].(string))

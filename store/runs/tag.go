@@ -7,31 +7,32 @@ import (
 	"tracker/store/scalar"
 )
 
-// TagKind is a kind of record that tags are attached to.
+// TagKind is a kind of record that can have tags.
 type TagKind string
 
-// The kinds of record that have tags.
+// These are the kinds of records that can have tags.
 const (
 	ProjectTag    TagKind = "project"
 	ExperimentTag TagKind = "experiment"
 	IterationTag  TagKind = "iteration"
 )
 
-// Tag is a tag of a record.
+// Tag is a tag attached to a record.
 type Tag struct {
 	ID          string      `json:"id" db:"id"`
 	Value       string      `json:"value" db:"value"`
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 }
 
-// tagOwner is the record that tags are attached to: its column in table tag, and the
-// value of that column.
+// tagOwner identifies the record to which tags are attached. It holds the name and the value of
+// a column in table tag.
 type tagOwner struct {
 	column string
 	key    any
 }
 
-// Tags lists the tags of a record by value. Needs read.
+// Tags returns a page of the tags of a record, sorted by value. The actor needs the right to
+// read.
 func (db *DB) Tags(ctx context.Context, actor domain.Actor, kind TagKind, id string, p domain.Page) (domain.List[Tag], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[Tag], error) {
 		owner, err := allowTags(tx, actor, kind, id, domain.RightRead)
@@ -43,8 +44,8 @@ func (db *DB) Tags(ctx context.Context, actor domain.Actor, kind TagKind, id str
 	})
 }
 
-// CreateTag attaches a tag. Created.Existing reports whether it was attached
-// before. Needs create.
+// CreateTag attaches a tag to a record. Created.Existing reports whether the record already had
+// the tag. The actor needs the right to create.
 func (db *DB) CreateTag(ctx context.Context, actor domain.Actor, kind TagKind, id, value string) (domain.Created, error) {
 	if err := checkTag(value); err != nil {
 		return domain.Created{}, err
@@ -68,7 +69,7 @@ func (db *DB) CreateTag(ctx context.Context, actor domain.Actor, kind TagKind, i
 	})
 }
 
-// DeleteTag removes a tag. Needs delete.
+// DeleteTag removes a tag from a record. The actor needs the right to delete.
 func (db *DB) DeleteTag(ctx context.Context, actor domain.Actor, kind TagKind, id, value string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		owner, err := allowTags(tx, actor, kind, id, domain.RightDelete)
@@ -80,12 +81,12 @@ func (db *DB) DeleteTag(ctx context.Context, actor domain.Actor, kind TagKind, i
 	})
 }
 
-// MaxTagged is the maximum number of iterations in one call of TagIterations.
+// MaxTagged is the maximum number of iterations that one call of TagIterations can change.
 const MaxTagged = 1000
 
-// TagIterations attaches a tag to iterations, or removes it, and returns the number of
-// changed iterations. With an error, it changes none. Needs create to attach and delete
-// to remove, on each iteration.
+// TagIterations attaches a tag to iterations or removes the tag from them. It returns the
+// number of changed iterations. If it returns an error, it has changed none of the iterations.
+// The actor needs the right to create for attaching, or the right to delete for removing.
 func (db *DB) TagIterations(ctx context.Context, actor domain.Actor, ids []string, value string, attach bool) (int, error) {
 	if err := checkTag(value); err != nil {
 		return 0, err
@@ -139,7 +140,7 @@ func allowTags(tx *domain.Tx, actor domain.Actor, kind TagKind, id string, want 
 	return tagOwner{}, domain.Errorf(domain.CodeNotFound, "The kind must be project, experiment or iteration.")
 }
 
-// checkTag checks the text of a tag.
+// checkTag returns an error if the text of a tag is not valid.
 func checkTag(value string) error {
 	err := domain.CheckName("The tag", value)
 	if e := domain.AsError(err); e != nil {

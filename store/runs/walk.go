@@ -11,15 +11,17 @@ import (
 	"tracker/store/search"
 )
 
-// walkedAtOnce is the number of iterations that WalkIterations reads in one
+// walkedAtOnce is the maximum number of iterations that WalkIterations reads in one
 // transaction.
 const walkedAtOnce = 500
 
-// WalkIterations calls fn with all iterations that a search finds, in its order
-// and in parts. The search runs once, at the start; iterations that are deleted
-// afterwards are omitted. No transaction is open while fn runs, so fn may be slow.
-// It ignores the page of q. INVALID_PAYLOAD if a part of q can't be parsed. An error
-// of fn ends the walk. Needs read.
+// WalkIterations calls fn with slices of the iterations that match q, in the order of the
+// search. It runs the search once, at the start. It omits iterations that are deleted after the
+// search. WalkIterations ignores the page of q.
+//
+// No transaction is open while fn runs, so fn can be slow. WalkIterations stops at the first
+// error of fn and returns the error. It returns INVALID_PAYLOAD if q can't be parsed. The actor
+// needs the right to read.
 func (db *DB) WalkIterations(ctx context.Context, actor domain.Actor, experimentID string, q IterationQuery, fn func([]Iteration) error) error {
 	s, err := parseSearch(q)
 	if err != nil {
@@ -48,9 +50,9 @@ func (db *DB) WalkIterations(ctx context.Context, actor domain.Actor, experiment
 	return nil
 }
 
-// IterationIDs returns the ids of all iterations that a search finds, in its
-// order. It ignores the page of q. INVALID_PAYLOAD if a part of q can't be
-// parsed. Needs read.
+// IterationIDs returns the ids of all iterations that match q, in the order of the search. It
+// ignores the page of q. It returns INVALID_PAYLOAD if q can't be parsed. The actor needs the
+// right to read.
 func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string, err error) {
 	s, err := parseSearch(q)
 	if err != nil {
@@ -71,7 +73,7 @@ func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string
 	return ids, err
 }
 
-// findIterations returns the numbers of all iterations that a search finds.
+// findIterations returns the row numbers of all iterations that match the search s.
 func (v *View) findIterations(experimentID string, s listing) ([]int64, error) {
 	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead)
 	if err != nil {
@@ -82,14 +84,14 @@ func (v *View) findIterations(experimentID string, s listing) ([]int64, error) {
 	return h.Nums, err
 }
 
-// Column is a parameter or metric that a listing embeds in each iteration.
+// Column is a parameter or metric that a listing includes in each iteration.
 type Column struct {
 	Kind search.KeyKind
-	Name string // key in Params or Metrics
-	Text string // text in the language of searches
+	Name string // key in Iteration.Params or Iteration.Metrics
+	Text string // name of the column in the search language
 }
 
-// Columns parses the columns of a query. INVALID_PAYLOAD if they can't be parsed.
+// Columns parses the columns of a query. It returns INVALID_PAYLOAD if text can't be parsed.
 func Columns(text string) ([]Column, error) {
 	columns, err := new(filter.Parser).Columns(text)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package scalar defines the types of values in records: instants, metric values, steps
-// and texts. Each type reads and writes its JSON form, rejects invalid input with an
-// error message, and is stored in SQLite without loss.
+// Package scalar defines the types of single values: times, metric values, steps and texts.
+// Each type reads and writes JSON, rejects invalid input with an error message, and is stored
+// in SQLite without loss.
 package scalar
 
 import (
@@ -16,8 +16,7 @@ import (
 	"tracker/store/json"
 )
 
-// Time is an instant in Unix milliseconds, the resolution of all stored times. In JSON
-// it is RFC 3339 in UTC.
+// Time is an instant in Unix milliseconds. Its JSON form is RFC 3339 in UTC.
 type Time int64
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
@@ -30,8 +29,8 @@ func (t Time) Time() time.Time { return time.UnixMilli(int64(t)).UTC() }
 
 func (t Time) String() string { return t.Time().Format(timeLayout) }
 
-// ParseTime parses RFC 3339 with any offset; without an offset it is UTC. Digits
-// after the milliseconds are discarded.
+// ParseTime parses an RFC 3339 time with any offset. It assumes UTC if the offset is missing,
+// and discards digits after the milliseconds.
 func ParseTime(s string) (Time, error) {
 	upper := strings.ToUpper(s)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05"} {
@@ -43,9 +42,9 @@ func ParseTime(s string) (Time, error) {
 	return 0, errors.New("must be a date and time like 2026-11-21T09:30:00.123Z")
 }
 
-// isRFC3339 reports whether s, which Go parsed as t, conforms to RFC 3339. Go also
-// accepts an hour of one digit, a comma before the fraction, offsets of 24 hours
-// or 60 minutes, and offsets that move the year out of the range of four digits.
+// isRFC3339 reports whether s conforms to RFC 3339. t is the result of Go's parser for s. Go
+// also accepts one-digit hours, a comma before the fraction, offsets of 24 hours or 60 minutes,
+// and offsets that lead to a year with more or fewer than four digits.
 func isRFC3339(s string, t time.Time) bool {
 	if year := t.UTC().Year(); year < 0 || year > 9999 {
 		return false
@@ -76,12 +75,11 @@ func (t *Time) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// Value is the value of a metric: any IEEE double. In JSON, the strings "NaN",
-// "Infinity" and "-Infinity" represent the values that JSON numbers lack. In SQLite,
-// NaN is stored as NULL.
+// Value is the value of a metric: any float64. In JSON, NaN and the infinities are the strings
+// "NaN", "Infinity" and "-Infinity". In SQLite, NaN is NULL.
 type Value float64
 
-// Finite reports whether v is neither NaN nor an infinity.
+// Finite reports whether v is neither NaN nor infinite.
 func (v Value) Finite() bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
 
 func (v Value) String() string {
@@ -97,7 +95,7 @@ func (v Value) String() string {
 	}
 }
 
-// MarshalJSONTo writes a number or, if v is not finite, a string.
+// MarshalJSONTo writes v as a number, or as a string if v is not finite.
 func (v Value) MarshalJSONTo(enc *json.Encoder) error {
 	if v.Finite() {
 		return enc.WriteToken(json.Float(float64(v)))
@@ -105,7 +103,7 @@ func (v Value) MarshalJSONTo(enc *json.Encoder) error {
 	return enc.WriteToken(json.String(v.String()))
 }
 
-// UnmarshalJSONFrom reads a number or one of the three strings.
+// UnmarshalJSONFrom reads a number or one of the strings "NaN", "Infinity" and "-Infinity".
 func (v *Value) UnmarshalJSONFrom(dec *json.Decoder) error {
 	tok, err := dec.ReadToken()
 	if err != nil {
@@ -133,7 +131,7 @@ func (v *Value) UnmarshalJSONFrom(dec *json.Decoder) error {
 // Value implements driver.Valuer.
 func (v Value) Value() (driver.Value, error) { return v.Driver(), nil }
 
-// Driver returns v as an argument of a statement: NULL for NaN.
+// Driver returns v as a statement argument. NaN becomes NULL.
 func (v Value) Driver() driver.Value {
 	if math.IsNaN(float64(v)) {
 		return nil
@@ -156,8 +154,8 @@ func (v *Value) Scan(src any) error {
 	return nil
 }
 
-// Step is a position in a series: any int64. In JSON it may have a zero fraction or an
-// exponent (3.0, 1e3), because some languages do not have integers.
+// Step is a position in a series: any int64. In JSON, a step can have a zero fraction or an
+// exponent (3.0, 1e3), because some languages have no integers.
 type Step int64
 
 // UnmarshalJSONFrom reads a whole number.
@@ -172,7 +170,7 @@ func (s *Step) UnmarshalJSONFrom(dec *json.Decoder) error {
 			*s = Step(n)
 			return nil
 		}
-		// From 2^53 on a double does not identify an integer.
+		// From 2^53 on, a float64 does not identify an integer uniquely.
 		if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			*s = Step(f)
 			return nil
@@ -186,8 +184,8 @@ func (s Step) MarshalJSONTo(enc *json.Encoder) error {
 	return enc.WriteToken(json.Int(int64(s)))
 }
 
-// Text is the value of a parameter. In JSON it may be a number or a boolean, which is
-// stored with exactly the characters of the input.
+// Text is the value of a parameter. In JSON, a text can be a string, a number or a boolean.
+// Numbers and booleans are stored exactly as written in the input.
 type Text string
 
 // UnmarshalJSONFrom reads a string, a number or a boolean.
@@ -214,7 +212,7 @@ func (t *Text) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return nil
 }
 
-// Quote returns the beginning of a text in quotes, for a message.
+// Quote returns the beginning of s in quotes, for use in a message.
 func Quote(s string) string {
 	const most = 100
 	if utf8.RuneCountInString(s) > most {

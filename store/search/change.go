@@ -8,35 +8,37 @@ import (
 )
 
 const (
-	// maxChanged bounds the number of iterations whose last change is stored. If it is
-	// exceeded, all experiments count as changed.
+	// maxChanged is the maximum number of iterations whose last change is stored. If more
+	// iterations have changed, all experiments count as changed.
 	maxChanged = 10_000
-	// maxChangedIn is the same bound for one experiment.
+	// maxChangedIn is the maximum number of iterations of one experiment whose last change is
+	// stored.
 	maxChangedIn = 500
 )
 
-// changes are the changes of a transaction of the writer to data that searches read.
+// changes holds the changes that a transaction of the writer makes to data that searches read.
 type changes struct {
 	iterations map[touched]bool
-	all        bool // anything may have changed
+	all        bool // whether any data might have changed
 }
 
-// touched is an iteration that a transaction changes.
+// touched identifies an iteration that a transaction changes.
 type touched struct {
 	experimentID string
 	num          int64
 }
 
-// experimentChanges holds the last changes in an experiment.
+// experimentChanges holds the last changes in one experiment. Changes are identified by their
+// commit number.
 type experimentChanges struct {
-	last       uint64           // commit of the last one
-	whole      uint64           // iterations holds all changes after this commit
-	iterations map[int64]uint64 // commit of the last change of each, by number
+	last       uint64           // commit of the last change
+	whole      uint64           // iterations includes all changes after this commit
+	iterations map[int64]uint64 // commit of each iteration's last change, by iteration number
 }
 
-// Touch records that the current transaction changes an iteration: its row, or rows that
-// belong to it. Only the writer may call Touch. It must do so for every change of data that
-// searches read.
+// Touch records that the current transaction changes an iteration's row or rows that refer to
+// the iteration. The writer must call Touch for every change of data that searches read. Only
+// the writer may call Touch.
 func (o *Orders) Touch(experimentID string, num int64) {
 	if o.pending.iterations == nil {
 		o.pending.iterations = map[touched]bool{}
@@ -44,15 +46,15 @@ func (o *Orders) Touch(experimentID string, num int64) {
 	o.pending.iterations[touched{experimentID, num}] = true
 }
 
-// Load records a change of all experiments if another process has changed the file.
+// Load marks all experiments as changed if another process has changed the file.
 func (o *Orders) Load(_ *sqlite.Tx, foreign bool) error {
 	o.pending.all = o.pending.all || foreign
 	return nil
 }
 
-// Flush publishes the changes of the transaction before it is committed, so that a snapshot
-// that shows the commit does not find an order without it. If the transaction fails, it
-// still counts as a change.
+// Flush records the changes of the transaction before the commit. The changes are recorded
+// before any snapshot can show the commit. The changes of a failed transaction are recorded as
+// well.
 func (o *Orders) Flush(_ *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob {
 		return nil
@@ -71,20 +73,20 @@ func (o *Orders) Flush(_ *sqlite.Tx, stage sqlite.Stage) error {
 	return nil
 }
 
-// Committed counts the commit.
+// Committed increments the number of commits.
 func (o *Orders) Committed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.commits++
 }
 
-// changeAll records that anything may have changed. o.mu must be held.
+// changeAll records that any data might have changed. The caller must hold o.mu.
 func (o *Orders) changeAll(commit uint64) {
 	o.all, o.size = commit, 0
 	clear(o.changed)
 }
 
-// change records that an iteration has changed. o.mu must be held.
+// change records that iteration t has changed. The caller must hold o.mu.
 func (o *Orders) change(t touched, commit uint64) {
 	c := o.changed[t.experimentID]
 	if c == nil {
@@ -110,8 +112,8 @@ func (o *Orders) change(t touched, commit uint64) {
 	}
 }
 
-// last returns the number of the last commit that may have changed one of the
-// experiments. o.mu must be held.
+// last returns the number of the last commit that might have changed one of the given
+// experiments. The caller must hold o.mu.
 func (o *Orders) last(experimentIDs []string) uint64 {
 	last := o.all
 	for _, id := range experimentIDs {
@@ -122,8 +124,9 @@ func (o *Orders) last(experimentIDs []string) uint64 {
 	return last
 }
 
-// whole returns the number of the last commit whose changes in the experiments are not
-// all known by iteration. o.mu must be held.
+// whole returns the last commit whose changes in the given experiments are not all known by
+// iteration. The method since returns all changed iterations of later commits. The caller must
+// hold o.mu.
 func (o *Orders) whole(experimentIDs []string) uint64 {
 	whole := o.all
 	for _, id := range experimentIDs {
@@ -134,8 +137,8 @@ func (o *Orders) whole(experimentIDs []string) uint64 {
 	return whole
 }
 
-// since returns the iterations of the experiments that have changed after a commit, which
-// must be at least whole. o.mu must be held.
+// since returns the iterations of the given experiments that have changed after the given
+// commit. The commit must be at least whole(experimentIDs). The caller must hold o.mu.
 func (o *Orders) since(experimentIDs []string, commit uint64) (nums []int64) {
 	for _, id := range experimentIDs {
 		if c := o.changed[id]; c != nil && c.last > commit {
@@ -149,20 +152,20 @@ func (o *Orders) since(experimentIDs []string, commit uint64) (nums []int64) {
 	return nums
 }
 
-// Commits returns the number of commits so far. A snapshot that is taken afterwards shows
-// all of them.
+// Commits returns the number of commits so far. A snapshot that begins after the call includes
+// all counted commits.
 func (o *Orders) Commits() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.commits
 }
 
-// Foreign is a participant for a process that does not have the lock of the file. It counts
-// its commits in table counter, so that the process with the lock can detect them in each
-// snapshot.
+// Foreign is the participant of a process that does not hold the lock of the file. It counts
+// the commits of the process in table counter. The process that holds the lock detects the
+// counted commits in a snapshot.
 type Foreign struct{ sqlite.Passive }
 
-// Flush counts the commit.
+// Flush adds 1 to the number of commits in table counter.
 func (Foreign) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob {
 		return nil
@@ -172,7 +175,7 @@ func (Foreign) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	return err
 }
 
-// foreignCommits returns the number of commits of processes without the lock.
+// foreignCommits returns the number of commits of processes without the lock of the file.
 func (s *Snapshot) foreignCommits() (n int64, err error) {
 	err = s.Row(`SELECT value FROM counter WHERE name = 'foreign_commits'`).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {

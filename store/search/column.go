@@ -11,15 +11,15 @@ import (
 	"tracker/store/scalar"
 )
 
-// Result is the value of a metric in an iteration.
+// Result is the value of one metric in one iteration.
 type Result struct {
 	Num   int64    // number of the iteration
-	Value *float64 // nil for NaN and without a value
-	There bool     // there is a value, or NaN
+	Value *float64 // nil if the value is NaN or missing
+	There bool     // whether the iteration has the metric; the value can be NaN
 }
 
-// Results calls fn with the values of a metric in the newest iterations of an experiment
-// that pass a query, up to limit. It returns the number of all iterations that pass.
+// Results calls fn with the value of a metric in each of the newest iterations that match q. It
+// calls fn for at most limit iterations and returns the number of all matches.
 func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limit int, fn func(Result)) (total int, err error) {
 	j, err := s.joins([]string{experimentID}, q.Metrics)
 	if err != nil {
@@ -47,9 +47,9 @@ func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limi
 	return total, rows.Err()
 }
 
-// VaryingParams returns the parameters of keys, a JSON list, that differ among the
-// iterations of an experiment that pass a query, or that only some of these iterations
-// have.
+// VaryingParams returns the parameters that differ among the iterations that match q. It
+// includes parameters that some matching iterations lack. keys is a JSON list of the parameters
+// to compare.
 func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map[string]bool, error) {
 	j, err := s.joins([]string{experimentID}, q.Metrics)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map
 	return vary, rows.Err()
 }
 
-// hits returns the start of a statement, with the whole table hit.
+// hits returns the start of a statement with table hit, which holds the matching iterations.
 func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where *SQL) (*SQL, error) {
 	names, err := s.known([]string{experimentID}, j.keys)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where
 	return statement, nil
 }
 
-// Columns calls param and metric with the values of columns in the iterations with these
-// numbers: param with the name of the parameter, metric with the label of the column.
+// Columns reads the values of columns in the given iterations. It calls param with the name and
+// value of each parameter, and metric with the column label and value of each metric.
 func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	param func(num int64, key, value string), metric func(num int64, label string, value scalar.Value)) error {
 	list, err := json.Marshal(nums)
@@ -104,7 +104,7 @@ func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 		return err
 	}
 	var params []string
-	metrics := map[string][]filter.Column{} // by key
+	metrics := map[string][]filter.Column{} // columns by metric key
 	for _, c := range columns {
 		if c.Field == filter.Param {
 			params = append(params, c.Name)
@@ -167,13 +167,14 @@ func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	return rows.Err()
 }
 
-// metricKey names a metric of an iteration.
+// metricKey identifies a metric of an iteration.
 type metricKey struct {
 	iteration int64
 	name      string
 }
 
-// lateIn returns the statistics of these metrics in iterations that the rows lack.
+// lateIn returns the up-to-date statistics of the given metrics in the given iterations. It
+// omits series whose rows in table series are up to date.
 func lateIn(tx *points.Tx, nums []int64, metrics []string) (map[metricKey]points.Stats, error) {
 	recent, err := tx.Recent(metrics)
 	if err != nil {

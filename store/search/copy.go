@@ -15,62 +15,63 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Table search_value holds copies of the statistics that searches read, stored close
-// together. Reading one metric of 10,000 iterations from table series takes as many
-// pages, and ten times as long. The triggers of migration 0002 delete a copy when its
-// original changes, and a search reads the original if a copy is missing. So a copy is
-// never wrong. This file only decides when to make copies.
+// Table search_value holds copies of the statistics that searches read. Copies of one metric
+// are stored close together. To read one metric of 10,000 iterations from table series takes
+// ten times as long, because each row is on a different page.
+//
+// A copy is never wrong. The triggers of migration 0002 delete a copy when its original
+// changes. A search reads the original if a copy is missing. This file only decides when to
+// make copies.
 
 const (
-	// searchKeyShift is the number of bits for the iteration in the id of a copy;
-	// the bits above are the search key.
+	// searchKeyShift is the number of bits of a copy's id that hold the iteration number. The
+	// higher bits hold the search key.
 	searchKeyShift = 32
-	// MaxSearchKeys is the maximum number of metrics with copies. A new one replaces
-	// the one whose first copies are the oldest.
+	// MaxSearchKeys is the maximum number of metrics with copies. When a further metric is
+	// copied, the copies of the metric with the oldest search key are deleted.
 	MaxSearchKeys = 256
-	// MinCopies is the minimum number of copies that are written at once. Without so few
-	// copies a search takes less than a millisecond longer.
+	// MinCopies is the minimum number of copies to write at once. Fewer missing copies slow a
+	// search down by less than a millisecond.
 	MinCopies = 200
-	// maxCopies is the maximum number of copies in one transaction, so that no other
-	// write waits long.
+	// maxCopies is the maximum number of copies in a transaction. The limit keeps other writes
+	// from waiting long.
 	maxCopies = 2000
-	// RestTime is the time that a running iteration must be silent before it is copied. A
-	// copy of values that will soon change again is useless.
+	// RestTime is the minimum time without activity before a running iteration is copied. A
+	// copy is useless if its values soon change.
 	RestTime = 2 * time.Second
-	// copyPause is the minimum time between two rounds of copies of a metric.
+	// copyPause is the minimum time between two rounds of copying the same metric.
 	copyPause = 2 * time.Second
 )
 
-// Metric is a metric in an experiment.
+// Metric identifies a metric of an experiment.
 type Metric struct {
 	ExperimentID string
 	Key          string
 }
 
-// Copies makes copies in the background. All its methods are safe for concurrent
-// use.
+// Copies copies statistics in the background. Its methods are safe for concurrent use.
 type Copies struct {
 	db    *sqlite.DB
 	now   func() time.Time
 	log   *slog.Logger
-	asked chan Metric // metrics of recent searches
+	asked chan Metric // metrics that recent searches have used
 }
 
-// NewCopies returns the Copies of a database.
+// NewCopies returns the Copies of a database. The method Run does the work.
 func NewCopies(db *sqlite.DB, now func() time.Time, log *slog.Logger) *Copies {
 	return &Copies{db: db, now: now, log: log, asked: make(chan Metric, 16)}
 }
 
-// known is a parameter or metric that iterations of an experiment have.
+// known is a parameter or metric that some iteration of an experiment has.
 type known struct {
 	ExperimentID string `db:"experiment_id"`
 	Kind         string `db:"kind"`
 	Key          string `db:"key"`
-	SearchKey    *int64 `db:"search_key"` // its number in search_value, if any
+	SearchKey    *int64 `db:"search_key"` // search key of the metric in table search_value; nil if there is none
 }
 
-// known returns the names of keys that iterations of the experiments have, and requests
-// copies of the metrics among them. A property counts as known.
+// known returns the given keys that some iteration of the experiments has. Properties always
+// count as known. It also requests copies of the known metrics.
 func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]known, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -104,7 +105,7 @@ func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.
 		if k.Field == filter.Metric && slices.Contains(keys, k) {
 			select {
 			case s.Copies.asked <- Metric{f.ExperimentID, k.Name}:
-			default: // a later search will ask again
+			default: // a later search repeats the request
 			}
 		}
 	}
@@ -116,10 +117,10 @@ func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.
 	return all, err
 }
 
-// Run copies the statistics of metrics that searches use, until ctx is done. Failures are
-// only logged, since a search works without a copy, but more slowly.
+// Run copies the statistics of metrics that searches use, until ctx ends. It only logs
+// failures, because searches work without copies, only more slowly.
 func (c *Copies) Run(ctx context.Context) {
-	next := map[Metric]time.Time{} // earliest time of the next round for each
+	next := map[Metric]time.Time{} // earliest time of the next round, by metric
 	for {
 		select {
 		case m := <-c.asked:
@@ -139,8 +140,9 @@ func (c *Copies) Run(ctx context.Context) {
 	}
 }
 
-// Copy copies the statistics of a metric in iterations that do not change. It returns
-// sqlite.ErrClosed when the database closes.
+// Copy copies the statistics of a metric for all iterations that have ended or been silent for
+// RestTime. It does nothing if fewer than MinCopies copies are missing. It returns
+// sqlite.ErrClosed if the database is closed.
 func (c *Copies) Copy(m Metric) error {
 	for {
 		var nums []int64
@@ -158,8 +160,8 @@ func (c *Copies) Copy(m Metric) error {
 	}
 }
 
-// uncopied returns up to maxCopies iterations that do not change and have no copy. It
-// returns none if no iteration of the experiment has the metric.
+// uncopied returns up to maxCopies iterations without a copy that have ended or been silent for
+// RestTime. It returns no iterations if the experiment does not have the metric.
 func uncopied(tx *sqlite.Tx, m Metric, now scalar.Time) (nums []int64, err error) {
 	var id int64
 	err = tx.Row(`SELECT coalesce((SELECT id FROM search_key WHERE key = ?), 0)
@@ -181,7 +183,7 @@ func uncopied(tx *sqlite.Tx, m Metric, now scalar.Time) (nums []int64, err error
 	return nums, err
 }
 
-// CopyStats copies the statistics of a metric in the iterations nums.
+// CopyStats copies the statistics of a metric for the iterations with the given numbers.
 func CopyStats(tx *sqlite.Tx, key string, nums []int64) error {
 	id, err := searchKey(tx, key)
 	if err != nil {
@@ -200,7 +202,8 @@ func CopyStats(tx *sqlite.Tx, key string, nums []int64) error {
 	return err
 }
 
-// searchKey returns the search key of a metric, or a new one if it has none.
+// searchKey returns the search key of a metric. It assigns a new search key if the metric has
+// none.
 func searchKey(tx *sqlite.Tx, key string) (id int64, err error) {
 	err = tx.Row(`SELECT id FROM search_key WHERE key = ?`, key).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -243,7 +246,7 @@ func WrongCopies(tx *sqlite.Tx) (n int64, err error) {
 	return n, err
 }
 
-// DeleteWrongCopies deletes the copies that WrongCopies counts.
+// DeleteWrongCopies deletes the copies that differ from their originals.
 func DeleteWrongCopies(tx *sqlite.Tx) error {
 	_, err := tx.Exec(`DELETE FROM ` + wrongCopies)
 	return err

@@ -9,8 +9,8 @@ import (
 	"tracker/store/points"
 )
 
-// value returns the SQL of a field: NULL if an iteration does not have it, and for NaN.
-// For tags it is the first one.
+// value returns the SQL expression of a field. The expression is NULL if the iteration does not
+// have the field, and for NaN. For tags, the value is the first tag in alphabetical order.
 func (j *joins) value(r filter.Ref) string {
 	if j.columns != nil && r.Field != filter.Property {
 		return j.columns[r.Field]
@@ -50,16 +50,16 @@ func (j *joins) value(r filter.Ref) string {
 	return `iteration.id`
 }
 
-// textTables holds the table of each field that has texts by key.
+// textTables holds the table name of each field whose texts are stored by key.
 var textTables = map[filter.Field]string{filter.Param: "parameter", filter.Property: "property"}
 
-// snapshotText returns the SQL of a column of an iteration's snapshot, NULL if it is
-// empty.
+// snapshotText returns the SQL expression of a column of the iteration's row in table snapshot.
+// The expression is NULL if the column is empty.
 func snapshotText(column string) string {
 	return `(SELECT nullif(snapshot.` + column + `, '') FROM snapshot WHERE snapshot.iteration_num = iteration.num)`
 }
 
-// metric returns the SQL of a statistic of a metric.
+// metric returns the SQL expression of a metric's statistic.
 func (j *joins) metric(r filter.Ref) string {
 	n := j.number(r.Key)
 	i := strconv.Itoa(n)
@@ -72,7 +72,7 @@ func (j *joins) metric(r filter.Ref) string {
 		if r.Stat == "count" {
 			copied = `nullif(` + copied + `, 0)`
 		}
-		value = `coalesce(` + copied + `, ` + value + `)` // one of the two rows does not exist
+		value = `coalesce(` + copied + `, ` + value + `)` // at least one of the two joined rows is missing
 	}
 	if late, ok := j.late.metrics[r.Name]; ok {
 		value = `iif(` + j.late.column(late, "count") + ` IS NULL, ` + value + `, ` + j.late.column(late, r.Stat) + `)`
@@ -80,13 +80,13 @@ func (j *joins) metric(r filter.Ref) string {
 	return value
 }
 
-// isThere returns the SQL condition that an iteration has a metric. If it does, a
-// NULL last value means NaN.
+// isThere returns the SQL condition that the iteration has the metric k. If the condition is
+// true, a last value of NULL means NaN.
 func (j *joins) isThere(k filter.Key) string {
 	return `coalesce(` + j.metric(filter.Ref{Key: k, Stat: "count"}) + `, 0) > 0`
 }
 
-// lastSeen returns the SQL of the time when an iteration was last seen.
+// lastSeen returns the SQL expression of an iteration's last_seen time.
 func (j *joins) lastSeen() string {
 	j.timed = true
 	if len(j.late.seen) == 0 {
@@ -96,13 +96,13 @@ func (j *joins) lastSeen() string {
 	return `max(iteration.last_seen, coalesce(late.seen, 0))`
 }
 
-// isNumber returns the SQL condition that all of a text is a number. SQLite compares a
-// text with a number as numbers if the whole text is a number, ignoring spaces around
-// it; any other text is greater than any number.
+// isNumber returns the SQL condition that a text is a number. SQLite compares a text with a
+// number numerically if the text is a number, apart from surrounding spaces. SQLite treats any
+// other text as greater than all numbers.
 func isNumber(value string) string { return value + ` <= CAST(9e999 AS REAL)` }
 
-// where writes e as a condition that is true or false, never NULL, so that NOT inverts
-// it.
+// where writes e as an SQL condition. The condition is true or false and never NULL, so NOT
+// inverts it.
 func (j *joins) where(q *SQL, e filter.Expr) {
 	switch e := e.(type) {
 	case filter.Junction:
@@ -120,8 +120,7 @@ func (j *joins) where(q *SQL, e filter.Expr) {
 	}
 }
 
-// parts writes a junction as a balanced tree, because SQLite limits the depth of
-// an expression.
+// parts writes a junction as a balanced tree, because SQLite limits the depth of expressions.
 func (j *joins) parts(q *SQL, op string, parts []filter.Expr) {
 	if len(parts) == 1 {
 		j.where(q, parts[0])
@@ -174,8 +173,8 @@ func (j *joins) compare(q *SQL, c filter.Comparison) {
 	q.Add(`) IS TRUE`)
 }
 
-// anyText writes the condition that one of the texts of an iteration contains a
-// word.
+// anyText writes the condition that any text of an iteration contains word: its name, its
+// notes, a tag or a parameter value.
 func (j *joins) anyText(q *SQL, word string) {
 	q.Add(`(`+Contains(`iteration.name`)+` OR `+Contains(`iteration.notes`)+
 		` OR EXISTS (SELECT 1 FROM tag WHERE tag.iteration_num = iteration.num AND `+Contains(`tag.value`)+`)`+
@@ -183,7 +182,7 @@ func (j *joins) anyText(q *SQL, word string) {
 		word, word, word, word)
 }
 
-// oneOf writes the condition that the value of r is one of values.
+// oneOf writes the condition that the value of r equals one of values.
 func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 	value := j.value(r)
 	var numbers, others []any
@@ -205,17 +204,16 @@ func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 		q.Add(` OR iteration.status = 'RUNNING' AND `+j.lastSeen()+` < ?`, int64(j.lostBefore))
 	}
 	if len(numbers) > 0 {
-		// SQLite converts both sides, so that the same digits are equal.
+		// SQLite converts both sides in the same manner, so equal digits are equal numbers.
 		q.Add(` OR `+isNumber(value)+` AND CAST(`+value+` AS NUMERIC) IN (`+
 			marks(`CAST(? AS NUMERIC)`, len(numbers))+`)`, numbers...)
 	}
-	if nan && r.Stat == "last" { // the other statistics ignore NaN
+	if nan && r.Stat == "last" { // statistics other than last ignore NaN
 		q.Add(` OR ` + value + ` IS NULL AND ` + j.isThere(r.Key))
 	}
 }
 
-// less writes the condition that the value of r is less or greater than v, according
-// to op.
+// less writes the condition that the value of r and v are in the order op: <, <=, > or >=.
 func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 	value := j.value(r)
 	if r.Field == filter.Param && v.IsNumber {
@@ -226,7 +224,7 @@ func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 	q.Add(value+` `+op+` ?`, bound(r.Field, v))
 }
 
-// bound returns v in the form that is bound in a comparison with f.
+// bound returns v with the Go type that statements bind for field f.
 func bound(f filter.Field, v filter.Literal) any {
 	switch f.Type() {
 	case filter.NumberType:
@@ -241,16 +239,17 @@ func marks(mark string, n int) string {
 	return strings.TrimPrefix(strings.Repeat(`, `+mark, n), `, `)
 }
 
-// datasetColumns holds the column of each field of the datasets of an iteration.
+// datasetColumns holds the column name of each dataset field.
 var datasetColumns = map[filter.Field]string{
 	filter.DatasetName:    "dataset.name",
 	filter.DatasetDigest:  "dataset.digest",
 	filter.DatasetContext: "iteration_dataset.context",
 }
 
-// compareEach writes a comparison with a field that can have several values for an
-// iteration, in a column of another table. One of the values must match. For !=, no tag
-// may be equal, but only one dataset must differ.
+// compareEach writes a comparison with a field that can have several values for an iteration.
+// The values are in a column of another table. The comparison is true if one value matches.
+// With !=, a comparison with tags is true if no tag is equal. With !=, a comparison with
+// datasets is true if at least one dataset differs.
 func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 	in := ` IN (`
 	switch {
@@ -278,13 +277,13 @@ func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 	q.Add(`)`)
 }
 
-// term is an SQL expression to sort by. Rows without a value come last in both directions.
+// term is an SQL expression to sort by. NULL values come last in both directions.
 type term struct {
 	expression string
 	descending bool
 }
 
-// direction returns the SQL that follows the name of t in ORDER BY.
+// direction returns the SQL text that follows the name of t in ORDER BY.
 func (t term) direction() string {
 	if t.descending {
 		return ` DESC NULLS LAST`
@@ -292,8 +291,9 @@ func (t term) direction() string {
 	return ` ASC NULLS LAST`
 }
 
-// order returns the terms to sort by r, most significant first. Rows without a value
-// come last. Before them come the NaNs of a metric or the texts of a parameter.
+// order returns the terms to sort by r, most significant first. Rows without a value come last.
+// NaNs of a metric and non-numeric texts of a parameter come directly before rows without a
+// value.
 func (j *joins) order(r filter.Ref, descending bool) []term {
 	value := j.value(r)
 	switch {
@@ -304,7 +304,7 @@ func (j *joins) order(r filter.Ref, descending bool) []term {
 			{`CASE WHEN ` + isNumber(value) + ` THEN 0 WHEN ` + value + ` IS NOT NULL THEN 1 ELSE 2 END`, false},
 			{`iif(` + isNumber(value) + `, CAST(` + value + ` AS NUMERIC), substr(` + value + `, 1, ` + sortedCharacters + `))`, descending},
 		}
-	case r.Field == filter.CompactID: // the dashes are always at the same positions, so they do not change the order
+	case r.Field == filter.CompactID: // all ids have dashes at the same positions, so dashes do not affect the order
 		return []term{{j.value(filter.Ref{Key: filter.Key{Field: filter.ID}}), descending}}
 	case r.Field == filter.Metric && r.Stat == "last":
 		return []term{{value, descending}, {j.isThere(r.Key), true}}
@@ -312,5 +312,5 @@ func (j *joins) order(r filter.Ref, descending bool) []term {
 	return []term{{value, descending}}
 }
 
-// sortedCharacters is the number of leading characters of a parameter to sort by.
+// sortedCharacters is the number of leading characters that searches sort texts by.
 const sortedCharacters = `1000`

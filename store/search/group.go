@@ -11,37 +11,38 @@ import (
 )
 
 const (
-	// maxJoined is the maximum number of parameters and metrics that one statement
-	// joins: SQLite allows 64 tables, and a metric needs two.
+	// maxJoined is the maximum number of parameters and metrics in one statement. SQLite joins
+	// at most 64 tables, and each metric needs two.
 	maxJoined = 31
-	// groupedCharacters is the number of leading characters of a parameter that are
-	// compared: runs whose values agree in them are in one group.
+	// groupedCharacters is the number of leading characters of a value that grouping compares.
+	// Values with equal leading characters are in the same group.
 	groupedCharacters = `250`
 )
 
-// GroupQuery selects iterations and the order of their groups.
+// GroupQuery selects iterations, groups them and sorts the groups.
 type GroupQuery struct {
 	Query                   // By groups the iterations; Values, Fold and Uncounted are ignored
-	Columns []filter.Column // the metrics whose spread is returned
+	Columns []filter.Column // metrics whose spread is returned
 	Keys    int             // number of different names in the whole query
 }
 
-// Group is a set of iterations with the same values. Grouped by tag, an
-// iteration is in the group of each of its tags.
+// Group is a set of iterations with the same values. If a query groups by tag, an iteration is
+// in the group of each of its tags.
 type Group struct {
 	Values     []*string                `json:"values"`
 	Iterations int                      `json:"iterations"`
-	Rank       int                      `json:"rank"`    // rank among all groups in the order of their values, from 0
-	Metrics    map[string]points.Spread `json:"metrics"` // by column; without columns that no iteration of the group has
+	Rank       int                      `json:"rank"`    // index of the group if all groups are sorted by their values
+	Metrics    map[string]points.Spread `json:"metrics"` // by column label; omits columns without a finite value in the group
 }
 
 // Groups is one page of groups.
 type Groups struct {
 	Page  []Group
-	Total int // number of all groups
+	Total int // number of groups on all pages
 }
 
-// Groups returns up to limit groups of the iterations of an experiment from offset on.
+// Groups returns one page of the groups of an experiment's iterations. The page begins at
+// offset and has at most limit groups.
 func (s *Snapshot) Groups(experimentID string, q GroupQuery, limit, offset int) (l Groups, err error) {
 	for part := range slices.Chunk(q.Columns, max(1, maxJoined-q.Keys)) {
 		if err := s.groups(experimentID, &l, q, part, limit, offset); err != nil {
@@ -54,14 +55,15 @@ func (s *Snapshot) Groups(experimentID string, q GroupQuery, limit, offset int) 
 		}
 	}
 	if len(l.Page) == 0 && offset > 0 {
-		// A page after the end has no row with the count.
+		// A page after the last group has no row, and therefore no count. Query the count
+		// alone.
 		return l, s.groups(experimentID, &l, q, nil, 0, 0)
 	}
 	return l, nil
 }
 
-// groups fills a page of groups, or adds further metrics to the groups of a filled
-// page.
+// groups fills a page of groups. If the page is already filled, groups adds the given metrics
+// to the groups of the page.
 func (s *Snapshot) groups(experimentID string, l *Groups, q GroupQuery, metrics []filter.Column, limit, offset int) error {
 	named := q.Metrics
 	for _, c := range metrics {
@@ -121,7 +123,7 @@ func (s *Snapshot) groups(experimentID string, l *Groups, q GroupQuery, metrics 
 	return l.read(s.Tx.Tx, &statement, len(q.By), metrics, limit)
 }
 
-// read runs a statement and scans its rows.
+// read runs a statement and reads its rows into l.
 func (l *Groups) read(tx *sqlite.Tx, statement *SQL, keys int, metrics []filter.Column, limit int) error {
 	rows, err := statement.rows(tx)
 	if err != nil {
@@ -159,13 +161,13 @@ func (l *Groups) read(tx *sqlite.Tx, statement *SQL, keys int, metrics []filter.
 	return rows.Err()
 }
 
-// finite returns the SQL of a number, with NULL for an infinity.
+// finite returns the SQL expression of a number, with NULL in place of an infinity.
 func finite(value string) string {
 	return `iif(abs(` + value + `) <= 1.7976931348623157e308, ` + value + `, NULL)`
 }
 
-// textOrder returns the terms to sort by a column of texts: numbers first, by size, then
-// texts, then NULL.
+// textOrder returns the ORDER BY terms for a text column. Numbers come first, sorted by size.
+// Other texts follow, and NULL comes last.
 func textOrder(c string, descending bool) []string {
 	direction := ``
 	if descending {
@@ -178,12 +180,12 @@ func textOrder(c string, descending bool) []string {
 	}
 }
 
-// sortColumns holds the expressions that groups are sorted by, for an iteration, and
-// their aggregates over a group.
+// sortColumns holds the SQL expressions to sort groups by. Field of holds the expressions for
+// one iteration. Field over holds the aggregates of the expressions over a group.
 type sortColumns struct{ of, over []string }
 
-// groupOrder returns the order of groups. Equal groups are in the order of their
-// values.
+// groupOrder returns the columns and the ORDER BY terms that sort groups. The caller sorts
+// equal groups by their values.
 func (j *joins) groupOrder(by []filter.Ref, sort []filter.SortKey) (sortColumns, []string) {
 	var c sortColumns
 	var order []string
@@ -220,7 +222,7 @@ func (j *joins) groupOrder(by []filter.Ref, sort []filter.SortKey) (sortColumns,
 	return c, order
 }
 
-// within writes the condition that an iteration is in a group.
+// within writes the condition that an iteration is in the group with the given values.
 func (j *joins) within(q *SQL, by []filter.Ref, values []*string) {
 	for i, r := range by {
 		switch {

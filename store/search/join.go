@@ -9,33 +9,37 @@ import (
 	"tracker/store/scalar"
 )
 
-// joins numbers the parameters and metrics that a search joins to its iterations.
-// The row of parameter 0 is p0. The statistics of metric 0 are in table late or, if the
-// iteration is not in late, in row v0 (table search_value) or, without a copy, in row s0
-// (table series).
+// joins numbers the parameters and metrics that a search joins to its iterations. The row of
+// parameter 0 has the SQL name p0.
+//
+// Metric 0 has up to three possible rows. If the iteration is in table late, the search reads
+// the statistics of metric 0 from table late. If the iteration is not in table late, the search
+// reads row v0 of table search_value. If row v0 is missing, the search reads row s0 of table
+// series.
 type joins struct {
 	keys       []filter.Key
 	late       late
-	seen       bool                    // the times of table late are used
-	timed      bool                    // the times when iterations were last seen are used
-	once       bool                    // table hit is read once
-	columns    map[filter.Field]string // the SQL of the fields of another kind of record; nil for iterations
-	lostBefore scalar.Time             // a RUNNING iteration that was last seen earlier is lost
-	only       []int64                 // the iterations to search; nil for all
+	seen       bool                    // the statement uses the times in table late
+	timed      bool                    // the statement depends on times when iterations were last seen
+	once       bool                    // the statement reads table hit only once
+	columns    map[filter.Field]string // SQL expressions of fields; nil if the records are iterations
+	lostBefore scalar.Time             // a RUNNING iteration that was last seen before this time is lost
+	only       []int64                 // numbers of the iterations to search; nil for all iterations
 }
 
-// maxCopied is the maximum number of keys if copies of metrics are joined: SQLite joins
-// 64 tables. Each metric takes two, and further keys, iteration, late and tag take one
-// each.
+// maxCopied is the maximum number of keys in a statement that joins copies of metrics. SQLite
+// joins at most 64 tables. Each of the first maxCopied keys takes two tables. Each further key,
+// iteration, late and tag takes one table.
 const maxCopied = 30
 
-// joins returns the joins of a search of these experiments that uses these metrics.
+// joins returns the joins for a search of the given experiments. metrics are the metrics that
+// the search uses.
 func (s *Snapshot) joins(experimentIDs, metrics []string) (joins, error) {
 	l, err := s.late(experimentIDs, metrics)
 	return joins{late: l, lostBefore: s.LostBefore}, err
 }
 
-// within writes the condition for the iterations of one experiment or several.
+// within writes the condition that an iteration belongs to one of the given experiments.
 func within(q *SQL, experimentIDs []string) {
 	if len(experimentIDs) == 1 {
 		q.Add(` WHERE iteration.experiment_id = ?`, experimentIDs[0])
@@ -48,7 +52,7 @@ func within(q *SQL, experimentIDs []string) {
 	q.Add(` WHERE iteration.experiment_id IN (`+marks(`?`, len(list))+`)`, list...)
 }
 
-// some writes the condition that restricts the search to j.only.
+// some writes the condition that restricts the search to the iterations in j.only.
 func (j *joins) some(q *SQL) error {
 	if j.only == nil {
 		return nil
@@ -67,9 +71,11 @@ func (j *joins) number(k filter.Key) int {
 	return i
 }
 
-// hits writes the start of a query, up to the condition: the table hit with these
-// columns of the iterations. A key that no iteration of the experiment has is bound
-// as NULL, and SQLite reads nothing for it.
+// hits writes the start of a statement up to the WHERE condition. The start defines table hit
+// with the given columns of the matching iterations.
+//
+// A key that no iteration of the experiments has is bound as NULL. SQLite reads nothing for a
+// key that is NULL.
 func (j *joins) hits(q *SQL, columns string, known map[filter.Key]known) {
 	q.Add(`WITH `)
 	late := j.late.table(q, j.seen)
@@ -77,11 +83,11 @@ func (j *joins) hits(q *SQL, columns string, known map[filter.Key]known) {
 	if j.once {
 		kept = `NOT MATERIALIZED`
 	}
-	// Without the hint SQLite uses the index by name, and then reads the rows of all
-	// other tables in random order.
+	// Without this hint, SQLite would use the index by name. With the index by name, SQLite
+	// would read the rows of all joined tables in random order.
 	hint := `INDEXED BY iteration_by_experiment`
 	if j.only != nil {
-		hint = `NOT INDEXED` // by number
+		hint = `NOT INDEXED` // look up the iterations by number
 	}
 	q.Add(`hit AS ` + kept + ` (SELECT ` + columns + ` FROM iteration ` + hint)
 	if late {

@@ -13,23 +13,23 @@ import (
 	"tracker/store/sqlite"
 )
 
-// KeyKind is the kind of a name.
+// KeyKind is the kind of a Key.
 type KeyKind string
 
-// The kinds of name that iterations have.
+// The kinds of keys.
 const (
 	MetricKey KeyKind = "metric"
 	ParamKey  KeyKind = "param"
 )
 
-// Key is the name of a parameter or metric in an experiment.
+// Key is the name of a parameter or metric of an experiment.
 type Key struct {
 	Kind       KeyKind `json:"kind" db:"kind"`
 	Key        string  `json:"key" db:"key"`
-	Iterations int     `json:"iterations" db:"iterations"` // number of iterations that have it
+	Iterations int     `json:"iterations" db:"iterations"` // number of iterations with this parameter or metric
 }
 
-// Column returns the name in the language of searches.
+// Column returns the key's name in the filter language.
 func (k Key) Column() string {
 	if k.Kind == ParamKey {
 		return filter.ParamName(k.Key)
@@ -37,11 +37,11 @@ func (k Key) Column() string {
 	return filter.MetricName(k.Key)
 }
 
-// maxMatched is the maximum number of names that a regular expression is compared with.
+// maxMatched is the maximum number of names that MatchingKeys compares with a pattern.
 const maxMatched = 100_000
 
-// MatchingKeys calls fn with the names of an experiment that match a pattern, by kind and
-// name.
+// MatchingKeys calls fn with each key of an experiment that matches pattern, sorted by kind and
+// then by name. If kind is not nil, it omits keys of the other kind.
 func MatchingKeys(tx *sqlite.Tx, experimentID string, kind *KeyKind, pattern *regexp.Regexp, fn func(Key)) error {
 	rows, err := tx.Rows(`SELECT kind, key, iterations FROM experiment_key
 		WHERE experiment_id = ?1 AND (?2 IS NULL OR kind = ?2)
@@ -62,23 +62,24 @@ func MatchingKeys(tx *sqlite.Tx, experimentID string, kind *KeyKind, pattern *re
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// Unknown is the name of a parameter or metric in a filter that no iteration has.
+// Unknown is a parameter or metric that a filter names but no iteration of the experiment has.
 type Unknown struct {
 	Kind KeyKind `json:"kind"`
 	Key  string  `json:"key"`
-	Near []Key   `json:"near"` // similar names of both kinds, the most similar first
+	Near []Key   `json:"near"` // similar keys of either kind, most similar first
 }
 
 const (
-	// maxNear is the maximum number of similar names.
+	// maxNear is the maximum number of similar keys in Unknown.Near.
 	maxNear = 3
-	// maxNearWork bounds the edit distances of one call, in cells of their tables:
-	// about a fifth of a second.
+	// maxNearWork limits the work for the edit distances of one call of UnknownKeys. The unit
+	// is one cell of an edit distance table. UnknownKeys reaches the limit in about a fifth of
+	// a second.
 	maxNearWork = 50_000_000
 )
 
-// UnknownKeys returns the names of keys that no iteration of the experiment has, in
-// alphabetical order.
+// UnknownKeys returns the given keys that no iteration of the experiment has, sorted by kind
+// and then by name.
 func UnknownKeys(tx *sqlite.Tx, experimentID string, keys []filter.Key) ([]Unknown, error) {
 	var all []Unknown
 	for _, k := range keys {
@@ -109,7 +110,7 @@ func UnknownKeys(tx *sqlite.Tx, experimentID string, keys []filter.Key) ([]Unkno
 	return all, err
 }
 
-// near returns the names of keys that are similar to u.Key. It subtracts the number of
+// near returns the most similar keys to u.Key, most similar first. It subtracts the number of
 // computed table cells from work.
 func (u Unknown) near(keys []Key, work *int) []Key {
 	type scored struct {
@@ -135,9 +136,12 @@ func (u Unknown) near(keys []Key, work *int) []Key {
 	return near
 }
 
-// unlike scores how far a name is from the wanted name, and reports whether it is close
-// enough to be suggested: up to a third of the letters differ, or one name contains the
-// other. Letters are compared only while work lasts. The score of equal names is 0.
+// unlike scores the difference between a name and the wanted name. Equal names have score 0.
+//
+// The second result reports whether the name is similar enough for a suggestion. A similar name
+// contains the wanted name, is part of the wanted name, or has a small edit distance: at most a
+// third of the wanted length and at most 3. unlike computes no edit distance when work is used
+// up.
 func unlike(wanted, name string, work *int) (int, bool) {
 	a, b := []rune(wanted), []rune(name)
 	if len(a) > 250 || len(b) > 250 {
@@ -159,8 +163,8 @@ func unlike(wanted, name string, work *int) (int, bool) {
 	return 0, false
 }
 
-// countedKeys selects the correct contents of table experiment_key. It ignores iterations
-// whose experiment does not exist: counting again can't repair these.
+// countedKeys selects the correct rows of table experiment_key. It ignores iterations whose
+// experiment does not exist, because a recount can't repair such iterations.
 const countedKeys = `
 	SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
 	FROM series
@@ -174,7 +178,8 @@ const countedKeys = `
 	JOIN experiment ON experiment.id = iteration.experiment_id
 	GROUP BY 1, 3`
 
-// WrongKeys returns the number of names whose stored number of iterations is wrong.
+// WrongKeys returns the number of differences between table experiment_key and a recount. A
+// name with a wrong count is two differences.
 func WrongKeys(tx *sqlite.Tx) (n int64, err error) {
 	err = tx.Row(`SELECT count(*) FROM (
 		SELECT experiment_id, kind, key, iterations FROM (` + countedKeys + `
@@ -183,7 +188,7 @@ func WrongKeys(tx *sqlite.Tx) (n int64, err error) {
 	return n, err
 }
 
-// CountKeys counts the iterations of all names again.
+// CountKeys recomputes all rows of table experiment_key.
 func CountKeys(tx *sqlite.Tx) error {
 	if _, err := tx.Exec(`DELETE FROM experiment_key`); err != nil {
 		return err

@@ -10,17 +10,17 @@ import (
 	"tracker/store/scalar"
 )
 
-// late holds values in memory that the rows of a snapshot lack: the statistics of
-// metrics with recent points, and the times when runs were last seen. A search
-// joins it to the iterations as a table, so a read writes nothing.
+// late holds values that the rows of a snapshot lack: statistics of metrics with recent points,
+// and times when iterations were last seen. A search joins these values to the iterations as a
+// temporary table, so reads do not write.
 type late struct {
-	metrics map[string]int           // number of each metric that has late statistics
-	stats   []map[int64]points.Stats // by number of the metric and number of the iteration
-	seen    map[int64]scalar.Time    // by number of the iteration
+	metrics map[string]int           // index in stats, by metric key
+	stats   []map[int64]points.Stats // statistics by metric index and iteration number
+	seen    map[int64]scalar.Time    // times when iterations were last seen, by iteration number
 }
 
-// late returns the statistics of these metrics that the rows of the iterations of
-// experiments lack. Its times may include iterations of other experiments.
+// late returns the statistics of the given metrics that rows of the experiments' iterations
+// lack. Its times can include iterations of other experiments.
 func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 	l := late{metrics: map[string]int{}, seen: s.Seen}
 	recent, err := s.Recent(metrics)
@@ -63,15 +63,16 @@ func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 	return l, err
 }
 
-// lateStats are the columns of table late for one metric. The first one is NULL
-// for an iteration whose row is current.
+// lateStats are the columns of table late for one metric. The column count is NULL for an
+// iteration whose row is up to date.
 var lateStats = []string{"count", "last", "min", "max", "mean"}
 
-// column returns the column of a statistic of metric n.
+// column returns the column name of a statistic of the metric with index n.
 func (l *late) column(n int, stat string) string { return `late.k` + strconv.Itoa(n) + `_` + stat }
 
-// table writes the table late, for WITH, including the times if seen is set. If the
-// table would be empty, it writes nothing and returns false.
+// table writes the definition of table late for a WITH clause. If seen is set, the table
+// includes the times when iterations were last seen. If the table would be empty, table writes
+// nothing and returns false.
 func (l *late) table(q *SQL, seen bool) bool {
 	nums := map[int64]bool{}
 	for _, stats := range l.stats {
@@ -94,7 +95,7 @@ func (l *late) table(q *SQL, seen bool) bool {
 		}
 		list = l.appendRow(list, num)
 	}
-	// Without the type of num SQLite would not make an index for the join.
+	// Without a type for num, SQLite would not create an index for the join.
 	q.Add(`late AS MATERIALIZED (SELECT CAST(value ->> 0 AS INTEGER) AS num, CAST(value ->> 1 AS INTEGER) AS seen`)
 	for n := range l.stats {
 		for i, stat := range lateStats {
@@ -105,8 +106,8 @@ func (l *late) table(q *SQL, seen bool) bool {
 	return true
 }
 
-// appendRow appends the row of an iteration as a JSON array. Numbers have all digits, so
-// that SQLite reads the same doubles. NaN is null, as in the tables.
+// appendRow appends the row of an iteration as a JSON array. Numbers have enough digits to
+// identify a float64 exactly. NaN becomes null, as in the tables.
 func (l *late) appendRow(b []byte, num int64) []byte {
 	b = strconv.AppendInt(append(b, '['), num, 10)
 	if at, ok := l.seen[num]; ok {

@@ -14,63 +14,65 @@ import (
 )
 
 const (
-	// maxOrder is the maximum number of hits of one search that are remembered.
+	// maxOrder is the maximum number of hits that are cached for one search.
 	maxOrder = 10_000
-	// maxOrdered is the maximum size of all remembered orders, in hits of 8 bytes.
+	// maxOrdered is the maximum size of all cached orders. The unit is one hit of 8 bytes.
 	maxOrdered = 500_000
-	// maxMended is the maximum number of hits of an order that is mended, and of
-	// changed iterations.
+	// maxMended is the maximum number of hits in an order that is repaired. It also limits the
+	// number of changed iterations.
 	maxMended = 1000
 )
 
-// order holds hits of a search, in their order.
+// order holds the first hits of a search in sorted order.
 type order struct {
 	rows     []ordered
-	total    int  // number of all hits, as the search counts them
-	complete bool // the search has no further rows
+	total    int  // number of all hits as counted by the statement
+	complete bool // rows includes all hits
 
-	// Set for a remembered order:
-	experiments []string // the searched experiments
-	mendable    bool     // it can be mended when iterations have changed
-	commits     uint64   // a lower bound for the commits that it shows, as Snapshot.Commits
-	foreign     int64    // foreign commits that it shows
-	memory      int      // size in hits
+	// The fields below are set only in cached orders.
+	experiments []string // searched experiments
+	mendable    bool     // whether mend can repair the order after iterations have changed
+	commits     uint64   // lower bound for the number of commits that the order includes
+	foreign     int64    // number of foreign commits that the order includes
+	memory      int      // result of size
 }
 
-// size returns the approximate memory of an order, in hits.
+// size returns the approximate size of an order in memory, in hits.
 func (o order) size() int { return len(o.rows) + 8*len(o.experiments) + 32 }
 
-// ordered is one hit.
+// ordered is one hit of a search.
 type ordered struct {
-	num   uint32 // number of the iteration; table search_value relies on 32 bits, too
-	below uint32 // number of hits that are listed under it
+	num   uint32 // iteration number; table search_value also limits numbers to 32 bits
+	below uint32 // number of hits listed under this hit
 }
 
-// Orders caches the orders that searches have found, so that further pages and
-// repeated searches need not filter and sort all iterations. An order belongs to one
-// query and is valid until data of the searched experiments changes. If the changed
-// iterations are known, only these and the remembered hits are searched again. Callers must
-// check the right to read before.
+// Orders caches the orders that searches have found. With an order in the cache, repeated
+// searches and further pages do not filter and sort all iterations. Callers must check the read
+// permission before a search.
 //
-// Orders is a participant in the commits of the process that has the lock of the file, so
-// it is informed of their changes (change.go).
+// An order belongs to one query. An order is valid until data of the searched experiments
+// changes. If the changed iterations are known, Snapshot.mend repairs the order by a search of
+// the changed iterations and the cached hits.
+//
+// Orders is a participant of the process that holds the lock of the file. The methods of Orders
+// in change.go record the process's changes.
 type Orders struct {
 	sqlite.Passive
 	pending changes // changes of the current transaction; used by the writer only
 
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*order
-	memory  int                           // size of all orders in known, in hits
+	memory  int                           // total size of the orders in known, in hits
 	commits uint64                        // number of commits
-	changed map[string]*experimentChanges // by experiment
+	changed map[string]*experimentChanges // changes by experiment id
 	size    int                           // number of iterations in changed
-	all     uint64                        // the last commit that may have changed any experiment
-	mended  int                           // number of orders that were mended, for tests
+	all     uint64                        // last commit that might have changed any experiment
+	mended  int                           // number of repaired orders, for tests
 }
 
-// find returns the remembered order of a query, and the iterations that may have changed
-// between it and a snapshot with these commits. ok is false if there is none or
-// the changes are not known.
+// find returns the cached order of a query. It also returns the iterations that might differ
+// between the order and a snapshot with the given numbers of commits. ok is false if there is
+// no order, if the changes are unknown, or if the order can't be repaired.
 func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (found order, changed []int64, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +89,7 @@ func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (f
 	return found, changed, found.mendable || len(changed) == 0
 }
 
-// Len returns the number of valid remembered orders.
+// Len returns the number of cached orders that are valid without a repair.
 func (o *Orders) Len() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,15 +101,16 @@ func (o *Orders) Len() (n int) {
 	return n
 }
 
-// Mended returns the number of orders that were mended, for tests.
+// Mended returns the number of repaired orders. It is for tests.
 func (o *Orders) Mended() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.mended
 }
 
-// remember keeps an order, which must not be changed afterwards. If all orders together are
-// too large, it drops the orders that are invalid and can't be mended, or else all.
+// remember caches an order. The caller must not change the order afterwards. If the cache is
+// too large, remember drops all orders that are outdated and can't be repaired. If the cache is
+// still too large, remember drops all other orders.
 func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,7 +141,7 @@ func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.known[query] = &found
 }
 
-// order returns up to limit rows of the statement of q from offset on.
+// order returns up to limit hits of query q, beginning at offset. It uses s.Orders if possible.
 func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (order, error) {
 	if s.Orders == nil || s.Writer() {
 		return s.sorted(experimentIDs, q, nil, offset, limit)
@@ -147,7 +150,7 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 	if err != nil {
 		return order{}, err
 	}
-	if seen || offset+limit > maxOrder { // results that depend on the time change without a commit
+	if seen || offset+limit > maxOrder { // a result that depends on the time can change without a commit
 		return s.sorted(experimentIDs, q, nil, offset, limit)
 	}
 	foreign, err := s.foreignCommits()
@@ -155,8 +158,8 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 		return order{}, err
 	}
 	remember := func(o order) order {
-		// The place of a hit must depend only on its own iteration, and all hits must be
-		// remembered if their number is needed.
+		// An order can be repaired only if the position of each hit depends on the hit's own
+		// iteration alone. If the query needs the total, the order must include all hits.
 		o.mendable = !q.Fold && (q.Uncounted || o.complete) && len(o.rows) <= maxMended
 		o.experiments, o.commits, o.foreign = experimentIDs, s.Commits, foreign
 		s.Orders.remember(query, o)
@@ -175,9 +178,9 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 	}
 	n := limit
 	if q.Uncounted {
-		n = min(2*limit, maxOrder) // the hits after the page replace hits that leave the page
+		n = min(2*limit, maxOrder) // if later repairs remove hits of the page, the hits after the page replace them
 	}
-	// Most clients read one page. A client that reads a second page will probably read more.
+	// Most clients read only one page. A client that reads two pages will probably read more.
 	if offset > 0 {
 		n = maxOrder
 	}
@@ -188,12 +191,12 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 	return remember(found), nil
 }
 
-// mend returns a remembered order as the snapshot has it, after changes of some iterations.
-// It searches only these iterations and the remembered ones.
+// mend returns a cached order updated to the snapshot, after some iterations have changed. It
+// searches only the changed iterations and the cached hits.
 //
-// Iterations that have not changed keep their relative order. So iterations that are neither
-// remembered nor changed come after the last remembered one that has not changed, and up to
-// that one the order is complete.
+// Unchanged iterations keep their relative order, so an unchanged iteration that is not cached
+// comes after all unchanged cached hits. The result is complete up to the last unchanged cached
+// hit, and mend drops all later hits.
 func (s *Snapshot) mend(experimentIDs []string, q Query, known order, changed []int64) (order, error) {
 	unchanged := make(map[int64]bool, len(known.rows))
 	for _, r := range known.rows {
@@ -217,17 +220,17 @@ func (s *Snapshot) mend(experimentIDs []string, q Query, known order, changed []
 	return mended, err
 }
 
-// has reports whether o has the rows of a page.
+// has reports whether o includes all hits of the given page.
 func (o order) has(offset, limit int) bool { return o.complete || offset+limit <= len(o.rows) }
 
-// page returns up to limit rows from offset on.
+// page returns o with only the hits of the given page.
 func (o order) page(offset, limit int) order {
 	o.rows = o.rows[min(offset, len(o.rows)):min(offset+limit, len(o.rows))]
 	return o
 }
 
-// sorted runs the statement of q. If only is not nil, it searches only the iterations with
-// these numbers.
+// sorted runs the statement of q. If only is not nil, the statement searches only the
+// iterations with these numbers.
 func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset, limit int) (found order, err error) {
 	statement, err := s.statement(experimentIDs, q, only)
 	if err != nil {
@@ -242,8 +245,8 @@ func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset,
 	return found, err
 }
 
-// identity returns a checksum that identifies the query, and whether its result depends on
-// the time.
+// identity returns a checksum that identifies the query. seen reports whether the result
+// depends on the time.
 func (s *Snapshot) identity(experimentIDs []string, q Query) (sum [sha256.Size]byte, seen bool, err error) {
 	j := joins{lostBefore: s.LostBefore}
 	all := func(keys []filter.Key) (map[filter.Key]known, error) {
@@ -261,7 +264,7 @@ func (s *Snapshot) identity(experimentIDs []string, q Query) (sum [sha256.Size]b
 	return sum, j.timed, err
 }
 
-// sum returns the checksum of the text and the arguments of q.
+// sum returns a checksum of the SQL text and the arguments of q.
 func (q *SQL) sum() (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	write := func(text string) {

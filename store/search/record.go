@@ -8,16 +8,16 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Table describes a table of records other than iterations to a search.
+// Table describes how to search a table whose records are not iterations.
 type Table struct {
 	Name     string
-	Columns  map[filter.Field]string // the SQL of each field that can be named, except properties
-	Property string                  // the column of table property that refers to such a record
+	Columns  map[filter.Field]string // SQL expression of each field except properties
+	Property string                  // column of table property that holds the record id
 }
 
-// Find returns the ids of up to limit records from offset on that meet an SQL
-// condition and pass a filter, and the number of all such records. sort must define a
-// total order.
+// Find returns the ids of one page of records, and the total number of matches. A record
+// matches if it meets the SQL condition and passes the filter e. The page begins at offset and
+// has at most limit records. sort must define a total order.
 func (t Table) Find(tx *sqlite.Tx, e filter.Expr, sort []filter.SortKey, limit, offset int, condition string, args ...any) (ids []string, total int, err error) {
 	j := joins{columns: t.Columns}
 	var where, q SQL

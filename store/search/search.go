@@ -1,15 +1,15 @@
-// Package search finds iterations: it translates a checked filter, an order and a group
-// into one SQL statement, runs it on a snapshot, and returns the numbers of one page of
-// iterations and the total.
+// Package search finds iterations. It translates a checked filter, an order and a group into
+// one SQL statement and runs the statement on a snapshot. The result is one page of iteration
+// numbers and the total.
 //
-// Names and values are bound, never part of the text. A condition is true or false,
-// never NULL. Statistics and times that are not written yet are included (late.go), so a
-// search writes nothing. The statistics that searches use are copied to one table in the
-// background (copy.go). The copies change the duration of a search, but not its
-// results.
+// Names and values are always bound and never part of the SQL text. A condition is true or
+// false and never NULL. Results include statistics and times that are not yet in their rows
+// (late.go), so a search never writes. A background task copies the statistics that searches
+// use to one table (copy.go). The copies affect the duration of a search, but not its results.
 //
-// The caller checks the right to read first. It passes the condition that iterations must
-// meet in addition to the filter, for example that they are not in the trash.
+// The caller must check the read permission before a search. The caller passes a condition that
+// iterations must meet in addition to the filter. For example, the condition excludes the
+// trash.
 package search
 
 import (
@@ -25,64 +25,67 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Snapshot is the database as a search reads it.
+// Snapshot is a read transaction with the data that searches need besides the tables.
 type Snapshot struct {
 	*points.Tx
-	// Seen holds the times when iterations were last seen, by number, if their rows
-	// may be older.
+	// Seen holds last-seen times by iteration number. Seen includes all iterations whose rows
+	// might have an older time.
 	Seen map[int64]scalar.Time
-	// LostBefore is the time such that a RUNNING iteration that was last seen earlier is lost.
+	// LostBefore is the limit for lost iterations: a RUNNING iteration that was last seen
+	// before this time is lost.
 	LostBefore scalar.Time
-	// Copies gets requests for copies of the metrics of a search.
+	// Copies receives requests to copy the metrics that a search uses.
 	Copies *Copies
-	Orders *Orders // nil to remember none
-	// Commits is Orders.Commits before the snapshot was taken.
+	Orders *Orders // cache of search results; nil disables the cache
+	// Commits is the result of Orders.Commits before the snapshot began.
 	Commits uint64
 }
 
-// Query selects and sorts iterations. Its parts were parsed by package filter, which
-// bounds their size.
+// Query selects and sorts iterations. Package filter has parsed the fields and limited their
+// size.
 type Query struct {
-	Filter  filter.Expr // nil for all
+	Filter  filter.Expr // nil for all iterations
 	Sort    []filter.SortKey
-	Metrics []string // names of the metrics in Filter, Sort and By
+	Metrics []string // names of all metrics in Filter, Sort and By
 
-	By     []filter.Ref // with Values: only the iterations of one group; nil for all
-	Values []*string    // values of the group, one for each of By
-	Where  string       // a further SQL condition on columns of table iteration
-	Bound  []any        // with Uncounted: the values bound to Where
-	Fold   bool         // list children that are hits under their parents
-	Parent *string      // with Fold: list only the children of this iteration; nil for the top level
-	// Uncounted stops the search at the first hit after the page. It excludes Fold.
+	By     []filter.Ref // keys of the group to search; nil for all iterations
+	Values []*string    // values of the group to search, one for each element of By
+	Where  string       // additional SQL condition on columns of table iteration
+	Bound  []any        // values bound to Where; allowed only with Uncounted
+	Fold   bool         // list a child under its parent if both are hits
+	Parent *string      // with Fold: list only children of the iteration with this id; nil for the top level
+	// Uncounted ends the search at the first hit after the page, without a count of all hits.
+	// Uncounted and Fold exclude each other.
 	Uncounted bool
 }
 
-// Hits is one page of the iterations that a search has found.
+// Hits is one page of iterations that a search has found.
 type Hits struct {
-	Nums     []int64       // their numbers, in order
-	Total    int           // number of all hits; with Uncounted, at most the first hit after the page counts
-	Children map[int64]int // with Fold: number of hits that are listed under each
+	Nums     []int64       // iteration numbers, in sorted order
+	Total    int           // number of all hits; with Uncounted, number of hits up to the first hit after the page
+	Children map[int64]int // with Fold: number of hits listed under each iteration, by iteration number
 }
 
-// SQL is an SQL text with the values bound to it, in their order. A value is never
-// part of the text.
+// SQL is an SQL text and its arguments, in the order of the placeholders. A value from a user
+// is always an argument and never part of the text.
 type SQL struct {
 	strings.Builder
 	Args []any
 }
 
-// Add appends a piece of text and its values.
+// Add appends SQL text and the arguments of its placeholders.
 func (q *SQL) Add(text string, args ...any) {
 	q.WriteString(text)
 	q.Args = append(q.Args, args...)
 }
 
-// rows runs a statement that was made for one search, without keeping its prepared
-// form. The rows must be closed.
+// rows runs q as a statement. It does not keep the prepared statement, because each search has
+// its own SQL text. The caller must close the rows.
 func (q *SQL) rows(tx *sqlite.Tx) (*sqlx.Rows, error) { return tx.RowsOnce(q.String(), q.Args...) }
 
-// Find returns up to limit iterations of the experiments from offset on. It returns
-// sql.ErrNoRows if the iteration q.Parent does not exist.
+// Find returns one page of the iterations of the given experiments that match q. The page
+// begins at offset and has at most limit iterations. Find returns sql.ErrNoRows if the
+// iteration q.Parent does not exist.
 func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h Hits, err error) {
 	n := max(limit, 1)
 	if q.Uncounted {
@@ -96,7 +99,7 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	if q.Uncounted {
 		h.Total = offset + len(o.rows)
 	} else if len(o.rows) == 0 && offset > 0 && !o.complete {
-		// A page after the end has no row with the count.
+		// A page after the last hit has no row, and therefore no count. Query the count alone.
 		return s.Find(experimentIDs, q, 0, 0)
 	}
 	h.Children = map[int64]int{}
@@ -107,8 +110,8 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	return h, nil
 }
 
-// All is Find for all iterations of an experiment that meet an SQL condition,
-// oldest first.
+// All returns one page of the iterations of an experiment that meet the SQL condition where,
+// oldest first. The page begins at offset and has at most limit iterations.
 func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, err error) {
 	err = s.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+where, experimentID).Scan(&h.Total)
 	if err == nil {
@@ -118,15 +121,14 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 	return h, err
 }
 
-// Statement returns the statement that Find runs, without LIMIT and OFFSET. Its columns
-// are the number of an iteration, the total, and the number of hits that are listed under
-// the iteration.
+// Statement returns the statement that Find runs, without LIMIT and OFFSET. The three columns
+// are the iteration number, the total, and the number of hits listed under the iteration.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
 	return s.statement(experimentIDs, q, nil)
 }
 
-// statement returns the result of Statement. If only is not nil, the statement searches
-// only the iterations with these numbers.
+// statement returns the statement of q, like Statement. If only is not nil, the statement
+// searches only the iterations with these numbers.
 func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
@@ -136,12 +138,12 @@ func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQ
 	return s.write(experimentIDs, q, &j, func(keys []filter.Key) (map[filter.Key]known, error) { return s.known(experimentIDs, keys) })
 }
 
-// write writes the statement of q with its joins. names returns the known keys among its
-// arguments.
+// write returns the statement of q. It adds the parameters and metrics of q to j. names returns
+// the known keys among the given keys.
 func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([]filter.Key) (map[filter.Key]known, error)) (*SQL, error) {
 	where := j.conditions(q)
-	// The filter's names are joined first, so that the names of the order are
-	// looked up only for iterations that pass the filter.
+	// Names in the filter are joined before names in the sort order. SQLite looks up names in
+	// the sort order only for iterations that pass the filter.
 	selected, order := []string{`iteration.num AS num`}, []string{}
 	for _, k := range q.Sort {
 		for _, t := range j.order(k.Ref, k.Descending) {
@@ -162,8 +164,8 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	if err != nil {
 		return nil, err
 	}
-	// All hits are needed to count and to sort them, but only once. Hits that are not counted
-	// need not be kept.
+	// SQLite materializes the hits if it must both count and sort them. Without a count, SQLite
+	// reads the hits only once.
 	total := `(SELECT count(*) FROM hit` + part.String() + `)`
 	if q.Uncounted {
 		total = `0`
@@ -181,7 +183,7 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	return statement, nil
 }
 
-// conditions returns the filter and the group of a query, each after an AND.
+// conditions returns the conditions of q's filter and group, each with a leading AND.
 func (j *joins) conditions(q Query) *SQL {
 	where := new(SQL)
 	if q.Filter != nil {
@@ -192,9 +194,12 @@ func (j *joins) conditions(q Query) *SQL {
 	return where
 }
 
-// folded returns the condition for the hits that are listed, and the expression
-// and join that count the hits under each. A hit is listed under its parent if
-// the parent is a hit too, and otherwise at the top level.
+// folded returns the parts of a statement that list hits under their parents. part is the
+// condition for the listed hits. under is the expression and join that count the hits under
+// each hit.
+//
+// A hit is listed under its parent if the parent is also a hit. Any other hit is listed at the
+// top level.
 func (s *Snapshot) folded(experimentIDs []string, q Query) (part *SQL, under string, err error) {
 	part = new(SQL)
 	switch {

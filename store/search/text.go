@@ -5,10 +5,11 @@ import (
 	"tracker/store/sqlite"
 )
 
-// textContains is the SQL function that calls filter.Contains.
+// textContains is the name of the SQL function that calls filter.Contains.
 const textContains = `text_contains`
 
-// The SQL functions that call filter.Like: case-sensitive and case-insensitive.
+// The names of the SQL functions that call filter.Like. textLike is case-sensitive and
+// textILike is case-insensitive.
 const (
 	textLike  = `text_like`
 	textILike = `text_ilike`
@@ -20,7 +21,8 @@ func init() {
 	sqlite.RegisterPredicate(textILike, func(text, pattern string) bool { return filter.Like(text, pattern, true) })
 }
 
-// like returns the SQL condition that column matches the bound pattern.
+// like returns the SQL condition that column matches the bound pattern. op is "like" or
+// "ilike".
 func like(column, op string) string {
 	if op == "ilike" {
 		return textILike + `(` + column + `, ?)`
@@ -28,6 +30,6 @@ func like(column, op string) string {
 	return textLike + `(` + column + `, ?)`
 }
 
-// Contains returns the SQL condition that column contains the bound text, ignoring
-// case.
+// Contains returns the SQL condition that column contains the bound text. The comparison
+// ignores case.
 func Contains(column string) string { return textContains + `(` + column + `, ?)` }

@@ -11,11 +11,11 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Backup writes a copy of the database at one moment to path, while other transactions
-// continue. The copy is verified and on disk when Backup returns. It is an error if
-// path exists.
+// Backup writes a consistent copy of the database to path. Other transactions can continue
+// during the backup. When Backup returns nil, the copy is verified and on disk. It returns a
+// *FileError if path exists.
 func (db *DB) Backup(ctx context.Context, path string) error {
-	path, err := filepath.Abs(path) // SQLite reads file:x as a URL
+	path, err := filepath.Abs(path) // SQLite would read file:x as a URL
 	if err != nil {
 		return err
 	}
@@ -28,8 +28,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return copyError(path, db.opts.Schema.copy(ctx, db.path, path))
 }
 
-// copyError returns err, as a *FileError if the disk was too full for the copy at
-// path.
+// copyError returns err. If the disk was too full for the copy at path, it returns a *FileError
+// with the problem NoRoom.
 func copyError(path string, err error) error {
 	if !IsFull(err) {
 		return err
@@ -48,8 +48,8 @@ func mustNotExist(path string) error {
 	return nil
 }
 
-// copy copies the database src to dst, which must not exist. The copy has
-// a temporary name until it is complete.
+// copy copies the database src to dst. It returns an error if dst exists. The copy has a
+// temporary name until it is complete and verified.
 func (s Schema) copy(ctx context.Context, src, dst string) (err error) {
 	f, err := createPartial(dst)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,13 +81,14 @@ func (s Schema) copy(ctx context.Context, src, dst string) (err error) {
 	return publish(partial, dst)
 }
 
-// createPartial creates an empty file beside dst under a unique name, so that a
-// partial copy of a killed process does not prevent the next copy.
+// createPartial creates an empty file with a unique name beside dst. Because the name is
+// unique, the partial copy of a killed process does not block the next copy.
 func createPartial(dst string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(dst), filepath.Base(dst)+".*.partial")
 }
 
-// publish renames the file partial to dst and makes the new name durable.
+// publish renames the file partial to dst and makes the new name durable. It returns a
+// *FileError if dst exists.
 func publish(partial, dst string) error {
 	if err := syncFile(partial); err != nil {
 		return err

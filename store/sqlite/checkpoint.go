@@ -6,17 +6,21 @@ import (
 )
 
 const (
-	// checkpoints is the number of attempts of Checkpoint and checkpointPause the
-	// pause between them: half a second at most.
+	// checkpoints is the maximum number of retries of Checkpoint. checkpointPause is the pause
+	// before each retry. All pauses together take at most half a second.
 	checkpoints     = 50
 	checkpointPause = 10 * time.Millisecond
 )
 
-// Checkpoint copies the write-ahead log into the file, so that the next commit
-// starts the log from the beginning. A job that takes many snapshots in turn calls it
-// between them. Otherwise the log of a busy file would grow until the job ends,
-// because it is never copied as a whole while a snapshot is open. If commits and
-// snapshots of others prevent the copy, Checkpoint gives up after half a second.
+// Checkpoint copies the write-ahead log into the file. The next commit after a checkpoint
+// restarts the log from the beginning.
+//
+// A task that takes many snapshots in turn calls Checkpoint between two snapshots. SQLite never
+// copies the whole log while a snapshot is open. Without calls of Checkpoint, the log of a busy
+// file would grow until the task ends.
+//
+// If other commits or snapshots prevent a complete copy, Checkpoint returns nil after half a
+// second.
 func (db *DB) Checkpoint(ctx context.Context) error {
 	if err := db.writable(); err != nil {
 		return err

@@ -8,14 +8,15 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// maxForeignText is the maximum length, in bytes, of a text in a file that came from
-// elsewhere.
+// maxForeignText is the maximum length in bytes of a text in an imported file.
 const maxForeignText = 32 << 20
 
-// Unchanged checks that a file that came from elsewhere has exactly the tables, indexes,
-// triggers and views that the migrations create, and no text longer than maxForeignText.
-// So the file can't run statements of its own, and its texts fit into memory. Verify
-// checks the rest.
+// Unchanged checks the schema and the texts of an imported file. The file must have exactly the
+// tables, indexes, triggers and views that the migrations create. No text may be longer than
+// maxForeignText.
+//
+// A file that passes Unchanged can't run its own SQL, and its texts fit into memory. Verify
+// does the other checks.
 func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	if err := checkTruncation(path); err != nil {
 		return err
@@ -39,7 +40,8 @@ func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	return s.shortTexts(ctx, path)
 }
 
-// objects returns the SQL of each object of a file, and the version of its schema.
+// objects returns the SQL of each schema object of a file, and the number of migrations that
+// the file has been through.
 func (s Schema) objects(ctx context.Context, path string) (all map[string]string, version int, err error) {
 	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
 	if err != nil {
@@ -63,7 +65,7 @@ func (s Schema) objects(ctx context.Context, path string) (all map[string]string
 	return all, version, err
 }
 
-// maxObjects is the maximum number of objects that are read; a schema has fewer.
+// maxObjects is the maximum number of schema objects to read. A valid file has fewer objects.
 const maxObjects = 10_000
 
 func (tx *Tx) objects() (map[string]string, error) {
@@ -83,7 +85,7 @@ func (tx *Tx) objects() (map[string]string, error) {
 	return all, rows.Err()
 }
 
-// expected returns the SQL of each object after the migrations up to version.
+// expected returns the SQL of each schema object after the given number of migrations.
 func (s Schema) expected(ctx context.Context, version int) (all map[string]string, err error) {
 	scripts, err := s.Scripts()
 	if err != nil {
@@ -109,7 +111,7 @@ func (s Schema) expected(ctx context.Context, version int) (all map[string]strin
 }
 
 // shortTexts returns an error if a value of the file is longer than maxForeignText. SQLite
-// determines the length of a value without reading it.
+// knows the length of a value without reading the value.
 func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
 	if err != nil {
@@ -126,7 +128,7 @@ func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return OpenError(path, err)
 	}
-	for _, c := range columns { // names from the migrations
+	for _, c := range columns { // table and column names come from the migrations
 		var longest int64
 		err := pool.GetContext(ctx, &longest, `SELECT coalesce(max(octet_length("`+c.Column+`")), 0) FROM "`+c.Table+`"`)
 		if err != nil {

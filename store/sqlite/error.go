@@ -10,49 +10,49 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrClosed is returned for calls after Close.
+// ErrClosed is returned by calls after Close.
 var ErrClosed = errors.New("the database is closed")
 
-// The errors of a database that this process must not write to any more.
+// The errors after which this process must no longer write to the database.
 var (
-	// ErrTaken means that another process has opened the database exclusively.
+	// ErrTaken means that another process has taken over the database.
 	ErrTaken = errors.New("another process serves the database now")
-	// ErrMoved means that the files were moved, deleted or replaced.
+	// ErrMoved means that another program has moved, deleted or replaced the files.
 	ErrMoved = errors.New("the database was moved, deleted or replaced")
 	// ErrOverwritten means that another program has overwritten or truncated the files.
 	ErrOverwritten = errors.New("the database was overwritten while it was open")
 )
 
-// Problem is the kind of a FileError.
+// Problem is the kind of problem that a FileError reports.
 type Problem int
 
-// The problems of files.
+// The problems of a database file.
 const (
-	Unusable    Problem = iota // Err has the cause
-	Unwritable                 // this user can't write to the file or its folder
-	Damaged                    // damaged, or not a SQLite file
-	BadBackup                  // a copy that is damaged, or not a SQLite file
-	BadVersion                 // the version of its schema is not valid
+	Unusable    Problem = iota // none of the problems below; see FileError.Err
+	Unwritable                 // no permission to write to the file or its folder
+	Damaged                    // the file is damaged or not a SQLite file
+	BadBackup                  // the backup is damaged or not a SQLite file
+	BadVersion                 // the schema version of the file is invalid
 	NoRoom                     // the disk is full
-	Busy                       // another process holds a lock of SQLite
-	Served                     // another process holds the lock file
-	Foreign                    // the database of another application
-	Newer                      // its schema is newer than the program
-	Empty                      // a backup without a schema
-	InUse                      // a backup with a write-ahead log
+	Busy                       // another process holds a SQLite lock
+	Served                     // another process serves the database
+	Foreign                    // the file belongs to another application or has another schema
+	Newer                      // the schema of the file is newer than the program
+	Empty                      // the file is empty
+	InUse                      // the backup has a write-ahead log
 	Missing                    // the file does not exist
-	Exists                     // the file exists but must not
-	NotForced                  // a database exists, which is replaced only if forced
+	Exists                     // the file must not exist, but does
+	NotForced                  // a database exists, and only a forced restore replaces it
 	Linked                     // the file has several hard links
-	Overwritten                // the write-ahead log belongs to other contents
+	Overwritten                // the file was overwritten, and the write-ahead log belongs to its former contents
 )
 
 // FileError reports why a database file can't be used.
 type FileError struct {
 	Path    string
 	Problem Problem
-	Text    string // a sentence that names the file
-	Err     error  // the cause, or nil
+	Text    string // message that names the file
+	Err     error  // cause of the problem, or nil
 }
 
 func (e *FileError) Error() string {
@@ -62,15 +62,16 @@ func (e *FileError) Error() string {
 	return e.Text
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// fileError returns a FileError; format gets the path first.
+// fileError returns a *FileError. The text of the error is formatted from path, followed by
+// args.
 func fileError(p Problem, err error, format, path string, args ...any) error {
 	return &FileError{path, p, fmt.Sprintf(format, append([]any{path}, args...)...), err}
 }
 
-// OpenError returns err as a *FileError about the database at path.
+// OpenError returns err as a *FileError that names the database at path.
 func OpenError(path string, err error) error {
 	var e *FileError
 	switch {
@@ -103,8 +104,8 @@ func IsDuplicate(err error) bool {
 	return c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsFull reports whether a file could not grow because the disk is full or a quota
-// or limit is reached.
+// IsFull reports whether a file could not grow. The cause is a full disk, a quota or a limit of
+// the file size.
 func IsFull(err error) bool {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, full) {
@@ -119,25 +120,25 @@ func IsFull(err error) bool {
 	return false
 }
 
-// IsBusy reports whether another process or connection held a lock for too long.
+// IsBusy reports whether another process or connection has held a lock for too long.
 func IsBusy(err error) bool {
 	c := code(err) & 0xff
 	return c == sqlite3.SQLITE_BUSY || c == sqlite3.SQLITE_LOCKED
 }
 
-// isReadOnly reports whether the file or its folder can't be written to.
+// isReadOnly reports whether the program can't write to the file or its folder.
 func isReadOnly(err error) bool {
 	c := code(err) & 0xff
 	return c == sqlite3.SQLITE_READONLY || c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_PERM
 }
 
-// isIOError reports whether the disk failed for a reason other than being full.
+// isIOError reports whether the disk has failed. A full disk is not a failure.
 func isIOError(err error) bool {
 	c := code(err) & 0xff
 	return !IsFull(err) && (c == sqlite3.SQLITE_IOERR || c == sqlite3.SQLITE_READONLY)
 }
 
-// IsDamaged reports whether the file is not a valid database.
+// IsDamaged reports whether the file is damaged or not a SQLite database.
 func IsDamaged(err error) bool {
 	c := code(err) & 0xff
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB

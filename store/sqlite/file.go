@@ -13,14 +13,14 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// PageSize is the page size of a new file in bytes. A commit of a few rows writes one or
-// two pages, whatever their size. SQLite's default is four times as large and has no
-// advantage here.
+// PageSize is the page size of a new file in bytes. A small commit writes one or two pages,
+// whatever their size. With smaller pages, a small commit writes fewer bytes. SQLite's default
+// of 4096 bytes has no advantage for this program.
 const PageSize = 1024
 
 var readerPragmas = []string{"query_only(1)"}
 
-// writerPragmas returns the settings of the connection that writes.
+// writerPragmas returns the pragmas of the writer's connection.
 func (o Options) writerPragmas() []string {
 	synchronous := "synchronous(full)"
 	if o.Scratch {
@@ -29,30 +29,31 @@ func (o Options) writerPragmas() []string {
 	return []string{"journal_mode(wal)", synchronous, "cache_size(-16000)", "wal_autocheckpoint(4000)"}
 }
 
-// The maximum times that a connection waits for the lock of the file. A command waits longer,
-// because a server may write all the time: SQLite tries ten times a second, and the server
-// has the lock at most of these moments.
+// serverWait and commandWait are the maximum times that a connection waits for the lock of the
+// file. A command waits longer, because a server might write all the time. SQLite tries to get
+// the lock ten times a second, but a busy server holds the lock most of the time.
 const (
 	serverWait  = 10 * time.Second
 	commandWait = time.Minute
 )
 
-// DSN returns the data source name of the file at path, which must be absolute.
-// It includes all pragmas, so that each connection of a pool has them.
+// DSN returns the data source name of the file at path. The path must be absolute. The name
+// includes all pragmas, so each connection of a pool uses the pragmas.
 func DSN(path string, pragmas ...string) string { return dsn(path, serverWait, pragmas...) }
 
 func dsn(path string, wait time.Duration, pragmas ...string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // C:/…
+		slashed = "/" + slashed // a Windows path, C:/…
 	}
 	all := append([]string{fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "foreign_keys(1)", "temp_store(memory)"}, pragmas...)
 	u := url.URL{Scheme: "file", Path: slashed, RawQuery: url.Values{"_pragma": all}.Encode()}
 	return u.String()
 }
 
-// createFile creates an empty file that only its owner can read, because it may
-// contain secrets. SQLite creates the companion files with the same mode.
+// createFile creates an empty file if the file does not exist. Only its owner can read the
+// file, because it might contain secrets. SQLite creates the -wal and -shm files with the same
+// mode.
 func createFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -64,8 +65,8 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// setPageSize sets the page size of an empty file; other files keep theirs. It
-// must be called before the file gets a write-ahead log.
+// setPageSize sets the page size of an empty file. It does not change other files. It must be
+// called before the file gets a write-ahead log.
 func setPageSize(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > 0 {

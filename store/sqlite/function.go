@@ -6,14 +6,16 @@ import (
 	"modernc.org/sqlite"
 )
 
-// RegisterPredicate adds the function name(text, text) to the SQL of all files that
-// are opened afterwards. Its result is NULL if an argument is not a text. fn must be
-// deterministic, and must not keep its arguments: they are valid only during the call.
+// RegisterPredicate adds the SQL function name(text, text) to all files that are opened later.
+// The SQL function calls fn. The SQL function returns NULL if an argument is not a text.
+//
+// fn must be deterministic. It must not retain its arguments, which are valid only during the
+// call.
 func RegisterPredicate(name string, fn func(a, b string) bool) {
 	sqlite.MustRegisterFunction(name, &sqlite.FunctionImpl{
 		NArgs:         2,
 		Deterministic: true,
-		VolatileArgs:  true, // avoids a copy, because a text can have a megabyte
+		VolatileArgs:  true, // avoid a copy, because a text can be a megabyte long
 		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 			a, ok := args[0].(string)
 			b, both := args[1].(string)

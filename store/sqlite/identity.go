@@ -9,9 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// claim writes the name of this process into table owner. A lock file can be
-// removed while it is held; then a second process creates a new one. A process
-// has lost the database and must not write if its name was replaced in the table.
+// claim writes a name for this process into table owner. If another process replaces the name,
+// this process has lost the database and must not write.
+//
+// The lock file alone does not prevent two owners. If somebody removes the locked file, a
+// second process creates and locks a new lock file.
 func (db *DB) claim(tx *Tx) error {
 	db.owner = rand.Text()
 	if _, err := tx.Exec(`BEGIN IMMEDIATE`); err != nil {
@@ -23,12 +25,12 @@ func (db *DB) claim(tx *Tx) error {
 		_, err = tx.Exec(`COMMIT`)
 	}
 	if err != nil {
-		_, _ = tx.Exec(`ROLLBACK`) // SQLite may have rolled back by itself
+		_, _ = tx.Exec(`ROLLBACK`) // fails if SQLite has already rolled back
 	}
 	return err
 }
 
-// checkOwner returns ErrTaken when another process has claimed the database.
+// checkOwner returns ErrTaken if another process has claimed the database.
 func (db *DB) checkOwner(tx *Tx) error {
 	if db.lock == nil {
 		return nil
@@ -41,22 +43,24 @@ func (db *DB) checkOwner(tx *Tx) error {
 	return err
 }
 
-// opened identifies the files of an open database. Another process can move, delete or
-// overwrite them; the next start would not find later writes.
+// opened identifies the files of an open database. If another program moves, deletes or
+// overwrites these files, the next start does not find later writes.
 type opened struct {
-	// Closing any descriptor of the file or of the index of the log releases SQLite's locks
-	// on it. The next program that reads the file would then remove the log.
+	// These descriptors must stay open until SQLite has closed the database. Closing any
+	// descriptor of db or shm releases SQLite's locks on the file. Without these locks, the
+	// next program that reads the database would remove the log.
 	db, wal, shm *os.File
-	infos        []os.FileInfo // info of these files, set by remember
+	infos        []os.FileInfo // results of os.Stat for companions, set by remember
 	last         atomic.Pointer[contents]
-	buffer       []byte // for checkContents
+	buffer       []byte // page buffer of checkContents
 }
 
-// companions are the suffixes of the names of the files in opened.
+// companions are the suffixes of the three file names: database, write-ahead log and log index.
 var companions = []string{"", "-wal", "-shm"}
 
 // remember records the identity and the contents of the open files. The write-ahead log must
-// exist. It reports whether overwritten files will be detected.
+// exist. notices reports whether checkContents will detect that a program has overwritten the
+// files.
 func (o *opened) remember(path string) (notices bool, err error) {
 	if o.wal, err = os.Open(path + "-wal"); err != nil {
 		return false, err
@@ -84,7 +88,7 @@ func (o *opened) check(path string) error {
 	return nil
 }
 
-// close closes the files.
+// close closes the three files.
 func (o *opened) close() error {
 	var errs []error
 	for _, f := range []*os.File{o.db, o.wal, o.shm} {
@@ -95,7 +99,7 @@ func (o *opened) close() error {
 	return errors.Join(errs...)
 }
 
-// checkFile returns ErrMoved if name does not lead to the file was.
+// checkFile returns ErrMoved if the named file is not the file with the recorded info.
 func checkFile(name string, was os.FileInfo) error {
 	is, err := os.Stat(name)
 	if err != nil {
@@ -107,8 +111,8 @@ func checkFile(name string, was os.FileInfo) error {
 	return nil
 }
 
-// refuseHardLinks returns an error for a file with several names: SQLite uses a
-// write-ahead log for each name, and two logs damage the file.
+// refuseHardLinks returns a *FileError if the file has several hard links. SQLite uses a
+// separate write-ahead log for each name, and two logs would damage the file.
 func refuseHardLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

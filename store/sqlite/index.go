@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// IndexProblem is an index whose entries do not match the rows of its table.
+// IndexProblem describes an index whose entries do not match the rows of its table.
 type IndexProblem struct {
 	Index, Table string
-	Finding      string // the message of SQLite
-	// Rows are rows without an entry and Entries are entries without a row, as texts; the first few of each.
+	Finding      string // message from SQLite
+	// Rows holds rows without an index entry. Entries holds index entries without a row. Rows
+	// and Entries hold at most maxDifferences texts each.
 	Rows, Entries []string
 }
 
-// maxDifferences is the maximum length of Rows and Entries.
+// maxDifferences is the maximum length of IndexProblem.Rows and IndexProblem.Entries.
 const maxDifferences = 3
 
 var indexFinding = regexp.MustCompile(`^SQLite: .* (?:from|in) index (\S+)$`)
 
-// Indexes splits the result of Integrity into the problems of indexes, one for each index,
-// and the rest.
+// Indexes separates the index problems from the other problems in the result of Integrity. It
+// returns one IndexProblem for each affected index, and the other problems unchanged.
 func (tx *Tx) Indexes(problems []string) (indexes []IndexProblem, rest []string, err error) {
 	found := map[string]bool{}
 	for _, p := range problems {
@@ -42,8 +43,8 @@ func (tx *Tx) Indexes(problems []string) (indexes []IndexProblem, rest []string,
 	return indexes, rest, nil
 }
 
-// differences compares an index with its table. It skips an index for which it can't build the
-// statement.
+// differences sets x.Rows and x.Entries from a comparison of the index with its table. It skips
+// the comparison for an index on expressions only.
 func (tx *Tx) differences(x *IndexProblem) error {
 	var sql string
 	if err := tx.Row(`SELECT tbl_name, coalesce(sql, '') FROM sqlite_schema WHERE type = 'index' AND name = ?`, x.Index).Scan(&x.Table, &sql); err != nil {
@@ -56,7 +57,7 @@ func (tx *Tx) differences(x *IndexProblem) error {
 	if len(columns) == 0 {
 		return nil
 	}
-	for i, c := range columns { // names from the migrations
+	for i, c := range columns { // column names come from the migrations
 		columns[i] = `quote("` + c + `")`
 	}
 	where := ""
@@ -95,7 +96,7 @@ func (tx *Tx) texts(query string) (all []string, err error) {
 	return all, rows.Err()
 }
 
-// Reindex rebuilds the index from its table.
+// Reindex rebuilds an index from its table.
 func (tx *Tx) Reindex(index string) error {
 	_, err := tx.Exec(`REINDEX "` + index + `"`)
 	return err

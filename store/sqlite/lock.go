@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// fileLock is the lock of the process that serves a database. The operating system
-// releases it when the process ends, for whatever reason. It is a lock on a file that
-// names the process. The file remains; only the lock on it counts.
+// fileLock is the lock of the process that serves a database. The lock is on a file that
+// contains the process id. The operating system releases the lock when the process ends, for
+// whatever reason. The lock file itself is never removed.
 type fileLock struct {
 	f      *os.File
-	former string // note of the former holder
+	former string // note of the previous lock holder
 }
 
 var errLocked = errors.New("locked")
@@ -23,20 +23,20 @@ var errLocked = errors.New("locked")
 const (
 	lockAttempts = 20
 	lockPause    = 10 * time.Millisecond
-	maxLockText  = 64 // maximum number of bytes that are read from a lock file
+	maxLockText  = 64 // maximum number of bytes to read from a lock file
 )
 
 // LockPath returns the path of the lock file of the database at path.
 func LockPath(path string) string { return path + ".lock" }
 
-// lockFile takes the lock of the database at path. If another process holds it, the
-// error is a *FileError that names the process.
+// lockFile takes the lock of the database at path. If another process holds the lock, lockFile
+// returns a *FileError that names the process.
 func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(LockPath(path), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	// Served holds a shared lock for a moment, so try several times.
+	// Retry, because DB.Served of another process holds a shared lock for a moment.
 	for attempt := 0; attempt < lockAttempts; attempt++ {
 		if err = tryLock(f, true); !errors.Is(err, errLocked) {
 			break
@@ -54,7 +54,7 @@ func lockFile(path string) (*fileLock, error) {
 	}
 	former := readNote(f)
 	if err == nil {
-		err = writeOwner(f, former) // the note describes the database, so it is kept
+		err = writeOwner(f, former) // keep the note, which describes the database
 	}
 	if err != nil {
 		f.Close()
@@ -63,7 +63,7 @@ func lockFile(path string) (*fileLock, error) {
 	return &fileLock{f, former}, nil
 }
 
-// Served reports whether a process has the lock of the file. It may be this process.
+// Served reports whether any process holds the lock of the file, including this process.
 func (db *DB) Served() (bool, error) {
 	if db.lock != nil {
 		return true, nil
@@ -71,7 +71,7 @@ func (db *DB) Served() (bool, error) {
 	return lockFileHeld(db.path)
 }
 
-// lockFileHeld reports whether a process has the lock of the database at path.
+// lockFileHeld reports whether any process holds the lock of the database at path.
 func lockFileHeld(path string) (bool, error) {
 	f, err := os.Open(LockPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,14 +81,14 @@ func lockFileHeld(path string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	err = tryLock(f, false) // shared, so that several processes can ask
+	err = tryLock(f, false) // a shared lock, so several processes can ask at once
 	if errors.Is(err, errLocked) {
 		return true, nil
 	}
 	return false, err
 }
 
-// writeOwner writes the process id, and the note in the next line.
+// writeOwner writes two lines to a lock file: the id of this process, and the note.
 func writeOwner(f *os.File, note string) error {
 	text := fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), note)
 	if _, err := f.WriteAt(text, 0); err != nil {
@@ -97,8 +97,8 @@ func writeOwner(f *os.File, note string) error {
 	return f.Truncate(int64(len(text)))
 }
 
-// readNote returns the note in a lock file, or "" if there is none or it can't be
-// read.
+// readNote returns the note in a lock file. It returns "" if there is no note or if the file
+// can't be read.
 func readNote(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxLockText))
 	if err != nil {
@@ -108,11 +108,11 @@ func readNote(f *os.File) string {
 	return strings.TrimSpace(note)
 }
 
-// SetNote writes a short note into the lock file, which this process must hold.
-// The note is not a part of the database and not synced.
+// SetNote writes a short note to the lock file. This process must hold the lock. The note is
+// not part of the database and is not synced to disk.
 func (db *DB) SetNote(note string) error { return writeOwner(db.lock.f, note) }
 
-// FormerNote returns the note of the process that held the lock before this one.
+// FormerNote returns the note of the previous lock holder.
 func (db *DB) FormerNote() string {
 	if db.lock == nil {
 		return ""
@@ -120,8 +120,8 @@ func (db *DB) FormerNote() string {
 	return db.lock.former
 }
 
-// Note returns the note in the lock file. It is from the process that holds the lock or
-// held it last.
+// Note returns the note in the lock file. The current or the last lock holder has written the
+// note.
 func (db *DB) Note() string {
 	f, err := os.Open(LockPath(db.path))
 	if err != nil {

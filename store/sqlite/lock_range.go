@@ -8,29 +8,32 @@ import (
 	"time"
 )
 
-// rangeStart is the offset of the byte of the database file that the serving process locks. A
-// lock file is found by the path of the database, but a file that is mounted into two
-// containers has two paths. SQLite does not read, write or lock a byte at such an offset.
+// rangeStart is the offset of the byte that the serving process locks in the database file.
+// SQLite does not read, write or lock a byte at this offset.
+//
+// The lock on this byte complements the lock file, whose path depends on the path of the
+// database. Two containers can mount the same file under different paths.
 const rangeStart = 1 << 62
 
-// lockDatabase takes the lock on the database file f itself. The lock ends when f is closed.
-// It returns a *FileError if a process serves the file, under whatever path. It does nothing
-// on systems and file systems without such locks.
+// lockDatabase takes a lock on the database file f itself. The lock ends when f is closed. It
+// returns a *FileError if another process serves the file under any path. It does nothing if
+// the system or file system does not support such locks.
 func lockDatabase(f *os.File) error {
 	for attempt := 1; ; attempt++ {
 		err := lockRange(f, true)
 		if !errors.Is(err, errLocked) {
 			return err
 		}
-		if attempt == lockAttempts { // a command that asks holds a shared lock for a moment
+		if attempt == lockAttempts { // refuseOtherPath holds a shared lock for a moment
 			return servedElsewhere(f)
 		}
 		time.Sleep(lockPause)
 	}
 }
 
-// refuseOtherPath returns a *FileError if the database file f is served under another path.
-// A second path has its own write-ahead log, and two logs damage the file.
+// refuseOtherPath returns a *FileError if the database file f is served under a path other than
+// path. SQLite would use a separate write-ahead log for the second path, and two logs would
+// damage the file.
 func refuseOtherPath(f *os.File, path string) error {
 	for attempt := 1; ; attempt++ {
 		err := lockRange(f, false)
@@ -40,7 +43,7 @@ func refuseOtherPath(f *os.File, path string) error {
 		if !errors.Is(err, errLocked) {
 			return err
 		}
-		// A server takes the lock file first and releases it last.
+		// A server takes the lock file before this lock, and releases the lock file last.
 		if served, err := lockFileHeld(path); served || err != nil {
 			return err
 		}

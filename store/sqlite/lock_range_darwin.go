@@ -1,4 +1,4 @@
 package sqlite
 
-// setOpenFileLock is F_OFD_SETLK of <sys/fcntl.h>.
+// setOpenFileLock is F_OFD_SETLK in <sys/fcntl.h>.
 const setOpenFileLock = 90

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockRange takes a lock on byte rangeStart of f without waiting. It returns errLocked if
-// another open file has a conflicting lock. The lock belongs to the open file, not to the
-// process: unlike SQLite's locks, it is not released when another descriptor of the file is
-// closed.
+// lockRange locks the byte rangeStart of f without waiting. It returns errLocked if another
+// open file has a conflicting lock.
+//
+// The lock belongs to the open file and not to the process. Unlike SQLite's locks, the lock
+// remains when another descriptor of the same file is closed.
 func lockRange(f *os.File, exclusive bool) error {
 	kind := int16(unix.F_RDLCK)
 	if exclusive {
@@ -36,11 +37,12 @@ func setRange(f *os.File, kind int16) error {
 	return err
 }
 
-// The bytes of the file on which each connection of SQLite has a shared lock.
+// sharedFirst and sharedSize are the range of bytes in the database file that each SQLite
+// connection locks with a shared lock.
 const sharedFirst, sharedSize = 0x40000002, 510
 
-// holder returns the id of a process that has the database file f open with SQLite, and
-// whether there is one. The id is not positive if the process is in another container or on
+// holder finds a process that has opened the database file f with SQLite. found reports whether
+// there is such a process. pid is not positive if the process runs in another container or on
 // another computer.
 func holder(f *os.File) (pid int, found bool) {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: sharedFirst, Len: sharedSize}

@@ -4,7 +4,7 @@ package sqlite
 
 import "os"
 
-// These systems do not have locks of an open file that leave SQLite's locks alone.
+// These systems have no file locks that are independent of SQLite's locks.
 
 func lockRange(*os.File, bool) error { return nil }
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes a lock on f without waiting. It returns errLocked if another
-// process has a conflicting lock.
+// tryLock locks f without waiting. It returns errLocked if another process has a conflicting
+// lock.
 func tryLock(f *os.File, exclusive bool) error {
 	how := unix.LOCK_SH
 	if exclusive {
@@ -24,11 +24,11 @@ func tryLock(f *os.File, exclusive bool) error {
 	return err
 }
 
-// closeFirst reports whether files that are also open in SQLite must be closed before its
-// connections. On these systems that would release the locks of the connections.
+// closeFirst reports whether the files in opened must be closed before SQLite's connections. On
+// Unix, closing the files first would release the locks of the connections.
 const closeFirst = false
 
-// SyncDir makes the names in a directory durable.
+// SyncDir makes the file names in a directory durable.
 func SyncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

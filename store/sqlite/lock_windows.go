@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes a lock on f without waiting. It returns errLocked if another
-// process has a conflicting lock. Windows forbids reading a locked range, so
-// the locked byte is far after the process id, which other processes read.
+// tryLock locks f without waiting. It returns errLocked if another process has a conflicting
+// lock. Windows forbids reading a locked byte, so the locked byte is far after the process id,
+// which other processes read.
 func tryLock(f *os.File, exclusive bool) error {
 	return lockByte(f, exclusive, math.MaxUint32-1)
 }
 
-// lockRange is tryLock for byte rangeStart.
+// lockRange locks the byte rangeStart of f without waiting. It returns errLocked if another
+// process has a conflicting lock.
 func lockRange(f *os.File, exclusive bool) error { return lockByte(f, exclusive, rangeStart) }
 
 func lockByte(f *os.File, exclusive bool, at uint64) error {
@@ -38,16 +39,15 @@ func overlapped(at uint64) *windows.Overlapped {
 	return &windows.Overlapped{Offset: uint32(at), OffsetHigh: uint32(at >> 32)}
 }
 
-// holder returns false: Windows does not report the owner of a lock.
+// holder returns false, because Windows does not report the holder of a lock.
 func holder(*os.File) (pid int, found bool) { return 0, false }
 
-// closeFirst reports whether files that are also open in SQLite must be closed before its
-// connections: SQLite can't delete the log while another descriptor of it is open.
+// closeFirst reports whether the files in opened must be closed before SQLite's connections. On
+// Windows, SQLite can't delete the log while another descriptor of the log is open.
 const closeFirst = true
 
-// SyncDir does nothing: NTFS journals names itself, and a directory can't be
-// flushed through this interface.
+// SyncDir does nothing. NTFS journals file names, and Go can't flush a directory on Windows.
 func SyncDir(string) error { return nil }
 
-// links returns 1: it does not count the names of a file.
+// links returns 1, because the number of hard links is not available.
 func links(os.FileInfo) uint64 { return 1 }

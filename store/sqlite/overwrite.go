@@ -10,35 +10,34 @@ import (
 	"time"
 )
 
-// The formats of SQLite: https://sqlite.org/walformat.html and fileformat2.html.
+// SQLite documents its file formats in https://sqlite.org/walformat.html and fileformat2.html.
 const (
-	indexSize    = 120 // bytes of the index of the log that are read: its header, twice, and the checkpoint information
+	indexSize    = 120 // bytes to read from the log index: two copies of the header, and the checkpoint information
 	indexVersion = 3007000
-	attemptedAt  = 128 // offset in the index; the bytes before it are locks
+	attemptedAt  = 128 // offset in the log index of the number of frames that a checkpoint has attempted to copy
 	logHead      = 32
 	frameHead    = 24
 )
 
-// contents is the part of the state on disk that identifies an open database. A program
-// that overwrites the file or the log does not use SQLite, and SQLite, which has the
-// needed pages in memory, does not notice.
+// contents identifies the state of an open database on disk. SQLite keeps pages in memory, so
+// SQLite does not notice when another program overwrites the file or the log.
 //
-// With a write-ahead log, only a checkpoint changes the file. It copies page 1 from the log.
-// So page 1 of the file is either the previous one or one from the log. The index of the
-// log has the checksum of the last frame of the log.
+// With a write-ahead log, only a checkpoint changes the file, and the checkpoint copies page 1
+// from the log. Page 1 of the file is therefore either unchanged or equal to a page in the log.
+// The log index has the checksum of the last frame in the log.
 type contents struct {
 	page1 []byte
-	salts [8]byte // salts of the log; they change when the log is restarted
+	salts [8]byte // salts of the log; each restart of the log changes the salts
 }
 
-// logIndex holds fields of the index of the log (-shm).
+// logIndex holds fields of the log index, the file with suffix -shm.
 type logIndex struct {
 	frames   uint32
-	pages    uint32 // number of pages of the database; 0 if unknown
+	pages    uint32 // number of database pages; 0 if unknown
 	pageSize int64
-	checksum [8]byte // checksum of the last frame in the log
+	checksum [8]byte // checksum of the log's last frame
 	salts    [8]byte
-	copied   uint32 // number of frames that a checkpoint has copied into the file
+	copied   uint32 // number of frames that a checkpoint has already copied into the file
 }
 
 const (
@@ -46,10 +45,11 @@ const (
 	comparePause    = 10 * time.Millisecond
 )
 
-// checkContents returns ErrOverwritten if the contents of the file or its log are not from
-// SQLite. It must be called in a write transaction, so that the log does not change; a
-// checkpoint may run at the same time. stillOurs checks, in that transaction, that the
-// tables belong to this process.
+// checkContents returns ErrOverwritten if a program has changed the file or its log without
+// SQLite. It must be called in a write transaction, in which the log does not change. A
+// checkpoint can run at the same time.
+//
+// stillOurs must check in the same transaction that table owner names this process.
 func (o *opened) checkContents(stillOurs func() error) error {
 	last := o.last.Load()
 	if last == nil {
@@ -69,8 +69,8 @@ func (o *opened) checkContents(stillOurs func() error) error {
 
 const fileChanged = "the file was changed by another program"
 
-// compare returns a problem if the contents can't follow last. Otherwise it records the
-// contents.
+// compare compares the current contents with last. If the contents can't follow last, it
+// returns a description of the problem. If the contents can follow last, compare records them.
 func (o *opened) compare(last *contents, stillOurs func() error) (problem string, err error) {
 	index, ok, err := readIndex(o.shm)
 	if err != nil {
@@ -89,7 +89,7 @@ func (o *opened) compare(last *contents, stillOurs func() error) (problem string
 	if len(page) < len(last.page1) {
 		return "the file was truncated", nil
 	}
-	// After a complete checkpoint, page 1 has the size of the database.
+	// After a complete checkpoint, page 1 has the current number of pages.
 	if index.frames == 0 && index.pages > 0 && index.pages != binary.BigEndian.Uint32(page[28:]) {
 		return fileChanged, nil
 	}
@@ -110,8 +110,8 @@ func (o *opened) compare(last *contents, stillOurs func() error) (problem string
 	return "", nil
 }
 
-// checkLog compares the log with its index. It ignores the contents of a log without frames,
-// because the next commit restarts the log.
+// checkLog compares the log with its index and returns a description of the problem, or "". It
+// ignores a log without frames, because the next commit restarts such a log.
 func (o *opened) checkLog(index logIndex) (problem string, err error) {
 	if index.frames == 0 {
 		return "", nil
@@ -133,7 +133,8 @@ func (o *opened) checkLog(index logIndex) (problem string, err error) {
 	return "", nil
 }
 
-// checkPage1 checks that page can follow the last page 1.
+// checkPage1 checks that page can follow last.page1. It returns a description of the problem,
+// or "".
 func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOurs func() error) (problem string, err error) {
 	if logged, err := o.logged(page, index); logged || err != nil {
 		return "", err
@@ -141,8 +142,8 @@ func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOu
 	if index.salts == last.salts || !sameFile(page, last.page1) {
 		return fileChanged, nil
 	}
-	// Another process has committed, copied the log and restarted it. The tables, which are
-	// now read from the file, must have the name of this process.
+	// Another process has committed, copied the log and restarted it. The tables now come from
+	// the file, and table owner must still name this process.
 	if err := stillOurs(); IsDamaged(err) {
 		return fileChanged, nil
 	} else if err != nil {
@@ -151,14 +152,13 @@ func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOu
 	return "", nil
 }
 
-// sameFile reports whether page can be a later page 1 of the same database than last: the
-// format and the page size are equal, and the change counter is not lower.
+// sameFile reports whether page can be a later version of the page 1 in last. Format and page
+// size must be equal, and the change counter must not be lower.
 func sameFile(page, last []byte) bool {
 	return bytes.Equal(page[:24], last[:24]) && binary.BigEndian.Uint32(page[24:]) >= binary.BigEndian.Uint32(last[24:])
 }
 
-// logged reports whether the current checkpoint, or the previous one, has copied page
-// from the log.
+// logged reports whether the current or the previous checkpoint has copied page from the log.
 func (o *opened) logged(page []byte, index logIndex) (bool, error) {
 	var attempted [4]byte
 	if _, err := o.shm.ReadAt(attempted[:], attemptedAt); err != nil {
@@ -187,7 +187,8 @@ func (o *opened) logged(page []byte, index logIndex) (bool, error) {
 	return false, nil
 }
 
-// checkSize checks that all pages that page 1 counts are in the file or in the log.
+// checkSize checks that the file or the log has all pages that page 1 counts. It returns
+// ErrOverwritten if pages are missing.
 func (o *opened) checkSize(page []byte, pageSize int64) error {
 	info, err := o.db.Stat()
 	if err != nil || info.Size() >= int64(binary.BigEndian.Uint32(page[28:]))*pageSize {
@@ -202,8 +203,8 @@ func (o *opened) checkSize(page []byte, pageSize int64) error {
 	return nil
 }
 
-// changed reports whether the contents of the file may differ from the last transaction. A
-// checkpoint changes them too.
+// changed reports whether the contents of the file differ from the last recorded contents. A
+// checkpoint is also a difference.
 func (o *opened) changed() bool {
 	last := o.last.Load()
 	if last == nil {
@@ -217,8 +218,8 @@ func (o *opened) changed() bool {
 	return err != nil || info.Size() < int64(binary.BigEndian.Uint32(page[28:]))*int64(len(page))
 }
 
-// rememberContents records the contents. It reports whether their format is as documented
-// by SQLite.
+// rememberContents records the current contents. It reports whether the files have the format
+// that SQLite documents.
 func (o *opened) rememberContents() (bool, error) {
 	index, ok, err := readIndex(o.shm)
 	if err != nil || !ok || index.pageSize < 512 {
@@ -233,12 +234,12 @@ func (o *opened) rememberContents() (bool, error) {
 	return true, nil
 }
 
-// at returns the offset of a frame in the log. The first frame has number 1.
+// at returns the offset of a frame in the log. Frames are numbered from 1.
 func (x logIndex) at(frame uint32) int64 {
 	return logHead + int64(frame-1)*(frameHead+x.pageSize)
 }
 
-// readIndex reads the index of the log; ok is false if its format is not SQLite's.
+// readIndex reads the log index. ok is false if the file does not have SQLite's format.
 func readIndex(shm *os.File) (x logIndex, ok bool, err error) {
 	var b [indexSize]byte
 	if _, err := shm.ReadAt(b[:], 0); errors.Is(err, io.EOF) {
@@ -256,7 +257,7 @@ func readIndex(shm *os.File) (x logIndex, ok bool, err error) {
 	}
 	x.frames = native.Uint32(b[16:])
 	x.pages = native.Uint32(b[20:])
-	for i := range 2 { // the log has them in big-endian order
+	for i := range 2 { // the log stores checksums in big-endian order
 		binary.BigEndian.PutUint32(x.checksum[4*i:], native.Uint32(b[24+4*i:]))
 	}
 	copy(x.salts[:], b[32:40])
@@ -264,7 +265,8 @@ func readIndex(shm *os.File) (x logIndex, ok bool, err error) {
 	return x, true, nil
 }
 
-// readPage1 reads page 1 of a file into page. It returns fewer bytes at the end of the file.
+// readPage1 reads the first page of a file into page. It returns fewer bytes if the file is
+// shorter.
 func readPage1(f *os.File, page []byte) ([]byte, error) {
 	n, err := f.ReadAt(page, 0)
 	if errors.Is(err, io.EOF) {
@@ -273,11 +275,13 @@ func readPage1(f *os.File, page []byte) ([]byte, error) {
 	return page[:n], err
 }
 
-// overwrittenNote is the note in the lock file that the log does not belong to the file.
+// overwrittenNote is the note in the lock file after the database was overwritten. If the lock
+// file has this note, the log does not belong to the database file.
 const overwrittenNote = "overwritten"
 
-// refuseOverwritten returns a *FileError if a server has found the file at path overwritten
-// and its log still exists: SQLite would apply the log to the file.
+// refuseOverwritten returns a *FileError if note is overwrittenNote and the log still exists.
+// SQLite would apply this log to the file, although the log belongs to the file's former
+// contents.
 func refuseOverwritten(path, note string) error {
 	if note != overwrittenNote {
 		return nil

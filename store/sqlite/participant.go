@@ -1,13 +1,13 @@
 package sqlite
 
-// Participant holds state in memory that belongs to the file, and takes part in
-// every transaction of the writer. Only the writer calls its methods. It calls several
-// participants in the order of Options.Participants. Embed Passive to implement only
-// some of the methods.
+// Participant holds state in memory that belongs to the file. It takes part in every
+// transaction of the writer. Only the writer calls its methods. Several participants are called
+// in the order of Options.Participants. A type that embeds Passive needs to implement only some
+// methods.
 //
-// A transaction consists of:
+// A transaction consists of these calls:
 //
-//	Load                                 if the state may be stale
+//	Load                                 if the state might be stale
 //	for each job in a savepoint:
 //	    Flush(AroundJob)
 //	    the job
@@ -16,47 +16,47 @@ package sqlite
 //	Flush(BeforeCommit)
 //	Committed or RolledBack
 //
-// An Append job runs without a savepoint and without these calls around it.
+// An Append job runs without a savepoint and without the calls before and after a job.
 type Participant interface {
-	// Load reads the state from the tables. It is called in the first transaction,
-	// after a failed transaction, and after another process has changed the file.
-	// foreign is true in the first transaction and after a change by another
-	// process.
+	// Load reads the state from the tables. The writer calls Load in the first transaction,
+	// after a failed transaction, and after another process has changed the file. foreign is
+	// false only after a failed transaction.
 	Load(tx *Tx, foreign bool) error
-	// Mark returns a number that changes whenever a job adds something to the
-	// participant. RolledBack gets the mark to return to.
+	// Mark returns a number that changes whenever a job adds something to the participant. The
+	// writer later passes the number to RolledBack.
 	Mark() int64
-	// Flush writes the pending changes to the tables.
+	// Flush writes pending changes to the tables.
 	Flush(tx *Tx, stage Stage) error
-	// Changed is called after a Change job: any row may have changed.
+	// Changed is called after a Change job, which might have changed any row.
 	Changed()
-	// Committed is called when the transaction is on disk, before its jobs return.
+	// Committed is called after the transaction is on disk and before its calls of Write
+	// return.
 	Committed()
-	// RolledBack is called when everything after the mark was undone. The participant
-	// drops it, and everything that it has cached from the tables.
+	// RolledBack is called after a rollback. The participant drops everything that jobs have
+	// added since the given mark, and everything that it has cached from the tables.
 	RolledBack(mark int64)
-	// Overdue reports whether changes are held back longer than the commit. The
-	// writer calls it every few seconds and before it ends. If it returns true, the
-	// writer runs a transaction for it.
+	// Overdue reports whether the participant holds changes back and should now write them. The
+	// writer calls Overdue every few seconds and before the writer ends. If Overdue returns
+	// true, the writer runs a transaction with Flush(BeforeOverdue).
 	Overdue() bool
 }
 
-// Stage is the moment of a call of Flush.
+// Stage is the time of a call of Flush.
 type Stage int
 
 const (
-	// AroundJob is before and after a job in its savepoint: the statements of the job
-	// must find earlier changes in the tables, and the rows of the job must be undone
-	// with it.
+	// AroundJob is the time directly before and after a job. Before the job, Flush writes
+	// earlier changes to the tables for the job. After the job, Flush writes the changes of the
+	// job, so that a rollback includes them.
 	AroundJob Stage = iota
-	// BeforeCommit is once, after all jobs.
+	// BeforeCommit is the time between the last job of a transaction and the commit.
 	BeforeCommit
-	// BeforeOverdue is BeforeCommit in a transaction that runs because Overdue returned
-	// true.
+	// BeforeOverdue is the time before the commit of a transaction that runs because Overdue
+	// returned true.
 	BeforeOverdue
 )
 
-// Passive is a Participant that does nothing.
+// Passive is a Participant whose methods do nothing.
 type Passive struct{}
 
 // Load does nothing.
@@ -80,8 +80,8 @@ func (Passive) RolledBack(int64) {}
 // Overdue returns false.
 func (Passive) Overdue() bool { return false }
 
-// load calls Load of the participants if another process has changed the file,
-// or a transaction has failed, since the last call.
+// load calls Load of each participant if the participant's state might be stale. State might be
+// stale after another process has changed the file, and after a failed transaction.
 func (db *DB) load(tx *Tx) error {
 	var v int64
 	if err := tx.Row(`PRAGMA data_version`).Scan(&v); err != nil {
@@ -103,7 +103,7 @@ func (db *DB) load(tx *Tx) error {
 	return nil
 }
 
-// marks returns the marks of the participants. It reuses the memory of into.
+// marks returns the mark of each participant. It reuses the memory of into.
 func (db *DB) marks(into []int64) []int64 {
 	into = into[:0]
 	for _, p := range db.participants {
@@ -112,7 +112,7 @@ func (db *DB) marks(into []int64) []int64 {
 	return into
 }
 
-// holdMore reports whether a job has added something to a participant since marks.
+// holdMore reports whether a participant's mark has changed since marks.
 func (db *DB) holdMore(marks []int64) bool {
 	for i, p := range db.participants {
 		if p.Mark() != marks[i] {

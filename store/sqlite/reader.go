@@ -9,23 +9,23 @@ import (
 	"sync/atomic"
 )
 
-// reservedReaders is the number of connections that only ReadShort uses. Its reads take
-// well under a millisecond, so two connections serve thousands a second.
+// reservedReaders is the number of connections that only ReadShort can use. A short read takes
+// well under a millisecond. Two connections can serve thousands of short reads a second.
 const reservedReaders = 2
 
-// Read runs fn on one snapshot of the file, which the first statement takes. ErrClosed
-// means that fn did not run.
+// Read runs fn on a snapshot of the file. The first statement of fn takes the snapshot. If Read
+// returns ErrClosed, fn did not run.
 func (db *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 	return db.read(ctx, nil, fn)
 }
 
-// ReadShort is Read for a few look-ups by key. It can also use connections that
-// Read does not use, so it need not wait for the end of long reads.
+// ReadShort is like Read, for a function that does only a few look-ups by key. It can also use
+// reserved connections, so it does not wait for long reads.
 func (db *DB) ReadShort(ctx context.Context, fn func(*Tx) error) error {
 	return db.read(ctx, db.reserved, fn)
 }
 
-// read is Read with the connections of a second pool; nil for none.
+// read is like Read. If reserved is not nil, read can also use connections of reserved.
 func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) error {
 	if db.opts.OnRead != nil {
 		db.opts.OnRead(ctx)
@@ -34,9 +34,9 @@ func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) erro
 	if err != nil {
 		return err
 	}
-	// An interrupted BEGIN may have succeeded, and the next one on this connection
-	// would fail. COMMIT must also run if the caller has gone, or the connection
-	// would keep its snapshot. So ctx does not end these two.
+	// BEGIN and COMMIT ignore ctx. An interrupted BEGIN might have succeeded, and the next
+	// BEGIN on this connection would fail. Without COMMIT, the connection would keep its
+	// snapshot.
 	tx := &Tx{conn: c, ctx: context.Background()}
 	if _, err = tx.Exec(`BEGIN`); err == nil {
 		tx.ctx = ctx
@@ -51,15 +51,15 @@ func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) erro
 	return err
 }
 
-// Ping checks that the file can be read and queried, that this process may still write to
-// it, and that the last write did not fail with an I/O error. It returns ErrTaken,
-// ErrMoved or ErrOverwritten if this process must not write any more.
+// Ping checks the database. The file must be readable, a query must succeed, and the last write
+// must not have failed with an I/O error. Ping returns ErrTaken, ErrMoved or ErrOverwritten if
+// this process must no longer write to the file.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.writable(); err != nil {
 		return err
 	}
 	if db.files.changed() {
-		db.wake() // the writer checks whether it was a checkpoint
+		db.wake() // the writer checks whether a checkpoint has changed the file
 	}
 	if err := readStart(db.files.db); errors.Is(err, os.ErrClosed) {
 		return ErrClosed
@@ -78,7 +78,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// writable returns an error if this process must not write to the files any more.
+// writable returns an error if this process must no longer write to the files.
 func (db *DB) writable() error {
 	if lost := db.lost.Load(); lost != nil {
 		return *lost
@@ -86,8 +86,8 @@ func (db *DB) writable() error {
 	return db.files.check(db.path)
 }
 
-// readStart reads the first bytes of the file: SQLite can answer from memory
-// if the file system is gone.
+// readStart reads the first bytes of the file from the file system. A query is not sufficient,
+// because SQLite can answer from memory when the file system is gone.
 func readStart(f *os.File) error {
 	var magic [16]byte
 	_, err := f.ReadAt(magic[:], 0)
@@ -97,24 +97,25 @@ func readStart(f *os.File) error {
 	return err
 }
 
-// pool holds connections for reading. It hands out the connection that was returned last,
-// whose cached pages are the most recent ones.
+// pool holds connections for reading. It prefers the connection that was returned last, which
+// has the most recent pages in its cache.
 type pool struct {
-	free chan struct{} // has an element for each available connection
+	free chan struct{} // one element for each available connection
 	mu   sync.Mutex
-	idle []*conn // open connections; the others are opened when needed
+	idle []*conn // open connections that are not in use
 }
 
 func newPool(size int) *pool { return &pool{free: make(chan struct{}, size)} }
 
-// open makes the connections available.
+// open makes all connections of the pool available.
 func (p *pool) open() {
 	for range cap(p.free) {
 		p.free <- struct{}{}
 	}
 }
 
-// waiting returns the channel to receive from before take, or nil for a nil pool.
+// waiting returns the channel that a caller must receive from before take. It returns nil if p
+// is nil.
 func (p *pool) waiting() <-chan struct{} {
 	if p == nil {
 		return nil
@@ -122,8 +123,8 @@ func (p *pool) waiting() <-chan struct{} {
 	return p.free
 }
 
-// take returns the connection that was returned last, or nil if a new one must be
-// opened.
+// take returns the available connection that was returned last. It returns nil if the caller
+// must open a new connection.
 func (p *pool) take() *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +137,7 @@ func (p *pool) take() *conn {
 	return c
 }
 
-// put returns a connection of take to the pool; nil if the connection was closed or not opened.
+// put returns a connection to the pool. c is nil if the connection was closed or never opened.
 func (p *pool) put(c *conn) {
 	if c != nil {
 		p.mu.Lock()
@@ -146,7 +147,7 @@ func (p *pool) put(c *conn) {
 	p.free <- struct{}{}
 }
 
-// close waits for all connections and closes them.
+// close waits until all connections are available and closes them.
 func (p *pool) close() {
 	for range cap(p.free) {
 		<-p.free
@@ -156,8 +157,8 @@ func (p *pool) close() {
 	}
 }
 
-// reader takes a connection of the readers, or of reserved if it is not nil. It waits
-// for one until ctx ends. The caller returns the connection to from.
+// reader waits for a connection from db.readers or, if reserved is not nil, from reserved. It
+// stops waiting when ctx ends. The caller must call from.put(c).
 func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, err error) {
 	select {
 	case <-db.closing.Done():
@@ -169,13 +170,13 @@ func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, 
 		from = db.readers
 	case <-reserved.waiting():
 		from = reserved
-	case <-db.closing.Done(): // Close takes all connections
+	case <-db.closing.Done(): // Close needs all connections
 		return nil, nil, ErrClosed
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 	if c = from.take(); c == nil {
-		// A new connection must not open, or create, a different file.
+		// A new connection must not open or create another file at the path.
 		if err = db.writable(); err == nil {
 			c, err = openConn(ctx, db.readDB)
 		}
@@ -186,9 +187,9 @@ func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, 
 	return c, from, err
 }
 
-// ReadParallel runs fn for each part on a snapshot of its own, with as many
-// goroutines as cores, and returns the results in the order of the parts. It stops
-// at the first error.
+// ReadParallel calls fn for each part and returns the results in the order of the parts. Each
+// call has its own snapshot. One goroutine for each core makes the calls. ReadParallel stops at
+// the first error.
 func ReadParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*Tx, P) (R, error)) ([]R, error) {
 	results, failures := make([]R, len(parts)), make([]error, len(parts))
 	var next atomic.Int64

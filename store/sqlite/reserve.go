@@ -12,22 +12,23 @@ import (
 	"time"
 )
 
-// reserve is a file beside the database that takes up space on its disk. On a full disk
-// even a deletion fails, because it writes to the write-ahead log. A Freeing job that
-// finds the disk full releases the space of the reserve and is repeated. The reserve
-// is written again when the disk has several times as much free space.
+// reserve is a file beside the database that occupies space on the disk. On a full disk even a
+// deletion fails, because a deletion writes to the write-ahead log. If a Freeing job finds the
+// disk full, the writer releases the space of the reserve and repeats the job.
+//
+// The reserve is written again as soon as enough space is free.
 type reserve struct {
 	path  string
 	size  int64
 	free  func(dir string) (int64, error)
 	pause time.Duration
-	mu    sync.Mutex // held during changes of the file
+	mu    sync.Mutex // guards changes of the file
 }
 
 const (
-	reservePause = 10 * time.Second // between two attempts to write the reserve
+	reservePause = 10 * time.Second // default pause between two attempts to write the reserve
 	reserveSpace = 4                // the reserve is written if this many times its size is free
-	reserveParts = 8                // a Marking job gets one of this many parts
+	reserveParts = 8                // number of parts of the reserve; a Marking job gets one part
 )
 
 // ReservePath returns the path of the reserve of the database at path.
@@ -41,8 +42,9 @@ func newReserve(o Options, path string) *reserve {
 	return r
 }
 
-// release releases the space, all of it or, while more than half is left, one part. It
-// reports whether any space was released.
+// release frees disk space of the reserve. If all is set, it frees all space. Otherwise it
+// frees one part and keeps at least half of the reserve. It reports whether it has freed any
+// space.
 func (r *reserve) release(all bool) bool {
 	if r == nil {
 		return false
@@ -63,7 +65,8 @@ func (r *reserve) release(all bool) bool {
 	return os.Truncate(r.path, left) == nil
 }
 
-// run writes the reserve whenever it is missing and the disk has space for it.
+// run writes the reserve whenever the reserve is incomplete and the disk has enough space. It
+// calls the function failed with each error. run ends when ctx ends.
 func (r *reserve) run(ctx context.Context, failed func(error)) {
 	tick := time.NewTicker(r.pause)
 	defer tick.Stop()
@@ -96,7 +99,7 @@ func (r *reserve) write() error {
 	if err != nil {
 		return err
 	}
-	// Some file systems do not store zeros.
+	// Write random bytes, because some file systems do not store zeros.
 	_, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), r.size)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Truncate(r.path, 0))

@@ -12,10 +12,12 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Restore replaces the database dst by the backup src. It returns the path to which the
-// former database was renamed, or "" if there was none. The new name contains the time now.
-// It returns an error if a process has the lock of dst, or if dst exists and force is not
-// set.
+// Restore replaces the database dst by the backup src. It renames the former database and
+// returns its new path, which contains the given time. Without a former database, it returns
+// "".
+//
+// Restore returns a *FileError if another process serves dst. It also returns a *FileError if
+// dst exists and force is not set.
 func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
 	if dst, err = resolve(dst); err != nil {
 		return "", err
@@ -51,11 +53,12 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 	if err := publish(partial.Name(), dst); err != nil {
 		return aside, err
 	}
-	return aside, writeOwner(lock.f, "") // the note described the former database
+	return aside, writeOwner(lock.f, "") // remove the note, which described the former database
 }
 
-// putAside renames a database that no process serves. If the write-ahead log belongs to the
-// file, it is copied into the file first. putAside returns "" if the database does not exist.
+// putAside renames a database that no process serves, and returns the new path. If merge is
+// set, it first copies the write-ahead log into the file. It returns "" if the database does
+// not exist.
 func putAside(ctx context.Context, path, aside string, merge bool) (string, error) {
 	if err := mustNotExist(aside); err != nil {
 		return "", err
@@ -68,8 +71,8 @@ func putAside(ctx context.Context, path, aside string, merge bool) (string, erro
 			pool.Close()
 		}
 	}
-	// A log that could not be checkpointed, or has lost its database, is renamed
-	// too: SQLite would apply it to the next file of this name.
+	// Also rename a log that remains after a failed checkpoint or without a database. SQLite
+	// would apply this log to the next file with the same name.
 	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {
 		err := os.Rename(path+suffix, aside+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +85,7 @@ func putAside(ctx context.Context, path, aside string, merge bool) (string, erro
 	return aside, nil
 }
 
-// copyFile copies a file to dst and closes dst.
+// copyFile copies the file src to dst and closes dst.
 func copyFile(src string, dst *os.File) error {
 	in, err := os.Open(src)
 	if err != nil {

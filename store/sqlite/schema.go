@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Schema describes the files of an application: their application ID and the migrations
-// that create their tables.
+// Schema describes the database files of an application by their application ID and the
+// migrations that create their tables.
 type Schema struct {
-	// Application is the name of the program, for messages.
+	// Application is the name of the program in messages.
 	Application string
-	// ID is the application ID of its files: PRAGMA application_id.
+	// ID is the application ID of the files, PRAGMA application_id.
 	ID int32
-	// Migrations holds the SQL files NNNN_name.sql, numbered from 1 without a gap.
-	// PRAGMA user_version is the number of migrations that a file has been through.
+	// Migrations holds SQL files with names NNNN_name.sql, numbered from 1 without gaps. PRAGMA
+	// user_version of a file is the number of migrations that were applied to the file.
 	Migrations fs.FS
 }
 
-// Scripts returns the SQL of all migrations, in order.
+// Scripts returns the SQL of all migrations in order.
 func (s Schema) Scripts() ([]string, error) {
 	names, err := fs.Glob(s.Migrations, "*.sql")
 	if err != nil {
@@ -44,11 +44,11 @@ func (s Schema) Scripts() ([]string, error) {
 	return all, nil
 }
 
-// version returns the number of migrations that a file has been through. It returns an error
-// if the file belongs to another application or has more than known migrations.
+// version returns the number of migrations that were applied to the file. It returns a
+// *FileError if the file belongs to another application or was changed by a newer program.
 func (s Schema) version(tx *Tx, path string, known int) (int, error) {
 	var version, id, tables int
-	// One statement, so that no migration can run between its parts.
+	// Use a single statement, so that no migration can run between two reads.
 	err := tx.Row(`SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_user_version, pragma_application_id`).Scan(&version, &id, &tables)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s Schema) version(tx *Tx, path string, known int) (int, error) {
 	return version, nil
 }
 
-// migrate brings the schema up to date, with one transaction for each migration.
-// Before it changes a file that has data, it makes a copy.
+// migrate applies the missing migrations, each in its own transaction. If the file has data,
+// migrate first makes a copy.
 func (db *DB) migrate(ctx context.Context) (err error) {
 	scripts, err := db.opts.Schema.Scripts()
 	if err != nil {
@@ -80,7 +80,7 @@ func (db *DB) migrate(ctx context.Context) (err error) {
 		return err
 	}
 	if db.lock == nil {
-		// A process that has the file open was built for the present schema.
+		// Take the lock, because a process that serves the file was built for the old schema.
 		lock, err := lockFile(db.path)
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (db *DB) migrate(ctx context.Context) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, unlockRange(db.files.db)) }()
-		// Another process may have been faster.
+		// Another process might have migrated the file before this process got the lock.
 		if version, err = db.opts.Schema.version(tx, db.path, len(scripts)); err != nil || version == len(scripts) {
 			return err
 		}
@@ -113,7 +113,7 @@ func (db *DB) migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// apply runs the migration after version.
+// apply runs one migration. version is the number of migrations that were applied before.
 func (s Schema) apply(tx *Tx, version int, script string) error {
 	if _, err := tx.raw.ExecContext(tx.ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
@@ -136,8 +136,9 @@ func (s Schema) apply(tx *Tx, version int, script string) error {
 	return err
 }
 
-// unusedName returns name, or if such a file exists, name with a number: a program that
-// was killed after it had made a copy may be started again within the same second.
+// unusedName returns name, or name with a number if a file with this name exists. A name
+// contains the time in seconds. A program can be killed after a copy and started again in the
+// same second.
 func unusedName(name string) (string, error) {
 	const most = 100
 	for n := 1; n <= most; n++ {
@@ -156,5 +157,5 @@ func unusedName(name string) (string, error) {
 	return "", fileError(Exists, nil, "%s and %d numbered copies already exist; remove some of them", name, most-1)
 }
 
-// stamp returns t in the format of file names.
+// stamp returns t in the form that copies have in their file names.
 func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }

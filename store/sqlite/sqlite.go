@@ -1,23 +1,22 @@
-// Package sqlite is a transaction kernel on one SQLite file.
+// Package sqlite runs transactions on one SQLite file.
 //
-// All changes are made by one goroutine, the writer. It takes the waiting jobs, runs
-// them in one transaction, commits once and then returns their results: when Write
-// returns nil, the changes are on disk. A job that fails is rolled back alone, to a
-// savepoint. If the transaction itself fails, its jobs are repeated one by one, and
-// each gets its own result.
+// A single goroutine, the writer, makes all changes. The writer runs all waiting jobs in one
+// transaction, commits once and returns the result of each job. When Write returns nil, the
+// changes are on disk. A failed job is rolled back to its savepoint, without an effect on other
+// jobs. If the transaction itself fails, the writer repeats its jobs one by one, and each job
+// gets its own result.
 //
-// Reads run concurrently with the writer, each on a snapshot, which shows the last
-// commit before the read began and nothing later. Some connections are reserved for
-// short reads, so that long ones can't keep them waiting.
+// Reads run concurrently with the writer, each on its own snapshot. A snapshot shows all
+// commits before the read began and no later commits. Some connections are reserved for short
+// reads, so that short reads do not wait for long reads.
 //
-// State in memory that belongs to the file takes part in each commit as a
-// Participant: it writes its pending changes before the commit, is informed of the
-// result of the transaction, and is loaded again after another process has changed
-// the file.
+// A Participant holds state in memory that belongs to the file. A Participant writes its
+// pending changes before each commit and learns the result of the transaction. A Participant
+// reloads its state after another process has changed the file.
 //
-// The Options define the schema; the package itself uses only the table owner. Errors are
-// *FileError, ErrClosed, ErrTaken, ErrMoved, ErrOverwritten or errors of SQLite, which
-// error.go classifies.
+// The Options define the schema. The package itself uses only table owner. Errors are
+// *FileError, ErrClosed, ErrTaken, ErrMoved, ErrOverwritten and errors of SQLite. The functions
+// in error.go classify errors of SQLite.
 package sqlite
 
 import (
@@ -34,97 +33,98 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	_ "modernc.org/sqlite" // the driver
+	_ "modernc.org/sqlite" // registers the driver
 )
 
 func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
 
-// Options configure Open.
+// Options configures Open.
 type Options struct {
-	// Path is the path of the file. It is created, with its directory, if it does not exist.
+	// Path is the path of the file. Open creates the file and its directory if they do not
+	// exist.
 	Path string
-	// Schema is the schema of the file.
+	// Schema describes the tables of the file.
 	Schema Schema
-	// Participants take part in every commit, in this order.
+	// Participants take part in every transaction of the writer, in slice order.
 	Participants []Participant
-	// Exclusive makes Open take the lock file beside the database, or return an error if
-	// another process has the lock. The schema must have the table
+	// Exclusive makes Open lock the file. Open returns a *FileError if another process holds
+	// the lock. The schema must have the table
 	//
 	//	owner (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL)
 	//
-	// in which this process stores its name.
+	// The process that holds the lock stores its name in this table.
 	Exclusive bool
 	// MustExist makes Open return an error if the file is missing or empty.
 	MustExist bool
-	// Scratch is set for a file that is useless after a crash. Commits then do not wait for
-	// the disk.
+	// Scratch makes commits faster because they do not wait for the disk. A crash can destroy
+	// the file.
 	Scratch bool
-	// Now returns the time for the names of copies; nil means time.Now.
+	// Now returns the time that copies have in their names; nil means time.Now.
 	Now func() time.Time
-	// Logger gets errors that can't be returned to a caller; nil discards them.
+	// Logger receives errors of background work. nil discards the errors.
 	Logger *slog.Logger
-	// Reserve is the size in bytes of a file beside the database whose space a Freeing job
-	// may release on a full disk; 0 for none. It needs Exclusive and FreeSpace.
+	// Reserve is the size in bytes of the reserve, a file beside the database. On a full disk,
+	// the writer releases its space for a Freeing job. 0 means no reserve. Reserve needs
+	// Exclusive and FreeSpace.
 	Reserve int64
-	// FreeSpace returns the number of bytes that can be written to the disk of a directory.
+	// FreeSpace returns the free bytes on the disk that contains dir.
 	FreeSpace func(dir string) (int64, error)
-	// ReservePause is the time between two attempts to write the reserve again; 0 for
-	// ten seconds.
+	// ReservePause is the time between two attempts to write the reserve; 0 means ten seconds.
 	ReservePause time.Duration
-	// OnCommit, if not nil, is called by the writer after each transaction.
+	// OnCommit is called by the writer after each transaction. It can be nil.
 	OnCommit func(CommitStats)
-	// OnRead, if not nil, is called before each read, with its context.
+	// OnRead is called before each read, with the context of the read. It can be nil.
 	OnRead func(context.Context)
 }
 
 // CommitStats describes one transaction of the writer.
 type CommitStats struct {
-	Jobs     int           // number of jobs that shared it
-	Duration time.Duration // from BEGIN to the end of COMMIT
+	Jobs     int           // number of jobs in the transaction
+	Duration time.Duration // time from BEGIN until COMMIT has returned
 	Err      error         // error of the transaction, or nil
 }
 
-// DB is an open file. Its methods are safe for concurrent use.
+// DB is an open database file. Its methods are safe for concurrent use.
 type DB struct {
 	opts Options
 	path string
 	lock *fileLock
 
-	reserve *reserve // nil for none
+	reserve *reserve // nil if there is no reserve
 
 	writeDB *sqlx.DB
 	writer  *conn
 	queue   chan *job
-	done    chan struct{} // closed when the writer has ended
+	done    chan struct{} // closed when the writer ends
 
 	readDB   *sqlx.DB
 	readers  *pool
-	reserved *pool // used by ReadShort only
+	reserved *pool // connections that only ReadShort uses
 
-	ioError atomic.Pointer[error] // error of the last transaction; nil if it had none
+	ioError atomic.Pointer[error] // I/O error since the last successful transaction, or nil
 
 	owner string // name of this process in table owner
 	files opened
-	lost  atomic.Pointer[error] // ErrOverwritten after the files were overwritten; nil before
+	lost  atomic.Pointer[error] // ErrOverwritten if the files were overwritten, else nil
 
-	closing    context.Context // done when no more jobs and reads are accepted
+	closing    context.Context // done when new jobs and reads are rejected
 	stop       context.CancelFunc
 	background sync.WaitGroup
 	close      func() error
 
-	// Used by the writer only.
+	// The fields below are used by the writer only.
 	participants []Participant
-	atBegin      []int64 // marks of the participants at the beginning of the transaction
-	atJob        []int64 // marks of the participants at the beginning of the job
-	dataVersion  int64   // PRAGMA data_version at the last Load of the participants
-	stale        bool    // the participants must be loaded again
+	atBegin      []int64 // participants' marks at the beginning of the transaction
+	atJob        []int64 // participants' marks at the beginning of the job
+	dataVersion  int64   // PRAGMA data_version at the participants' last Load
+	stale        bool    // whether the participants must reload their state
 	lossLogged   bool
-	batchSize    int // number of jobs at the end of the last transaction
+	batchSize    int // number of jobs in the last transaction plus jobs waiting at its end
 	maxBatch     time.Duration
 }
 
-// Open opens the file, brings its schema up to date and starts the writer. If the file
-// can't be used, the error is a *FileError.
+// Open opens the file, brings its schema up to date and starts the writer. It returns a
+// *FileError if the file can't be used.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	path, err := resolve(o.Path)
 	if err != nil {
@@ -168,8 +168,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// resolve returns the absolute path of a file. It follows links if the file exists, so
-// that all names of a file have one lock.
+// resolve returns the absolute path of a file. If the file exists, resolve follows symbolic
+// links. Because of this, all names of a file lead to the same lock file.
 func resolve(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -177,7 +177,7 @@ func resolve(path string) (string, error) {
 	}
 	target, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return abs, nil // it does not exist yet, or opening it reports the error
+		return abs, nil // the file does not exist, or opening it will report the error
 	}
 	return target, nil
 }
@@ -245,8 +245,9 @@ func (db *DB) open(ctx context.Context) error {
 	return nil
 }
 
-// takeLocks opens the file and takes the locks of a serving process, or checks that no
-// other process serves the file under another path.
+// takeLocks opens the file. With Options.Exclusive, takeLocks takes the locks of a serving
+// process. Without Exclusive, takeLocks checks that no process serves the file under another
+// path.
 func (db *DB) takeLocks() (err error) {
 	note := ""
 	if db.opts.Exclusive {
@@ -272,13 +273,14 @@ func (db *DB) takeLocks() (err error) {
 		return err
 	}
 	if db.lock != nil && note == overwrittenNote {
-		return db.SetNote("") // the log no longer exists
+		return db.SetNote("") // clear the note, because the log no longer exists
 	}
 	return nil
 }
 
-// recognise returns an error for a file of another application before anything changes
-// the file: the writer's first act is to give it a write-ahead log.
+// recognise returns a *FileError if the file belongs to another application. recognise must run
+// before the writer's connection opens, because the writer's connection creates a write-ahead
+// log.
 func (db *DB) recognise(ctx context.Context) error {
 	scripts, err := db.opts.Schema.Scripts()
 	if err != nil {
@@ -292,11 +294,13 @@ func (db *DB) recognise(ctx context.Context) error {
 	return errors.Join(err, c.close())
 }
 
-// Close rejects further jobs and reads, waits for the queued jobs, the running reads and
-// the functions of Go, checkpoints the write-ahead log into the file, and closes it.
-// Closing again does nothing. If the file was overwritten, Close leaves it and its log
-// unchanged: the connections stay open, because SQLite copies the log when the last one
-// is closed.
+// Close closes the database. It rejects new jobs and reads. It waits for queued jobs, running
+// reads and the functions of Go. It copies the write-ahead log into the file and closes the
+// file. A second call does nothing.
+//
+// If the file was overwritten, Close does not change the file or its log. Close leaves the
+// connections of an overwritten file open, because SQLite would copy the log when the last
+// connection is closed.
 func (db *DB) Close() error { return db.close() }
 
 func (db *DB) end() error {
@@ -308,8 +312,9 @@ func (db *DB) end() error {
 	if lost := db.lost.Load(); lost != nil {
 		return errors.Join(*lost, db.files.close(), db.lock.release())
 	}
-	// The log stays if another program has a snapshot open. To wait for the end of the snapshot
-	// would block the writes of a server, and Litestream always has one.
+	// The log remains if another program has a snapshot open. Close does not wait for the end
+	// of that snapshot, because waiting would block a server's writes and Litestream always has
+	// a snapshot.
 	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)`)
 	if IsFull(err) {
 		err = fmt.Errorf("not enough disk space to copy %s-wal into the database: nothing is lost; keep both files and free some space, and the next start copies it (%w)",
@@ -341,8 +346,8 @@ func (db *DB) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// Go runs fn in the background. Its context ends when Close begins, and Close
-// waits for fn.
+// Go calls fn in the background. The context of fn ends when Close begins. Close waits until fn
+// returns.
 func (db *DB) Go(fn func(context.Context)) {
 	db.background.Go(func() { fn(db.closing) })
 }
@@ -350,10 +355,10 @@ func (db *DB) Go(fn func(context.Context)) {
 // Path returns the absolute path of the file.
 func (db *DB) Path() string { return db.path }
 
-// Exclusive reports whether this process has the lock of the file.
+// Exclusive reports whether this process holds the lock of the file.
 func (db *DB) Exclusive() bool { return db.lock != nil }
 
-// QueueLength returns the number of jobs that wait for the writer.
+// QueueLength returns the number of jobs waiting for the writer.
 func (db *DB) QueueLength() int { return len(db.queue) }
 
 // QueueSize returns the maximum number of jobs that can wait for the writer.
@@ -362,7 +367,7 @@ func (db *DB) QueueSize() int { return cap(db.queue) }
 // MaxReaders returns the maximum number of concurrent calls of Read.
 func (db *DB) MaxReaders() int { return cap(db.readers.free) }
 
-// Size returns the size in bytes of the file and of its write-ahead log.
+// Size returns the sizes of the file and of its write-ahead log in bytes.
 func (db *DB) Size() (file, wal int64, err error) {
 	info, err := os.Stat(db.path)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// checkTruncation returns an error if the file at path is shorter than its header states
-// and the write-ahead log does not have the missing pages. SQLite itself notices this only
-// when it reads a missing page, or never: a partly missing page reads as zeros.
+// checkTruncation returns a *FileError if pages are missing. A page is missing if the header of
+// the file counts it but neither the file nor the write-ahead log has it. SQLite itself notices
+// a missing page only when it reads the page. SQLite reads a partly missing page as zeros.
 //
-// Another process may be checkpointing, which changes the header, the size and
-// the log one after the other, so a page counts only if it stays missing.
+// Another process might be checkpointing and change header, size and log one after the other. A
+// page therefore counts as missing only if it is missing in several attempts.
 func checkTruncation(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -24,7 +24,7 @@ func checkTruncation(path string) error {
 	return errors.Join(checkPages(f, path), f.Close())
 }
 
-// checkPages is checkTruncation for the open file f at path.
+// checkPages is checkTruncation for the open file f. path is the path of f.
 func checkPages(f *os.File, path string) error {
 	const attempts, pause = 5, 100 * time.Millisecond
 	for attempt := 1; ; attempt++ {
@@ -53,8 +53,8 @@ func checkPages(f *os.File, path string) error {
 	}
 }
 
-// pageCounts returns the number of pages that the file should have, the number of whole
-// pages that it has, and its size in bytes. They are zero for an empty file and for a
+// pageCounts returns the number of pages in the header of the file, the number of whole pages
+// in the file, and the file size in bytes. The results are zero for an empty file and for a
 // file that is not a SQLite file.
 func pageCounts(f *os.File) (pages, have uint32, size int64, err error) {
 	var h [100]byte
@@ -71,14 +71,14 @@ func pageCounts(f *os.File) (pages, have uint32, size int64, err error) {
 	if pageSize == 1 {
 		pageSize = 65536
 	}
-	// The number of pages is valid if the change counters are equal.
+	// The number of pages in the header is valid if the two change counters are equal.
 	if !bytes.HasPrefix(h[:], []byte("SQLite format 3\x00")) || pageSize < 512 || !bytes.Equal(h[24:28], h[92:96]) {
 		return 0, 0, 0, nil
 	}
 	return binary.BigEndian.Uint32(h[28:]), uint32(info.Size() / pageSize), info.Size(), nil
 }
 
-// loggedPages returns the pages that a write-ahead log has.
+// loggedPages returns the numbers of the pages in a write-ahead log.
 func loggedPages(path string) (map[uint32]bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,8 @@ func loggedPages(path string) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	var frame [24]byte
 	for at := int64(len(head)); pageSize >= 512; at += int64(len(frame)) + pageSize {
-		// A frame whose salts differ from the header is from before the log was restarted.
+		// A frame with other salts than the header's salts was written before the log was
+		// restarted.
 		if _, err := f.ReadAt(frame[:], at); err != nil || !bytes.Equal(frame[8:16], head[16:24]) {
 			break
 		}

@@ -12,30 +12,30 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Tx is one transaction: a snapshot, or the transaction of the writer. It is valid until
-// the function that got it returns, and for one goroutine.
+// Tx is one transaction: a snapshot or a transaction of the writer. A Tx is valid until the
+// function that received it returns. Only one goroutine may use a Tx.
 type Tx struct {
 	*conn
 	ctx    context.Context
 	writer bool
 }
 
-// Context returns the context that ends the statements of the transaction. The
-// writer's context is never done.
+// Context returns the context of the transaction's statements. The context of the writer never
+// ends.
 func (tx *Tx) Context() context.Context { return tx.ctx }
 
-// Writer reports whether the transaction is the writer's.
+// Writer reports whether tx is a transaction of the writer.
 func (tx *Tx) Writer() bool { return tx.writer }
 
-// WithContext returns the same transaction, but its statements also end with ctx. It is
-// for reads only.
+// WithContext returns tx with another context for its statements. It must not be used with a
+// transaction of the writer.
 func (tx *Tx) WithContext(ctx context.Context) *Tx {
 	limited := *tx
 	limited.ctx = ctx
 	return &limited
 }
 
-// Exec runs a statement and returns the number of rows that it changed.
+// Exec runs a statement and returns the number of changed rows.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -53,8 +53,9 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// ExecBulk is Exec for statements with very many arguments. They must have types of the
-// driver: database/sql would inspect each of them twice.
+// ExecBulk is like Exec, for statements with very many arguments. ExecBulk bypasses
+// database/sql, which would inspect each argument twice. The arguments must have the types of
+// the driver.
 func (tx *Tx) ExecBulk(query string, args []driver.NamedValue) error {
 	return tx.raw.Raw(func(c any) error {
 		s, err := tx.bulkStmt(c, query)
@@ -66,8 +67,8 @@ func (tx *Tx) ExecBulk(query string, args []driver.NamedValue) error {
 	})
 }
 
-// EachRow calls fn with each row of a query. Like ExecBulk, it bypasses database/sql, for
-// very many rows. fn gets int64, float64, string, []byte and nil, in a slice that is
+// EachRow calls fn with each row of a query. It bypasses database/sql and is meant for queries
+// with very many rows. The columns are int64, float64, string, []byte or nil. The slice row is
 // reused for the next row.
 func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...driver.Value) error {
 	return tx.raw.Raw(func(c any) error {
@@ -87,8 +88,8 @@ func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...d
 	})
 }
 
-// EachRowOnce is EachRow for a query that is used only once: it is not kept prepared. Its
-// arguments can have all types that database/sql accepts.
+// EachRowOnce is like EachRow, for a query that is used only once. It does not keep the
+// prepared statement. The arguments can have all types that database/sql accepts.
 func (tx *Tx) EachRowOnce(query string, fn func(row []driver.Value) error, args ...any) error {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
@@ -107,7 +108,7 @@ func (tx *Tx) EachRowOnce(query string, fn func(row []driver.Value) error, args 
 	})
 }
 
-// each calls fn with each of rows and closes them.
+// each calls fn with each row of rows. It closes rows.
 func (tx *Tx) each(rows driver.Rows, fn func(row []driver.Value) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	row := make([]driver.Value, len(rows.Columns()))
@@ -128,7 +129,7 @@ func (tx *Tx) each(rows driver.Rows, fn func(row []driver.Value) error) (err err
 	}
 }
 
-// bulkStmt returns the prepared form of query on the connection c of the driver.
+// bulkStmt returns the prepared statement of query on the driver connection c.
 func (tx *Tx) bulkStmt(c any, query string) (driver.Stmt, error) {
 	if s := tx.bulk[query]; s != nil {
 		return s, nil
@@ -141,14 +142,15 @@ func (tx *Tx) bulkStmt(c any, query string) (driver.Stmt, error) {
 	return s, nil
 }
 
-// Scanner scans the result of a query for one row.
+// Scanner scans the only row of a query result.
 type Scanner interface{ Scan(dest ...any) error }
 
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return r.err }
 
-// Row runs a query for one row. Scan returns sql.ErrNoRows if there is none.
+// Row runs a query that returns at most one row. The Scan method of the result returns
+// sql.ErrNoRows if there is no row.
 func (tx *Tx) Row(query string, args ...any) Scanner {
 	s, err := tx.stmt(query)
 	switch {
@@ -160,7 +162,7 @@ func (tx *Tx) Row(query string, args ...any) Scanner {
 	return tx.raw.QueryRowxContext(tx.ctx, query, args...)
 }
 
-// Rows runs a query for many rows. The caller must close them.
+// Rows runs a query that returns any number of rows. The caller must close the result.
 func (tx *Tx) Rows(query string, args ...any) (*sqlx.Rows, error) {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -172,12 +174,14 @@ func (tx *Tx) Rows(query string, args ...any) (*sqlx.Rows, error) {
 	return tx.RowsOnce(query, args...)
 }
 
-// RowsOnce is Rows for a query that is used only once: it is not kept prepared.
+// RowsOnce is like Rows, for a query that is used only once. It does not keep the prepared
+// statement.
 func (tx *Tx) RowsOnce(query string, args ...any) (*sqlx.Rows, error) {
 	return tx.raw.QueryxContext(tx.ctx, query, args...)
 }
 
-// Get scans one row into the struct dest. It returns sql.ErrNoRows if there is none.
+// Get scans one row into the struct that dest points to. It returns sql.ErrNoRows if there is
+// no row.
 func (tx *Tx) Get(dest any, query string, args ...any) error {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -189,7 +193,7 @@ func (tx *Tx) Get(dest any, query string, args ...any) error {
 	return tx.raw.GetContext(tx.ctx, dest, query, args...)
 }
 
-// Select scans all rows into the slice that dest points to.
+// Select scans all rows of a query into the slice that dest points to.
 func (tx *Tx) Select(dest any, query string, args ...any) error {
 	s, err := tx.stmt(query)
 	if err != nil {
@@ -201,9 +205,9 @@ func (tx *Tx) Select(dest any, query string, args ...any) error {
 	return tx.raw.SelectContext(tx.ctx, dest, query, args...)
 }
 
-// PageReads returns the number of pages of the file that the statements of this connection
-// have read since it was opened, from memory or not: a measure of work that does not
-// depend on the machine. It is for tests.
+// PageReads returns the number of pages that this connection has read since it was opened. The
+// number includes pages read from the cache. Tests use this number as a measure of work that
+// does not depend on the machine.
 func (tx *Tx) PageReads() (n int64, err error) {
 	return n, tx.raw.Raw(func(c any) error {
 		for _, counter := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
@@ -217,16 +221,15 @@ func (tx *Tx) PageReads() (n int64, err error) {
 	})
 }
 
-// conn is one connection with the statements prepared on it. It is used by one
-// transaction at a time.
+// conn is a connection and its prepared statements. Only one transaction uses a conn at a time.
 type conn struct {
 	raw   *sqlx.Conn
 	stmts map[string]*sqlx.Stmt
-	bulk  map[string]driver.Stmt // for ExecBulk and EachRow
+	bulk  map[string]driver.Stmt // prepared statements of ExecBulk and EachRow
 }
 
-// maxStmts is the maximum number of prepared statements that a connection keeps. The fixed
-// queries of the program are fewer.
+// maxStmts is the maximum number of prepared statements that a connection keeps. The program
+// has fewer fixed queries.
 const maxStmts = 512
 
 func openConn(ctx context.Context, pool *sqlx.DB) (*conn, error) {
@@ -248,7 +251,8 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// stmt returns the prepared form of query, or nil if it is not kept.
+// stmt returns the prepared statement of query. It returns nil if the connection already keeps
+// maxStmts statements.
 func (c *conn) stmt(query string) (*sqlx.Stmt, error) {
 	if s, ok := c.stmts[query]; ok {
 		return s, nil

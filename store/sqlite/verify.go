@@ -11,9 +11,9 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Verify checks that the file at path is a sound database that this program can
-// open, without changing it. It returns an error for a file with a write-ahead log,
-// because the file is then only a part of a database.
+// Verify checks that the file at path is an undamaged database that this program can open. It
+// does not change the file. It returns a *FileError if the file has a write-ahead log, because
+// the file alone is then incomplete.
 func (s Schema) Verify(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fileError(Missing, nil, "the file %s does not exist", path)
@@ -65,8 +65,8 @@ func (s Schema) Verify(ctx context.Context, path string) error {
 	return nil
 }
 
-// backupError is OpenError for a file that is to be restored, without the advice to
-// restore a backup.
+// backupError is like OpenError, for a backup that is about to be restored. The message does
+// not advise to restore a backup.
 func backupError(path string, err error) error {
 	if IsDamaged(err) {
 		return fileError(BadBackup, err, "%s is damaged or not a SQLite database; choose another backup", path)
@@ -74,8 +74,8 @@ func backupError(path string, err error) error {
 	return OpenError(path, err)
 }
 
-// Integrity checks with SQLite that the file is sound and every reference is valid. It
-// returns a sentence for each problem.
+// Integrity runs SQLite's checks of the file and of all foreign keys. It returns one message
+// for each problem.
 func (tx *Tx) Integrity() (problems []string, err error) {
 	var lines []string
 	if err := tx.Select(&lines, `PRAGMA integrity_check`); err != nil {

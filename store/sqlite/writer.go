@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// MaxJobs is the maximum number of jobs in one transaction. With maxBatch it
-	// bounds how long the first of them waits for the last.
+	// MaxJobs is the maximum number of jobs in a transaction. maxBatch is the maximum time for
+	// which a transaction accepts more jobs. MaxJobs and maxBatch limit how long the first job
+	// waits for its result.
 	MaxJobs  = 512
 	maxBatch = 25 * time.Millisecond
-	// maxGather is the maximum time that a transaction is kept open for callers that
-	// got results from the last one and will probably write again at once. It is a
-	// fraction of the time of a commit to disk.
+	// maxGather is the maximum time that a transaction waits for more jobs. The transaction
+	// waits for callers that got results from the last transaction and will probably write
+	// again at once. maxGather is a fraction of the duration of a commit to disk.
 	maxGather = 200 * time.Microsecond
-	// maxHeldBack is the maximum time for which participants hold something back.
+	// maxHeldBack is the time between two calls of Participant.Overdue.
 	maxHeldBack = 5 * time.Second
 )
 
@@ -26,41 +27,44 @@ const (
 type Kind int
 
 const (
-	// Change may change any row. The participants drop their caches.
+	// Change is the kind of a job that can change any row. The participants drop their caches
+	// after the job.
 	Change Kind = iota
-	// Upkeep leaves the caches of the participants valid.
+	// Upkeep is the kind of a job that leaves the caches of the participants valid.
 	Upkeep
-	// Append only adds to the participants: everything or, with an error, nothing. It
-	// needs no savepoint.
+	// Append is the kind of a job that only adds to the participants. If an Append job returns
+	// an error, it must have added nothing. An Append job needs no savepoint.
 	Append
 )
 
-// Freeing is added to Change or Upkeep for a job that frees space on the disk. If
-// the disk is full, the job is repeated with the space of the reserve.
+// Freeing is added to Change or Upkeep for a job that frees disk space. If the disk is full,
+// the writer releases the reserve and repeats the job.
 const Freeing Kind = 1 << 8
 
-// Marking is added to Change for a job that marks rows that a later Freeing job will
-// delete. If the disk is full, the job is repeated with a part of the reserve. Half of
-// the reserve is kept for Freeing jobs.
+// Marking is added to Change for a job that marks rows for deletion by a later Freeing job. If
+// the disk is full, the writer releases a part of the reserve and repeats the job. Half of the
+// reserve is kept for Freeing jobs.
 const Marking Kind = 1 << 9
 
-// job is one call of Write.
+// job is one call of DB.Write.
 type job struct {
 	ctx  context.Context
 	kind Kind
-	free bool // its kind includes Freeing
-	mark bool // its kind includes Marking
+	free bool // whether the kind includes Freeing
+	mark bool // whether the kind includes Marking
 	fn   func(*Tx) error
 	err  error
 	done chan struct{}
 }
 
-// Write runs fn in the writer. It returns nil after the changes of fn are on disk, and
-// otherwise the error of fn or of its transaction. ErrClosed means that fn did not run.
-// fn does not run either if ctx ends before its turn; once started, it is completed.
+// Write runs fn in the writer. It returns nil after the changes of fn are on disk. Otherwise it
+// returns the error of fn or of the transaction.
 //
-// fn can run more than once, because the jobs of a failed transaction are repeated. Only
-// the result of its last run counts.
+// If Write returns ErrClosed, fn did not run. If ctx ends before the turn of fn, fn does not
+// run and Write returns ctx.Err(). The end of ctx does not interrupt fn.
+//
+// fn can run several times, because the writer repeats the jobs of a failed transaction. Only
+// the result of the last run counts.
 func (db *DB) Write(ctx context.Context, kind Kind, fn func(*Tx) error) error {
 	j := &job{ctx: ctx, kind: kind &^ (Freeing | Marking), free: kind&Freeing != 0, mark: kind&Marking != 0, fn: fn, done: make(chan struct{})}
 	select {
@@ -78,7 +82,7 @@ func (db *DB) Write(ctx context.Context, kind Kind, fn func(*Tx) error) error {
 	select {
 	case <-j.done:
 	case <-db.done:
-		// The writer ended after j was queued; j may still have run.
+		// The writer ended after j was queued. The writer might have run j before it ended.
 		select {
 		case <-j.done:
 		default:
@@ -88,7 +92,8 @@ func (db *DB) Write(ctx context.Context, kind Kind, fn func(*Tx) error) error {
 	return j.err
 }
 
-// run is the goroutine of the writer.
+// run executes the jobs in the queue until the database is closed. run is the goroutine of the
+// writer.
 func (db *DB) run() {
 	defer close(db.done)
 	tick := time.NewTicker(maxHeldBack)
@@ -113,8 +118,8 @@ func (db *DB) run() {
 	}
 }
 
-// writeOverdue runs a transaction for changes that participants hold back. If it
-// fails, they still hold them.
+// writeOverdue runs a transaction if a participant holds changes back for too long. If the
+// transaction fails, the participant still holds its changes.
 func (db *DB) writeOverdue() {
 	if db.overdue() {
 		db.serve(emptyJob(), BeforeOverdue)
@@ -126,21 +131,22 @@ func emptyJob() *job {
 	return &job{ctx: context.Background(), kind: Upkeep, fn: nothing, done: make(chan struct{})}
 }
 
-// wake makes the writer run a transaction soon, which checks the files. It does not wait.
+// wake makes the writer run a transaction soon, which checks the files. wake does not wait for
+// the transaction.
 func (db *DB) wake() {
 	select {
 	case db.queue <- emptyJob():
-	default: // a transaction will run anyway
+	default: // the queue is full, so a transaction runs anyway
 	}
 }
 
-// serve runs first and the jobs that wait after it.
+// serve runs the given job together with the jobs that wait in the queue.
 func (db *DB) serve(first *job, stage Stage) {
 	ran, err := db.transaction(first, db.queue, stage)
 	db.batchSize = len(ran) + len(db.queue)
 	if err != nil && len(ran) > 1 {
-		// One of the jobs, or all together, caused the transaction to fail. Each runs
-		// alone and gets its own result.
+		// One job, or all jobs together, caused the transaction to fail. Repeat each job alone,
+		// so that each job gets its own result.
 		for _, j := range ran {
 			if _, err := db.transaction(j, nil, stage); err != nil {
 				j.err = err
@@ -157,8 +163,8 @@ func (db *DB) serve(first *job, stage Stage) {
 	}
 }
 
-// answer sends the result of a job. If the job is Freeing or Marking and found the disk
-// full, it is first repeated with the space of the reserve.
+// answer completes a job. If a Freeing or Marking job found the disk full, answer first
+// releases space of the reserve and repeats the job.
 func (db *DB) answer(j *job, stage Stage) {
 	if (j.free || j.mark) && IsFull(j.err) && db.reserve.release(j.free) {
 		db.opts.Logger.Warn("the disk is full; released the reserve for a deletion", "file", db.reserve.path)
@@ -169,19 +175,19 @@ func (db *DB) answer(j *job, stage Stage) {
 	close(j.done)
 }
 
-// transaction runs the job first, and jobs from more, in one transaction and
-// commits it. It returns the jobs that it ran. The err of a job is set if only
-// that job failed. If transaction returns an error, no job took effect.
+// transaction runs the given job, and further jobs from queue more, in one transaction. It
+// commits the transaction. It returns the jobs that it ran. If only one job failed, transaction
+// stores the error in that job's err. If transaction returns an error, no job took effect.
 func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job, err error) {
 	start := time.Now()
 	ran = []*job{first}
 	tx := &Tx{conn: db.writer, ctx: context.Background(), writer: true}
 	defer func() {
-		if isIOError(err) || IsDamaged(err) { // overwritten pages were read
+		if isIOError(err) || IsDamaged(err) { // the transaction might have read overwritten pages
 			err = cmp.Or(db.checkFiles(tx), err)
 		}
 		if err != nil {
-			db.stale = true // the state of the participants may not be on disk
+			db.stale = true // the participants' state might not be on disk
 			db.noteLoss(err)
 		}
 		db.noteIOError(err)
@@ -222,13 +228,14 @@ func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job
 		return ran, nil
 	}
 	db.rolledBack(db.atBegin)
-	// SQLite rolls back by itself after some errors. If this ROLLBACK was needed and
+	// SQLite has already rolled back after some errors. If this ROLLBACK was necessary and
 	// failed, the next BEGIN returns an error.
 	_, _ = tx.Exec(`ROLLBACK`)
 	return ran, err
 }
 
-// checkFiles returns an error if another program has moved or overwritten the files.
+// checkFiles returns ErrMoved, ErrOverwritten or ErrTaken if this process must no longer write
+// to the files.
 func (db *DB) checkFiles(tx *Tx) error {
 	if err := db.files.check(db.path); err != nil {
 		return err
@@ -236,8 +243,8 @@ func (db *DB) checkFiles(tx *Tx) error {
 	return db.files.checkContents(func() error { return db.checkOwner(tx) })
 }
 
-// noteIOError stores the error of a transaction for Ping if the disk has failed. A
-// successful transaction clears it.
+// noteIOError records an I/O error of a transaction for Ping. A successful transaction clears
+// the error.
 func (db *DB) noteIOError(err error) {
 	switch {
 	case err == nil:
@@ -247,8 +254,8 @@ func (db *DB) noteIOError(err error) {
 	}
 }
 
-// noteLoss logs, once, that this process must not write any more. Overwritten files stay
-// overwritten, so nothing is retried, and the lock file informs the next start.
+// noteLoss logs once that this process must no longer write. After ErrOverwritten, no write is
+// tried any more, and a note in the lock file informs the next start.
 func (db *DB) noteLoss(err error) {
 	overwritten := errors.Is(err, ErrOverwritten)
 	if overwritten && db.lost.CompareAndSwap(nil, &err) {
@@ -263,11 +270,13 @@ func (db *DB) noteLoss(err error) {
 	}
 }
 
-// next returns the next job for a transaction that has run ran jobs since start, or nil
-// if it should commit. Clients that send the next job after each answer would split into
-// two halves: one in this commit, one waiting for it. So while the transaction has fewer
-// jobs than callers at the end of the last transaction, next waits up to maxGather for the
-// others, which halves the number of commits. A single caller never waits.
+// next returns the next job of a transaction, or nil if the transaction should commit. start is
+// the time when the transaction began, and ran is the number of its jobs so far.
+//
+// If no job is waiting and the transaction has fewer jobs than the last batch, next waits up to
+// maxGather. Many clients send the next job as soon as they get an answer. Without the wait,
+// such clients would form two groups with alternating commits. The wait halves the number of
+// commits. A single client never causes a wait.
 func (db *DB) next(more <-chan *job, ran int, start time.Time) *job {
 	select {
 	case j := <-more:
@@ -288,8 +297,8 @@ func (db *DB) next(more <-chan *job, ran int, start time.Time) *job {
 	}
 }
 
-// runJob runs j. It stores an error that concerns only j in j.err. If it returns an error,
-// the whole transaction is lost.
+// runJob runs j. It stores an error in j.err if the error concerns only j. If runJob returns an
+// error, the whole transaction has failed.
 func (db *DB) runJob(tx *Tx, j *job) error {
 	j.err = j.ctx.Err()
 	if j.err != nil {
@@ -305,7 +314,7 @@ func (db *DB) runAppend(tx *Tx, j *job) error {
 	db.atJob = db.marks(db.atJob)
 	j.err = call(j.fn, tx)
 	if j.err != nil && db.holdMore(db.atJob) {
-		return j.err // an Append job has no savepoint
+		return j.err // an Append job has no savepoint to roll back to
 	}
 	return nil
 }
@@ -325,7 +334,7 @@ func (db *DB) runInSavepoint(tx *Tx, j *job) error {
 	if j.err != nil {
 		db.rolledBack(db.atJob)
 		if _, err := tx.Exec(`ROLLBACK TO job`); err != nil {
-			return j.err // SQLite has ended the transaction by itself
+			return j.err // SQLite has already rolled back the whole transaction
 		}
 	} else if j.kind == Change {
 		db.changed()
@@ -334,8 +343,8 @@ func (db *DB) runInSavepoint(tx *Tx, j *job) error {
 	return err
 }
 
-// call turns a panic into an error: a panic in one job must not end the writer,
-// and a panic in a read must not leak a connection.
+// call calls fn and returns a panic of fn as an error. A panic in a job must not end the
+// writer. A panic in a read must not leak a connection.
 func call(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -11,7 +11,7 @@ import (
 	"tracker/store"
 )
 
-// CopyFiles copies a database and its companion files, as a killed process leaves them.
+// CopyFiles copies a database file and its write-ahead log, as a killed process leaves them.
 func CopyFiles(t testing.TB, from, to string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {
@@ -24,7 +24,8 @@ func CopyFiles(t testing.TB, from, to string) {
 	}
 }
 
-// HasProblem reports whether a problem with a part of its text is listed.
+// HasProblem reports whether all contains a problem with the given states. The problem's Text
+// must contain text.
 func HasProblem(all []store.Problem, text string, repairable, repaired bool) bool {
 	for _, p := range all {
 		if strings.Contains(p.Text, text) && p.Repairable == repairable && p.Repaired == repaired {
@@ -34,7 +35,7 @@ func HasProblem(all []store.Problem, text string, repairable, repaired bool) boo
 	return false
 }
 
-// Tables returns the names of the tables of a file.
+// Tables returns the table names of a database file.
 func Tables(t testing.TB, db *sql.DB) (all []string) {
 	t.Helper()
 	rows := Must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`))(t)
@@ -47,14 +48,14 @@ func Tables(t testing.TB, db *sql.DB) (all []string) {
 	return all
 }
 
-// CountRows returns the number of rows of each table.
+// CountRows returns the number of rows in each table.
 func CountRows(t testing.TB, file *sql.DB) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for _, table := range Tables(t, file) {
 		counts[table] = Ask[int](t, file, `SELECT count(*) FROM `+table)
 	}
-	// Files stay recorded without their run, so that they are not imported again.
+	// Rows of a deleted run stay in table source, to prevent another import.
 	counts["source"] = Ask[int](t, file, `SELECT count(iteration_num) FROM source`)
 	return counts
 }

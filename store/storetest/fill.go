@@ -18,7 +18,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// Keep creates an artifact with this content and returns its id.
+// Keep creates an artifact with the given content and returns its id.
 func (b *Bed) Keep(t testing.TB, experiment string, n files.NewArtifact, content string) string {
 	t.Helper()
 	r := Must(b.Files.Receive(ctx, strings.NewReader(content), ""))(t)
@@ -41,7 +41,7 @@ func NewModel(t testing.TB, b *Bed, project, name string) string {
 	return Must(b.Models.CreateModel(ctx, domain.System, project, registry.NewModel{Name: name}))(t).ID
 }
 
-// Fill adds a record of every kind to a project and returns its id.
+// Fill creates a project with records of every kind and returns the project's id.
 func Fill(t testing.TB, b *Bed, user string) (project string) {
 	t.Helper()
 	project = Must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "full"}))(t).ID
@@ -84,7 +84,7 @@ func Fill(t testing.TB, b *Bed, user string) (project string) {
 	return project
 }
 
-// FillLoggedModel adds a logged model to a run, with a metric and an artifact.
+// FillLoggedModel adds a logged model with a metric and an artifact to a run.
 func FillLoggedModel(t testing.TB, b *Bed, experiment, iteration string) {
 	t.Helper()
 	id := Must(b.Models.CreateLoggedModel(ctx, domain.System, experiment, registry.NewLoggedModel{
@@ -97,7 +97,7 @@ func FillLoggedModel(t testing.TB, b *Bed, experiment, iteration string) {
 	b.Keep(t, experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "MLmodel"}, "flavors of "+id)
 }
 
-// fillWandb adds W&B's records to a run, and an artifact that it uses.
+// fillWandb adds W&B records to a run. It also adds an artifact version that the run uses.
 func fillWandb(t testing.TB, b *Bed, experiment, iteration string) {
 	t.Helper()
 	Must(b.Wandb.SaveRun(ctx, domain.System, wandb.Change{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
@@ -110,7 +110,7 @@ func fillWandb(t testing.TB, b *Bed, experiment, iteration string) {
 	Must(b.Wandb.UseArtifact(ctx, domain.System, made.ID, iteration))(t)
 }
 
-// CopyForSearch copies the statistics of a metric in every iteration, as searches do.
+// CopyForSearch copies the statistics of a metric for all iterations, as a search does.
 func CopyForSearch(db *store.DB, key string) error {
 	return domain.Change(ctx, db.Base(), domain.System, func(tx *domain.Tx) error {
 		var nums []int64

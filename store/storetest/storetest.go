@@ -1,5 +1,5 @@
-// Package storetest opens databases with a few records and a clock that the test sets, for the tests
-// of package store and of the packages below it.
+// Package storetest opens test databases with a few records and a settable clock. The tests of
+// package store and its subpackages use it.
 package storetest
 
 import (
@@ -22,44 +22,44 @@ import (
 
 var ctx = context.Background()
 
-// Clock is a clock that the test sets.
+// Clock is a clock that only the test moves.
 type Clock struct{ ms atomic.Int64 }
 
-// NewClock returns a clock that stands at 09:30 UTC of 21 November 2026.
+// NewClock returns a clock set to 09:30 UTC on 21 November 2026.
 func NewClock() *Clock {
 	c := &Clock{}
 	c.ms.Store(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC).UnixMilli())
 	return c
 }
 
-// Now, Add and Time read and move the clock.
+// Now and Time return the current time of the clock. Add moves the clock forward.
 func (c *Clock) Now() time.Time      { return time.UnixMilli(c.ms.Load()) }
 func (c *Clock) Add(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 func (c *Clock) Time() scalar.Time   { return scalar.Time(c.ms.Load()) }
 
-// Bed is an open database with a project, an experiment and an iteration.
+// Bed is an open test database with a project, an experiment and an iteration.
 type Bed struct {
 	*store.DB
 	Clock      *Clock
-	Project    string // the ids of the records
+	Project    string // Project, Experiment and Iteration are record ids
 	Experiment string
 	Iteration  string
 }
 
-// New opens a database with the lock of a server, in a folder of the test.
+// New opens a new database in a temporary folder, with the lock of a server.
 func New(t testing.TB) *Bed {
 	t.Helper()
 	return NewWith(t, store.Options{Exclusive: true})
 }
 
-// NewPlain is New without the lock, like a command: points are written to table metric at
-// once, with the statistics of their series.
+// NewPlain is New without the lock, like a command. Writes of points go directly to table
+// metric and update the statistics of the series.
 func NewPlain(t testing.TB) *Bed {
 	t.Helper()
 	return NewWith(t, store.Options{})
 }
 
-// NewWith is New with options. Zero options get values that suit a test.
+// NewWith is New with the given options. It replaces zero options by values for tests.
 func NewWith(t testing.TB, o store.Options) *Bed {
 	t.Helper()
 	b := &Bed{Clock: NewClock()}
@@ -73,13 +73,13 @@ func NewWith(t testing.TB, o store.Options) *Bed {
 	return b
 }
 
-// NewIteration creates an iteration and returns its id.
+// NewIteration creates an iteration in b.Experiment and returns its id.
 func (b *Bed) NewIteration(t testing.TB) string {
 	t.Helper()
 	return Must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{}))(t).ID
 }
 
-// Log writes a point and returns its id.
+// Log writes a point to b.Iteration and returns the point's id.
 func (b *Bed) Log(t testing.TB, key string, step int64, value float64) string {
 	t.Helper()
 	return Must(b.Runs.CreateMetric(ctx, domain.System, b.Iteration, Point(key, step, value)))(t).ID
@@ -90,7 +90,7 @@ func Point(key string, step int64, value float64) points.Sample {
 	return points.Sample{Key: key, Step: new(scalar.Step(step)), Value: scalar.Value(value)}
 }
 
-// PointsOf returns all points of an iteration in the order of its listing.
+// PointsOf returns all points of an iteration, in the order of View.Runs.Metrics.
 func PointsOf(t testing.TB, db *store.DB, iteration string, key *string) []runs.Metric {
 	t.Helper()
 	var all []runs.Metric
@@ -107,7 +107,8 @@ func PointsOf(t testing.TB, db *store.DB, iteration string, key *string) []runs.
 	}
 }
 
-// Open opens a database, a new one if o has no path, and closes it at the end of the test.
+// Open opens a database and closes it at the end of the test. If o.Path is "", Open creates a
+// database in a temporary folder.
 func Open(t testing.TB, o store.Options) *store.DB {
 	t.Helper()
 	if o.Path == "" {
@@ -128,7 +129,7 @@ func Open(t testing.TB, o store.Options) *store.DB {
 	return db
 }
 
-// Raw opens a file like another program, without foreign keys.
+// Raw opens a database file as another program would, without foreign key checks.
 func Raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db := Must(sql.Open("sqlite", sqlite.DSN(path)))(t)
@@ -141,7 +142,7 @@ func Raw(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// Exec runs a statement.
+// Exec runs an SQL statement.
 func Exec(t testing.TB, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(query, args...); err != nil {
@@ -149,7 +150,7 @@ func Exec(t testing.TB, db *sql.DB, query string, args ...any) {
 	}
 }
 
-// Ask returns the single value of a query.
+// Ask returns the single value that an SQL query selects.
 func Ask[T any](t testing.TB, db *sql.DB, query string, args ...any) (v T) {
 	t.Helper()
 	if err := db.QueryRow(query, args...).Scan(&v); err != nil {
@@ -158,7 +159,8 @@ func Ask[T any](t testing.TB, db *sql.DB, query string, args ...any) (v T) {
 	return v
 }
 
-// Must returns v, or ends the test if err is not nil: Must(f())(t).
+// Must returns a function that returns v, or ends the test if err is not nil. Usage:
+// Must(f())(t).
 func Must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -177,7 +179,7 @@ func WantOK(t testing.TB, err error) {
 	}
 }
 
-// WantCode ends the test if the code of err is another one.
+// WantCode ends the test if the code of err is not the given code.
 func WantCode(t testing.TB, err error, code domain.Code) {
 	t.Helper()
 	if err == nil {
@@ -188,7 +190,7 @@ func WantCode(t testing.TB, err error, code domain.Code) {
 	}
 }
 
-// WantClean checks that Check finds no problems.
+// WantClean reports a test error for each problem that Check finds.
 func WantClean(t testing.TB, db *store.DB) {
 	t.Helper()
 	for _, p := range Must(db.Check(ctx, false))(t) {
@@ -196,7 +198,7 @@ func WantClean(t testing.TB, db *store.DB) {
 	}
 }
 
-// CodeOf returns the code of an error, "" for none.
+// CodeOf returns the code of err, or "" if err is nil.
 func CodeOf(err error) domain.Code {
 	if err == nil {
 		return ""
@@ -204,5 +206,5 @@ func CodeOf(err error) domain.Code {
 	return domain.AsError(err).Code
 }
 
-// SameFloat compares two numbers. NaN equals NaN, and both zeros are equal.
+// SameFloat reports whether two numbers are equal. NaN equals NaN, and -0 equals 0.
 func SameFloat(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }

@@ -10,7 +10,7 @@ import (
 	"tracker/store/search"
 )
 
-// view calls fn with a view of a new snapshot and returns its result.
+// view calls fn with a View of a new snapshot and returns its result.
 func view[T any](ctx context.Context, db *store.DB, actor domain.Actor, fn func(*store.View) (T, error)) (out T, err error) {
 	err = db.View(ctx, actor, func(v *store.View) error {
 		out, err = fn(v)

@@ -11,7 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Commits collects the statistics of transactions that the writer reports.
+// Commits collects the commit statistics that the writer reports.
 type Commits struct {
 	mu  sync.Mutex
 	all []sqlite.CommitStats
@@ -23,7 +23,7 @@ func (c *Commits) Add(s sqlite.CommitStats) {
 	c.all = append(c.all, s)
 }
 
-// Take returns the statistics since the last call.
+// Take returns the statistics since the last call of Take.
 func (c *Commits) Take() []sqlite.CommitStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *Commits) Take() []sqlite.CommitStats {
 	return all
 }
 
-// Hold keeps the writer busy until release is called, so that other writes wait in the queue.
+// Hold blocks the writer until the test calls release. Other writes wait in the queue.
 func Hold(t testing.TB, db *store.DB) (release func()) {
 	t.Helper()
 	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -55,8 +55,8 @@ func Hold(t testing.TB, db *store.DB) (release func()) {
 	return release
 }
 
-// Queue starts write and returns when it waits for the writer, which is held, or has returned.
-// wait returns its error.
+// Queue runs write in a goroutine while Hold blocks the writer. Queue returns after write is in
+// the writer's queue or has returned. wait waits for the end of write and returns its error.
 func Queue(db *store.DB, write func() error) (wait func() error) {
 	done := make(chan struct{})
 	before := db.QueueLength()
@@ -79,11 +79,11 @@ func Queue(db *store.DB, write func() error) (wait func() error) {
 	}
 }
 
-// Job queues fn for the writer, like a write.
+// Job queues fn for the writer, like a write, and waits for the result.
 func Job(ctx context.Context, db *store.DB, fn func() error) error {
 	return domain.Change(ctx, db.Base(), domain.System, func(*domain.Tx) error { return fn() })
 }
 
-// Compact moves all points of the head to table metric, as the server does regularly. Without the
-// lock it does nothing.
+// Compact moves all points from the head to table metric, as the server does regularly. For a
+// database without the lock, Compact does nothing.
 func Compact(db *store.DB) error { return db.Base().Points.Compact(ctx) }

@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// Kind is a kind of source.
+// Kind describes a kind of import source.
 type Kind struct {
-	Name  string // as in `tracker import NAME`
-	Title string // for people
-	// Project is the project of its runs if the options name none.
+	Name  string // name in the command `tracker import NAME`
+	Title string // name to display
+	// Project is the default project name of imported runs.
 	Project string
-	// Find returns the source of this kind at a path, or nil if there is none.
+	// Find returns the source of this kind at the given path, or nil if the path has none.
 	Find func(path string) (Source, error)
 }
 
-// Found returns the results of Kind.Find: s, or nil if it is empty.
+// Found converts its arguments to the results of Kind.Find. It returns a nil Source if empty is
+// true.
 func Found[S Source](s S, empty bool, err error) (Source, error) {
 	if err != nil || empty {
 		return nil, err
@@ -25,8 +26,9 @@ func Found[S Source](s S, empty bool, err error) (Source, error) {
 	return s, nil
 }
 
-// Walk calls fn for a path and everything below it, without following links. It skips files and
-// folders below the path that can't be read. It returns an error if there are too many files.
+// Walk calls fn for root and for every file and folder below it. Walk does not follow links. It
+// skips files and folders below root that can't be read. It returns an error if there are too
+// many files.
 func Walk(root string, fn func(path string, d fs.DirEntry) error) error {
 	n := 0
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -43,8 +45,9 @@ func Walk(root string, fn func(path string, d fs.DirEntry) error) error {
 	})
 }
 
-// Detect returns the source at a path and its kind. If name is not "", it tries only this kind.
-// It returns an error if no kind has a source there, or an *AmbiguousError if several have one.
+// Detect returns the source at the given path and the kind of the source. If name is not "",
+// Detect tries only the kind with that name. It returns an error if no kind finds a source. It
+// returns an *AmbiguousError if several kinds find a source.
 func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 	var found []Kind
 	var source Source
@@ -77,10 +80,10 @@ func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 	return Kind{}, nil, fmt.Errorf("nothing that can be imported is at %s; the kinds are %s", path, strings.Join(tried, ", "))
 }
 
-// AmbiguousError reports that several kinds have a source at a path.
+// AmbiguousError reports that several kinds find a source at the same path.
 type AmbiguousError struct {
 	Path  string
-	Kinds []string // their names
+	Kinds []string // names of the kinds
 }
 
 func (e *AmbiguousError) Error() string {

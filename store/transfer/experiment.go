@@ -6,26 +6,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// Experiment is an experiment, as read from its source.
+// Experiment is an experiment read from a source.
 type Experiment struct {
-	ID            string // id in the source
+	ID            string // id of the experiment in the source
 	Project, Name string
 	Description   string
 	Properties    []Parameter
 	Created       Time       // 0 if unknown
-	Deleted       bool       // by the source
-	RunID         *uuid.UUID // a run in it; nil if it has none
+	Deleted       bool       // reports whether the source has deleted the experiment
+	RunID         *uuid.UUID // id of a run in the experiment; nil if the experiment is empty
 }
 
-// Experiment imports an experiment. Its runs must have been imported before. path is its
-// location, for losses.
+// Experiment imports an experiment. The caller must import the runs of the experiment first.
+// path is the location of the experiment, for messages about losses.
 func (im *Import) Experiment(ctx context.Context, e Experiment, path string) error {
 	if im.Options.Project != "" {
 		e.Project = im.Options.Project
 	}
 	if im.Options.Experiment != "" {
 		if e.RunID == nil && e.Description == "" && len(e.Properties) == 0 {
-			return nil // its name is not used, and it has no texts
+			return nil // nothing to store: the experiment's name is replaced, and it has no texts
 		}
 		e.Name, e.Deleted = im.Options.Experiment, false
 	}
@@ -40,7 +40,7 @@ func (im *Import) Experiment(ctx context.Context, e Experiment, path string) err
 		e.Description = fits
 	}
 	im.fitEntries(path, e.Properties)
-	if err := im.flush(ctx); err != nil || im.DryRun { // its runs must be there
+	if err := im.flush(ctx); err != nil || im.DryRun { // the experiment's runs must be written first
 		return err
 	}
 	changes, err := im.sink.Experiment(ctx, e)
@@ -50,8 +50,9 @@ func (im *Import) Experiment(ctx context.Context, e Experiment, path string) err
 	return err
 }
 
-// Trash moves runs that the source has deleted to the trash. They must have been imported before.
-// paths are their locations, for losses.
+// Trash moves the runs with the given ids to the trash. The source has deleted these runs. The
+// caller must import the runs first. paths holds the location of each run, for messages about
+// losses.
 func (im *Import) Trash(ctx context.Context, ids []uuid.UUID, paths []string) error {
 	if err := im.flush(ctx); err != nil || im.DryRun {
 		return err

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// The length limits of the store, in characters and in bytes.
+// Length limits of the store.
 const (
 	maxName = 250
-	// MaxText is the length limit of a text, in bytes.
+	// MaxText is the maximum length of a text in bytes.
 	MaxText = 1 << 20
 )
 
-// FitName returns s as a name of at most 250 printable characters. A longer name is cut and ends
-// with a part of its hash, so that different names stay different.
+// FitName converts s to a valid name with at most 250 printable characters. A longer name is
+// cut and ends with part of its hash. The hash keeps different names different.
 func FitName(s string) string {
 	fits := strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' {
@@ -34,7 +34,7 @@ func FitName(s string) string {
 	return string([]rune(fits)[:maxName-9]) + "~" + hex.EncodeToString(sum[:4])
 }
 
-// FitPath returns s as the name of an artifact: a path without "." and "..".
+// FitPath converts s to a valid artifact name, which is a path without "." and "..".
 func FitPath(s string) string {
 	var parts []string
 	for p := range strings.SplitSeq(strings.ReplaceAll(s, `\`, "/"), "/") {
@@ -49,7 +49,7 @@ func FitPath(s string) string {
 	return FitName(strings.Join(parts, "/"))
 }
 
-// FitText returns s as valid UTF-8 of at most MaxText bytes.
+// FitText returns s as valid UTF-8, cut to at most MaxText bytes.
 func FitText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= MaxText {

@@ -14,23 +14,24 @@ import (
 	"strings"
 )
 
-// maxFolderFiles is the largest number of files in a folder of artifacts, or in a folder that
-// Walk reads.
+// maxFolderFiles is the maximum number of files in an artifact folder or below the root of
+// Walk.
 const maxFolderFiles = 1_000_000
 
-// Folder stores all files below a folder as artifacts of the run, named by their relative paths.
-// Files with the names in without are left out. A link that leads out of the folder is a loss. If
-// the folder does not exist, Folder does nothing.
+// Folder stores all files below a folder as artifacts of the run. An artifact's name is the
+// file's path relative to the folder. Folder skips files and folders whose relative path is in
+// without. A link that leaves the folder is recorded as a loss. If the folder does not exist,
+// Folder does nothing.
 func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string) error {
 	return w.im.folder(ctx, folder, without, func(a Artifact) error { return w.Artifact(ctx, a) })
 }
 
-// folder calls put with each file below a folder.
+// folder calls put for each file below a folder. It skips the paths in without.
 func (im *Import) folder(ctx context.Context, folder string, without []string, put func(Artifact) error) error {
 	if im.NoArtifacts {
 		return nil
 	}
-	root, err := os.OpenRoot(folder) // no link leads out of it
+	root, err := os.OpenRoot(folder) // root rejects links that leave the folder
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -42,7 +43,8 @@ func (im *Import) folder(ctx context.Context, folder string, without []string, p
 	return im.walk(ctx, root, folder, ".", without, put)
 }
 
-// walk calls put for each file below the folder from in root. folder is the path of root.
+// walk calls put for each file below a folder in root. from is the path of this folder relative
+// to root, and folder is the path of root. walk skips the paths in without.
 func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, without []string, put func(Artifact) error) error {
 	n := 0
 	return fs.WalkDir(root.FS(), from, func(name string, d fs.DirEntry, err error) error {
@@ -65,7 +67,7 @@ func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, 
 		}
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
-			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // a deleted file is not a loss
+			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // a file deleted during the import does not count as a loss
 				im.Lose(at, "It is not a file inside the folder of its run; it is left out.")
 			}
 			return nil
@@ -74,9 +76,10 @@ func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, 
 	})
 }
 
-// FileIn stores the file name, relative to folder, as an artifact named as. If name is a folder,
-// FileIn stores all files below it, and as replaces name in their names. A link that leads out of
-// folder, or a file that does not exist, is a loss.
+// FileIn stores a file as an artifact. The parameter as is the artifact's name, and name is the
+// file's path relative to folder. If name is a folder, FileIn stores all files below it. The
+// names of their artifacts begin with as instead of name. A missing file or a link that leaves
+// the folder is recorded as a loss.
 func (w *RunWriter) FileIn(ctx context.Context, folder, name, as string) error {
 	if w.im.NoArtifacts {
 		return nil
@@ -113,8 +116,9 @@ func fileIn(root *os.Root, name string, info fs.FileInfo) Artifact {
 	}
 }
 
-// ReadFile returns the content of a file. It returns an error if the content has more than limit
-// bytes, or if the path is not a regular file or is a link out of its folder.
+// ReadFile returns the content of a file. It returns an error if the content has more than
+// limit bytes. It also returns an error if the path is not a regular file, or is a link that
+// leaves its folder.
 func ReadFile(at string, limit int64) (string, error) {
 	root, err := os.OpenRoot(filepath.Dir(at))
 	if err != nil {
@@ -137,21 +141,21 @@ func ReadFile(at string, limit int64) (string, error) {
 		return "", err
 	}
 	defer in.Close()
-	return ReadText(in, info.Size()) // bytes that are appended later are left for the next import
+	return ReadText(in, info.Size()) // bytes appended during the import are left to the next import
 }
 
-// ReadText returns the first size bytes of a file, or all of it if it is shorter.
+// ReadText returns the first size bytes of in, or the whole content if it is shorter.
 func ReadText(in io.Reader, size int64) (string, error) {
-	var text strings.Builder // String does not copy the text
+	var text strings.Builder // strings.Builder avoids a copy of the content
 	text.Grow(int(size))
 	_, err := io.CopyN(&text, in, size)
 	if errors.Is(err, io.EOF) {
-		err = nil // the file was truncated
+		err = nil // the file was truncated while it was read
 	}
 	return text.String(), err
 }
 
-// ContentType returns the media type for the name of a file.
+// ContentType returns the media type of a file, based on the file's name.
 func ContentType(name string) string {
 	if strings.HasSuffix(name, ".log") {
 		return "text/plain; charset=utf-8"

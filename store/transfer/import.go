@@ -10,56 +10,58 @@ import (
 
 // Options holds the options of an import.
 type Options struct {
-	Project    string // name of the project; "" for the project in the source
-	Experiment string // name of the experiment; "" for the experiment in the source
-	Name       string // name of the run, if the source has only one; "" for its name in the source
-	// Only holds patterns of path.Match. A run is imported if one of them matches its name or the
-	// name of its experiment. If Only is empty, all runs are imported.
+	Project    string // project name; "" selects the name in the source
+	Experiment string // experiment name; "" selects the name in the source
+	Name       string // run name, if the source has only one run; "" selects the name in the source
+	// Only holds patterns in the syntax of path.Match. A run is imported if a pattern matches
+	// the run's name or its experiment's name. If Only is empty, all runs are imported.
 	Only        []string
-	Deleted     bool // import runs that the source has deleted, too, into the trash
+	Deleted     bool // import deleted runs and move them to the trash
 	NoArtifacts bool
-	// ArtifactFolder is the folder in which MLflow's server stores artifacts. If it is "",
-	// artifacts are looked for next to the store of the source.
+	// ArtifactFolder is the folder in which an MLflow server stores artifacts. If
+	// ArtifactFolder is "", the import looks for artifacts beside the source.
 	ArtifactFolder string
-	DryRun         bool // read the source, but write nothing
-	// KeepAll keeps points that a restarted run repeats. Otherwise the later points replace the
-	// earlier ones.
+	DryRun         bool // read the source without writing anything
+	// KeepAll keeps all points of steps that a restarted run logged twice. If KeepAll is false,
+	// the later points replace the earlier points.
 	KeepAll bool
-	// Step and Time are the names of columns of a table. If one is "", the column is guessed.
+	// Step and Time are the names of the step column and the time column of a table. If a name
+	// is "", the import guesses the column.
 	Step, Time string
-	// Progress is called with the number of bytes that were read. It may be nil.
+	// Progress is called with the number of bytes read since the last call. Progress can be
+	// nil.
 	Progress func(n int64)
 }
 
-// Source is a set of runs at a path, in one format.
+// Source is a set of runs at a path. All runs of a source have the same format.
 type Source interface {
-	// Size returns the number of bytes to read, 0 if unknown.
+	// Size returns the number of bytes to read, or 0 if unknown.
 	Size() int64
-	// Import imports all runs.
+	// Import imports all runs of the source.
 	Import(ctx context.Context, im *Import) error
 }
 
-// Import is one import into a sink.
+// Import is the state of one import into a Sink.
 type Import struct {
 	Options
 	Result *Result
 	sink   Sink
-	named  uuid.UUID // the run that was given Options.Name
+	named  uuid.UUID // id of the run named Options.Name
 	done   map[uuid.UUID]fate
-	stamps map[uuid.UUID]uint64 // of the source files that were imported before
-	homes  map[uuid.UUID]home   // projects of the runs that were imported before
+	stamps map[uuid.UUID]uint64 // File.Stamp of each known source file, by file id
+	homes  map[uuid.UUID]home   // projects of runs imported earlier, by run id
 	away   map[home]map[uuid.UUID]bool
 	queue  []*RunWriter
-	read   int64 // bytes that were not reported to Progress yet
-	points int   // in the queue
-	series int   // in the queue
-	size   int   // bytes of texts in the queue
+	read   int64 // bytes read since the last call of Progress
+	points int   // number in the queue
+	series int   // number in the queue
+	size   int   // size of the texts in the queue, in bytes
 }
 
-// home is the project of a run that was imported before.
+// home identifies the project in which an earlier import stored a run.
 type home struct{ id, name string }
 
-// fate is the result for one run. Each run is counted in one field of Result.
+// fate is the result of importing one run. Result has a counter for each fate.
 type fate int
 
 const (
@@ -70,33 +72,33 @@ const (
 )
 
 const (
-	// batchPoints is the number of points in a transaction. Writing them takes a fraction of a
-	// second, so that a server with the same database does not wait long.
+	// batchPoints is the number of points that completes a batch with few series. Writing
+	// batchPoints points takes a fraction of a second. A short transaction keeps the database
+	// available to a running server.
 	batchPoints = 32768
-	// Batches with many series are larger, since a series costs as much as some points in each
-	// batch: a batch may have seriesPoints for each series, up to maxBatchPoints. A batch with
-	// maxBatchSeries is written when it has batchPoints.
+	// A series has a fixed cost in each batch. Batches with many series are therefore larger:
+	// seriesPoints points per series are allowed, up to maxBatchPoints. A batch with
+	// maxBatchSeries series is written once it has batchPoints points.
 	seriesPoints   = 32
 	maxBatchPoints = 8 * batchPoints
 	maxBatchSeries = 2 * batchPoints
-	// batchRuns is the largest number of runs in a transaction.
+	// batchRuns is the maximum number of runs per transaction.
 	batchRuns = 128
-	// batchText is the number of bytes of parameters and texts after which a transaction is
-	// written.
+	// batchText is the number of bytes of text that completes a batch.
 	batchText = 4 << 20
-	// progressBytes is the number of bytes after which Progress is called.
+	// progressBytes is the minimum number of bytes between two calls of Progress.
 	progressBytes = 256 << 10
-	// maxMade is the size limit of an artifact that is made in memory, in bytes.
+	// maxMade is the maximum size of an artifact created in memory, in bytes.
 	maxMade = 64 << 20
 )
 
-// New returns an import that writes to sink.
+// New returns an Import that writes to sink.
 func New(sink Sink, o Options) *Import {
 	return &Import{Options: o, Result: &Result{Losses: []Loss{}}, sink: sink, done: map[uuid.UUID]fate{}, stamps: map[uuid.UUID]uint64{},
 		homes: map[uuid.UUID]home{}, away: map[home]map[uuid.UUID]bool{}}
 }
 
-// Run imports src and returns when all is written.
+// Run imports src. It returns after all data is written.
 func (im *Import) Run(ctx context.Context, src Source) error {
 	err := src.Import(ctx, im)
 	if err == nil {
@@ -121,7 +123,7 @@ func (im *Import) Run(ctx context.Context, src Source) error {
 	return err
 }
 
-// runsWere returns the beginning of a sentence about n runs.
+// runsWere returns the beginning of a sentence about n runs, for example "2 runs were".
 func runsWere(n int) string {
 	if n == 1 {
 		return "1 run was"
@@ -129,8 +131,8 @@ func runsWere(n int) string {
 	return fmt.Sprintf("%d runs were", n)
 }
 
-// seekHome records a run that belongs to another project than the requested one because of an
-// earlier import.
+// seekHome counts r if an earlier import stored r in a project different from the requested
+// project.
 func (im *Import) seekHome(r *Run) {
 	h, known := im.homes[r.ID]
 	if !known || h.name == r.Project || h.id == ID("project", r.Project).String() {
@@ -142,7 +144,8 @@ func (im *Import) seekHome(r *Run) {
 	im.away[h][r.ID] = true
 }
 
-// Read adds n to the number of bytes of the source that were read.
+// Read adds n to the number of source bytes read. It calls Progress about every progressBytes
+// bytes.
 func (im *Import) Read(n int64) {
 	im.read += n
 	if im.Progress != nil && im.read >= progressBytes {
@@ -151,10 +154,11 @@ func (im *Import) Read(n int64) {
 	}
 }
 
-// Lose records that something was not imported, or was changed.
+// Lose records that a part of the source was changed or not imported.
 func (im *Import) Lose(path, format string, args ...any) { im.Result.Lose(path, format, args...) }
 
-// Files returns the records of source files, by id.
+// Files returns the stored states of the source files with the given ids. Unknown files are
+// omitted.
 func (im *Import) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]File, error) {
 	known := map[uuid.UUID]File{}
 	for len(ids) > 0 {
@@ -177,7 +181,7 @@ func (im *Import) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Fil
 	return known, nil
 }
 
-// Wanted reports whether a run with one of these names is to be imported.
+// Wanted reports whether a run with one of the given names is to be imported.
 func (im *Import) Wanted(names ...string) bool {
 	if len(im.Only) == 0 {
 		return true
@@ -192,10 +196,10 @@ func (im *Import) Wanted(names ...string) bool {
 	return false
 }
 
-// Unchanged records that nothing is new in a run.
+// Unchanged records that the run has no new data.
 func (im *Import) Unchanged(id uuid.UUID) { im.note(id, unchanged) }
 
-// LeaveOut records that a run is not imported, and the reason.
+// LeaveOut records that the run is not imported. The reason is recorded as a loss.
 func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
 	im.note(id, leftOut)
 	im.Lose(path, format, args...)
@@ -203,7 +207,8 @@ func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
 
 func (im *Import) note(id uuid.UUID, f fate) { im.done[id] = max(im.done[id], f) }
 
-// ReadError is an error from reading the source, as opposed to writing to the sink.
+// ReadError is an error from reading the source. Errors from writing to the sink have other
+// types.
 type ReadError struct{ Err error }
 
 func (e *ReadError) Error() string { return e.Err.Error() }
@@ -211,7 +216,7 @@ func (e *ReadError) Error() string { return e.Err.Error() }
 // Unwrap returns e.Err.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// flush writes the queue.
+// flush writes all queued batches to the sink.
 func (im *Import) flush(ctx context.Context) error {
 	queue := im.queue
 	im.queue, im.points, im.series, im.size = nil, 0, 0, 0

@@ -7,16 +7,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// LoggedModel is a trained model in an experiment, as read from its source.
+// LoggedModel is a logged model read from a source. A logged model is a trained model in an
+// experiment.
 type LoggedModel struct {
-	ID         string // m- and 32 hexadecimal digits; the same in each import
+	ID         string // "m-" and 32 hexadecimal digits; the same in every import
 	Project    string // name
 	Experiment string // name
-	Trashed    bool   // the source has deleted the experiment
+	Trashed    bool   // reports whether the source has deleted the experiment
 	RunID      *uuid.UUID
 	Name, Type string
-	Ready      bool // all of its files were written
-	Failed     bool // it could not be made
+	Ready      bool // reports whether all files of the model were written
+	Failed     bool // reports whether creating the model failed
 	Params     []Parameter
 	Properties []Parameter
 	Created    Time
@@ -24,16 +25,16 @@ type LoggedModel struct {
 	Metrics    []ModelMetric
 }
 
-// ModelUse is a run that has created or used a logged model. Uses by runs in other experiments
-// are not stored.
+// ModelUse describes that a run created or used a logged model. Only uses by runs in the
+// model's own experiment are stored.
 type ModelUse struct {
 	RunID uuid.UUID
 	Made  bool
-	Step  Step // at which the model was created
+	Step  Step // step at which the run created the model
 }
 
-// ModelMetric is a point of a metric about a logged model. A run of its experiment has recorded
-// it.
+// ModelMetric is a point that measures a logged model. The point was recorded by a run in the
+// model's experiment.
 type ModelMetric struct {
 	RunID                           uuid.UUID
 	Key, DatasetName, DatasetDigest string
@@ -42,27 +43,27 @@ type ModelMetric struct {
 	At                              Time
 }
 
-// RegisteredModel is a model of a registry with its versions.
+// RegisteredModel is a model of a model registry, with its versions.
 type RegisteredModel struct {
 	Project, Name, Description string
 	Properties                 []Parameter
 	Created                    Time
 	Versions                   []ModelVersion // sorted by number
-	Origin                     string         // location of the source
+	Origin                     string         // location of the registered model in the source
 }
 
 // ModelOutcome is the result of importing a registered model.
 type ModelOutcome struct {
-	Made    int      // new versions
-	Project string   // name of the project that has the model since an earlier import, if it is not the requested project
-	Changes []string // sentences about texts that were left out or changed
+	Made    int      // number of versions created
+	Project string   // project in which an earlier import stored the model, if it differs from the requested project; otherwise ""
+	Changes []string // sentences about texts that were omitted or changed
 }
 
 // ModelVersion is a version of a registered model.
 type ModelVersion struct {
 	Number      int64
-	RunID       *uuid.UUID // the run that it came from
-	Source      string     // URI of its files
+	RunID       *uuid.UUID // run that created the version
+	Source      string     // URI of the version's files
 	Description string
 	Stage       string // NONE, STAGING, PRODUCTION or ARCHIVED
 	Aliases     []string
@@ -70,11 +71,11 @@ type ModelVersion struct {
 	Created     Time
 }
 
-// ErrDeleted is returned by a Sink for a record that was imported before and then deleted.
+// ErrDeleted is returned by a Sink for a record that was deleted after an earlier import.
 var ErrDeleted = errors.New("it was imported before and then deleted")
 
-// LoggedModel imports a logged model and the files below folder. folder may be "". path is the
-// location of the model, for losses.
+// LoggedModel imports a logged model and the files below folder. If folder is "", the model has
+// no files. path is the location of the model, for messages about losses.
 func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder string) error {
 	if im.Options.Project != "" {
 		m.Project = im.Options.Project
@@ -93,7 +94,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 		p := &m.Metrics[i]
 		p.Key, p.DatasetName, p.DatasetDigest = FitName(p.Key), FitText(p.DatasetName), FitText(p.DatasetDigest)
 	}
-	if err := im.flush(ctx); err != nil { // its run must exist
+	if err := im.flush(ctx); err != nil { // the model's run must be written first
 		return err
 	}
 	if im.DryRun {
@@ -102,7 +103,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 	}
 	made, err := im.sink.LoggedModel(ctx, m)
 	if errors.Is(err, ErrDeleted) && m.Trashed {
-		return nil // an earlier import has moved it to the trash
+		return nil // an earlier import moved the model to the trash
 	}
 	if errors.Is(err, ErrDeleted) {
 		im.Lose(path, "The logged model was imported before and then deleted here; it is not imported again.")
@@ -128,7 +129,8 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 	})
 }
 
-// RegisteredModel imports a registered model with its versions. path is its location, for losses.
+// RegisteredModel imports a registered model with its versions. path is the location of the
+// model, for messages about losses.
 func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path string) error {
 	if im.Options.Project != "" {
 		m.Project = im.Options.Project
@@ -141,7 +143,7 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 		v.Source, v.Description = FitText(v.Source), FitText(v.Description)
 		im.fitEntries(path, v.Properties)
 	}
-	if err := im.flush(ctx); err != nil { // the runs must exist
+	if err := im.flush(ctx); err != nil { // the runs of the versions must be written first
 		return err
 	}
 	if im.DryRun {
@@ -166,7 +168,8 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 	return nil
 }
 
-// fitEntries changes names and values that the store does not allow.
+// fitEntries replaces keys and values that the store does not accept, and records each change
+// as a loss.
 func (im *Import) fitEntries(path string, all []Parameter) {
 	for i := range all {
 		p := &all[i]

@@ -2,38 +2,38 @@ package transfer
 
 import "fmt"
 
-// Loss is a part of the source that was not imported or was changed.
+// Loss describes a part of the source that was changed or not imported.
 type Loss struct {
 	Path   string `json:"path"`
-	Reason string `json:"reason"` // a sentence
+	Reason string `json:"reason"` // one sentence
 }
 
-// maxLosses is the largest number of losses that a Result lists.
+// maxLosses is the maximum number of losses listed in a Result.
 const maxLosses = 1000
 
-// Result counts the records that were found and imported.
+// Result holds the counts and losses of an import or export.
 type Result struct {
 	Kind string `json:"kind"`
 	Path string `json:"path"`
 
-	Found     int `json:"found"`     // runs
-	Created   int `json:"created"`   // runs that are new
-	Grown     int `json:"grown"`     // runs that existed and got new data
-	Unchanged int `json:"unchanged"` // runs without new data
-	LeftOut   int `json:"left_out"`  // runs that were not imported
+	Found     int `json:"found"`     // number of runs in the source
+	Created   int `json:"created"`   // number of new runs
+	Grown     int `json:"grown"`     // number of existing runs that got new data
+	Unchanged int `json:"unchanged"` // number of runs without new data
+	LeftOut   int `json:"left_out"`  // number of runs that were not imported
 
 	Parameters int   `json:"parameters"`
 	Tags       int   `json:"tags"`
 	Points     int   `json:"points"`
-	Dropped    int   `json:"dropped"` // points that a later file of their run repeats
+	Dropped    int   `json:"dropped"` // number of points replaced by later points of the same run
 	Artifacts  int   `json:"artifacts"`
-	Bytes      int64 `json:"bytes"`           // of artifacts
-	Models     int   `json:"models,omitzero"` // logged models, and versions of registered ones
+	Bytes      int64 `json:"bytes"`           // total size of the artifacts
+	Models     int   `json:"models,omitzero"` // number of logged models and of versions of registered models
 
-	Losses []Loss `json:"losses"` // the first maxLosses
-	Lost   int    `json:"lost"`   // number of all losses
-	// Unread counts the files that are not of the kind of the source; nil if there are none. They
-	// are not losses.
+	Losses []Loss `json:"losses"` // the first maxLosses losses
+	Lost   int    `json:"lost"`   // total number of losses
+	// Unread counts the files that the source does not recognize; nil if there are none.
+	// Unrecognized files do not count as losses.
 	Unread *Unread `json:"unread,omitzero"`
 
 	known map[Loss]bool
@@ -44,7 +44,8 @@ func (r *Result) count(a Artifact) {
 	r.Bytes += max(a.Size, 0)
 }
 
-// Lose records something that was not transferred. It records the same loss once.
+// Lose records a part of the source that was not transferred. A loss with the same path and
+// sentence is recorded only once.
 func (r *Result) Lose(path, format string, args ...any) {
 	l := Loss{path, fmt.Sprintf(format, args...)}
 	if r.known[l] {

@@ -11,21 +11,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// RunWriter collects the parts of a run until Flush, End or Artifact writes them. Readers should
-// call Full regularly.
+// RunWriter collects the data of a run in a batch. Flush, End and Artifact write the batch. A
+// reader should call Full regularly and call Flush if Full returns true.
 type RunWriter struct {
 	im     *Import
-	path   string // location of the run, for losses
+	path   string // location of the run, for messages about losses
 	batch  *Batch
 	series map[string]*Series
-	names  map[string]string // changed keys, by the original key
+	names  map[string]string // maps keys of the source to keys that the store accepts
 	queued bool
-	known  bool // it was imported before
-	failed bool // the sink has refused it
+	known  bool // reports whether the run exists in the sink
+	failed bool // reports whether the sink has refused the run
 }
 
-// Begin returns a writer for a run. path is the location of the run, for losses. known means that
-// it was imported before.
+// Begin returns a writer for a run. path is the location of the run, for messages about losses.
+// known reports whether an earlier import created the run.
 func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	im.note(r.ID, unchanged)
 	if im.Options.Project != "" {
@@ -33,7 +33,7 @@ func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	}
 	if im.Options.Experiment != "" {
 		r.Experiment = im.Options.Experiment
-		r.Deleted, r.ExperimentDeleted = r.Deleted || r.ExperimentDeleted, false // the chosen experiment was not deleted
+		r.Deleted, r.ExperimentDeleted = r.Deleted || r.ExperimentDeleted, false // the chosen experiment is not deleted
 	}
 	if im.Options.Name != "" {
 		if im.named != uuid.Nil && im.named != r.ID {
@@ -66,13 +66,13 @@ func (w *RunWriter) reset(r Run) {
 	w.batch, w.series, w.queued = &Batch{Run: r}, map[string]*Series{}, false
 }
 
-// Known reports whether the run exists.
+// Known reports whether the run exists in the sink.
 func (w *RunWriter) Known() bool { return w.known }
 
-// Run returns the run that is written.
+// Run returns the run that w writes.
 func (w *RunWriter) Run() *Run { return &w.batch.Run }
 
-// key returns a key that the store accepts.
+// key converts key to a key that the store accepts. If the key changes, key records a loss.
 func (w *RunWriter) key(key string) string {
 	if fits, ok := w.names[key]; ok {
 		return fits
@@ -85,7 +85,7 @@ func (w *RunWriter) key(key string) string {
 	return fits
 }
 
-// short returns the beginning of s, for messages.
+// short returns s for use in messages. It replaces the middle of a long s by an ellipsis.
 func short(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		return string(r[:60]) + "…" + string(r[len(r)-12:])
@@ -93,7 +93,7 @@ func short(s string) string {
 	return s
 }
 
-// Parameter adds a setting.
+// Parameter adds a parameter. It cuts a value that is too long and records a loss.
 func (w *RunWriter) Parameter(key, value string) {
 	key = w.key(key)
 	if fits := FitText(value); fits != value {
@@ -104,7 +104,7 @@ func (w *RunWriter) Parameter(key, value string) {
 	w.add(0, len(key)+len(value))
 }
 
-// Tag adds a tag.
+// Tag adds a tag. An empty tag is ignored.
 func (w *RunWriter) Tag(tag string) {
 	if strings.TrimSpace(tag) == "" {
 		return
@@ -117,7 +117,7 @@ func (w *RunWriter) Tag(tag string) {
 	w.add(0, len(fits))
 }
 
-// Property adds a named text that is not a setting.
+// Property adds a property, which is a named text that is not a parameter.
 func (w *RunWriter) Property(key, value string) {
 	key = w.key(key)
 	if fits := FitText(value); fits != value {
@@ -128,7 +128,8 @@ func (w *RunWriter) Property(key, value string) {
 	w.add(0, len(key)+len(value))
 }
 
-// Dataset adds data that the run has read. A dataset without a name or digest is a loss.
+// Dataset adds a dataset that the run used. A dataset without a name or digest is recorded as a
+// loss.
 func (w *RunWriter) Dataset(d Dataset) {
 	if d.Name == "" || d.Digest == "" {
 		w.im.Lose(w.path, "A dataset has no name or no digest; it is left out.")
@@ -144,7 +145,7 @@ func (w *RunWriter) Dataset(d Dataset) {
 	w.add(0, len(d.Name)+len(d.Source)+len(d.Schema)+len(d.Profile))
 }
 
-// Code sets the code and environment of the run.
+// Code sets the code and the environment of the run.
 func (w *RunWriter) Code(c Code) {
 	for _, text := range []*string{&c.GitSHA, &c.GitRemote, &c.GitDiff, &c.Entrypoint, &c.Command, &c.Hostname, &c.Runtime, &c.Dependencies} {
 		*text = FitText(*text)
@@ -152,7 +153,7 @@ func (w *RunWriter) Code(c Code) {
 	w.batch.Code = &c
 }
 
-// Point adds a point.
+// Point adds a point to the metric with the given key.
 func (w *RunWriter) Point(key string, step Step, value Value, at Time) {
 	s := w.seriesOf(key)
 	s.Steps, s.Values, s.Times = append(s.Steps, step), append(s.Values, value), append(s.Times, at)
@@ -172,8 +173,8 @@ func (w *RunWriter) seriesOf(key string) *Series {
 	return s
 }
 
-// Rewind drops the points of a metric whose step is at least from, because later points repeat
-// them.
+// Rewind drops the points of a metric from the given step on. The caller adds new points for
+// these steps afterwards.
 func (w *RunWriter) Rewind(key string, from Step) {
 	s := w.seriesOf(key)
 	n := 0
@@ -195,8 +196,8 @@ func (w *RunWriter) Rewind(key string, from Step) {
 	}
 }
 
-// Mark records how far a source file was read. All parts before this position must have been
-// added. It replaces an earlier mark of the file.
+// Mark records the position up to which a source file was read. The caller must first add all
+// data before this position. A second call for the same file replaces the first position.
 func (w *RunWriter) Mark(f File) {
 	f.Before = w.im.stamps[f.ID]
 	for i := range w.batch.Files {
@@ -209,14 +210,14 @@ func (w *RunWriter) Mark(f File) {
 	w.add(0, len(f.State))
 }
 
-// Full reports whether the queue should be written. If it returns true, the reader should mark
-// its files and call Flush.
+// Full reports whether the queued batches should be written. If Full returns true, the reader
+// should call Mark for its files and then call Flush.
 func (w *RunWriter) Full() bool {
 	enough := min(max(batchPoints, seriesPoints*w.im.series), maxBatchPoints)
 	return w.im.points >= enough || w.im.series >= maxBatchSeries && w.im.points >= batchPoints || w.im.size >= batchText
 }
 
-// add counts points and bytes of texts in the batch, and queues the batch.
+// add counts the given number of points and bytes of text, and queues the batch.
 func (w *RunWriter) add(points, size int) {
 	if !w.queued {
 		w.queued = true
@@ -229,7 +230,8 @@ func (w *RunWriter) add(points, size int) {
 // Flush writes all queued batches.
 func (w *RunWriter) Flush(ctx context.Context) error { return w.im.flush(ctx) }
 
-// End writes all queued batches, and sets the status of the run if it has ended.
+// End queues the last batch of the run. If the run has ended, this batch sets the run's status.
+// End writes the queued batches only if there is enough data.
 func (w *RunWriter) End(ctx context.Context) error {
 	w.batch.End = w.batch.Run.Status != Running
 	w.add(0, 0)
@@ -239,12 +241,13 @@ func (w *RunWriter) End(ctx context.Context) error {
 	return nil
 }
 
-// Artifact stores a file of the run. A file that can't be read is a loss.
+// Artifact stores a file of the run. It first writes the queued batches if the run does not
+// exist. An unreadable file is recorded as a loss.
 func (w *RunWriter) Artifact(ctx context.Context, a Artifact) error {
 	if w.im.NoArtifacts {
 		return nil
 	}
-	if !w.known && !w.failed { // the run must exist
+	if !w.known && !w.failed { // the run must exist before its artifacts
 		w.add(0, 0)
 		if err := w.im.flush(ctx); err != nil {
 			return err
@@ -272,7 +275,8 @@ func (w *RunWriter) Artifact(ctx context.Context, a Artifact) error {
 	return err
 }
 
-// put stores an artifact. One that can't be read is a loss.
+// put stores an artifact and reports whether it is new. If the artifact is not readable, put
+// records a loss and returns no error.
 func (im *Import) put(ctx context.Context, a Artifact, from string) (stored bool, err error) {
 	stored, err = im.sink.Put(ctx, a)
 	var unreadable *ReadError
@@ -290,7 +294,8 @@ func (w *RunWriter) count(a Artifact) {
 	}
 }
 
-// Made stores an artifact with the given content.
+// Made stores data as an artifact with the given name. Data larger than maxMade is not stored
+// but recorded as a loss.
 func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []byte, at Time) error {
 	if len(data) > maxMade {
 		w.im.Lose(w.path, "%q has %d bytes, and at most %d of one value are read.", short(name), len(data), maxMade)
@@ -300,7 +305,7 @@ func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []b
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }})
 }
 
-// took adds the outcome of the batch to the result, and begins the next batch.
+// took adds the outcome of the current batch to the result and begins the next batch.
 func (w *RunWriter) took(o Outcome) {
 	id := w.batch.Run.ID
 	if o.Refused != "" {

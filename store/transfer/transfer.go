@@ -1,15 +1,15 @@
-// Package transfer imports runs from the files of other tools. It reads them, assigns ids that
-// are derived from the ids in the source, and passes them in batches to a Sink, which writes them
-// to the store.
+// Package transfer imports runs from the files of other tools. It reads the files, derives ids
+// from the ids in the source, and passes the data in batches to a Sink. The Sink writes the
+// data to the store.
 //
-// A Source is a set of runs at a path, such as a folder of event files, an MLflow database, or a
-// table. It calls Import.Begin for each run, and methods of the returned RunWriter for each
-// parameter, tag, point and artifact. Import collects these in batches. A batch is written in one
-// transaction, together with the positions in the source files that were read, so an import that
-// was interrupted can continue, and another import reads only new data.
+// A Source is a set of runs at a path, such as a folder of event files, an MLflow database, or
+// a table. A Source calls Import.Begin for each run. It calls methods of the returned RunWriter
+// for each parameter, tag, point and artifact. Import collects this data in batches. Each batch
+// is written in one transaction together with the positions reached in the source files. An
+// interrupted import can therefore continue, and a repeated import reads only new data.
 //
-// A part that can't be imported is a Loss. Losses are counted and reported, and the import
-// continues. The formats are in packages below this one.
+// A part of the source that can't be imported is recorded as a Loss. Import counts and reports
+// losses, and continues the import. The subpackages implement the formats.
 package transfer
 
 import (
@@ -24,18 +24,18 @@ import (
 	"tracker/store/scalar"
 )
 
-// Types of the values in runs.
+// Types of the values in a run.
 type (
 	Step  = scalar.Step
 	Time  = scalar.Time
 	Value = scalar.Value
 )
 
-// Status is the status of a run, as the store names it.
+// Status is the status of a run, in the store's spelling.
 type Status string
 
-// The statuses. If the source has no status, Running is used: the run is shown as lost until
-// somebody sets its status.
+// Statuses of runs. A run without a status in the source gets the status Running. Pages show a
+// run without a status as lost until a user sets the status.
 const (
 	Running   Status = "RUNNING"
 	Succeeded Status = "SUCCEEDED"
@@ -43,106 +43,110 @@ const (
 	Killed    Status = "KILLED"
 )
 
-// Run is a run, as read from its source.
+// Run is a run read from a source.
 type Run struct {
-	ID         uuid.UUID  // the same in each import
+	ID         uuid.UUID  // the same in every import
 	Project    string     // name
 	Experiment string     // name
-	Name       string     // "" for a generated name
+	Name       string     // "" selects a generated name
 	Notes      string     //
-	Parent     *uuid.UUID // nil for none
+	Parent     *uuid.UUID // id of the parent run; nil if none
 	Created    Time       //
 	Status     Status     //
 	Error      string     // error message
 	Ended      *Time      // nil if Status is Running
 	// Deleted and ExperimentDeleted report whether the source has deleted the run or its
-	// experiment. Such a run is imported like others, and moved to the trash at the end.
+	// experiment. A deleted run is imported like any other run. At the end of the import, a
+	// deleted run is moved to the trash.
 	Deleted, ExperimentDeleted bool
 }
 
-// Parameter is a setting of a run.
+// Parameter is a named setting of a run.
 type Parameter struct{ Key, Value string }
 
-// Dataset is data that a run has read.
+// Dataset describes a dataset that a run used.
 type Dataset struct {
 	Name, Digest, SourceType, Source, Schema, Profile string
-	Context                                           *string // what it was used for; nil if unknown
+	Context                                           *string // purpose, such as training; nil if unknown
 }
 
-// Code holds the code and the environment of a run; "" for an unknown field.
+// Code describes the code and the environment of a run. Unknown fields are "".
 type Code struct{ GitSHA, GitRemote, GitDiff, Entrypoint, Command, Hostname, Runtime, Dependencies string }
 
-// Series holds points of one metric, in the order of the source.
+// Series holds points of one metric in the order of the source. Element i of Steps, Values and
+// Times describes point i.
 type Series struct {
 	Key string
-	// DropFrom is a step. Points from this step on that were imported before are deleted; nil for
-	// none.
+	// DropFrom is the first step of the stored points that Write deletes. If DropFrom is nil,
+	// Write deletes no points.
 	DropFrom *Step
 	Steps    []Step
 	Values   []Value
 	Times    []Time
 }
 
-// File records how far a source file was read. A reader may use it for a file of events, or for
-// the rows of one run in a database.
+// File records the position up to which a source was read. A reader can use a File for an event
+// file, or for a run's rows in a database.
 type File struct {
-	ID          uuid.UUID // does not change if the file is moved
+	ID          uuid.UUID // stays the same if the file is moved
 	Path        string    // last known path
-	Size        int64     // bytes or rows
-	Fingerprint string    // differs if the file was changed
-	Position    int64     // end of the part that was read
-	State       string    // private to the reader
-	// Before is the Stamp of the recorded state of the file at the beginning of this import, 0 if
-	// there was none. Import sets it. Write returns an error if the recorded state has changed
-	// since, because two imports would import the same points.
+	Size        int64     // number of bytes or rows
+	Fingerprint string    // changes if the existing content changes
+	Position    int64     // number of bytes or rows read so far
+	State       string    // used only by the reader
+	// Before is the Stamp of the file's stored state at the beginning of this import, or 0 if
+	// none was stored. Import sets Before. Write returns an error if another import has changed
+	// the stored state. This check prevents two concurrent imports from importing the same
+	// points.
 	Before uint64
-	// RunID is the run that the file belongs to, or uuid.Nil if the run was deleted. Write
-	// ignores it and uses the run of the batch.
+	// RunID is the file's run, or uuid.Nil if the run was deleted. Write ignores RunID and uses
+	// the run of the batch.
 	RunID uuid.UUID
-	// ProjectID and Project are the id and the name of the project of the run. Only Files sets
-	// them.
+	// ProjectID and Project are the id and the name of the run's project. Only Files sets them.
 	ProjectID, Project string
 }
 
-// Stamp returns a checksum that changes when more of the file is read.
+// Stamp returns a checksum of the reading state. The checksum changes when more of the file is
+// read. It is never 0.
 func (f File) Stamp() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %q %q", f.Size, f.Position, f.Fingerprint, f.State)
-	return h.Sum64() | 1 // 0 stands for no state
+	return h.Sum64() | 1 // 0 means that no state is stored
 }
 
-// Batch is a part of a run that is written in one transaction.
+// Batch holds data of one run that is written in one transaction.
 type Batch struct {
-	Run        Run // inserted if its id does not exist
+	Run        Run // created if no run has its id
 	Parameters []Parameter
 	Tags       []string
-	Properties []Parameter // named texts that are not settings
+	Properties []Parameter // named texts that are not parameters
 	Datasets   []Dataset
 	Code       *Code
 	Series     []*Series
 	Files      []File
-	// End sets status, error and end of the run if it is RUNNING.
+	// End reports whether to write the status, error and end time of the run. Write ignores End
+	// if the stored status is not RUNNING.
 	End bool
-	// points is the number of points in Series.
+	// points is the total number of points in Series.
 	points int
 }
 
 // Outcome is the result of writing a batch.
 type Outcome struct {
-	Created    bool   // the run is new
-	Refused    string // reason why nothing was written, a sentence; "" if it was written
+	Created    bool   // reports whether the run is new
+	Refused    string // reason why the batch was not written, as a sentence; "" if it was written
 	Parameters int    // number of new parameters
 	Tags       int    // number of new tags and properties
 	Points     int
-	Dropped    int    // points that were replaced by later ones
-	OrphanOf   string // id of the parent if it does not exist, else ""
+	Dropped    int    // number of points replaced by later points
+	OrphanOf   string // id of the run's parent if the parent does not exist; otherwise ""
 }
 
-// Artifact is a file of a run or of a logged model.
+// Artifact is a file of a run or a logged model.
 type Artifact struct {
-	ID          uuid.UUID // the same in each import
+	ID          uuid.UUID // the same in every import
 	RunID       uuid.UUID
-	LoggedModel string // id of the logged model that the file belongs to; "" for a file of a run
+	LoggedModel string // id of the file's logged model; "" for a file of a run
 	Name        string
 	ContentType string
 	Size        int64 // -1 if unknown
@@ -152,31 +156,34 @@ type Artifact struct {
 
 // Sink is the destination of an import.
 type Sink interface {
-	// Files returns the recorded states of source files, by id. Unknown files are omitted.
+	// Files returns the stored states of the source files with the given ids. Unknown files are
+	// omitted.
 	Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]File, error)
-	// Write writes the batches in one transaction. Each batch is written as a whole. With an
-	// error, none is written.
+	// Write writes all batches in one transaction. If Write returns an error, nothing is
+	// written.
 	Write(ctx context.Context, batches []*Batch) ([]Outcome, error)
-	// Put stores an artifact of a run that was written before. It returns false if the run has
-	// the artifact with the same bytes.
+	// Put stores an artifact. The artifact's run or logged model must exist. Put returns false
+	// if the artifact exists with the same content.
 	Put(ctx context.Context, a Artifact) (stored bool, err error)
-	// Trash moves a run to the trash. An import must have created it as a deleted run. A second
-	// call does nothing. refused is the reason why it can't be moved, a sentence, or "".
+	// Trash moves a run to the trash. The run must be a deleted run that an import created. A
+	// repeated call does nothing. If the run can't be moved, refused is the reason as a
+	// sentence; otherwise refused is "".
 	Trash(ctx context.Context, runID uuid.UUID) (refused string, err error)
-	// Experiment creates an experiment that does not exist, and adds its missing texts. If the
-	// source has deleted it and an import has created it, it is then moved to the trash. changes
-	// holds sentences about texts that were left out.
+	// Experiment creates an experiment if it does not exist, and adds texts that are missing.
+	// If the source has deleted an experiment that an import created, Experiment moves it to
+	// the trash. changes holds sentences about texts that were omitted.
 	Experiment(ctx context.Context, e Experiment) (changes []string, err error)
 	// LoggedModel creates a logged model. It returns false if the model exists.
 	LoggedModel(ctx context.Context, m LoggedModel) (made bool, err error)
-	// RegisteredModel creates a registered model, or the missing versions of an existing one.
+	// RegisteredModel creates a registered model. If the model exists, RegisteredModel adds its
+	// missing versions.
 	RegisteredModel(ctx context.Context, m RegisteredModel) (ModelOutcome, error)
 }
 
-// namespace is the UUID namespace of ID.
+// namespace is the UUID namespace that ID uses.
 var namespace = uuid.MustParse("7d3b6f0e-94b1-5a57-8f0e-2f1c5b6f4a11")
 
-// ID returns an id that is derived from parts, the names in the source. ID("a", "bc") and
+// ID returns an id derived from parts, which are names in the source. ID("a", "bc") and
 // ID("ab", "c") differ.
 func ID(parts ...string) uuid.UUID {
 	var text []byte
@@ -187,7 +194,7 @@ func ID(parts ...string) uuid.UUID {
 	return uuid.NewSHA1(namespace, text)
 }
 
-// Nowhere is a Sink for a dry run without a database. It has no recorded states of files.
+// Nowhere is a Sink for dry runs without a database. It stores no file states.
 type Nowhere struct{}
 
 // Files returns nil.

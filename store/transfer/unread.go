@@ -10,30 +10,31 @@ import (
 	"strings"
 )
 
-// FolderSource is a source that reports which files of its folder it reads.
+// FolderSource is a Source that reports which files of its folder it reads.
 type FolderSource interface {
 	Source
-	// Folder returns the folder that is imported, "" if the source is a file.
+	// Folder returns the imported folder, or "" if the source is a file.
 	Folder() string
-	// Reads reports whether the source reads a file below the folder or reports it as a loss.
+	// Reads reports whether the source handles the file at path. The source either reads the
+	// file or reports it as a loss.
 	Reads(path string) bool
 }
 
-// Unread counts the files of a folder that a kind of source does not recognize.
+// Unread counts the files of a folder that the source does not recognize.
 type Unread struct {
 	Files      int            `json:"files"`
-	Extensions map[string]int `json:"extensions"` // "" for files without an extension and for further extensions after maxExtensions
+	Extensions map[string]int `json:"extensions"` // number of files by extension; "" counts all other files
 }
 
-// maxExtensions is the largest number of extensions that are counted separately, maxExtension the
-// largest length of one.
+// maxExtensions is the maximum number of extensions counted separately. maxExtension is the
+// maximum length of an extension counted separately, in bytes.
 const (
 	maxExtensions = 1000
 	maxExtension  = 20
 )
 
-// CountUnread counts the files in the folder of a source that the source does not read. Files and
-// folders whose names begin with a dot are ignored. A folder that can't be read is a loss.
+// CountUnread counts the files in the folder of src that src does not read. It ignores files
+// and folders whose names begin with a dot. An unreadable folder is recorded as a loss.
 func (im *Import) CountUnread(ctx context.Context, src Source) error {
 	s, ok := src.(FolderSource)
 	if !ok || s.Folder() == "" {
@@ -70,7 +71,7 @@ func (im *Import) CountUnread(ctx context.Context, src Source) error {
 	return err
 }
 
-// String returns the most common extensions and their counts.
+// String returns the most common extensions with their counts.
 func (u *Unread) String() string {
 	const shown = 5
 	common := slices.SortedFunc(maps.Keys(u.Extensions), func(a, b string) int {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Python runs a program in store/transfertest/testdata and returns its output. The environment variable
-// TRACKER_IMPORT_PYTHON is the path of the Python interpreter, which must have the packages in
-// requirements.txt.
+// Python runs a program in store/transfertest/testdata and returns its output. The environment
+// variable TRACKER_IMPORT_PYTHON names the Python interpreter. The packages in requirements.txt
+// must be installed for this interpreter.
 func Python(t testing.TB, program string, args ...string) []byte {
 	t.Helper()
 	python := os.Getenv("TRACKER_IMPORT_PYTHON")

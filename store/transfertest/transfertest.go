@@ -1,5 +1,5 @@
-// Package transfertest imports into real databases and returns their content, for the tests of the
-// readers.
+// Package transfertest helps to test readers of other tools' files. It imports files into real
+// databases and returns the databases' contents.
 package transfertest
 
 import (
@@ -17,13 +17,13 @@ import (
 	"tracker/store/transfer"
 )
 
-// Open returns a new database and its path.
+// Open creates a database and returns it with its path.
 func Open(t testing.TB) (*store.DB, string) {
 	t.Helper()
 	return OpenWith(t, store.Options{})
 }
 
-// OpenWith is Open with options.
+// OpenWith is like Open, with the given options. It sets o.Path.
 func OpenWith(t testing.TB, o store.Options) (*store.DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tracker.db")
@@ -40,8 +40,8 @@ func OpenWith(t testing.TB, o store.Options) (*store.DB, string) {
 	return db, path
 }
 
-// Import imports from a path and returns the result. It fails the test if the import returns an
-// error.
+// Import imports the source at path into db and returns the result. It fails the test if the
+// import returns an error.
 func Import(t testing.TB, db *store.DB, kind transfer.Kind, path string, o transfer.Options) *transfer.Result {
 	t.Helper()
 	r, err := Run(t, db.Imports.Sink(domain.System), kind, path, o)
@@ -51,7 +51,7 @@ func Import(t testing.TB, db *store.DB, kind transfer.Kind, path string, o trans
 	return r
 }
 
-// Run imports from a path into a sink.
+// Run imports the source at path into sink and returns the result.
 func Run(t testing.TB, sink transfer.Sink, kind transfer.Kind, path string, o transfer.Options) (*transfer.Result, error) {
 	t.Helper()
 	_, src, err := transfer.Detect([]transfer.Kind{kind}, "", path)
@@ -63,8 +63,7 @@ func Run(t testing.TB, sink transfer.Sink, kind transfer.Kind, path string, o tr
 	return im.Result, err
 }
 
-// queries select everything that an import writes, except the internal times and row numbers of the
-// database.
+// queries select all data that an import writes, except internal times and row numbers.
 var queries = []string{
 	`SELECT 'run', project.name, experiment.name, iteration.name, iteration.id, iteration.status, iteration.error_message,
 		iteration.notes, iteration.created_date, coalesce(iteration.end_date, '-'),
@@ -102,8 +101,9 @@ var queries = []string{
 		FROM source LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY source.id`,
 }
 
-// Dump returns all imported records of a database as lines. A line begins with its kind, and fields
-// are separated by bars. With kinds, only these kinds are returned.
+// Dump returns the imported records of a database as lines. A line begins with the kind of the
+// record. Bars separate the fields of the record. If kinds are given, Dump returns only records
+// of these kinds.
 func Dump(t testing.TB, path string, kinds ...string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
@@ -156,11 +156,12 @@ func dump(ctx context.Context, out *strings.Builder, db *sql.DB, query string, k
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// ErrStopped is the error returned by a sink of Stop.
+// ErrStopped is returned by the sinks that Stop creates.
 var ErrStopped = errors.New("stopped")
 
-// Stop returns a sink that returns ErrStopped from its nth write, like a process that is killed:
-// before the write or, if after is set, after it.
+// Stop returns a sink that simulates a killed process by returning ErrStopped from its nth
+// write. If after is false, the nth write stores nothing. If after is true, the nth write
+// stores its data before it returns the error.
 func Stop(sink transfer.Sink, nth int, after bool) transfer.Sink {
 	return &stopping{Sink: sink, left: nth, after: after}
 }

@@ -9,29 +9,29 @@ import (
 	"tracker/store/scalar"
 )
 
-// Trashed is a record in the trash, with the numbers of contained records that are restored and
-// purged together with it. Records in it that were deleted before are not counted: they have
-// entries of their own and are not restored with it.
+// Trashed describes a record in the trash and counts the records in it. A restore or purge also
+// affects the counted records. A contained record that was deleted earlier has its own entry.
+// Trashed does not count such a record, and Restore does not restore it with its container.
 type Trashed struct {
-	ID          string           `json:"id" db:"id"` // of the record
+	ID          string           `json:"id" db:"id"` // id of the record
 	Kind        domain.TrashKind `json:"kind" db:"kind"`
 	Name        string           `json:"name" db:"name"`
 	ProjectID   string           `json:"project_id" db:"project_id"`
 	ProjectName string           `json:"project_name" db:"project_name"`
-	In          string           `json:"in" db:"within"` // name of the containing record, "" for a project
+	In          string           `json:"in" db:"within"` // name of the containing record; "" for a project
 	DeletedDate scalar.Time      `json:"deleted_date" db:"deleted_date"`
-	DeletedBy   *string          `json:"deleted_by" db:"deleted_by"` // a user name; nil for the command line or a deleted account
+	DeletedBy   *string          `json:"deleted_by" db:"deleted_by"` // user name; nil for the command line or a deleted account
 	PurgeDate   scalar.Time      `json:"purge_date" db:"-"`
-	HeldBy      domain.TrashKind `json:"held_by" db:"held_by"` // kind of a record in the trash that must be restored first; "" for none
+	HeldBy      domain.TrashKind `json:"held_by" db:"held_by"` // kind of the trashed record that must be restored first; "" if there is none
 
 	Experiments int   `json:"experiments" db:"experiments"`
 	Iterations  int   `json:"iterations" db:"iterations"`
 	Models      int   `json:"models" db:"models"`
 	Versions    int   `json:"versions" db:"versions"`
 	Artifacts   int   `json:"artifacts" db:"artifacts"`
-	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // of the artifacts; shared contents are counted once for each artifact
+	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // total size of the artifacts; shared bytes count for each artifact
 
-	Rank int `json:"-" db:"rank"` // the order of purging: records that refer to others come first
+	Rank int `json:"-" db:"rank"` // purge order; a record comes before the records that it refers to
 }
 
 // Query selects records in the trash.
@@ -56,7 +56,7 @@ const (
 	(SELECT user.username FROM user WHERE user.id = trashed.deleted_by) AS deleted_by,
 	CASE WHEN trashed.kind <> 'project' AND project.deleted_date IS NOT NULL THEN 'project' ELSE trashed.held_by END AS held_by`
 
-	// trashRows selects all records in the trash.
+	// trashRows is the FROM clause for all records in the trash.
 	trashRows = `FROM (
 	SELECT
 		0 AS rank,
@@ -169,14 +169,14 @@ const (
 	JOIN project ON project.id = trashed.project_id `
 )
 
-// List returns the records in the trash of the projects that actor may delete in, last deleted
-// first.
+// List returns records in the trash, last deleted first. It omits records of projects in which
+// the actor lacks the right to delete.
 func (v *View) List(q Query) (domain.List[Trashed], error) {
 	u, err := v.tx.User(v.tx.Actor)
 	if err != nil {
 		return domain.List[Trashed]{}, err
 	}
-	from, args := trashRows+`WHERE trashed.deleted_date > 0`, []any{} // 0 while the record is purged
+	from, args := trashRows+`WHERE trashed.deleted_date > 0`, []any{} // deleted_date is 0 while the record is being purged
 	if !u.IsAdmin {
 		from += ` AND trashed.project_id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND delete_permission)`
 		args = append(args, u.ID)
@@ -201,12 +201,12 @@ func (v *View) List(q Query) (domain.List[Trashed], error) {
 	return l, err
 }
 
-// List is View.List.
+// List calls View.List on a new snapshot.
 func (db *DB) List(ctx context.Context, actor domain.Actor, q Query) (domain.List[Trashed], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[Trashed], error) { return v.List(q) })
 }
 
-// countTrashed sets the numbers of records that t contains, and its purge date.
+// countTrashed sets the purge date of t and the counts of its contents.
 func countTrashed(tx *domain.Tx, t *Trashed) error {
 	t.PurgeDate = t.DeletedDate + scalar.Time(tx.DB.Options.TrashAge.Milliseconds())
 	const artifacts = `SELECT count(*), coalesce(sum(blob.size_bytes), 0)
@@ -249,7 +249,7 @@ func countTrashed(tx *domain.Tx, t *Trashed) error {
 	return err
 }
 
-// Trashed returns a record in the trash. Needs delete.
+// Trashed returns a record in the trash. It requires the right to delete.
 func (v *View) Trashed(id string) (Trashed, error) {
 	t, err := trashed(v.tx, v.tx.Actor, id)
 	if err == nil {
@@ -258,9 +258,10 @@ func (v *View) Trashed(id string) (Trashed, error) {
 	return t, err
 }
 
-// trashed returns a record in the trash after checking that it exists and that actor may delete
-// in its project. Ids of iterations can be chosen by clients; if an iteration and another record
-// have the same id, it returns the other record.
+// trashed returns the record in the trash with the given id. It checks that actor has the right
+// to delete. It returns NOT_FOUND if the record is not in the trash. Clients can choose the ids
+// of iterations. If an iteration and another record have equal ids, trashed returns the other
+// record.
 func trashed(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err error) {
 	err = tx.Get(&t, `SELECT `+trashColumns+` `+trashRows+`WHERE trashed.id = ? ORDER BY trashed.kind = 'iteration' LIMIT 1`, id)
 	if err != nil {
@@ -273,10 +274,10 @@ func errHeld(t Trashed) error {
 	return domain.Errorf(domain.CodeConflict, "%q belongs to a record that is in the trash, too; restore that one first.", t.Name)
 }
 
-// String returns the kind and the name of the record.
+// String returns the kind and the quoted name of the record.
 func (t Trashed) String() string { return fmt.Sprintf("%s %q", t.Kind.Word(), t.Name) }
 
-// tooMany returns an error if there are more ids than one call accepts.
+// tooMany returns INVALID_PAYLOAD if ids has more than domain.MaxLimit ids.
 func tooMany(ids []string) error {
 	if len(ids) > domain.MaxLimit {
 		return domain.Invalid("ids", "At most %d records can be chosen.", domain.MaxLimit)
@@ -284,5 +285,6 @@ func tooMany(ids []string) error {
 	return nil
 }
 
-// Age returns how long deleted records stay in the trash; 0 if they are purged at once.
+// Age returns the time that deleted records stay in the trash. It returns 0 if records are
+// deleted permanently at once.
 func (db *DB) Age() time.Duration { return db.base.Options.TrashAge }

@@ -16,23 +16,23 @@ import (
 // purgePause is the time between two purges of expired records.
 const purgePause = time.Hour
 
-// Limits of one transaction of a purge, so that other writes do not wait long. It deletes up to
-// this number of artifacts, fewer if they take long. When no artifacts are left, it deletes
-// iterations, limited by their number, points and lines of console output. All points of one
-// iteration are deleted in the same transaction.
+// Limits for one purge transaction, so that other writers need not wait long. A transaction
+// deletes up to purgedArtifacts artifacts, or fewer if they take long. After the last artifact,
+// transactions delete iterations, up to purgedIterations iterations or purgedPoints points and
+// console lines. All points of an iteration are deleted in one transaction.
 const (
 	purgedArtifacts  = 1000
-	purgedStep       = 50 // artifacts that one statement deletes
+	purgedStep       = 50 // number of artifacts that one statement deletes
 	purgedIterations = 100
 	purgedPoints     = 200_000
 )
 
-// purgedAtOnce is the number of records that Empty looks up at once.
+// purgedAtOnce is the number of records that Empty reads in one query.
 const purgedAtOnce = 1000
 
-// Purge deletes a record in the trash and its contents permanently. The bytes of its artifacts are
-// deleted in the background. Needs delete. It returns CONFLICT if a model version in the trash
-// refers to it.
+// Purge permanently deletes a record in the trash and its contents. A background task deletes
+// the bytes of the artifacts. Purge returns CONFLICT if a model version in the trash refers to
+// the record. It requires the right to delete.
 func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 	t, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (Trashed, error) { return trashed(tx, actor, id) })
 	if err != nil {
@@ -60,15 +60,15 @@ func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 	return err
 }
 
-// purgePart deletes a record or, if it contains many artifacts or iterations, some of these, and
-// reports whether there is more to delete. The first part sets the deletion date of the record to
-// 0, which removes it from the list of the trash and prevents a restore.
+// purgePart deletes a record, or a part of its contents if the record has many artifacts or
+// iterations. more is set if the record still exists. The first call sets the record's deletion
+// date to 0. With this date, the record is not listed in the trash and can't be restored.
 func purgePart(tx *domain.Tx, t Trashed) (more bool, err error) {
 	if t.DeletedDate > 0 {
 		if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {
 			return false, err
 		}
-		if t.Kind == domain.TrashedProject { // its versions refer to its iterations and artifacts
+		if t.Kind == domain.TrashedProject { // model versions refer to iterations and artifacts of the project
 			if _, err := tx.Exec(`DELETE FROM model WHERE project_id = ?`, t.ID); err != nil {
 				return false, err
 			}
@@ -82,7 +82,7 @@ func purgePart(tx *domain.Tx, t Trashed) (more bool, err error) {
 	return false, tx.Purge(t.Kind, t.ID)
 }
 
-// purgeArtifacts deletes some artifacts of a record, and reports whether there may be more.
+// purgeArtifacts deletes some artifacts in a record. more is set if artifacts might remain.
 func purgeArtifacts(tx *domain.Tx, t Trashed) (more bool, err error) {
 	condition := map[domain.TrashKind]string{
 		domain.TrashedProject:    `experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`,
@@ -102,8 +102,8 @@ func purgeArtifacts(tx *domain.Tx, t Trashed) (more bool, err error) {
 	return true, nil
 }
 
-// purgeFileNames deletes some rows with the file names of W&B artifact versions in a record, and
-// reports whether there may be more.
+// purgeFileNames deletes some file names of W&B artifact versions in a record. more is set if
+// file names might remain.
 func purgeFileNames(tx *domain.Tx, t Trashed) (more bool, err error) {
 	condition := map[domain.TrashKind]string{
 		domain.TrashedProject:    `wandb_artifact.experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`,
@@ -135,8 +135,9 @@ func purgeFileNames(tx *domain.Tx, t Trashed) (more bool, err error) {
 	return true, nil
 }
 
-// purgeIterations deletes some iterations of an experiment or a project, and reports
-// whether there are more.
+// purgeIterations deletes some iterations in an experiment or project. more is set if another
+// call is needed. If one transaction can delete all remaining iterations, purgeIterations
+// leaves them to Tx.Purge and returns false.
 func purgeIterations(tx *domain.Tx, t Trashed) (more bool, err error) {
 	var held []struct {
 		Num    int64 `db:"num"`
@@ -176,8 +177,8 @@ func purgeIterations(tx *domain.Tx, t Trashed) (more bool, err error) {
 	return true, nil
 }
 
-// purgeable returns a record in the trash after checking that actor may purge it and that nothing
-// refers to it.
+// purgeable returns a record in the trash. It checks that actor has the right to delete. It
+// returns CONFLICT if a model version refers to the record.
 func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err error) {
 	if t, err = trashed(tx, actor, id); err != nil {
 		return t, err
@@ -200,14 +201,15 @@ func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err err
 	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those permanently first.", args...)
 }
 
-// Purged is a record that Empty has processed.
+// Purged describes a record that Empty has processed.
 type Purged struct {
 	Trashed
-	Kept bool // it was not purged, since a model version that is not old enough refers to it
+	Kept bool // not purged, because a newer model version in the trash refers to the record
 }
 
-// Empty purges the records that were deleted at least age ago, and calls done for each. Others
-// may read and write at the same time. Only admins may call it.
+// Empty purges the records that were deleted at least age ago. It calls done for each processed
+// record. Other goroutines and processes can read and write at the same time. The actor must be
+// an admin.
 func (db *DB) Empty(ctx context.Context, actor domain.Actor, age time.Duration, done func(Purged)) error {
 	until := scalar.TimeOf(db.base.Now().Add(-age))
 	after := Trashed{Rank: -1}
@@ -242,7 +244,7 @@ func (db *DB) Empty(ctx context.Context, actor domain.Actor, age time.Duration, 
 			case errors.As(err, &e) && e.Code == domain.CodeConflict:
 				done(Purged{Trashed: t, Kept: true})
 			case errors.As(err, &e) && e.Code == domain.CodeNotFound:
-				// It was restored, or purged with its container.
+				// The record was restored, or purged with its container.
 			default:
 				return err
 			}
@@ -250,7 +252,8 @@ func (db *DB) Empty(ctx context.Context, actor domain.Actor, age time.Duration, 
 	}
 }
 
-// PurgeExpired purges expired records at once and then at intervals until the database closes.
+// PurgeExpired purges expired records immediately and then every purgePause. It returns when
+// the database closes.
 func (db *DB) PurgeExpired(ctx context.Context) {
 	tick := time.NewTicker(purgePause)
 	defer tick.Stop()

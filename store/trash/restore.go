@@ -9,9 +9,10 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Restore restores records from the trash with their contents: all records or, with an error,
-// none. Needs delete. It returns NOT_FOUND if a record is not in the trash, and CONFLICT if the
-// containing record is in the trash, too, or if another record has taken its name.
+// Restore restores records and their contents from the trash. If Restore returns an error, no
+// record is restored. Restore returns NOT_FOUND if a record is not in the trash. It returns
+// CONFLICT if a containing record is in the trash, or if another record has taken the name. It
+// requires the right to delete.
 func (db *DB) Restore(ctx context.Context, actor domain.Actor, ids ...string) error {
 	if err := tooMany(ids); err != nil {
 		return err
@@ -29,7 +30,7 @@ func (db *DB) Restore(ctx context.Context, actor domain.Actor, ids ...string) er
 func restore(tx *domain.Tx, actor domain.Actor, id string) error {
 	t, err := trashed(tx, actor, id)
 	if err == nil && t.DeletedDate == 0 {
-		err = domain.NotFound("record in the trash") // it is being purged
+		err = domain.NotFound("record in the trash") // the record is being purged
 	}
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func restore(tx *domain.Tx, actor domain.Actor, id string) error {
 	return err
 }
 
-// refuseIfModelHeld returns CONFLICT if a version of the model t refers to a record in the trash.
+// refuseIfModelHeld returns CONFLICT if a version of model t refers to a record in the trash.
 func refuseIfModelHeld(tx *domain.Tx, t Trashed) error {
 	var version int64
 	err := tx.Row(`SELECT model_version.version

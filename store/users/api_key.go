@@ -10,7 +10,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// APIKey is an API key of an account. It has the rights of the account until it is revoked.
+// APIKey describes an API key of an account. The key has the account's rights until it is
+// revoked.
 type APIKey struct {
 	ID          string      `json:"id" db:"id"`
 	Name        string      `json:"name" db:"name"`
@@ -18,14 +19,14 @@ type APIKey struct {
 }
 
 const (
-	apiKeyLength  = 40 // characters; all versions of W&B's client accept this length
+	apiKeyLength  = 40 // in characters; all W&B client releases accept this length
 	apiKeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	// MaxAPIKeys is the largest number of keys of an account.
+	// MaxAPIKeys is the maximum number of API keys of an account.
 	MaxAPIKeys = 1000
 )
 
-// IsAPIKey reports whether s has the form of an API key, with or without a prefix and a dash.
-// Tokens never have this form, since they contain dots.
+// IsAPIKey reports whether s has the form of an API key. The key can have a prefix and a dash.
+// Tokens contain dots, so they never have this form.
 func IsAPIKey(s string) bool {
 	key := withoutPrefix(s)
 	return len(key) == apiKeyLength && strings.Trim(key, apiKeyLetters+"_") == "" && !strings.Contains(s, ".")
@@ -34,14 +35,15 @@ func IsAPIKey(s string) bool {
 func withoutPrefix(s string) string { return s[strings.LastIndexByte(s, '-')+1:] }
 
 func hashAPIKey(key string) []byte {
-	// The key is random and as long as the hash, so a slow password hash would add nothing.
+	// The key is random and about as long as the hash, so a slow password hash would add
+	// nothing.
 	sum := sha256.Sum256([]byte(withoutPrefix(key)))
 	return sum[:]
 }
 
-// CreateAPIKey creates a key for an account and returns it. Only a hash is stored, so the key
-// can't be read again. It returns CONFLICT if the account has MaxAPIKeys keys. Only that user and
-// admins may call it.
+// CreateAPIKey creates an API key for an account and returns the key. It stores only a hash, so
+// the key can't be read again. It returns CONFLICT if the account has MaxAPIKeys keys. The
+// actor must be the user or an admin.
 func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name string) (string, error) {
 	if err := domain.CheckName("name", name); err != nil {
 		return "", err
@@ -74,7 +76,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name
 	})
 }
 
-// randomKey returns apiKeyLength letters and digits, about 238 bits.
+// randomKey returns apiKeyLength random letters and digits, about 238 bits.
 func randomKey() (string, error) {
 	var key []byte
 	b := make([]byte, 2*apiKeyLength)
@@ -83,7 +85,8 @@ func randomKey() (string, error) {
 			return "", err
 		}
 		for _, x := range b {
-			// 248 is the largest multiple of len(apiKeyLetters) that a byte can hold.
+			// Larger values would favor the first letters: 248 is a multiple of
+			// len(apiKeyLetters).
 			if x < 248 && len(key) < apiKeyLength {
 				key = append(key, apiKeyLetters[int(x)%len(apiKeyLetters)])
 			}
@@ -92,7 +95,8 @@ func randomKey() (string, error) {
 	return string(key), nil
 }
 
-// APIKeys lists the keys of an account, oldest first. Only that user and admins may call it.
+// APIKeys returns the API keys of an account, oldest first. The actor must be the user or an
+// admin.
 func (v *View) APIKeys(userID string) ([]APIKey, error) {
 	if err := v.tx.SameUser(v.tx.Actor, userID); err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (v *View) APIKeys(userID string) ([]APIKey, error) {
 		ORDER BY created_date, id LIMIT ?`, userID, MaxAPIKeys)
 }
 
-// DeleteAPIKey revokes a key of an account. Only that user and admins may call it.
+// DeleteAPIKey revokes an API key of an account. The actor must be the user or an admin.
 func (db *DB) DeleteAPIKey(ctx context.Context, actor domain.Actor, userID, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.SameUser(actor, userID); err != nil {
@@ -113,7 +117,8 @@ func (db *DB) DeleteAPIKey(ctx context.Context, actor domain.Actor, userID, id s
 	})
 }
 
-// UserOfAPIKey returns the account of a key, or INVALID_CREDENTIALS if the key does not exist.
+// UserOfAPIKey returns the account of an API key. It returns INVALID_CREDENTIALS if the key
+// does not exist.
 func (db *DB) UserOfAPIKey(ctx context.Context, key string) (domain.User, error) {
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
 		err = tx.Get(&u, `SELECT `+domain.UserColumns+` FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))

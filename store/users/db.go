@@ -1,8 +1,7 @@
-// Package users holds the accounts: their passwords, their API keys, and their permissions in
-// projects.
+// Package users stores user accounts with their passwords, API keys and permissions.
 //
-// SignIn and UserOfAPIKey return the account of a caller. Seed creates the account that every
-// database has. Rights are granted on projects; an admin has all of them.
+// SignIn and UserOfAPIKey return the account of a caller. Seed creates the default account.
+// Permissions grant rights in projects. An admin has all rights in all projects.
 package users
 
 import (
@@ -11,21 +10,21 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that start their own transactions.
+// DB has the methods that open their own transactions.
 type DB struct {
 	base *domain.DB
 }
 
-// New returns the methods for the accounts of a database.
+// New returns a DB for the accounts in base.
 func New(base *domain.DB) *DB { return &DB{base} }
 
-// View has the methods that read one snapshot. They act for the actor of its transaction.
+// View has the methods that read one snapshot. Each method uses the actor of tx.
 type View struct{ tx *domain.Tx }
 
-// In returns a view of the accounts in a transaction.
+// In returns a View of the accounts that are visible in tx.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
-// view calls fn with a view of a new snapshot.
+// view calls fn with a View of a new snapshot.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
 	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

@@ -7,8 +7,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// PermissionPatch holds the rights to set; nil leaves a right as it is. A new permission grants
-// only read by default.
+// PermissionPatch holds the rights to set. A nil right is not changed. In a new permission, nil
+// means true for Read and false for all other rights.
 type PermissionPatch struct {
 	Create *bool `json:"create_permission"`
 	Read   *bool `json:"read_permission"`
@@ -32,11 +32,12 @@ const (
 	JOIN user ON user.id = user_permission.user_id
 	JOIN project ON project.id = user_permission.project_id AND project.deleted_date IS NULL `
 
-	// permissionShown is an SQL condition that excludes projects in the trash.
+	// permissionShown is the SQL condition for permissions in projects outside the trash.
 	permissionShown = `project_id IN (SELECT id FROM project WHERE deleted_date IS NULL)`
 )
 
-// Rights returns the rights of the actor in a project. An admin has all rights. Needs read.
+// Rights returns the actor's rights in a project. An admin has all rights. Rights requires the
+// right to read.
 func (v *View) Rights(projectID string) (domain.Permission, error) {
 	p := domain.Permission{UserID: v.tx.Actor.UserID, ProjectID: projectID}
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
@@ -52,8 +53,8 @@ func (v *View) Rights(projectID string) (domain.Permission, error) {
 	return p, nil
 }
 
-// UserPermissions lists the permissions of a user, sorted by project name. Only that user and
-// admins may call it.
+// UserPermissions returns the permissions of a user, sorted by project name. The actor must be
+// the user or an admin.
 func (db *DB) UserPermissions(ctx context.Context, actor domain.Actor, userID string, p domain.Page) (domain.List[domain.Permission], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (l domain.List[domain.Permission], err error) {
 		if err := tx.SameUser(actor, userID); err != nil {
@@ -67,7 +68,8 @@ func (db *DB) UserPermissions(ctx context.Context, actor domain.Actor, userID st
 	})
 }
 
-// ProjectMembers lists the permissions in a project, sorted by user name. Needs read.
+// ProjectMembers returns the permissions in a project, sorted by user name. It requires the
+// right to read.
 func (v *View) ProjectMembers(projectID string, p domain.Page) (l domain.List[domain.Permission], err error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return l, err
@@ -76,13 +78,13 @@ func (v *View) ProjectMembers(projectID string, p domain.Page) (l domain.List[do
 		permissionFrom+`WHERE user_permission.project_id = ?`, `user.username`, projectID)
 }
 
-// ProjectMembers is View.ProjectMembers.
+// ProjectMembers calls View.ProjectMembers on a new snapshot.
 func (db *DB) ProjectMembers(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[domain.Permission], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[domain.Permission], error) { return v.ProjectMembers(projectID, p) })
 }
 
-// UserPermission returns the permission of a user in a project. It returns NOT_FOUND if none was
-// granted. Only admins may call it.
+// UserPermission returns a user's permission in a project. It returns NOT_FOUND if the user has
+// no permission in the project. The actor must be an admin.
 func (db *DB) UserPermission(ctx context.Context, actor domain.Actor, userID, projectID string) (domain.Permission, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (p domain.Permission, err error) {
 		if err := tx.Admin(actor); err != nil {
@@ -95,7 +97,7 @@ func (db *DB) UserPermission(ctx context.Context, actor domain.Actor, userID, pr
 }
 
 // CreateUserPermission grants a user a permission in a project. It returns CONFLICT if the user
-// has one. Only admins may call it.
+// already has a permission in the project. The actor must be an admin.
 func (db *DB) CreateUserPermission(ctx context.Context, actor domain.Actor, userID, projectID string, p PermissionPatch) (domain.Created, error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
 		if err := tx.Admin(actor); err != nil {
@@ -123,7 +125,7 @@ func (db *DB) CreateUserPermission(ctx context.Context, actor domain.Actor, user
 	})
 }
 
-// UpdateUserPermission changes a permission. Only admins may call it.
+// UpdateUserPermission changes a permission. The actor must be an admin.
 func (db *DB) UpdateUserPermission(ctx context.Context, actor domain.Actor, id string, p PermissionPatch) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.Admin(actor); err != nil {
@@ -139,7 +141,7 @@ func (db *DB) UpdateUserPermission(ctx context.Context, actor domain.Actor, id s
 	})
 }
 
-// DeleteUserPermission removes a permission. Only admins may call it.
+// DeleteUserPermission deletes a permission. The actor must be an admin.
 func (db *DB) DeleteUserPermission(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.Admin(actor); err != nil {

@@ -15,8 +15,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// DefaultUsername is the name of the admin that every database has. It can be neither demoted nor
-// deleted, and is the actor if authentication is off.
+// DefaultUsername is the name of the default user, an admin in every database. The default user
+// can't be demoted or deleted. It is the actor if authentication is off.
 const DefaultUsername = "default"
 
 // NewUser holds the arguments of CreateUser.
@@ -28,7 +28,7 @@ type NewUser struct {
 	IsAdmin   bool   `json:"is_admin"`
 }
 
-// UserPatch holds the fields that UpdateUser sets; nil leaves a field as it is.
+// UserPatch holds the fields that UpdateUser sets. A nil field is not changed.
 type UserPatch struct {
 	FirstName *string       `json:"first_name"`
 	LastName  *string       `json:"last_name"`
@@ -37,8 +37,8 @@ type UserPatch struct {
 	Before    domain.Before `json:"-"`
 }
 
-// SignIn returns the user with this name and password, or INVALID_CREDENTIALS. An unknown name
-// takes the same time as a wrong password.
+// SignIn returns the user with the given name and password. It returns INVALID_CREDENTIALS if
+// the name or the password is wrong. A wrong name takes the same time as a wrong password.
 func (db *DB) SignIn(ctx context.Context, username, password string) (domain.User, error) {
 	type account struct {
 		domain.User
@@ -52,10 +52,10 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (domain.Use
 	if !known && !errors.Is(err, sql.ErrNoRows) {
 		return domain.User{}, err
 	}
-	if a.PasswordHash == "" { // unknown name, or an account without a password
+	if a.PasswordHash == "" { // unknown name, or account without a password
 		a.PasswordHash = dummyHash(db.base.Options.BcryptCost)
 	}
-	// bcrypt reads MaxPassword bytes only; a longer password is never right.
+	// bcrypt reads only MaxPassword bytes. A longer password is always wrong.
 	matches := bcrypt.CompareHashAndPassword([]byte(a.PasswordHash), []byte(password)) == nil
 	if !known || !matches || len(password) > domain.MaxPassword {
 		return domain.User{}, domain.Errorf(domain.CodeInvalidCredentials, "The user name or the password is wrong.")
@@ -63,24 +63,24 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (domain.Use
 	return a.User, nil
 }
 
-// dummyHash returns a bcrypt hash of this cost that matches no known password. SignIn compares it
-// with the password of an unknown user, so that the answer takes as long as for an existing user.
+// dummyHash returns a bcrypt hash with the given cost that matches no known password. SignIn
+// uses it for unknown users, so that the answer takes as long as for a known user.
 func dummyHash(cost int) string {
 	return fmt.Sprintf("$2a$%02d$LB1dwzP/A8Ni80WifSbTpeSngtp25MsGVynFYOrc56LnGQxOcqrae", cost)
 }
 
-// Authenticate returns the user of an actor, or ACTOR_GONE if the account was deleted.
+// Authenticate returns the user of actor. It returns ACTOR_GONE if the account was deleted.
 func (db *DB) Authenticate(ctx context.Context, actor domain.Actor) (domain.User, error) {
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (domain.User, error) { return tx.User(actor) })
 }
 
-// DefaultUser returns the default admin. It returns NOT_FOUND before Seed.
+// DefaultUser returns the default user. It returns NOT_FOUND before Seed has run.
 func (db *DB) DefaultUser(ctx context.Context) (domain.User, error) {
 	return db.UserByName(ctx, domain.System, DefaultUsername)
 }
 
-// Seed creates the default admin if it does not exist. If it has no password, Seed sets the given
-// one. If that is "", Seed sets a random one and returns it.
+// Seed creates the default user if it does not exist. If the user has no password, Seed sets
+// the given password. If the given password is "", Seed sets a random password and returns it.
 func (db *DB) Seed(ctx context.Context, password string) (generated string, err error) {
 	if err := db.SeedWithoutPassword(ctx); err != nil {
 		return "", err
@@ -106,10 +106,11 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 		return "", err
 	}
 	err = domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
-		// Tokens from before stay refreshable: this is the first password.
+		// Earlier tokens stay refreshable, because password_changed is not set for the first
+		// password.
 		n, err := tx.Exec(`UPDATE user SET password_hash = ? WHERE username = ? AND password_hash = ''`, hash, DefaultUsername)
 		if n == 0 {
-			generated = "" // another process has set one
+			generated = "" // another process has set a password
 		}
 		return err
 	})
@@ -119,20 +120,20 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 	return generated, nil
 }
 
-// SeedWithoutPassword creates the default admin if it does not exist. It can't sign in before
-// Seed or UpdateUser sets a password.
+// SeedWithoutPassword creates the default user if it does not exist. The user can't sign in
+// before Seed or UpdateUser sets a password.
 func (db *DB) SeedWithoutPassword(ctx context.Context) error {
 	if _, err := db.DefaultUser(ctx); err == nil || domain.AsError(err).Code != domain.CodeNotFound {
 		return err
 	}
 	_, err := db.insertUser(ctx, domain.System, NewUser{Username: DefaultUsername, IsAdmin: true}, "")
 	if err != nil && domain.AsError(err).Code == domain.CodeConflict {
-		return nil // another process has created it
+		return nil // another process has created the default user
 	}
 	return err
 }
 
-// Users lists the accounts, sorted by name. Only admins may call it.
+// Users returns all accounts, sorted by user name. The actor must be an admin.
 func (v *View) Users(p domain.Page) (domain.List[domain.User], error) {
 	if err := v.tx.Admin(v.tx.Actor); err != nil {
 		return domain.List[domain.User]{}, err
@@ -140,12 +141,12 @@ func (v *View) Users(p domain.Page) (domain.List[domain.User], error) {
 	return domain.PageOf[domain.User](v.tx, p, domain.UserColumns, `FROM user`, `username`)
 }
 
-// Users is View.Users.
+// Users calls View.Users on a new snapshot.
 func (db *DB) Users(ctx context.Context, actor domain.Actor, p domain.Page) (domain.List[domain.User], error) {
 	return view(ctx, db, actor, func(v *View) (domain.List[domain.User], error) { return v.Users(p) })
 }
 
-// User returns the account with an id. Only that user and admins may call it.
+// User returns the account with the given id. The actor must be the user or an admin.
 func (v *View) User(id string) (u domain.User, err error) {
 	if err := v.tx.SameUser(v.tx.Actor, id); err != nil {
 		return u, err
@@ -154,12 +155,12 @@ func (v *View) User(id string) (u domain.User, err error) {
 	return u, domain.OrNotFound(err, "user")
 }
 
-// User is View.User.
+// User calls View.User on a new snapshot.
 func (db *DB) User(ctx context.Context, actor domain.Actor, id string) (domain.User, error) {
 	return view(ctx, db, actor, func(v *View) (domain.User, error) { return v.User(id) })
 }
 
-// UserByName returns the account with a name. Only admins may call it.
+// UserByName returns the account with the given user name. The actor must be an admin.
 func (db *DB) UserByName(ctx context.Context, actor domain.Actor, username string) (domain.User, error) {
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
 		if err := tx.Admin(actor); err != nil {
@@ -170,8 +171,8 @@ func (db *DB) UserByName(ctx context.Context, actor domain.Actor, username strin
 	})
 }
 
-// CreateUser creates an account. It returns CONFLICT if the name is taken. Only admins may call
-// it.
+// CreateUser creates an account. It returns CONFLICT if the user name is taken. The actor must
+// be an admin.
 func (db *DB) CreateUser(ctx context.Context, actor domain.Actor, n NewUser) (domain.Created, error) {
 	err := domain.FirstError(
 		domain.CheckName("username", n.Username),
@@ -181,7 +182,7 @@ func (db *DB) CreateUser(ctx context.Context, actor domain.Actor, n NewUser) (do
 	if err != nil {
 		return domain.Created{}, err
 	}
-	// Hashing is expensive, so the right is checked first. The writer checks it again.
+	// Check the right first, because hashing is expensive. The writer checks the right again.
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { return tx.Admin(actor) }); err != nil {
 		return domain.Created{}, err
 	}
@@ -213,12 +214,12 @@ func (db *DB) insertUser(ctx context.Context, actor domain.Actor, n NewUser, has
 	})
 }
 
-// hashing bounds the number of passwords that are hashed at once, so that half of the processors
-// are left for other work.
+// hashing limits the number of concurrent password hashes, so that half of the processors stay
+// free.
 var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
-// hashPassword returns the bcrypt hash of password. It takes tens of milliseconds and is called
-// outside of the writer.
+// hashPassword returns the bcrypt hash of password. It takes tens of milliseconds, so callers
+// must not call it in the writer.
 func (db *DB) hashPassword(ctx context.Context, password string) (string, error) {
 	select {
 	case hashing <- struct{}{}:
@@ -230,8 +231,8 @@ func (db *DB) hashPassword(ctx context.Context, password string) (string, error)
 	return string(h), err
 }
 
-// UpdateUser changes an account. Only that user and admins may call it. Only admins may change
-// is_admin, and the default user always stays an admin.
+// UpdateUser changes an account. The actor must be the user or an admin. Only an admin may
+// change IsAdmin. The default user always stays an admin.
 func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p UserPatch) error {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { return tx.SameUser(actor, id) }); err != nil {
 		return err
@@ -285,8 +286,8 @@ func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p U
 	})
 }
 
-// DeleteUser deletes an account and its permissions. The records of the user stay. The default
-// user can't be deleted. Only that user and admins may call it.
+// DeleteUser deletes an account and its permissions. It keeps the records that the user
+// created. The default user can't be deleted. The actor must be the user or an admin.
 func (db *DB) DeleteUser(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.SameUser(actor, id); err != nil {
@@ -316,7 +317,7 @@ func checkPassword(s string) error {
 	return nil
 }
 
-// randomPassword returns 20 random characters that are easy to read aloud, about 100 bits.
+// randomPassword returns 20 random characters that are easy to read aloud, about 99 bits.
 func randomPassword() (string, error) {
 	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
 	b := make([]byte, 20)

@@ -12,25 +12,26 @@ import (
 	"tracker/store/scalar"
 )
 
-// Command is an instruction for an agent.
+// Command tells an agent to start a run, to stop a run or to exit.
 type Command struct {
-	Type     string // run, stop or exit
-	Run      string // the name of the run
-	Settings string // JSON, an object
-	Program  string // of the agent; "" if the agent calls a function of its own
+	Type     string // "run", "stop" or "exit"
+	Run      string // name of the run
+	Settings string // settings of the run as a JSON object
+	Program  string // program of the run; "" if the agent calls a function
 }
 
-// trial is a run that was given to an agent.
+// trial is a run that was assigned to an agent, with its iteration.
 type trial struct {
 	Trial
-	it       *domain.IterationState // nil until the run begins after it was given
+	it       *domain.IterationState // nil until the run starts after its assignment
 	lastSeen scalar.Time
 }
 
-// agentSeparator separates the id of a sweep from the rest of the id of an agent.
+// agentSeparator separates the two parts of an agent id: the sweep id and the agent name.
 const agentSeparator = "-"
 
-// CreateAgent returns the id of a new agent of a sweep. The id ends in name. Needs create.
+// CreateAgent returns the id of a new agent of a sweep. The id ends with name. The actor needs
+// the right to create.
 func (db *DB) CreateAgent(ctx context.Context, actor domain.Actor, sweepID, name string) (id string, err error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
 		s, err := allowSweep(tx, actor, sweepID, domain.RightCreate)
@@ -38,15 +39,17 @@ func (db *DB) CreateAgent(ctx context.Context, actor domain.Actor, sweepID, name
 	})
 }
 
-// Heartbeat records the names of the runs that an agent carries out, and returns commands for the
-// agent. name is the name of the run that may be given to it. Needs create.
+// Heartbeat records which runs an agent executes and returns commands for the agent. The
+// parameter running lists the names of the runs that the agent executes. The parameter name is
+// the name for a new run. The actor needs the right to create.
 //
-// A run that was given to an agent but did not begin is given again: to the same agent if it asks
-// again, so that a lost answer loses no run, and to any agent after LostAfter. A preempted run is
-// given to the first agent that asks, before runs with new settings.
+// If a run was assigned to an agent but did not start, the run is assigned again. It is
+// assigned to the same agent if that agent asks again, because a response can get lost. After
+// LostAfter, the run is assigned to any agent that asks. A preempted run is assigned to the
+// first agent that asks. A preempted run has priority over a run with new settings.
 //
-// An agent of a canceled sweep exits after its runs have ended. The exit command ends no run that
-// has begun.
+// If the sweep was canceled, the agent gets the exit command after its runs have ended. The
+// exit command never ends a run that has started.
 func (db *DB) Heartbeat(ctx context.Context, actor domain.Actor, agent, name string, running []string) ([]Command, error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) ([]Command, error) {
 		sweepID, _, _ := strings.Cut(agent, agentSeparator)
@@ -109,14 +112,14 @@ func openTrials(tx *domain.Tx, s Sweep) ([]trial, error) {
 			return nil, err
 		}
 		if all[i].lastSeen < t.Given {
-			all[i].it = nil // it is an earlier attempt, which does not count
+			all[i].it = nil // the iteration belongs to an earlier attempt
 		}
 	}
 	return all, nil
 }
 
-// runOfTrial returns the iteration of the run with a name, nil if it does not exist, and when it
-// was last seen.
+// runOfTrial returns the iteration of the run with the given name, and the time when it was
+// last seen. It returns nil if the iteration does not exist.
 func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, lastSeen scalar.Time, err error) {
 	it := domain.IterationState{IterationRef: domain.IterationRef{ID: wandbID(s.projectID, name)}}
 	err = tx.Row(`SELECT iteration.last_seen, `+domain.IterationStateColumns+`
@@ -130,8 +133,8 @@ func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, 
 	return &it, tx.DB.LastSeen.Latest(it.Num, lastSeen), err
 }
 
-// updateTrials updates the states of trials from the runs that an agent carries out and from the
-// state of each run, and returns the trials that have not ended.
+// updateTrials updates the states of trials and returns the trials that have not ended. It uses
+// the names of the runs that the agent executes and the states of the iterations.
 func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []string) (open []trial, err error) {
 	for _, t := range all {
 		mine := t.Agent == agent
@@ -159,7 +162,7 @@ func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []
 		case t.it != nil && (t.it.Ended() || t.it.Deleted || !runs && domain.Silent(t.lastSeen, tx.Now)):
 			t.State = TrialDone
 		case t.it == nil && t.State == TrialStarted && (mine && !runs || !mine && domain.Silent(t.Given, tx.Now)):
-			t.State = TrialDone // its run was never sent to this server
+			t.State = TrialDone // the run was never sent to this server
 		}
 		best := math.NaN()
 		if t.State == TrialDone && t.it != nil {
@@ -177,8 +180,8 @@ func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []
 	return open, nil
 }
 
-// endRuns ends the runs that are to be stopped early or, if the sweep was canceled, all of its
-// runs.
+// endRuns ends the runs that the sweep stops early. If the sweep was canceled, endRuns ends all
+// open runs.
 func endRuns(tx *domain.Tx, s Sweep, open []trial) error {
 	var alive []Trial
 	its := map[int]*domain.IterationState{}
@@ -204,11 +207,11 @@ func endRuns(tx *domain.Tx, s Sweep, open []trial) error {
 	return nil
 }
 
-// stopRuns returns the commands to stop the runs of an agent that were ended here but whose
-// clients continue to log. begun reports whether all of running have begun.
+// stopRuns returns a stop command for each run that was ended on the server but whose client
+// still sends data. begun reports whether all runs in running have started.
 //
-// A client that is finishing its run gets no command, since it could wait for ever if it were
-// stopped then.
+// A client that is finishing its run gets no stop command, because the command could make the
+// client wait forever.
 func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, begun bool, err error) {
 	begun = true
 	for _, name := range running {
@@ -243,7 +246,7 @@ func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, beg
 	return commands, begun, nil
 }
 
-// nextTrial returns a run for an agent, or nil after the last run.
+// nextTrial assigns a run to an agent and returns the run. It returns nil if no run is left.
 func nextTrial(tx *domain.Tx, s Sweep, open []trial, agent, name string) (*Trial, error) {
 	for i := range open {
 		t := &open[i].Trial

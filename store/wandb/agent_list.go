@@ -7,18 +7,18 @@ import (
 	"tracker/store/scalar"
 )
 
-// Agent is an agent of a sweep that was given runs.
+// Agent describes an agent to which a sweep has assigned runs.
 type Agent struct {
 	ID          string
-	Host        string      // "" if none of its runs has reported it
-	Active      bool        // a run that was given to it has not ended
-	Runs        int         // number of runs that were given to it and not to another agent later
-	CreatedDate scalar.Time // when the first of them was given to it
-	LastSeen    scalar.Time // when one of them was last seen
+	Host        string      // "" if no run of the agent has reported the host
+	Active      bool        // at least one assigned run has not ended
+	Runs        int         // number of runs that are assigned to the agent now
+	CreatedDate scalar.Time // time of the first assignment
+	LastSeen    scalar.Time // time when a run of the agent was last seen
 }
 
-// Agents lists the agents of a sweep that were given runs, sorted by their first run, up to
-// maxAgents. Needs read.
+// Agents returns at most maxAgents agents of a sweep, sorted by their first run. It omits
+// agents without a run. The actor needs the right to read.
 func (db *DB) Agents(ctx context.Context, actor domain.Actor, sweepID string) ([]Agent, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Agent, error) {
 		s, err := allowSweep(tx, actor, sweepID, domain.RightRead)
@@ -58,5 +58,5 @@ func (db *DB) Agents(ctx context.Context, actor domain.Actor, sweepID string) ([
 	})
 }
 
-// maxAgents is the largest number of agents that Agents lists.
+// maxAgents is the maximum number of agents that Agents returns.
 const maxAgents = 1000

@@ -12,11 +12,14 @@ import (
 // exitInterrupted is the exit code of an interrupted run.
 const exitInterrupted = 255
 
-// Append writes a part of the stream of a run. With an error it writes nothing. If a row has a
-// step that exists, its values replace the existing values with the same keys, so sending a part
-// again changes nothing. The status of a run that has ended does not change. stopped reports
-// whether the run was ended on the server and not by its client. Needs create, and update if
-// values are replaced or the run has ended.
+// Append writes a part of the data stream of a run. If it returns an error, it has written
+// nothing. If a step exists, the new values of a row replace the values with the same keys.
+// Sending a part twice therefore has no further effect. The status of an ended run does not
+// change.
+//
+// stopped reports whether the run was ended on the server and not by its client. The actor
+// needs the right to create. If values are replaced or the run has ended, the actor also needs
+// the right to update.
 func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Stream) (stopped bool, err error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (bool, error) {
 		it, err := runs.AllowReopened(tx, id)
@@ -37,7 +40,8 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 			}
 		}
 		if n := len(s.Output); n > 0 {
-			// More lines would not be kept; one more causes a notice that lines were dropped.
+			// The console keeps only MaxLines lines. One line more makes the console report
+			// dropped lines.
 			lines := s.Output[max(0, n-console.MaxLines-1):]
 			from := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
 			if _, err := runs.WriteConsole(tx, it.IterationRef, &from, lines); err != nil {
@@ -72,8 +76,8 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 	})
 }
 
-// completeRun ends a run with the exit code of its client. The status of a run that has ended
-// does not change.
+// completeRun ends a run with the exit code of its client. It does not change the status of a
+// run that has already ended.
 func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) error {
 	w.Complete = true
 	if it.Ended() {
@@ -90,7 +94,7 @@ func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) erro
 	}
 	end := tx.Now
 	if w.Last > 0 && domain.Silent(w.Last, end) {
-		end = w.Last // the run was recorded offline and is sent now
+		end = w.Last // the run was recorded offline, and the client sends it later
 	}
 	tx.Seen = append(tx.Seen, it.Num)
 	return runs.SetEnd(tx, it.IterationRef, runs.End{Status: status, Message: message, Date: &end})

@@ -10,14 +10,15 @@ import (
 	"tracker/store/transfer"
 )
 
-// Artifact is a version of a W&B artifact. Its files are artifacts of an iteration.
+// Artifact is one version of a W&B artifact. Each file of a version is stored as an artifact of
+// the iteration that logged the version.
 type Artifact struct {
 	Num          int64          `db:"num"`
 	ID           string         `db:"id"`
 	ExperimentID string         `db:"experiment_id"`
 	ProjectID    string         `db:"project_id"`
 	Project      string         `db:"project"`      // name of the project
-	IterationID  string         `db:"iteration_id"` // of the run that logged it
+	IterationID  string         `db:"iteration_id"` // iteration that logged the version
 	Collection   string         `db:"collection"`
 	Version      int64          `db:"version"`
 	Type         string         `db:"type"`
@@ -25,31 +26,30 @@ type Artifact struct {
 	Description  string         `db:"description"`
 	Metadata     string         `db:"metadata"` // JSON
 	State        ArtifactState  `db:"state"`
-	Size         int64          `db:"size"` // of all files, in bytes
+	Size         int64          `db:"size"` // total size of the files in bytes
 	Files        int64          `db:"files"`
 	CreatedDate  scalar.Time    `db:"created_date"`
 	UpdatedDate  scalar.Time    `db:"updated_date"`
-	Aliases      domain.Strings `db:"aliases"` // set when it is committed
+	Aliases      domain.Strings `db:"aliases"` // set by CommitArtifact
 }
 
-// ArtifactState is the state of a version.
+// ArtifactState is the state of an artifact version.
 type ArtifactState string
 
-// The states of a version. A pending version can't be found by its name.
+// These are the states of an artifact version. A pending version can't be found by name.
 const (
 	Pending   ArtifactState = "PENDING"
 	Committed ArtifactState = "COMMITTED"
 	Deleted   ArtifactState = "DELETED"
 )
 
-// Folder returns the name of the folder that contains the files of a version.
+// Folder returns the name of the folder that contains the files of version a.
 func (a *Artifact) Folder() string { return fmt.Sprintf("%s:v%d", a.Collection, a.Version) }
 
-// File returns the name under which a file of a version is stored as an artifact of the
-// iteration.
+// File returns the artifact name under which the iteration stores a file of version a.
 func (a *Artifact) File(name string) string { return transfer.FitPath(a.Folder() + "/" + name) }
 
-// Latest is the alias of the newest version of a collection.
+// Latest is the alias of the newest version in a collection.
 const Latest = "latest"
 
 const wandbArtifactColumns = `
@@ -82,7 +82,8 @@ func wandbArtifact(tx *domain.Tx, id string) (a Artifact, err error) {
 	return a, domain.OrNotFound(err, "artifact")
 }
 
-// allowArtifact returns a version after checking that actor has the right in its project.
+// allowArtifact returns the artifact version with the given id. It returns an error if the
+// version does not exist or actor lacks the right want in the version's project.
 func allowArtifact(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (Artifact, error) {
 	a, err := wandbArtifact(tx, id)
 	if err == nil {
@@ -91,9 +92,10 @@ func allowArtifact(tx *domain.Tx, actor domain.Actor, id string, want domain.Rig
 	return a, err
 }
 
-// Artifact returns the version with an id, or else the version with a client id. If several have
-// the client id, it returns the first one, since other clients can use the same id later. Needs
-// read, or create if the version is pending.
+// Artifact returns the artifact version with the given id or, if none exists, with the given
+// client id. If several versions have the client id, it returns the oldest, because another
+// client can use the same id later. The actor needs the right to read. For a pending version,
+// the actor needs the right to create.
 func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Artifact, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (a Artifact, err error) {
 		a, err = wandbArtifact(tx, id)
@@ -113,19 +115,19 @@ func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Arti
 	})
 }
 
-// ArtifactQuery selects committed versions.
+// ArtifactQuery selects committed artifact versions.
 type ArtifactQuery struct {
 	ProjectID   string // "" if IterationID or UsedBy is set
-	Collection  string // "" for all
-	Type        string // "" for all
-	IterationID string // of the run that logged them; "" for all
-	UsedBy      string // id of an iteration that uses the versions; "" for all
+	Collection  string // "" selects all
+	Type        string // "" selects all
+	IterationID string // iteration that logged the versions; "" selects all
+	UsedBy      string // iteration that uses the versions; "" selects all
 }
 
-// MaxArtifacts is the largest number of versions that are listed at once.
+// MaxArtifacts is the maximum number of versions that Artifacts returns.
 const MaxArtifacts = 100_000
 
-// Artifacts lists versions, newest first. Needs read.
+// Artifacts returns artifact versions, newest first. The actor needs the right to read.
 func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, q ArtifactQuery) ([]Artifact, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Artifact, error) {
 		var where search.SQL
@@ -173,10 +175,12 @@ func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, q ArtifactQuery
 	})
 }
 
-// wandbArtifactBytes is the estimated memory of a version without its long texts.
+// wandbArtifactBytes is the estimated memory size of a version without the description and
+// metadata.
 const wandbArtifactBytes = 1000
 
-// ArtifactUsers returns the ids of the iterations that use a version. Needs read.
+// ArtifactUsers returns the ids of the iterations that use an artifact version, at most
+// MaxLimit. The actor needs the right to read.
 func (db *DB) ArtifactUsers(ctx context.Context, actor domain.Actor, id string) (ids []string, err error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (ids []string, err error) {
 		a, err := allowArtifact(tx, actor, id, domain.RightRead)

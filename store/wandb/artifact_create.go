@@ -25,16 +25,20 @@ type NewArtifact struct {
 	Type        string
 	Digest      string
 	ClientID    string
-	SharedID    string // id that is common to the runs that write a version together, "" if one run writes it
+	SharedID    string // common id of several runs that write the same version; "" if one run writes it
 	Description string
 	Metadata    string
 	Aliases     []string
 }
 
-// CreateArtifact begins a version of a collection. If a committed version has the same digest or
-// client id, CreateArtifact adds the aliases to it and returns it. If the same client has begun a
-// version and not committed it, CreateArtifact returns that. If several runs write the version,
-// only a pending version is reused. Needs create.
+// CreateArtifact returns a version in a collection to which the client can add files. The actor
+// needs the right to create.
+//
+// If a committed version has the same digest or client id, CreateArtifact adds the aliases to
+// that version and returns it. If the same run has a pending version with the same digest and
+// client id, CreateArtifact returns that version. If several runs write the version,
+// CreateArtifact reuses only a pending version. If no version can be reused, CreateArtifact
+// creates a pending version.
 func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtifact) (Artifact, error) {
 	err := domain.FirstError(
 		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
@@ -98,11 +102,11 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtif
 	})
 }
 
-// sharedPrefix is the prefix of the client_id of a version that several runs write.
+// sharedPrefix is the prefix of the column client_id for a version that several runs write.
 const sharedPrefix = "shared/"
 
-// addToShared adds the aliases, description and metadata of another run to a version that several
-// runs write.
+// addToShared merges the aliases, description and metadata of n into version a. Several runs
+// write version a.
 func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
 	aliases, err := pendingAliases(tx, a.Num)
 	if err != nil {
@@ -129,7 +133,7 @@ func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
 	return err
 }
 
-// pendingAliases returns the aliases that are set when a version is committed.
+// pendingAliases returns the aliases that CommitArtifact will set.
 func pendingAliases(tx *domain.Tx, num int64) (aliases []string, err error) {
 	var text string
 	if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, num).Scan(&text); err != nil {
@@ -139,29 +143,31 @@ func pendingAliases(tx *domain.Tx, num int64) (aliases []string, err error) {
 	return aliases, err
 }
 
-// Entry is a file in the manifest of a version.
+// Entry describes a file in the manifest of an artifact version.
 type Entry struct {
 	Name string
-	MD5  string // base64
-	Ref  string // the address of a file that is not stored here, "" for a stored file
+	MD5  string // MD5 hash in base64
+	Ref  string // address of a file that is stored elsewhere; "" for a stored file
 	Size int64
 }
 
-// maxCommitted is the largest number of files of a version that one transaction adds. Others can
-// write between two transactions.
+// maxCommitted is the maximum number of files that one transaction adds to a version. Other
+// clients can write between two transactions.
 const maxCommitted = 200
 
-// Parts is the folder in a pending version that contains the manifests of its writers.
+// Parts is the folder of a pending version for the manifests of several writers.
 const Parts = "wandb_manifest.parts"
 
-// CommitArtifact commits a version with the files of its manifest. A file that was not sent is
-// taken from another version that has a file with the same MD5. Needs create and read. It returns
-// INVALID_PAYLOAD if a file is not found. If CommitArtifact is interrupted, the version stays
-// pending and another call continues. If the version is being committed by another call,
-// CommitArtifact waits for the end of that call.
+// CommitArtifact commits a version with the files in entries. If a file was not sent,
+// CommitArtifact takes the file from another version that has a file with the same MD5. It
+// returns INVALID_PAYLOAD if a file is not found. The actor needs the right to create and the
+// right to read.
 //
-// If the folder Parts contains manifests, the manifest was joined from these. They are deleted,
-// and the digest is computed from the joined manifest.
+// If another call is committing the version, CommitArtifact waits until that call ends. If
+// CommitArtifact is interrupted, the version stays pending. A later call continues the commit.
+//
+// If the folder Parts contains manifests, entries was joined from these manifests.
+// CommitArtifact deletes the manifests in Parts and computes the digest from entries.
 func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string, entries []Entry) (a Artifact, err error) {
 	leave, err := db.commits.enter(ctx, id)
 	if err != nil {
@@ -223,24 +229,25 @@ func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string,
 	})
 }
 
-// digestOf returns the digest of a manifest, computed as W&B's clients do. entries must be sorted
-// by name.
+// digestOf computes the digest of a manifest as W&B's clients do. entries must be sorted by
+// name.
 func digestOf(entries []Entry) string {
 	h := md5.New()
-	io.WriteString(h, "wandb-artifact-manifest-v1\n") // never fails
+	io.WriteString(h, "wandb-artifact-manifest-v1\n") // never returns an error
 	for _, e := range entries {
 		fmt.Fprintf(h, "%s:%s\n", e.Name, e.MD5)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// commits holds the versions that are being committed.
+// commits tracks the versions that are being committed.
 type commits struct {
 	mu sync.Mutex
-	of map[string]chan struct{} // by id; closed when the commit ends
+	of map[string]chan struct{} // by version id; a channel is closed when its commit ends
 }
 
-// enter waits until no other call commits a version, and marks it until leave is called.
+// enter waits until no other call is committing the version with the given id. It then marks
+// the version until leave is called.
 func (c *commits) enter(ctx context.Context, id string) (leave func(), err error) {
 	for {
 		c.mu.Lock()
@@ -265,8 +272,9 @@ func (c *commits) enter(ctx context.Context, id string) (leave func(), err error
 	}
 }
 
-// allowCommit checks that actor may commit a version and returns it with the location of its
-// files. If it is committed already, at is not set.
+// allowCommit returns a version and the location of its files. It returns an error if actor may
+// not commit the version or the version was deleted. If the version was committed before, at is
+// not set.
 func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at files.TreePlace, err error) {
 	if a, err = allowArtifact(tx, actor, id, domain.RightCreate); err == nil {
 		err = tx.Allow(actor, a.ProjectID, domain.RightRead)
@@ -281,8 +289,8 @@ func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at f
 	return a, at, err
 }
 
-// commitFiles adds the first of entries to a version, as many as one transaction may, and returns
-// their number.
+// commitFiles adds the first files in entries to a version. It adds as many files as one
+// transaction is allowed to add. n is the number of added files.
 func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) (a Artifact, n int, err error) {
 	a, at, err := allowCommit(tx, actor, id)
 	if err != nil || a.State == Committed {
@@ -302,8 +310,8 @@ func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) 
 	return a, n, nil
 }
 
-// adoptFile adds a file that a version lacks, from another version that has a file with the same
-// MD5.
+// adoptFile adds the file e to version a if the version lacks the file. It uses the bytes of
+// another version's file with the same MD5. It returns INVALID_PAYLOAD if it finds no bytes.
 func adoptFile(tx *domain.Tx, actor domain.Actor, a *Artifact, at files.TreePlace, e Entry) error {
 	name := a.File(e.Name)
 	_, err := files.FileNamed(tx, at, name)

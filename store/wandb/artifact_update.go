@@ -9,8 +9,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// UseArtifact records that an iteration uses a version. Needs create for the
-// iteration and read for the version.
+// UseArtifact records that an iteration uses an artifact version. The actor needs the right to
+// create for the iteration and the right to read for the version.
 func (db *DB) UseArtifact(ctx context.Context, actor domain.Actor, id, iterationID string) (Artifact, error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (Artifact, error) {
 		a, err := allowArtifact(tx, actor, id, domain.RightRead)
@@ -26,16 +26,17 @@ func (db *DB) UseArtifact(ctx context.Context, actor domain.Actor, id, iteration
 	})
 }
 
-// ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field as it is.
+// ArtifactPatch holds the new values for UpdateArtifact. UpdateArtifact does not change a field
+// whose value is nil.
 type ArtifactPatch struct {
 	Description *string
 	Metadata    *string
-	Aliases     []string // replaces all aliases; nil leaves them
-	Add         []string // aliases
-	Remove      []string // aliases
+	Aliases     []string // all aliases of the version; nil keeps the aliases
+	Add         []string // list of aliases
+	Remove      []string // list of aliases
 }
 
-// UpdateArtifact changes a version. Needs update.
+// UpdateArtifact changes an artifact version. The actor needs the right to update.
 func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string, p ArtifactPatch) (Artifact, error) {
 	err := domain.FirstError(checkAliases(p.Aliases), checkAliases(p.Add),
 		domain.CheckOptional("description", p.Description), domain.CheckOptional("metadata", p.Metadata))
@@ -74,11 +75,13 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string,
 	})
 }
 
-// DeleteArtifact deletes a version and moves its files to the trash, in several transactions. The
-// number of the version is not used again. If DeleteArtifact is interrupted, the version is
-// deleted and some files remain; another call moves these to the trash. It returns CONFLICT if
-// the version has an alias other than latest and withAliases is not set, or if a model version
-// refers to one of its files. Needs delete.
+// DeleteArtifact deletes a version and moves its files to the trash. The number of the version
+// is not reused. The actor needs the right to delete.
+//
+// DeleteArtifact returns CONFLICT if a model version refers to one of the files. It also
+// returns CONFLICT if the version has an alias other than latest, unless withAliases is set.
+// DeleteArtifact uses several transactions. If it is interrupted, the version is deleted but
+// some files remain. A second call moves these files to the trash.
 func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string, withAliases bool) (a Artifact, err error) {
 	var from, next files.FileMark
 	for more := true; more && err == nil; from = next {
@@ -122,7 +125,8 @@ func checkAliases(all []string) error {
 	return nil
 }
 
-// setAliases sets aliases of a version and removes them from other versions.
+// setAliases adds aliases to version a. If another version has one of the aliases, setAliases
+// removes the alias from that version.
 func setAliases(tx *domain.Tx, a *Artifact, aliases []string) error {
 	for _, alias := range aliases {
 		_, err := tx.Exec(`INSERT INTO wandb_alias (experiment_id, collection, alias, artifact_num) VALUES (?, ?, ?, ?)

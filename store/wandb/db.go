@@ -6,22 +6,22 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that start their own transactions.
+// DB reads and writes W&B records. Each method runs its own transactions.
 type DB struct {
 	base    *domain.DB
 	commits commits
 }
 
-// New returns the methods for the W&B records of a database.
+// New returns a DB for the W&B records in base.
 func New(base *domain.DB) *DB { return &DB{base, commits{of: map[string]chan struct{}{}}} }
 
-// View has the methods that read one snapshot. They act for the actor of its transaction.
+// View reads W&B records in one transaction. It checks the rights of the actor tx.Actor.
 type View struct{ tx *domain.Tx }
 
-// In returns a view of the W&B records in a transaction.
+// In returns a view of the W&B records in the transaction tx.
 func In(tx *domain.Tx) *View { return &View{tx} }
 
-// view calls fn with a view of a new snapshot.
+// view runs fn with a view in a new read transaction.
 func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
 	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

@@ -11,38 +11,39 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// Row is a row of a history.
+// Row is one row of a history.
 type Row struct {
 	Step    Step
 	At      Time
-	Members []format.Member // without W&B's own members, such as _step
+	Members []format.Member // without the members that W&B adds, such as _step
 }
 
 // HistoryQuery selects rows of a history.
 type HistoryQuery struct {
-	From, To Step // the first step, and the step after the last one
-	System   bool // read the metrics of the system, not of the run
-	Limit    int  // the largest number of rows to read
-	// Keep reports whether a row is wanted; nil for all.
+	From, To Step // first step, and the step after the last step
+	System   bool // read system metrics instead of the run's metrics
+	Limit    int  // maximum number of rows to read
+	// Keep reports whether the result includes a row. If Keep is nil, the result includes all
+	// rows.
 	Keep func(Row) bool
-	// Samples is the number of wanted rows; 0 for all. When more than twice as many are held,
-	// every second one is dropped. This is repeated if necessary.
+	// Samples is the wanted number of rows; 0 means all rows. Whenever the result has more than
+	// 2*Samples rows, every second row is dropped.
 	Samples int
 }
 
-// keptRows holds the wanted rows of a history.
+// keptRows collects the rows of a history that match a query.
 type keptRows struct {
 	take   func(bytes int64) error
 	q      HistoryQuery
 	limit  int
-	read   int // number of rows
-	wanted int // number of rows that Keep accepts
-	stride int // every stride-th wanted row is kept
+	read   int // number of rows read
+	wanted int // number of rows accepted by Keep
+	stride int // every stride-th accepted row is stored in all
 	size   int64
 	all    []Row
 }
 
-// add adds the next row. full reports whether the limit is reached.
+// add adds the next row. full reports whether the row limit was reached.
 func (r *keptRows) add(row Row) (full bool, err error) {
 	if r.read++; r.read > r.limit {
 		return true, nil
@@ -75,19 +76,20 @@ func (r *keptRows) add(row Row) (full bool, err error) {
 }
 
 const (
-	rowBytes   = 600     // estimated memory of a row without its members
-	textBytes  = 100     // estimated memory of a text without its bytes
-	rowsAtOnce = 1 << 20 // bytes of rows that are counted together
+	rowBytes   = 600     // estimated memory size of a row without its members
+	textBytes  = 100     // estimated memory size of a string without its bytes
+	rowsAtOnce = 1 << 20 // memory size of rows that is reserved at once
 )
 
-// MaxRows is the largest number of rows of a history that are read at once, and maxValues the
-// largest number of values in them.
+// MaxRows is the maximum number of history rows read at once. maxValues is the maximum number
+// of points read at once.
 const (
 	MaxRows   = 100_000
 	maxValues = 2_000_000
 )
 
-// rest returns the values of a history that are not numbers, by step, and the sorted steps.
+// rest returns the values of a history that are not numbers, by step. It also returns the steps
+// in ascending order.
 func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.Member, steps []Step, err error) {
 	rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
 		num, q.From, q.To, limit)
@@ -113,8 +115,8 @@ func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.M
 	return all, steps, errors.Join(rows.Err(), rows.Close())
 }
 
-// History returns the rows of the history of an iteration, sorted by step. num and id are its
-// number and its id.
+// History returns the history rows of an iteration, sorted by step. num is the row number of
+// the iteration, and id is its id.
 func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err error) {
 	limit := max(0, min(q.Limit, MaxRows))
 	var rest map[Step][]format.Member
@@ -145,7 +147,7 @@ func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err 
 		current = nil
 		return kept.add(row)
 	}
-	next := 0 // index in restSteps
+	next := 0 // index of the next step in restSteps
 	before := func(step Step) (full bool, err error) {
 		for ; next < len(restSteps) && restSteps[next] < step && !full && err == nil; next++ {
 			full, err = kept.add((&nested{step: restSteps[next]}).row(r, rest[restSteps[next]]))
@@ -194,16 +196,16 @@ func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err 
 	return kept.all, err
 }
 
-// nested collects the values of a row.
+// nested collects the numbers of one history row.
 type nested struct {
 	step Step
 	at   Time
 	keys []string
-	tree map[string]any // values are JSON texts or further trees
+	tree map[string]any // each value is a JSON text or another tree
 }
 
-// add adds a value under its name. If the name was joined from several names, add adds it to
-// nested objects.
+// add adds a number with the given key. If the key was joined from the names of nested objects,
+// add creates these objects.
 func (n *nested) add(r Run, key string, x Value, at Time) {
 	n.at = max(n.at, at)
 	path := r.Paths[key]
@@ -228,7 +230,8 @@ func (n *nested) add(r Run, key string, x Value, at Time) {
 	in[path[len(path)-1]] = numberText(x)
 }
 
-// row returns the row. A value in rest replaces a number with the same name.
+// row returns the collected row with the values in rest. A value in rest replaces a number with
+// the same name.
 func (n *nested) row(r Run, rest []format.Member) Row {
 	row := Row{Step: n.step, At: n.at}
 	named := memberNames(rest)
@@ -258,10 +261,11 @@ func treeText(v any) string {
 	return format.Object(members)
 }
 
-// Text returns the row as W&B's clients read it. start is when the run began.
+// Text returns the row as JSON in the format of W&B's clients. start is the start time of the
+// run.
 func (r Row) Text(start Time) string { return format.Object(r.All(start)) }
 
-// All returns the members of the row, including W&B's own, such as _step.
+// All returns the members of the row and the members that W&B adds, such as _step.
 func (r Row) All(start Time) []format.Member {
 	at := float64(r.At) / 1000
 	return append([]format.Member{

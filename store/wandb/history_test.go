@@ -16,7 +16,7 @@ func row(step Step, rest ...string) format.Row {
 	return r
 }
 
-// If a step has several values with the same name, the last one is used.
+// If a step has several values with the same name, the last value is used.
 func TestRestOf(t *testing.T) {
 	got := restOf([]format.Row{row(1, "a", "1", "b", "2"), row(2), row(3, "a", "9"), row(1, "a", "3", "c", "4")})
 	want := map[Step][]format.Member{
@@ -28,8 +28,8 @@ func TestRestOf(t *testing.T) {
 	}
 }
 
-// Numbers whose names were joined become objects again, and other values replace numbers with the
-// same name.
+// Numbers with joined names become nested objects. Other values replace numbers with the same
+// name.
 func TestNested(t *testing.T) {
 	r := Run{About: About{Paths: map[string][]string{"loss/a": {"loss", "a"}, "loss/b/c": {"loss", "b", "c"}}, Start: 500}}
 	n := nested{step: 7}
@@ -44,7 +44,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// Samples are evenly spread over all wanted rows, and the memory of kept rows is counted.
+// The samples are evenly distributed over all wanted rows. The memory of the samples is
+// counted.
 func TestKeptRows(t *testing.T) {
 	var taken int64
 	kept := keptRows{take: func(n int64) error { taken += n; return nil }, limit: 5000, stride: 1,

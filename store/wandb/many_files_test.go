@@ -18,16 +18,16 @@ import (
 	"tracker/store/wandb"
 )
 
-// sameMD5 is the MD5, in base64, that manyFiles uses for all files.
+// sameMD5 is the MD5 hash, in base64, that manyFiles uses for all files.
 const sameMD5 = "XrY7u+Ae7tCTyyK7j1rNww=="
 
 const trashAge = 30 * 24 * time.Hour
 
-// interrupt cancels a context at one of the next commits.
+// interrupt cancels a context at a later commit.
 type interrupt struct {
-	left   atomic.Int64 // commits; 0 for never
+	left   atomic.Int64 // commits before the cancellation; 0 means no cancellation
 	cancel atomic.Pointer[context.CancelFunc]
-	count  atomic.Int64 // of all commits
+	count  atomic.Int64 // number of all commits
 }
 
 func (i *interrupt) onCommit(sqlite.CommitStats) {
@@ -37,7 +37,7 @@ func (i *interrupt) onCommit(sqlite.CommitStats) {
 	}
 }
 
-// after returns a context that is canceled at the nth commit from now on.
+// after returns a context that is canceled at the nth commit after the call.
 func (i *interrupt) after(t *testing.T, n int64) context.Context {
 	c, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -46,15 +46,15 @@ func (i *interrupt) after(t *testing.T, n int64) context.Context {
 	return c
 }
 
-// beginVersion begins a version of data with a digest.
+// beginVersion creates a pending version of the artifact "data" with the given digest.
 func (b *bed) beginVersion(t testing.TB, digest string) wandb.Artifact {
 	t.Helper()
 	return must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
 		IterationID: b.Iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
 }
 
-// manyFiles commits a version with one file and another version with n files that have the same
-// bytes.
+// manyFiles commits two versions. The first version has one file. The second version has n
+// files with the same bytes.
 func (b *bed) manyFiles(t testing.TB, n int) (first, second wandb.Artifact) {
 	t.Helper()
 	first = b.beginVersion(t, "first")
@@ -67,14 +67,14 @@ func (b *bed) manyFiles(t testing.TB, n int) (first, second wandb.Artifact) {
 	return first, must(b.Wandb.CommitArtifact(ctx, domain.System, b.beginVersion(t, "second").ID, entries))(t)
 }
 
-// filesIn returns the number of files of the iteration whose names begin with prefix.
+// filesIn returns the number of files in the iteration whose names begin with prefix.
 func (b *bed) filesIn(t testing.TB, prefix string) (n int) {
 	t.Helper()
 	return ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM resource WHERE deleted_date IS NULL AND substr(name, 1, ?) = ?`, len(prefix), prefix)
 }
 
-// A version with many files is deleted in several transactions. If that is interrupted, the
-// version is deleted, and another call deletes the rest of its files and nothing else.
+// A version with many files is deleted in several transactions. If the deletion is interrupted,
+// the version is deleted. A second call deletes the remaining files and nothing else.
 func TestDeleteOfManyFiles(t *testing.T) {
 	t.Parallel()
 	const list = 1200
@@ -107,7 +107,7 @@ func TestDeleteOfManyFiles(t *testing.T) {
 	}
 }
 
-// A file of a version is not deleted with it if a model version refers to the file.
+// A version can't be deleted if a model version refers to one of its files.
 func TestDeleteOfFileThatIsAModel(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
 	first, _ := b.manyFiles(t, 3)
@@ -121,7 +121,7 @@ func TestDeleteOfFileThatIsAModel(t *testing.T) {
 }
 
 // A folder with many files is moved to the trash in several transactions. Files with similar
-// names stay.
+// names are not moved.
 func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 	t.Parallel()
 	var stop interrupt
@@ -153,8 +153,8 @@ func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 	}
 }
 
-// A record with many files is purged in several transactions. If that is interrupted, the next
-// purge continues.
+// A record with many files is purged in several transactions. If the purge is interrupted, the
+// next purge continues.
 func TestPurgeOfManyFiles(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []domain.TrashKind{domain.TrashedIteration, domain.TrashedExperiment, domain.TrashedProject} {
@@ -192,8 +192,8 @@ func TestPurgeOfManyFiles(t *testing.T) {
 	}
 }
 
-// Files that were not sent are found in any remaining version, after any number of deleted
-// versions.
+// A file that was not sent is found in any remaining version. The number of deleted versions
+// does not matter.
 func TestCommitAfterManyDeletions(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
 	b.manyFiles(t, 1)

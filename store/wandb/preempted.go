@@ -3,14 +3,14 @@ package wandb
 import "tracker/store/domain"
 
 const (
-	// preempted is the error message of a run that was preempted.
+	// preempted is the error message of a preempted run.
 	preempted = "preempted"
-	// exitLost is used as the exit code of a run that sent none.
+	// exitLost is the exit code for a run whose client sent no exit code.
 	exitLost = -1
 )
 
-// endPreempted reports whether a run that has ended or is lost was preempted. If it is lost and
-// had announced its preemption, endPreempted ends it.
+// endPreempted reports whether an ended or lost run was preempted. If a lost run had announced
+// its preemption, endPreempted ends the run.
 func endPreempted(tx *domain.Tx, it domain.IterationState) (bool, error) {
 	if it.Ended() {
 		return it.Status == domain.Killed && it.ErrorMessage == preempted, nil

@@ -10,19 +10,19 @@ import (
 	"tracker/store/runs"
 )
 
-// Record is a run with the records that W&B's clients read.
+// Record is a run with all data that W&B's clients read.
 type Record struct {
 	runs.Iteration
 	Run
-	Metrics  []points.Latest // sorted by key, including metrics of the system and of the summary
-	Snapshot *runs.Snapshot  // nil if none was recorded
+	Metrics  []points.Latest // sorted by key, including system metrics and summary values
+	Snapshot *runs.Snapshot  // nil if no snapshot was recorded
 }
 
-// MaxRuns is the largest number of runs of a project that are searched at once.
+// MaxRuns is the maximum number of runs of a project that are searched at once.
 const MaxRuns = 20_000
 
-// Record returns the run with a name in a project. Both names are W&B's. It returns NOT_FOUND if
-// there is none. Needs read.
+// Record returns a run. project and name are the names that W&B's clients send. It returns
+// NOT_FOUND if the run does not exist. The actor needs the right to read.
 func (db *DB) Record(ctx context.Context, actor domain.Actor, project, name string) (Record, error) {
 	return view(ctx, db, actor, func(v *View) (Record, error) {
 		id, err := v.Iteration(project, name)
@@ -33,7 +33,7 @@ func (db *DB) Record(ctx context.Context, actor domain.Actor, project, name stri
 	})
 }
 
-// RecordOf is Record for the id of an iteration.
+// RecordOf returns the run with the given iteration id. The actor needs the right to read.
 func (db *DB) RecordOf(ctx context.Context, actor domain.Actor, id string) (Record, error) {
 	return view(ctx, db, actor, func(v *View) (Record, error) { return v.wandbRecord(id) })
 }
@@ -53,8 +53,8 @@ func (v *View) wandbRecord(id string) (Record, error) {
 	return all[0], nil
 }
 
-// RunNums returns the numbers of the runs of a project, sorted by creation time. It returns
-// INVALID_PAYLOAD if there are more than MaxRuns. Needs read.
+// RunNums returns the row numbers of a project's runs, sorted by creation time. It returns
+// INVALID_PAYLOAD if the project has more than MaxRuns runs. The actor needs the right to read.
 func (db *DB) RunNums(ctx context.Context, actor domain.Actor, projectID string) ([]int64, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]int64, error) {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
@@ -64,8 +64,8 @@ func (db *DB) RunNums(ctx context.Context, actor domain.Actor, projectID string)
 	})
 }
 
-// wandbRunNums returns the numbers of the existing runs of a project, sorted by creation time. If
-// some is not nil, it returns only runs in some.
+// wandbRunNums returns the row numbers of a project's runs, sorted by creation time. If some is
+// not nil, it returns only the numbers that are in some.
 func wandbRunNums(tx *domain.Tx, projectID string, some []int64) (nums []int64, err error) {
 	const from = `SELECT iteration.num FROM iteration
 		JOIN experiment ON experiment.id = iteration.experiment_id
@@ -85,9 +85,9 @@ func wandbRunNums(tx *domain.Tx, projectID string, some []int64) (nums []int64, 
 	return nums, err
 }
 
-// EachRecord calls each for the runs of a project with these numbers, in the order of nums. Runs
-// that were deleted are skipped. It reads few runs at a time and stops at the first error. Needs
-// read.
+// EachRecord calls the function each for the runs of a project with the given row numbers, in
+// the order of nums. It skips deleted runs. It reads a few runs at a time. It stops at the
+// first error. The actor needs the right to read.
 func (db *DB) EachRecord(ctx context.Context, actor domain.Actor, projectID string, nums []int64, each func(*Record) error) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
@@ -132,10 +132,10 @@ func (db *DB) EachRecord(ctx context.Context, actor domain.Actor, projectID stri
 	})
 }
 
-// wandbChunk is the number of bytes of runs that are read together.
+// wandbChunk is the size in bytes of the runs that EachRecord reads together.
 const wandbChunk = 4 << 20
 
-// wandbRecords returns the records of the iterations with these numbers, in the order of nums.
+// wandbRecords returns the runs with the given row numbers, in the order of nums.
 func wandbRecords(tx *domain.Tx, nums []int64) ([]Record, error) {
 	records := make([]Record, 0, len(nums))
 	all, err := runs.RecordsOf(tx, nums)
@@ -165,7 +165,8 @@ func wandbRecords(tx *domain.Tx, nums []int64) ([]Record, error) {
 	return records, nil
 }
 
-// History returns the rows of a history, sorted by step. Needs read.
+// History returns the history rows of an iteration, sorted by step. The actor needs the right
+// to read.
 func (db *DB) History(ctx context.Context, actor domain.Actor, id string, q HistoryQuery) ([]Row, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Row, error) {
 		it, err := tx.AllowIteration(actor, id, domain.RightRead)
@@ -180,8 +181,8 @@ func (db *DB) History(ctx context.Context, actor domain.Actor, id string, q Hist
 	})
 }
 
-// Deleted reports whether the run with a name in a project is in the trash. Both names are W&B's.
-// It needs no right.
+// Deleted reports whether a run is in the trash. project and name are the names that W&B's
+// clients send. The actor needs no right.
 func (v *View) Deleted(project, name string) (bool, error) {
 	projectID, err := wandbProjectNamed(v.tx, v.tx.Actor, project)
 	if err != nil {

@@ -10,28 +10,28 @@ import (
 	"tracker/store/transfer"
 )
 
-// maxName is the size limit of the id of a run in W&B, in bytes.
+// maxName is the maximum size in bytes of a W&B run id.
 const maxName = 1000
 
-// ExperimentName is the name of the experiment that contains the runs of a W&B project.
+// ExperimentName is the name of the experiment that contains a project's W&B runs.
 const ExperimentName = "default"
 
-// wandbTx returns the W&B records of a transaction.
+// wandbTx returns a Tx that uses the transaction tx.
 func wandbTx(tx *domain.Tx) Tx {
 	return Tx{Tx: tx.Points(), Now: tx.Now, Take: func(bytes int64) error { return domain.Take(tx.Context(), bytes) }}
 }
 
-// wandbRun returns the Run of an iteration.
+// wandbRun returns the W&B data of an iteration.
 func wandbRun(tx *domain.Tx, it domain.IterationRef) (Run, error) {
 	return wandbTx(tx).Run(it.Num, it.ID)
 }
 
-// wandbID returns the id of the iteration for a run in W&B.
+// wandbID returns the iteration id of the W&B run with the given name.
 func wandbID(projectID, name string) string {
 	return transfer.ID("wandb", "run", projectID, name).String()
 }
 
-// RunOf returns the Run of an iteration. Needs read.
+// RunOf returns the W&B data of an iteration. The actor needs the right to read.
 func (v *View) RunOf(id string) (Run, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
@@ -40,10 +40,12 @@ func (v *View) RunOf(id string) (Run, error) {
 	return wandbRun(v.tx, it.IterationRef)
 }
 
-// Project returns the id of the project with this name or id. If several have the name, it
-// prefers a project in which the actor was granted create, then a project in which it was granted
-// read, then the oldest one. It returns NOT_FOUND if there is none. It needs no right, since the
-// methods that take the id check rights.
+// Project returns the id of the project with the given name or id. It returns NOT_FOUND if no
+// project matches. If several projects match, it prefers a project in which the actor may
+// create. The second choice is a project that the actor may read. The last choice is the oldest
+// project.
+//
+// The actor needs no right, because every method that accepts the id checks the rights.
 func (v *View) Project(name string) (string, error) {
 	return wandbProjectNamed(v.tx, v.tx.Actor, name)
 }
@@ -61,9 +63,9 @@ func wandbProjectNamed(tx *domain.Tx, actor domain.Actor, name string) (id strin
 	return id, domain.OrNotFound(err, "project")
 }
 
-// Iteration returns the id of the iteration for the run with a name in a project. Both names are
-// W&B's. It returns NOT_FOUND if there is none. It needs no right, since the methods that take
-// the id check rights.
+// Iteration returns the iteration id of a run. project and name are the names that W&B's
+// clients send. It returns NOT_FOUND if the run does not exist. The actor needs no right,
+// because every method that accepts the id checks the rights.
 func (v *View) Iteration(project, name string) (string, error) {
 	projectID, err := wandbProjectNamed(v.tx, v.tx.Actor, project)
 	if err != nil {
@@ -81,9 +83,9 @@ func wandbIteration(tx *domain.Tx, projectID, name string) (id string, err error
 	return id, domain.OrNotFound(err, "run")
 }
 
-// Change holds the fields that SaveRun sets; nil leaves a field as it is.
+// Change holds the new values for SaveRun. SaveRun does not change a field whose value is nil.
 type Change struct {
-	ID      string // of the iteration; "" for the run Name in Project
+	ID      string // iteration id; "" selects the run by Project and Name
 	Project string
 	Name    string
 
@@ -92,18 +94,20 @@ type Change struct {
 	State                                                                                     *string
 }
 
-// Saved is a run after SaveRun.
+// Saved is a run that SaveRun has written.
 type Saved struct {
 	Run
-	ID       string // of the iteration
+	ID       string // iteration id
 	Inserted bool
 }
 
-// SaveRun writes the fields of a run that a client has sent. It creates a run that does not
-// exist, with its experiment and project. It reopens a run that its client has ended, if the run
-// is not named by ID. Names, texts and values that are too long are cut and noted in Run.Lost.
-// Needs create, and update if something is replaced. It returns CONFLICT if the run is in the
-// trash.
+// SaveRun writes the fields of a run that a client has sent. If the run does not exist, SaveRun
+// creates the run, its experiment and its project. If the client has ended the run, SaveRun
+// reopens the run, except when c.ID is set. Names, texts and values that are too long are
+// truncated, and Run.Lost reports the change.
+//
+// SaveRun returns CONFLICT if the run is in the trash. The actor needs the right to create.
+// Replacing a value also requires the right to update.
 func (db *DB) SaveRun(ctx context.Context, actor domain.Actor, c Change) (Saved, error) {
 	if len(c.Name) > maxName {
 		return Saved{}, domain.Invalid("name", "The id of a run can have at most %d bytes.", maxName)
@@ -127,8 +131,8 @@ func (db *DB) SaveRun(ctx context.Context, actor domain.Actor, c Change) (Saved,
 	})
 }
 
-// wandbTarget returns the iteration that a change applies to. If it does not exist, it is
-// created.
+// wandbTarget returns the iteration that the change c applies to. It creates the iteration if
+// necessary. inserted reports whether it did.
 func wandbTarget(tx *domain.Tx, c Change) (it domain.IterationState, inserted bool, err error) {
 	if c.ID != "" {
 		it, err = tx.AllowIteration(tx.Actor, c.ID, domain.RightUpdate)
@@ -163,8 +167,8 @@ func wandbTarget(tx *domain.Tx, c Change) (it domain.IterationState, inserted bo
 	return it, true, err
 }
 
-// wandbProject returns the id of the project for a run. If the actor has the right to create in
-// no project with the name, a new project is created.
+// wandbProject returns the id of the project with the given name. If no such project exists, or
+// if the actor may not create in it, wandbProject creates a project.
 func wandbProject(tx *domain.Tx, name string) (string, error) {
 	id, err := wandbProjectNamed(tx, tx.Actor, name)
 	if err == nil {
@@ -180,8 +184,8 @@ func wandbProject(tx *domain.Tx, name string) (string, error) {
 	return created.ID, err
 }
 
-// wandbExperiment returns the id of the experiment of W&B's runs in a project. If it does not
-// exist, it is created; if it has ended, it is reopened.
+// wandbExperiment returns the id of the experiment that contains a project's W&B runs. It
+// creates the experiment if necessary. If the experiment has ended, wandbExperiment reopens it.
 func wandbExperiment(tx *domain.Tx, projectID string) (string, error) {
 	if err := tx.AllowProject(tx.Actor, projectID, domain.RightCreate); err != nil {
 		return "", err
@@ -198,7 +202,7 @@ func wandbExperiment(tx *domain.Tx, projectID string) (string, error) {
 	return id, err
 }
 
-// changeRun writes the fields of a change.
+// changeRun writes the fields of the change c to an iteration.
 func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, inserted bool) error {
 	replaces := false
 	set := func(field *string, to *string) {
@@ -273,7 +277,8 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 	return nil
 }
 
-// fitted returns a text that the store accepts, or nil for nil.
+// fitted returns s as valid UTF-8, shortened to the maximum size of a text. It returns nil if s
+// is nil.
 func fitted(s *string) *string {
 	if s == nil {
 		return nil
@@ -281,7 +286,8 @@ func fitted(s *string) *string {
 	return new(transfer.FitText(*s))
 }
 
-// setState reopens a run that its client has ended, or sets the state in c.
+// setState sets the state that c requests. If c requests no state, setState reopens a run that
+// its client has ended.
 func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (changed bool, err error) {
 	p := runs.IterationPatch{Reopen: true}
 	switch {
@@ -305,12 +311,12 @@ func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (change
 		lastSeen = tx.DB.LastSeen.Latest(it.Num, lastSeen)
 		lost := domain.Silent(lastSeen, tx.Now)
 		if !it.Ended() {
-			w.Preempting = w.Preempting && !lost // a lost run begins again
+			w.Preempting = w.Preempting && !lost // a lost run starts again
 			tx.Seen = append(tx.Seen, it.Num)
 			return false, nil
 		}
 		if !w.Complete && !lost {
-			return false, nil // it was ended on the server, and its client does not know yet
+			return false, nil // the run was ended on the server, and the client does not know yet
 		}
 		p.Status = new(domain.Running)
 		w.Complete, w.Preempting = false, false
@@ -324,17 +330,18 @@ func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (change
 	return true, runs.UpdateIteration(tx, tx.Actor, it.ID, p)
 }
 
-// wandbStates maps W&B's names of states to statuses.
+// wandbStates maps the run states of W&B to iteration statuses.
 var wandbStates = map[string]domain.IterationStatus{
 	"pending": domain.Running, "running": domain.Running, "finished": domain.Succeeded, "failed": domain.Failed, "crashed": domain.Failed,
 	"killed": domain.Killed, "preempted": domain.Killed, "preempting": domain.Running,
 }
 
-// Snapshot holds the machine and the code of a run as a client sent them; "" for an unknown
-// field.
+// Snapshot holds the machine and the code of a run, as a client sent them. An unknown field is
+// "".
 type Snapshot struct{ GitSHA, GitRemote, Entrypoint, Command, Hostname, Runtime string }
 
-// SetSnapshot sets the known fields of the snapshot of an iteration. Needs create.
+// SetSnapshot updates the snapshot of an iteration with the known fields of s. The actor needs
+// the right to create.
 func (db *DB) SetSnapshot(ctx context.Context, actor domain.Actor, id string, s Snapshot) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(actor, id, domain.RightCreate)

@@ -11,7 +11,8 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// SetConfig sets the configuration.
+// SetConfig sets the configuration. It ignores a configuration that is too large, and reports
+// that in r.Lost.
 func (r *Run) SetConfig(text string) {
 	if len(text) > maxText {
 		r.Lose("A configuration of %d bytes was left out: at most %d are allowed.", len(text), maxText)
@@ -24,7 +25,8 @@ func (r *Run) SetConfig(text string) {
 	r.Config = text
 }
 
-// Parameters returns the configuration of a run as parameters, at most maxParameters.
+// Parameters returns the parameters that the configuration of the run contains, at most
+// maxParameters.
 func (r *Run) Parameters() map[string]string {
 	all := map[string]string{}
 	for key, value := range map[string]string{"group": r.Group, "job_type": r.JobType, "sweep": r.Sweep} {
@@ -57,8 +59,9 @@ func (r *Run) Parameters() map[string]string {
 	return all
 }
 
-// SetParameters replaces the parameters of an iteration that came from before by the parameters
-// of r. It reports whether a value was replaced.
+// SetParameters writes the parameters of r to an iteration. before holds the parameters of the
+// former configuration. SetParameters deletes the parameters in before that r lacks. replaced
+// reports whether a parameter was changed or deleted.
 func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replaced bool, err error) {
 	after := r.Parameters()
 	for key := range before {
@@ -94,8 +97,8 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 	return replaced, nil
 }
 
-// SetTags replaces the tags of the iteration of r by the first maxTags of tags. It reports
-// whether a tag was removed.
+// SetTags replaces the tags of an iteration by the first maxTags elements of tags. removed
+// reports whether a tag was removed.
 func (tx Tx) SetTags(num int64, r *Run, tags []string) (removed bool, err error) {
 	if len(tags) > maxTags {
 		r.Lose("Of %d tags the first %d were kept.", len(tags), maxTags)

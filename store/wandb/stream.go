@@ -15,22 +15,22 @@ import (
 
 // Stream is a part of the data that a client sends during its run.
 type Stream struct {
-	Rows         []format.Row // of the history
-	HistoryLines int64        // number of lines sent so far, as in the next two fields
+	Rows         []format.Row // history rows
+	HistoryLines int64        // number of history lines that the client has sent
 	EventLines   int64
 	LogLines     int64
-	Output       []string     // printed lines; LogLines is the number after the last one
-	Events       []format.Row // metrics of the system
-	LastEvent    string       // the last line of Events, "" for none
-	Summary      *string      // the whole summary; nil leaves it as it is
+	Output       []string     // printed lines; LogLines is the number of the line after Output
+	Events       []format.Row // rows of system metrics
+	LastEvent    string       // last line of Events; "" if none
+	Summary      *string      // whole summary; nil keeps the stored summary
 	Preempting   bool
 	Complete     bool
-	ExitCode     int      // set if Complete is set
-	Lost         []string // sentences about data that the caller could not read
+	ExitCode     int      // valid if Complete is set
+	Lost         []string // sentences about data that can't be read
 }
 
-// Append writes the rows of s, and updates r from the other fields of s. It returns the number
-// of replaced points. The caller writes the printed output, the summary and the end.
+// Append writes the rows of s and updates r from the other fields of s. It returns the number
+// of replaced points. The caller must write the output, the summary and the end of the run.
 func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 	if replaced, err = tx.Put(num, tx.samples(r, s)); err != nil {
 		return 0, err
@@ -56,8 +56,8 @@ func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 	return replaced, nil
 }
 
-// samples returns the points of a part of a stream. A row without a step gets the step after the
-// last one.
+// samples returns the points in a part of a stream. A row without a step gets the next step
+// after r.LastStep.
 func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	names := map[string]string{}
 	count := 0
@@ -102,7 +102,8 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 		if e.At == 0 {
 			e.At = tx.Now
 		}
-		// The step is the second of the run, so sending a line again results in the same step.
+		// The step is the runtime in seconds. A line that is sent twice therefore gets the same
+		// step.
 		if math.IsNaN(e.Runtime) || math.Abs(e.Runtime) > 1e15 {
 			e.Runtime = float64(e.At-r.Start) / 1000
 		}
@@ -114,9 +115,8 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	return samples
 }
 
-// restOf returns the values of rows that are not numbers, by step. If a step has several values
-// with the same name, the last one in rows is returned, even if rows for other steps are between
-// them.
+// restOf returns the row values that are not numbers, by step. If a step has several values
+// with the same name, restOf returns the last value.
 func restOf(rows []format.Row) map[Step][]format.Member {
 	all := map[Step][]format.Member{}
 	names := map[Step]map[string]bool{}
@@ -138,7 +138,8 @@ func restOf(rows []format.Row) map[Step][]format.Member {
 	return all
 }
 
-// keepRest stores the values of a row that are not numbers.
+// keepRest stores the values of a row that are not numbers. It replaces stored values with the
+// same names.
 func (tx Tx) keepRest(num int64, r *Run, step Step, rest []format.Member) error {
 	var former string
 	err := tx.Row(`SELECT content FROM wandb_row WHERE iteration_num = ? AND step = ?`, num, step).Scan(&former)
@@ -168,7 +169,7 @@ func (tx Tx) keepRest(num int64, r *Run, step Step, rest []format.Member) error 
 	return err
 }
 
-// memberNames returns the names of members.
+// memberNames returns the set of the members' names.
 func memberNames(members []format.Member) map[string]bool {
 	names := make(map[string]bool, len(members))
 	for _, m := range members {
@@ -177,7 +178,7 @@ func memberNames(members []format.Member) map[string]bool {
 	return names
 }
 
-// addCaptions adds the captions of media in the values of a step to a.Captions.
+// addCaptions adds the captions of the media in rest to a.Captions.
 func (a *About) addCaptions(rest []format.Member) {
 	add := func(path, caption string) {
 		if path != "" && strings.TrimSpace(caption) != "" && len(a.Captions) < maxCaptions {
@@ -212,7 +213,8 @@ func (a *About) addCaptions(rest []format.Member) {
 	}
 }
 
-// setCaptions stores captions as descriptions of the files that were received.
+// setCaptions stores the captions as descriptions of files. It keeps the captions of files that
+// have not arrived.
 func (tx Tx) setCaptions(num int64, r *Run) error {
 	for name, caption := range r.Captions {
 		n, err := tx.Exec(`UPDATE resource SET description = ? WHERE iteration_num = ? AND name = ?`, caption, num, name)

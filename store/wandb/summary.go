@@ -12,9 +12,10 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// SetSummary stores a summary. A number becomes a point at once if no metric has its name. If a
-// metric has its name and another last value, the number becomes a point only if final is set.
-// final means that the run has ended; before, a summary may be older than the metrics.
+// SetSummary stores the summary of a run. A number in the summary becomes a point if no metric
+// has the same name. If a metric has the name but a different last value, the number becomes a
+// point only if final is set. final means that the run has ended. The summary of a running run
+// can be older than the metrics.
 func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if len(summary) > maxText {
 		r.Lose("A summary of %d bytes was left out: at most %d are allowed.", len(summary), maxText)
@@ -76,8 +77,8 @@ func sameNumber(a, b Value) bool {
 	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
 }
 
-// ConfigOf returns parameters as a configuration. JSON numbers and JSON words such as true keep
-// their type; all other values become strings.
+// ConfigOf returns parameters as a W&B configuration. JSON numbers and words such as true keep
+// their type. All other values become strings.
 func ConfigOf(params iter.Seq2[string, string]) string {
 	var members []format.Member
 	for key, text := range params {
@@ -90,7 +91,7 @@ func ConfigOf(params iter.Seq2[string, string]) string {
 	return format.Object(members)
 }
 
-// SummaryOf returns the last values of metrics as a summary.
+// SummaryOf returns the last values of metrics as a W&B summary.
 func SummaryOf(all []points.Latest) string {
 	var members []format.Member
 	for _, m := range all {
@@ -106,7 +107,7 @@ func SummaryOf(all []points.Latest) string {
 	return format.Object(members)
 }
 
-// numberText returns a number as Python's json module writes it.
+// numberText returns a number in the format of Python's json module.
 func numberText(v Value) string {
 	x := float64(v)
 	switch {

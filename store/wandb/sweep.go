@@ -14,35 +14,35 @@ import (
 	"tracker/store/wandb/sweep"
 )
 
-// SweepState is the state of a sweep. It determines whether agents are given new runs.
+// SweepState is the state of a sweep. The state determines whether agents get new runs.
 type SweepState string
 
-// The states of a sweep.
+// These are the states of a sweep.
 const (
-	SweepPending  SweepState = "PENDING" // no agent has asked for a run
+	SweepPending  SweepState = "PENDING" // no agent has requested a run
 	SweepRunning  SweepState = "RUNNING"
 	SweepPaused   SweepState = "PAUSED"
-	SweepFinished SweepState = "FINISHED" // no new runs; open runs continue
-	SweepCanceled SweepState = "CANCELED" // no new runs; open runs were ended
+	SweepFinished SweepState = "FINISHED" // agents get no new runs; open runs continue
+	SweepCanceled SweepState = "CANCELED" // agents get no new runs; open runs were ended
 )
 
-// Sweep is a search for good settings. Its runs are iterations whose parameter sweep is the id of
-// the sweep.
+// Sweep is a hyperparameter search. The runs of a sweep are the iterations whose parameter
+// "sweep" has the sweep id as its value.
 type Sweep struct {
 	SweepTrials
 	projectID    string
 	ExperimentID string
-	Name         string // "" for none
-	Text         string // the configuration, as the client sent it
+	Name         string // "" if the sweep has no name
+	Text         string // configuration as sent by the client
 	State        SweepState
 	CreatedDate  scalar.Time
 	UpdatedDate  scalar.Time
 }
 
-// Filter returns a filter for the runs of a sweep, in the language of searches.
+// Filter returns a filter for the runs of the sweep, in the search language.
 func (s Sweep) Filter() string { return `param.sweep = "` + s.ID + `"` }
 
-// Title returns the name of a sweep or, if it has none, its id.
+// Title returns the name of the sweep. If the sweep has no name, Title returns the id.
 func (s Sweep) Title() string {
 	if s.Name == "" && s.Config.Name != "" {
 		return transfer.FitName(s.Config.Name)
@@ -50,7 +50,7 @@ func (s Sweep) Title() string {
 	return cmp.Or(s.Name, s.ID)
 }
 
-// Objective returns the objective of a sweep, or nil if it has none.
+// Objective returns the objective of the sweep, or nil if the sweep has no metric.
 func (s Sweep) Objective() *goal.Objective {
 	if s.Config.Metric.Name == "" {
 		return nil
@@ -83,18 +83,19 @@ func (s *Sweep) scan(row interface{ Scan(...any) error }) error {
 	return err
 }
 
-// Sweep returns the sweep with an id. Needs read.
+// Sweep returns the sweep with the given id. The actor needs the right to read.
 func (v *View) Sweep(id string) (Sweep, error) {
 	return allowSweep(v.tx, v.tx.Actor, id, domain.RightRead)
 }
 
-// Sweep is View.Sweep.
+// Sweep calls View.Sweep in a new read transaction.
 func (db *DB) Sweep(ctx context.Context, actor domain.Actor, id string) (Sweep, error) {
 	return view(ctx, db, actor, func(v *View) (Sweep, error) { return v.Sweep(id) })
 }
 
-// SweepRunNums returns the project of a sweep and the numbers of its runs, oldest first, up to
-// MaxRuns. If agent is not "", it returns only the runs of this agent. Needs read.
+// SweepRunNums returns the project of a sweep and the row numbers of its runs, oldest first. It
+// returns at most MaxRuns runs. If agent is not "", it returns only runs that the agent
+// executed. The actor needs the right to read.
 func (db *DB) SweepRunNums(ctx context.Context, actor domain.Actor, id, agent string) (projectID string, nums []int64, err error) {
 	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
 		s, err := allowSweep(tx, actor, id, domain.RightRead)
@@ -114,7 +115,7 @@ func (db *DB) SweepRunNums(ctx context.Context, actor domain.Actor, id, agent st
 	return projectID, nums, err
 }
 
-// HasSweep reports whether an experiment has a sweep. Needs read.
+// HasSweep reports whether an experiment has a sweep. The actor needs the right to read.
 func (v *View) HasSweep(experimentID string) (bool, error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return false, err
@@ -122,16 +123,16 @@ func (v *View) HasSweep(experimentID string) (bool, error) {
 	return v.tx.Has(`SELECT 1 FROM wandb_sweep WHERE experiment_id = ?`, experimentID)
 }
 
-// maxSweeps is the largest number of sweeps of a project that are listed.
+// maxSweeps is the maximum number of sweeps in a list.
 const maxSweeps = 200
 
-// maxSweepText is the number of bytes of configurations after which a list of sweeps ends.
-// Parsing a configuration takes about thirty times its size.
+// maxSweepText is the approximate maximum size in bytes of all configurations in a list of
+// sweeps. Parsing a configuration takes memory of about thirty times its size.
 const maxSweepText = 1 << 20
 
-// Sweeps lists the sweeps of a project, newest first. If experimentID is not "", it lists only
-// sweeps of this experiment. It lists up to maxSweeps, and fewer if the sum of their
-// configurations exceeds maxSweepText. Needs read.
+// Sweeps returns the sweeps of a project, newest first. If experimentID is not "", it returns
+// only sweeps of that experiment. It returns at most maxSweeps sweeps. The list ends early when
+// the size of the configurations exceeds maxSweepText. The actor needs the right to read.
 func (v *View) Sweeps(projectID, experimentID string) ([]Sweep, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -157,15 +158,15 @@ func (v *View) Sweeps(projectID, experimentID string) ([]Sweep, error) {
 	return all, rows.Err()
 }
 
-// SweepBest is the best run of a sweep.
+// SweepBest is the best run of a sweep and the value of the metric.
 type SweepBest struct {
 	runs.Iteration
 	Metric string
 	Value  scalar.Value
 }
 
-// SweepBest returns the best run of a sweep, or nil if no run has a value of the metric. Needs
-// read.
+// SweepBest returns the best run of a sweep. It returns nil if no run has a value of the
+// metric. The actor needs the right to read.
 func (v *View) SweepBest(s Sweep) (*SweepBest, error) {
 	o := s.Objective()
 	if o == nil {
@@ -186,13 +187,13 @@ func (v *View) SweepBest(s Sweep) (*SweepBest, error) {
 	return nil, nil
 }
 
-// SweepBest is View.SweepBest.
+// SweepBest calls View.SweepBest in a new read transaction.
 func (db *DB) SweepBest(ctx context.Context, actor domain.Actor, s Sweep) (*SweepBest, error) {
 	return view(ctx, db, actor, func(v *View) (*SweepBest, error) { return v.SweepBest(s) })
 }
 
-// allowSweep returns the sweep after checking that it exists and that actor has the right in its
-// project.
+// allowSweep returns the sweep with the given id. It returns an error if the sweep does not
+// exist or actor lacks the right want in the sweep's project.
 func allowSweep(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (s Sweep, err error) {
 	err = s.scan(tx.Row(`SELECT `+sweepColumns+`
 		FROM wandb_sweep
@@ -205,20 +206,23 @@ func allowSweep(tx *domain.Tx, actor domain.Actor, id string, want domain.Right)
 	return s, tx.Allow(actor, s.projectID, want)
 }
 
-// SweepChange holds the fields that SaveSweep sets; nil leaves a field as it is.
+// SweepChange holds the new values for SaveSweep. SaveSweep does not change a field whose value
+// is nil.
 type SweepChange struct {
-	ID      string // "" for a new sweep
-	NewID   string // of a new sweep
-	Project string // of a new sweep
+	ID      string // id of an existing sweep; "" creates a sweep
+	NewID   string // used for a new sweep
+	Project string // used for a new sweep
 	Config  *string
 	Name    *string
 	State   *string
-	Runs    []string // names of runs of the project that become runs of a new sweep
+	Runs    []string // names of existing runs to add to a new sweep
 }
 
-// SaveSweep creates a sweep, with its experiment and project, or changes one. Canceling a sweep
-// ends its runs. Needs create for a new sweep, else update. It returns INVALID_PAYLOAD if the
-// configuration can't be parsed, or if it is changed after runs were given to agents.
+// SaveSweep creates or changes a sweep. It creates the experiment and the project of a new
+// sweep if necessary. The state CANCELED ends the runs of the sweep. SaveSweep returns
+// INVALID_PAYLOAD if the configuration can't be parsed. It also returns INVALID_PAYLOAD if the
+// configuration is changed after runs were assigned to agents. The actor needs the right to
+// create a new sweep, or the right to update an existing sweep.
 func (db *DB) SaveSweep(ctx context.Context, actor domain.Actor, c SweepChange) (Sweep, error) {
 	if c.Config != nil {
 		if _, err := sweep.Parse(*c.Config); err != nil {
@@ -281,7 +285,7 @@ func insertSweep(tx *domain.Tx, c SweepChange) error {
 	return nil
 }
 
-// addToSweep adds a run to a sweep.
+// addToSweep adds an existing run to a sweep.
 func addToSweep(tx *domain.Tx, projectID, run, sweepID string) error {
 	id, err := wandbIteration(tx, projectID, run)
 	if err != nil {
@@ -333,10 +337,11 @@ func updateSweep(tx *domain.Tx, c SweepChange) error {
 	return err
 }
 
-// canceled is the error message of the runs of a canceled sweep.
+// canceled is the error message of runs in a canceled sweep.
 const canceled = "the sweep was canceled"
 
-// killRun ends a run. Its client learns that when it sends something.
+// killRun ends a run with the status KILLED. The client learns about the end when it sends more
+// data.
 func killRun(tx *domain.Tx, it domain.IterationState, message string) error {
 	if it.Ended() {
 		return nil

@@ -14,33 +14,33 @@ import (
 	"tracker/store/wandb/sweep"
 )
 
-// SweepTrials holds the fields of a sweep that its trials depend on.
+// SweepTrials holds the fields of a sweep that methods for trials need.
 type SweepTrials struct {
 	Num    int64
-	ID     string // 8 letters and digits
+	ID     string // eight letters and digits
 	Given  int    // number of trials
 	Done   int    // number of trials that have ended
 	Config sweep.Config
 }
 
-// Trial is a run that was given to an agent.
+// Trial is a run that was assigned to an agent.
 type Trial struct {
 	Number   int
-	Name     string // of the run
+	Name     string // name of the run
 	Agent    string
-	Settings string // JSON, an object
+	Settings string // settings of the run as a JSON object
 	State    TrialState
 	Given    Time
-	Brackets []float64 // the best values at the brackets so far
-	Judged   int       // number of Brackets that were compared with other runs
+	Brackets []float64 // best metric value at each bracket that the run has reached
+	Judged   int       // number of brackets at which the run was compared with other runs
 }
 
 // TrialState is the state of a trial.
 type TrialState string
 
-// The states of a trial.
+// These are the states of a trial.
 const (
-	TrialGiven   TrialState = "GIVEN" // its run has not begun
+	TrialGiven   TrialState = "GIVEN" // the run has not started
 	TrialStarted TrialState = "STARTED"
 	TrialDone    TrialState = "DONE"
 )
@@ -69,8 +69,8 @@ func (tx Tx) OpenTrials(s SweepTrials) ([]Trial, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// SaveTrial writes the state and the brackets of a trial, and the best value of the metric, NaN
-// if it has none.
+// SaveTrial writes the state and the brackets of a trial. It also writes best, the best value
+// of the metric. best is NaN if the trial has no value.
 func (tx Tx) SaveTrial(s SweepTrials, t Trial, best float64) error {
 	brackets, err := json.Marshal(t.Brackets)
 	if err != nil {
@@ -82,22 +82,23 @@ func (tx Tx) SaveTrial(s SweepTrials, t Trial, best float64) error {
 	return err
 }
 
-// GiveAgain gives a trial whose run has not begun to an agent.
+// GiveAgain assigns a trial to an agent again, because the run has not started.
 func (tx Tx) GiveAgain(s SweepTrials, t *Trial, agent string) error {
 	t.Agent, t.Given = agent, max(tx.Now, t.Given)
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, t.Agent, t.Given, s.Num, t.Number)
 	return err
 }
 
-// Queue removes the agent of a trial. The trial is dated after its run was last seen, so that
-// this attempt does not count.
+// Queue removes the agent from a trial. It dates the trial later than lastSeen, so that the
+// former attempt no longer counts.
 func (tx Tx) Queue(s SweepTrials, t *Trial, lastSeen Time) error {
 	t.State, t.Agent, t.Given, t.Brackets, t.Judged = TrialGiven, "", max(tx.Now, lastSeen)+1, nil, 0
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = '', given_date = ? WHERE sweep_num = ? AND number = ?`, t.Given, s.Num, t.Number)
 	return err
 }
 
-// NextTrial creates a trial with a name for an agent. It returns nil after the last settings.
+// NextTrial creates a trial with the given name for an agent. It returns nil if no settings are
+// left.
 func (tx Tx) NextTrial(s SweepTrials, agent, name string) (*Trial, error) {
 	var seen []sweep.Observation
 	if s.Config.Method == sweep.Bayes {
@@ -107,7 +108,7 @@ func (tx Tx) NextTrial(s SweepTrials, agent, name string) (*Trial, error) {
 		}
 	}
 	h := fnv.New64a()
-	h.Write([]byte(s.ID)) // never fails
+	h.Write([]byte(s.ID)) // never returns an error
 	p, settings, ok := s.Config.Next(rand.New(rand.NewPCG(h.Sum64(), uint64(s.Given))), s.Given, seen)
 	if !ok {
 		return nil, nil
@@ -128,7 +129,7 @@ func (tx Tx) NextTrial(s SweepTrials, agent, name string) (*Trial, error) {
 
 var errSettings = &sweep.Error{Message: "The values of the sweep can't be written as JSON."}
 
-// observations returns the trials of a sweep that have ended, oldest first.
+// observations returns the results of a sweep's ended trials, oldest first.
 func (tx Tx) observations(s SweepTrials) ([]sweep.Observation, error) {
 	var rows []struct {
 		Point string   `db:"point"`
@@ -147,9 +148,9 @@ func (tx Tx) observations(s SweepTrials) ([]sweep.Observation, error) {
 	return all, nil
 }
 
-// MetricKeys returns the possible keys of the metric of a sweep: names of nested values are
-// joined with slashes, and values that exist only in the summary have SummaryPrefix. It returns
-// nil if the sweep has no metric.
+// MetricKeys returns the possible keys of the metric to optimize. The key of a nested value is
+// joined with slashes. The key of a value that exists only in the summary has the prefix
+// SummaryPrefix. MetricKeys returns nil if the sweep has no metric.
 func (s SweepTrials) MetricKeys() []string {
 	name := s.Config.Metric.Name
 	if name == "" {
@@ -159,7 +160,8 @@ func (s SweepTrials) MetricKeys() []string {
 	return []string{transfer.FitName(name), transfer.FitName(nested), transfer.FitName(SummaryPrefix + name), transfer.FitName(SummaryPrefix + nested)}
 }
 
-// Best returns the best value that an iteration has of the metric of its sweep, or NaN if it has none.
+// Best returns the best value of the sweep's metric in an iteration. It returns NaN if the
+// iteration does not have the metric.
 func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	keys := s.MetricKeys()
 	if keys == nil {
@@ -183,11 +185,11 @@ func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	return math.NaN(), nil
 }
 
-// errEnough stops the reading of points.
+// errEnough stops reading points.
 var errEnough = errors.New("enough")
 
-// Measure sets t.Brackets to the best values at the brackets that the run of t has reached. num
-// is the iteration of the run.
+// Measure sets t.Brackets to the best values at the brackets that the run has reached. num is
+// the row number of the run's iteration.
 func (tx Tx) Measure(s SweepTrials, t *Trial, num int64) error {
 	h := s.Config.Early
 	if h == nil {
@@ -221,10 +223,11 @@ func (tx Tx) Measure(s SweepTrials, t *Trial, num int64) error {
 	return nil
 }
 
-// maxMeasured is the number of values after which brackets are ignored.
+// maxMeasured is the maximum number of metric values that Measure reads.
 const maxMeasured = 50_000
 
-// encodable returns x, or the worst finite value for NaN and infinities, which JSON lacks.
+// encodable returns x if JSON can encode it. For NaN and infinities, it returns the worst
+// finite value.
 func encodable(x float64, m sweep.Metric) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		if m.Maximize {
@@ -235,8 +238,8 @@ func encodable(x float64, m sweep.Metric) float64 {
 	return x
 }
 
-// Early returns the open trials to be stopped early: at a bracket that they have reached since
-// they were last judged, they are worse than the other trials of the sweep.
+// Early returns the open trials to stop. It compares each trial with other trials at the
+// brackets that the trial has reached since the last comparison.
 func (tx Tx) Early(s SweepTrials, open []Trial) (stopped []Trial, err error) {
 	if s.Config.Early == nil {
 		return nil, nil
@@ -245,7 +248,7 @@ func (tx Tx) Early(s SweepTrials, open []Trial) (stopped []Trial, err error) {
 	if err := tx.Select(&texts, `SELECT brackets FROM wandb_trial WHERE sweep_num = ? ORDER BY number`, s.Num); err != nil {
 		return nil, err
 	}
-	all := make([][]float64, len(texts)) // by number of the trial
+	all := make([][]float64, len(texts)) // by trial number
 	for i, text := range texts {
 		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
 			return nil, err

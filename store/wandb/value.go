@@ -8,13 +8,13 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// maxValueRows is the largest number of rows that EachValue reads.
+// maxValueRows is the maximum number of rows that EachValue reads.
 const maxValueRows = 20_000
 
-// EachValue calls each for the values in the histories of runs that are not numbers, sorted by
-// number of the run, then step. It reads only rows that contain one of texts and, if steps is not
-// nil, only these steps. It stops at the first error. more reports whether rows were not read
-// because of the limit.
+// EachValue calls the function each for the history values that are not numbers. The calls are
+// sorted by iteration number, then by step. EachValue reads only rows that contain one of the
+// given texts. If steps is not nil, it reads only rows with one of the given steps. It stops at
+// the first error. more reports whether it did not read all rows because of maxValueRows.
 func (tx Tx) EachValue(nums []int64, steps []Step, texts []string, each func(num int64, step Step, m format.Member) error) (more bool, err error) {
 	of, err := json.Marshal(nums)
 	if err != nil {

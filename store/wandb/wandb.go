@@ -1,18 +1,18 @@
-// Package wandb stores the data of W&B's clients. It saves their runs as iterations with
-// configuration, summary, history, console and state. It stores their artifacts with collections,
-// versions and aliases, and gives runs to the agents of sweeps. The id of an iteration is derived
-// from W&B's project and name of the run.
+// Package wandb stores the data of W&B's clients. It stores a W&B run as an iteration with
+// configuration, summary, history, console and state. It stores W&B artifacts with collections,
+// versions and aliases. It assigns the runs of sweeps to agents. The id of an iteration is
+// derived from the names of the W&B project and run.
 //
-// The numbers of a row are stored as points, under names that the store accepts. All other values
-// are stored as sent. So a history can be read back unchanged, and can be searched and charted
-// like the metrics of any other run. Sending a row, summary or setting again changes nothing.
-// Clients can't handle rejected values, so a value that is too large is cut or left out, and
-// noted in Run.Lost.
+// Numbers in a history row are stored as points. The name of a number is changed if the store
+// does not accept the name. Other values are stored as sent. The history can therefore be read
+// back unchanged. It can be searched and charted like the metrics of other runs. Sending a row,
+// summary or setting twice has no further effect. Clients can't handle rejected values. Values
+// that are too large are truncated or omitted, and Run.Lost reports the change.
 //
-// Package format encodes and decodes the values. Package sweep chooses settings. The methods of
-// DB start their own transactions, and the methods of View read one snapshot. The methods of Tx
-// access the tables of this package by the numbers of iterations; their callers check rights and
-// statuses in the same transaction.
+// Package format encodes and decodes values. Package sweep chooses settings. The methods of DB
+// run their own transactions. The methods of View use the transaction of the view. The methods
+// of Tx access the tables of this package by iteration number. The callers of Tx must check
+// rights and statuses in the same transaction.
 package wandb
 
 import (
@@ -28,68 +28,68 @@ import (
 	"tracker/store/transfer"
 )
 
-// Types of the values in rows.
+// These are the types of the values in rows.
 type (
 	Step  = scalar.Step
 	Time  = scalar.Time
 	Value = scalar.Value
 )
 
-// Tx gives access to the tables of this package in a transaction.
+// Tx reads and writes the tables of this package in a transaction.
 type Tx struct {
 	*points.Tx
 	Now Time
-	// Take counts bytes that are held for an answer. If it returns an error, the read ends with
-	// this error.
+	// Take reserves memory for a response. If it returns an error, the reading method returns
+	// the error.
 	Take func(bytes int64) error
 }
 
-// Run holds the data from W&B's clients about a run that is stored in no other table. For a run
-// of another client, only RunID is set.
+// Run holds W&B data of a run that no other table stores. If the run does not come from a W&B
+// client, only RunID is set.
 type Run struct {
-	RunID   string // id in W&B, free text; for a run of another client the id of the iteration
+	RunID   string // W&B id of the run, any text; the iteration id if the run has no W&B id
 	Config  string // JSON
-	Summary string // JSON, as Python writes it
+	Summary string // JSON as Python writes it
 	About
 }
 
-// About holds the small fields of a Run.
+// About holds the short fields of a Run.
 type About struct {
 	Group        string              `json:"group,omitzero"`
 	JobType      string              `json:"job_type,omitzero"`
 	Host         string              `json:"host,omitzero"`
 	Program      string              `json:"program,omitzero"`
 	Sweep        string              `json:"sweep,omitzero"`
-	HistoryLines int64               `json:"history_lines,omitzero"` // number of lines that the client has sent
+	HistoryLines int64               `json:"history_lines,omitzero"` // number of history lines that the client has sent
 	EventLines   int64               `json:"event_lines,omitzero"`
 	LogLines     int64               `json:"log_lines,omitzero"`
-	Start        Time                `json:"start,omitzero"` // by the clock of the client
-	Last         Time                `json:"last,omitzero"`  // time of the last row, by the clock of the client
+	Start        Time                `json:"start,omitzero"` // start of the run by the client's clock
+	Last         Time                `json:"last,omitzero"`  // time of the last row by the client's clock
 	LastStep     Step                `json:"last_step,omitzero"`
-	Events       string              `json:"events,omitzero"`     // the last line of the system metrics
-	Paths        map[string][]string `json:"paths,omitzero"`      // names that were joined with slashes, by key
-	Complete     bool                `json:"complete,omitzero"`   // the client has announced the end
+	Events       string              `json:"events,omitzero"`     // last line of the system metrics
+	Paths        map[string][]string `json:"paths,omitzero"`      // names of nested objects, by the key joined from the names
+	Complete     bool                `json:"complete,omitzero"`   // the client has announced the end of the run
 	Preempting   bool                `json:"preempting,omitzero"` // the client has announced a preemption
-	Captions     map[string]string   `json:"captions,omitzero"`   // for files that were not received yet, by name
-	Lost         []string            `json:"lost,omitzero"`       // sentences about data that was cut or left out
+	Captions     map[string]string   `json:"captions,omitzero"`   // by name of the file; only for files that have not arrived
+	Lost         []string            `json:"lost,omitzero"`       // sentences about truncated or omitted data
 	Ended        Ended               `json:"ended,omitzero"`
 }
 
-// Ended holds the counts that LogsOn uses.
+// Ended holds the counts that LogsOn needs.
 type Ended struct {
-	At      Time `json:"at"` // when the run was ended
+	At      Time `json:"at"` // time when the run was ended
 	History More `json:"history"`
 	Events  More `json:"events"`
 }
 
-// More counts the calls of LogsOn with more lines than in the previous call.
+// More counts how often the number of lines has grown between two calls of LogsOn.
 type More struct {
-	Lines int64 `json:"lines"` // in the last call
+	Lines int64 `json:"lines"` // number of lines at the last call
 	Times int   `json:"times"`
 }
 
-// grew records the number of lines. It reports whether it has increased, and has done so at least
-// n times.
+// grew records the number of lines. It reports whether the number has grown now and has grown
+// at least n times in total.
 func (m *More) grew(lines int64, n int) bool {
 	if lines <= m.Lines {
 		return false
@@ -99,11 +99,13 @@ func (m *More) grew(lines int64, n int) bool {
 	return m.Times >= n
 }
 
-// LogsOn reports whether the client of a run that was ended on the server continues the run. This
-// is the case if the number of history lines has increased since the last call, for at least the
-// second time, or the number of system metrics lines, for at least the fourth time. The first
-// lines may have been sent before the end, and a client that is finishing sends a last round of
-// system metrics in several parts.
+// LogsOn reports whether a run continues on the client after it was ended on the server. It
+// compares the numbers of lines with the numbers at the last call. It returns true if the
+// number of history lines has grown, for at least the second time. It also returns true if the
+// number of system metrics lines has grown, for at least the fourth time.
+//
+// The first lines might have been sent before the end. A client that is finishing its run sends
+// the last system metrics in several parts.
 func (a *About) LogsOn(ended Time) bool {
 	if a.Ended.At != ended {
 		a.Ended = Ended{At: ended, History: More{Lines: a.HistoryLines}, Events: More{Lines: a.EventLines}}
@@ -113,28 +115,28 @@ func (a *About) LogsOn(ended Time) bool {
 }
 
 const (
-	// maxText bounds the configuration and the summary of a run, in bytes.
+	// maxText is the maximum size in bytes of a run's configuration or summary.
 	maxText       = 16 << 20
-	maxTextValues = 200_000  // in the configuration or the summary
-	maxParameters = 20_000   // from a configuration, in one transaction
-	maxPoints     = 20_000   // from a summary, in one transaction
-	maxRow        = 16 << 20 // bytes of the values of a step that are not numbers
+	maxTextValues = 200_000  // values in a configuration or summary
+	maxParameters = 20_000   // parameters that one configuration sets in one transaction
+	maxPoints     = 20_000   // points that one summary adds in one transaction
+	maxRow        = 16 << 20 // bytes of a step's values that are not numbers
 	maxTags       = 1000
-	maxEvent      = 1 << 20 // bytes of the last line of the system metrics
+	maxEvent      = 1 << 20 // bytes of the last system metrics line
 	maxPaths      = 10_000
-	maxPath       = 500 // bytes of a key whose path is stored
+	maxPath       = 500 // bytes of a key in About.Paths
 	maxCaptions   = 1000
-	maxCaption    = 4000 // bytes of the caption of a file that was not received yet
+	maxCaption    = 4000 // bytes of a caption in About.Captions
 	maxLost       = 100
 )
 
-// Prefixes of the names of metrics.
+// These are prefixes of metric names.
 const (
-	SystemPrefix  = "system/"  // metrics of the system
-	SummaryPrefix = "summary/" // values of a summary that differ from the last value of a metric
+	SystemPrefix  = "system/"  // system metrics
+	SummaryPrefix = "summary/" // summary values that differ from the last value of a metric
 )
 
-// Lose notes in a.Lost that data was cut or left out.
+// Lose adds a sentence about truncated or omitted data to a.Lost.
 func (a *About) Lose(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if len(a.Lost) == maxLost || slices.Contains(a.Lost, text) {
@@ -146,8 +148,8 @@ func (a *About) Lose(format string, args ...any) {
 	a.Lost = append(a.Lost, text)
 }
 
-// FitName returns a name that the store accepts, and notes a change in a.Lost. what is the kind
-// of thing that has the name, such as metric.
+// FitName returns a name that the store accepts. If the name had to change, FitName reports the
+// change in a.Lost. what is the kind of object that has the name, such as "metric".
 func (a *About) FitName(what, name string) string {
 	fits := transfer.FitName(name)
 	if fits != name {
@@ -156,7 +158,7 @@ func (a *About) FitName(what, name string) string {
 	return fits
 }
 
-// Run returns the Run of the iteration with a number and an id.
+// Run returns the W&B data of the iteration with the given row number and id.
 func (tx Tx) Run(num int64, id string) (r Run, err error) {
 	var about string
 	err = tx.Row(`SELECT name, config, summary, about FROM wandb_run WHERE iteration_num = ?`, num).
@@ -170,11 +172,11 @@ func (tx Tx) Run(num int64, id string) (r Run, err error) {
 	return r, err
 }
 
-// LostProperty is the key of the property of an iteration that holds Run.Lost, one sentence a
-// line. It makes them visible to pages, searches and all APIs.
+// LostProperty is the key of the iteration property that holds Run.Lost, one sentence per line.
+// The property makes the sentences visible on pages, in searches and in all APIs.
 const LostProperty = "wandb.left_out"
 
-// Save writes the Run of an iteration.
+// Save writes the W&B data of an iteration.
 func (tx Tx) Save(num int64, r Run) error {
 	about, err := json.Marshal(r.About, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"tracker/store/wandb"
 )
 
-// A version with many files is committed in several transactions, so that others can write
-// between them. After a failure it is pending, and the next attempt continues.
+// A version with many files is committed in several transactions, so that other clients can
+// write between them. After a failure, the version is pending. The next attempt continues the
+// commit.
 func TestCommitOfManyFiles(t *testing.T) {
 	t.Parallel()
 	const list, md5 = 1000, "XrY7u+Ae7tCTyyK7j1rNww=="
@@ -56,7 +57,7 @@ func TestCommitOfManyFiles(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A new version can't replace another one by using its id or its client id.
+// A new version can't replace another version by using that version's id or client id.
 func TestArtifactWithTheIDOfAnother(t *testing.T) {
 	b := newBed(t)
 	create := func(iteration, digest, clientID string) wandb.Artifact {

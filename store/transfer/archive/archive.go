@@ -1,18 +1,19 @@
-// Package archive reads and writes tracker's own archive format: a zip file with
+// Package archive reads and writes tracker's archive format: a zip file with
 //
-//	manifest.json     the list of its content, with sizes and hashes
-//	README.txt        for people
-//	report.html       for people
-//	tracker.db        a database with only the exported records
-//	artifacts/ab/…    the bytes of artifacts under their SHA-256, as in a folder of artifacts
+//	manifest.json     list of the contents, with sizes and hashes
+//	README.txt        description for people
+//	report.html       report for people
+//	tracker.db        database that contains only the exported records
+//	artifacts/ab/…    contents of artifacts, named by their SHA-256
 //
-// The same records give the same bytes. The package does not depend on the tables of the database.
+// Equal records give identical bytes. The package does not depend on the tables of the
+// database.
 package archive
 
-// Format is the version of the format that this program writes.
+// Format is the version of the archive format that this package reads and writes.
 const Format = 1
 
-// The names in an archive.
+// Names of the files in an archive.
 const (
 	ManifestName = "manifest.json"
 	ReadmeName   = "README.txt"
@@ -20,39 +21,41 @@ const (
 	DatabaseName = "tracker.db"
 )
 
-// Manifest lists what is in an archive.
+// Manifest describes the contents of an archive.
 type Manifest struct {
 	Format int `json:"format"`
-	// Scope is the exported scope: project, experiment or runs.
+	// Scope is the scope of the export: project, experiment or runs.
 	Scope string `json:"scope"`
-	// Context lists the records, as kind/id, that are included only because others refer to them.
-	// An import creates them if they do not exist.
+	// Context lists the records, each in the form "kind/id", that are included only because
+	// other records refer to them. An import creates these records if they do not exist.
 	Context []string `json:"context"`
-	// Base holds the fingerprints, by kind/id, that the records had when this database and the
-	// receiving one last agreed. It is set only in archives that one server sends to another.
+	// Base maps records, each in the form "kind/id", to fingerprints. A fingerprint is the
+	// checksum of a record at the time when the sender and the receiver last agreed. Base is
+	// set only in archives sent from one server to another.
 	Base map[string]string `json:"base,omitzero"`
-	// Counts holds the number of records of each kind.
+	// Counts maps each record kind to its number of records.
 	Counts map[string]int64 `json:"counts"`
-	// NotCarried lists, in sentences, the data that an archive never contains.
+	// NotCarried lists the data that archives never contain. Each element is a sentence.
 	NotCarried []string  `json:"not_carried"`
 	Files      []File    `json:"files"`
 	Artifacts  Artifacts `json:"artifacts"`
 }
 
-// File is one of the files in an archive.
+// File describes one file in an archive.
 type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// Artifacts holds the number and total size of the artifacts; equal content is counted once.
+// Artifacts holds the number and the total size of the artifact contents. Equal contents are
+// counted once.
 type Artifacts struct {
 	Count int64 `json:"count"`
 	Bytes int64 `json:"bytes"`
 }
 
-// Blob is the content of one or more artifacts.
+// Blob identifies the content of one or more artifacts by its hash.
 type Blob struct {
 	Hash string
 	Size int64

@@ -25,15 +25,14 @@ func refused(format string, args ...any) error { return &Error{fmt.Sprintf(forma
 
 func damaged(name string, err error) error { return refused("%s can't be read: %v", name, err) }
 
-// Limits for reading.
+// Limits for reading an archive.
 const (
-	maxDirectory = 64 << 20 // bytes of the zip directory: 500,000 files
+	maxDirectory = 64 << 20 // bytes; enough for 500,000 files
 	maxManifest  = 64 << 20 // bytes
-	maxValues    = 600_000  // in the manifest, which has one for each record
-	maxText      = 1 << 30  // bytes of README and report
-	// maxRatio is the maximum ratio of the size of a database to its compressed
-	// size, beyond the first freeRatio bytes. SQLite files shrink to a fifth or
-	// so.
+	maxValues    = 600_000  // JSON values in the manifest; each record has one
+	maxText      = 1 << 30  // bytes of the README or the report
+	// maxRatio is the maximum compression ratio of a file larger than freeRatio bytes. SQLite
+	// files typically shrink to a fifth of their size.
 	maxRatio  = 200
 	freeRatio = 64 << 20
 )
@@ -45,7 +44,7 @@ type Archive struct {
 	files    map[string]*zip.File
 }
 
-// Is reports whether the file at a path begins like an archive of tracker.
+// Is reports whether the file at path begins like a tracker archive.
 func Is(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -57,9 +56,9 @@ func Is(path string) bool {
 	return err == nil && string(head[:4]) == "PK\x03\x04" && string(head[30:]) == ManifestName
 }
 
-// Open opens the archive at a path and reads its manifest. It returns an *Error if the zip
-// directory does not match the format, for example if it has links, impossible sizes, or paths
-// outside of the archive.
+// Open opens the archive at path and reads its manifest. Open returns an *Error if the file is
+// not a valid archive, for example because it contains links, impossible sizes, or unexpected
+// file names.
 func Open(path string) (a *Archive, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -98,7 +97,7 @@ func Open(path string) (a *Archive, err error) {
 	return a, a.readManifest()
 }
 
-// checkDirectory returns an error if the zip directory is too large to be read into memory.
+// checkDirectory returns an error if the zip directory is too large to read into memory.
 func checkDirectory(f *os.File, size int64) error {
 	tail := make([]byte, min(size, 22+1<<16))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
@@ -122,7 +121,7 @@ func checkDirectory(f *os.File, size int64) error {
 	return nil
 }
 
-// checkEntry returns an error if a file does not belong in an archive.
+// checkEntry returns an error if an archive must not contain the given file.
 func checkEntry(e *zip.File) error {
 	if !fs.FileMode.IsRegular(e.Mode()) {
 		return refused("%q is not a regular file", short(e.Name))
@@ -209,12 +208,12 @@ func (a *Archive) readManifest() error {
 	return nil
 }
 
-// Size returns the number of bytes of the database and the artifacts.
+// Size returns the uncompressed size of the database and the artifacts, in bytes.
 func (a *Archive) Size() int64 {
 	return int64(a.files[DatabaseName].UncompressedSize64) + a.Manifest.Artifacts.Bytes
 }
 
-// Extract writes the database to a new file and checks its hash.
+// Extract writes the database to a new file at path and checks the database's hash.
 func (a *Archive) Extract(path string) (err error) {
 	at := slices.IndexFunc(a.Manifest.Files, func(f File) bool { return f.Name == DatabaseName })
 	f := a.Manifest.Files[at]
@@ -231,8 +230,8 @@ func (a *Archive) Extract(path string) (err error) {
 	return errors.Join(err, to.Close())
 }
 
-// Blob returns the content of an artifact. Reading returns an error at the end if the content does
-// not match the hash.
+// Blob returns the content of an artifact. At the end of the content, the reader returns an
+// error if the hash does not match b.Hash. The caller closes the reader.
 func (a *Archive) Blob(b Blob) (io.ReadCloser, error) {
 	if !isHash(b.Hash) {
 		return nil, refused("%q is not a SHA-256", short(b.Hash))
@@ -252,5 +251,5 @@ func (a *Archive) Blob(b Blob) (io.ReadCloser, error) {
 	}{&checked{r: r, sum: sha256.New(), want: b.Hash, left: b.Size, name: name}, r}, nil
 }
 
-// Close closes the file.
+// Close closes the archive's file.
 func (a *Archive) Close() error { return a.file.Close() }

@@ -14,22 +14,24 @@ import (
 	"tracker/store/json"
 )
 
-// Content holds the data that Write puts in an archive.
+// Content holds the contents of an archive to write.
 type Content struct {
-	Manifest Manifest // without Format, Files and Artifacts
+	Manifest Manifest // Write sets the fields Format, Files and Artifacts
 	Readme   []byte
 	Report   []byte
 	Database string // path of the database file
-	Blobs    []Blob // sorted by their hashes
+	Blobs    []Blob // sorted by hash
 	Open     func(Blob) (io.ReadCloser, error)
-	// Fast selects faster, weaker compression, for an archive that is soon read and removed.
+	// Fast selects fast but weak compression. It is meant for archives that are read once and
+	// removed.
 	Fast bool
-	// Progress is called with the number of bytes that were written. It may be
-	// nil.
+	// Progress is called after each write with the number of bytes just written. Progress can
+	// be nil.
 	Progress func(n int64)
 }
 
-// Write writes an archive. It returns an error if an artifact does not match its hash.
+// Write writes an archive to w. Write returns an error if the content of an artifact does not
+// match its hash.
 func Write(w io.Writer, c Content) error {
 	m := c.Manifest
 	m.Format = Format
@@ -105,11 +107,11 @@ func (c *Content) addBlob(z *zip.Writer, b Blob) error {
 	return c.add(z, blobName(b.Hash), zip.Store, &checked{r: from, sum: sha256.New(), want: b.Hash, left: b.Size, name: blobName(b.Hash)})
 }
 
-// dated is the modification time of all files, the earliest that zip can store. It is constant, so
-// that the same records give the same bytes.
+// dated is the modification time of all files in an archive. It is the earliest time that zip
+// can store. A constant time ensures that equal records give identical bytes.
 var dated = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// counted is a writer that reports the number of bytes written.
+// counted is a writer that calls progress with the number of bytes of each write.
 type counted struct {
 	io.Writer
 	progress func(int64)

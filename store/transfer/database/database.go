@@ -1,4 +1,4 @@
-// Package database opens the SQLite databases of other tools, read-only.
+// Package database opens SQLite databases of other tools for reading.
 package database
 
 import (
@@ -16,10 +16,10 @@ import (
 
 const sqliteHeader = "SQLite format 3\x00"
 
-// driver is the name of SQLite's driver, which package store/sqlite registers.
+// driver is the name of the SQLite driver. Package store/sqlite registers the driver.
 const driver = "sqlite"
 
-// Is reports whether a file is an SQLite database with the given tables.
+// Is reports whether the file at path is an SQLite database with the given tables.
 func Is(path string, tables ...string) bool {
 	header, err := beginning(path, len(sqliteHeader))
 	if err != nil || header != sqliteHeader {
@@ -33,14 +33,15 @@ func Is(path string, tables ...string) bool {
 	return hasTables(context.Background(), db, tables) == nil
 }
 
-// dsn returns the data source name of a database, read-only. Nothing in the file is trusted: its
-// views and triggers can't call functions.
+// dsn returns the data source name that opens a database read-only. The name sets
+// trusted_schema to 0, because views and triggers of an unknown file must not call unsafe
+// functions.
 func dsn(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 }
 
-// hasTables returns an error if one of the tables does not exist or is a view.
+// hasTables returns an error if any of the given tables does not exist or is a view.
 func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
 	for _, name := range tables {
 		var n int
@@ -55,9 +56,10 @@ func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
 	return nil
 }
 
-// Open opens a database with the given tables, which another program may be writing to. A database
-// in WAL mode is copied together with its log first, since reading it in place would create files
-// beside it. end closes the database and removes the copy.
+// Open opens the database at path for reading. Another program can write to the database at the
+// same time. Open returns an error if one of the given tables does not exist. A database in WAL
+// mode is first copied together with its log, since SQLite would create files beside the
+// original. end closes the database and removes the copy.
 func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end func() error, err error) {
 	wal, err := hasWAL(path)
 	if err != nil {
@@ -99,17 +101,18 @@ func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end f
 }
 
 const (
-	// maxConns is the number of connections to a database.
+	// maxConns is the maximum number of connections to a database.
 	maxConns = 2
-	// maxCell bounds a value of a row in bytes. SQLite reads a value as a whole even if only its
-	// beginning is selected.
+	// maxCell is the maximum size of one value in bytes. SQLite loads a whole value even if a
+	// query selects only its beginning.
 	maxCell = 32 << 20
-	// limitLength is SQLite's number of the limit on the length of a value (SQLITE_LIMIT_LENGTH).
+	// limitLength is SQLITE_LIMIT_LENGTH, SQLite's number for the limit on the length of a
+	// value.
 	limitLength = 0
 )
 
-// limit bounds the length of the values that connections read. It opens all connections, which the
-// pool then keeps.
+// limit bounds the length of values that queries can return. limit opens all maxConns
+// connections and sets the bound on each connection. The pool keeps the connections open.
 func limit(ctx context.Context, db *sql.DB) (err error) {
 	for range maxConns {
 		c, e := db.Conn(ctx)
@@ -124,16 +127,19 @@ func limit(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
-// hasWAL reports whether a database is in WAL mode: bytes 18 and 19 of its header.
+// hasWAL reports whether a database is in WAL mode. The mode is stored in bytes 18 and 19 of
+// the file header.
 func hasWAL(path string) (bool, error) {
 	header, err := beginning(path, 20)
 	return len(header) == 20 && header[18] == 2, err
 }
 
-// errChanging is returned for a database that is written to while it is copied.
+// errChanging reports that another program kept writing to a database while it was being
+// copied.
 var errChanging = errors.New("the database changed during each of five attempts to copy it; stop the program that writes to it and import again")
 
-// copyDatabase copies a consistent snapshot of a database and its log.
+// copyDatabase copies a consistent snapshot of a database, including its write-ahead log. It
+// returns errChanging after five attempts.
 func copyDatabase(ctx context.Context, from, to string) error {
 	for range 5 {
 		before, err := stateOf(from)
@@ -155,7 +161,8 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	return errChanging
 }
 
-// stateOf returns a text that changes when a database or its log is written to.
+// stateOf returns a text with the size and modification time of a database and its log. The
+// text changes when a program writes to one of the files.
 func stateOf(path string) (string, error) {
 	var state string
 	for _, p := range []string{path, path + "-wal"} {
@@ -171,7 +178,8 @@ func stateOf(path string) (string, error) {
 	return state, nil
 }
 
-// copyFile copies a file. It returns nil if the file does not exist.
+// copyFile copies a file. If the source file does not exist, copyFile removes the target file
+// and returns nil.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	in, err := os.Open(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -201,7 +209,7 @@ func copyFile(ctx context.Context, from, to string) (err error) {
 	}
 }
 
-// beginning returns the first n bytes of a file, or fewer if it is shorter.
+// beginning returns the first n bytes of a file, or all bytes of a shorter file.
 func beginning(path string, n int) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package dvclive reads the folders of DVCLive: a file of tab-separated values for each metric in
-// plots/metrics, params.yaml, and images and other plots.
+// Package dvclive reads the folders that DVCLive writes. A folder contains a file of
+// tab-separated values for each metric in plots/metrics, the file params.yaml, images, and
+// other plots.
 package dvclive
 
 import (
@@ -21,7 +22,7 @@ import (
 	"tracker/store/transfer/params"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "DVCLive"
 
 // Kind returns the kind of source that this package reads.
@@ -32,22 +33,22 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source holds the folders of runs at a path.
+// source holds the run folders found at a path.
 type source struct {
 	root    string
 	folders []string
 }
 
 const (
-	// maxFiles bounds the metrics of a run.
+	// maxFiles is the maximum number of files in plots/metrics.
 	maxFiles = 1_000_000
-	// maxLine bounds a row in bytes.
+	// maxLine is the maximum length of a row in bytes.
 	maxLine = 64 << 10
 )
 
 var metricsFolder = filepath.Join("plots", "metrics")
 
-// find returns the folders that contain tables of metrics in plots/metrics.
+// find returns the folders that contain metric tables in plots/metrics.
 func find(path string) (s source, err error) {
 	if s.root, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -65,15 +66,15 @@ func find(path string) (s source, err error) {
 	return s, err
 }
 
-// metricTable is the file of a metric.
+// metricTable describes the file that holds the values of one metric.
 type metricTable struct {
 	key, path string
 	info      fs.FileInfo
 	columns   []string
 }
 
-// metricTables returns the files below a folder that are tables of metrics, which have a column
-// step. others holds the remaining files.
+// metricTables returns the metric tables below a folder. A metric table has a step column.
+// others holds the paths of all other files.
 func metricTables(folder string) (all []metricTable, others []string, err error) {
 	n := 0
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -86,7 +87,7 @@ func metricTables(folder string) (all []metricTable, others []string, err error)
 		t := metricTable{path: path}
 		if d.Type().IsRegular() && filepath.Ext(path) == ".tsv" {
 			if t.info, err = d.Info(); err != nil {
-				return nil // it was removed in between
+				return nil // the file was just removed
 			}
 			if t.columns, err = header(path); err != nil {
 				return err
@@ -104,14 +105,15 @@ func metricTables(folder string) (all []metricTable, others []string, err error)
 	return all, others, err
 }
 
-// The columns of a table, except the last, which has the values. The time, in milliseconds, is
-// present only if DVCLive was told to write it.
+// Names of the leading columns of a metric table. The last column holds the values. The
+// timestamp column, in milliseconds, exists only if DVCLive was configured to write it.
 const (
 	stepColumn = "step"
 	timeColumn = "timestamp"
 )
 
-// header returns the names of the columns of a table, or nil if the first line is not complete.
+// header returns the column names of a table, or nil if the first line is incomplete or too
+// long.
 func header(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -120,23 +122,24 @@ func header(path string) ([]string, error) {
 	defer f.Close()
 	line, err := bufio.NewReaderSize(f, maxLine).ReadSlice('\n')
 	if err != nil {
-		return nil, nil // half a line, or not a table
+		return nil, nil // an incomplete line, or not a table
 	}
 	return strings.Split(strings.TrimRight(string(line), "\r\n"), "\t"), nil
 }
 
-// Folder returns the folder that is imported.
+// Folder returns the imported folder.
 func (s source) Folder() string { return s.root }
 
-// Reads reports whether a file is in the folder of a run, where all files are read.
+// Reads reports whether a file is in the folder of a run. All files in the folders of runs are
+// read.
 func (s source) Reads(path string) bool {
 	return slices.ContainsFunc(s.folders, func(folder string) bool { return strings.HasPrefix(path, folder+string(filepath.Separator)) })
 }
 
-// Size returns 0: the size is not known.
+// Size returns 0, because the size is unknown.
 func (s source) Size() int64 { return 0 }
 
-// Import imports all runs.
+// Import imports all runs of the source.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, folder := range s.folders {
 		experiment := filepath.Base(s.root)
@@ -155,8 +158,8 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importRun imports the new data of a folder. The path identifies the run, since DVCLive stores no
-// id.
+// importRun imports the new data of a run's folder. The run's id is derived from the folder's
+// path, since DVCLive stores no run id.
 func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
 	tables, others, err := metricTables(filepath.Join(folder, metricsFolder))
 	if err != nil {
@@ -213,8 +216,8 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 
 func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime().UnixMilli()) }
 
-// readTable adds the rows after the position stored for a file. A last row without a line end is
-// left for the next import.
+// readTable adds the rows after f.Position to w. It leaves an incomplete last row to the next
+// import.
 func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, t metricTable, f transfer.File) error {
 	in, err := os.Open(t.path)
 	if err != nil {
@@ -238,7 +241,7 @@ func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 			break
 		}
 		if err != nil {
-			break // the end, or half a row
+			break // end of the file, or an incomplete row
 		}
 		if f.Position > 0 {
 			if !addRow(w, t, string(line)) {
@@ -259,7 +262,7 @@ func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 	return nil
 }
 
-// addRow adds a row.
+// addRow parses a row and adds its point to w. It reports whether the row is valid.
 func addRow(w *transfer.RunWriter, t metricTable, line string) bool {
 	cells := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 	if len(cells) != len(t.columns) {

@@ -15,23 +15,24 @@ import (
 	"tracker/store/transfer"
 )
 
-// maxFiles bounds the parameters, tags and metrics of a run in a file store.
+// maxFiles is the maximum number of parameter, tag or metric files of a run in a file store.
 const maxFiles = 1_000_000
 
-// places finds the folders of artifacts of a store, and counts those not found.
+// places finds the artifact folders of a store's runs and logged models. It counts the missing
+// folders.
 type places struct {
-	folders []string // the folder of the options, the one that holds the store, and the store
-	found   int      // runs and models whose folder was found
-	// served and gone count the runs and models whose artifacts were not found: on MLflow's server,
-	// and in folders that are not on this machine. They may have no artifacts, since MLflow creates
-	// a folder with the first file.
+	folders []string // in order: Options.ArtifactFolder, the parent folder of the store, the store
+	found   int      // number of runs and logged models whose folder was found
+	// served counts runs and logged models whose artifacts should be on an MLflow server but
+	// were not found. gone counts missing folders on other machines. A missing folder can also
+	// mean that a run has no artifacts, since MLflow creates the folder with the first file.
 	served, gone missing
 }
 
-// missing counts runs and models.
+// missing counts runs and logged models whose artifacts were not found.
 type missing struct {
 	n   int
-	uri string // of the first one
+	uri string // artifact URI of the first run or logged model counted
 }
 
 func (m *missing) add(uri string) {
@@ -40,7 +41,8 @@ func (m *missing) add(uri string) {
 	}
 }
 
-// newPlaces returns the places for a store. folder is the file store, "" for a database.
+// newPlaces returns the places in which to look for a store's artifacts. folder is the path of
+// a file store, or "" for a database.
 func newPlaces(im *transfer.Import, base, folder string) *places {
 	p := &places{}
 	for _, f := range []string{im.ArtifactFolder, base, folder} {
@@ -51,10 +53,12 @@ func newPlaces(im *transfer.Import, base, folder string) *places {
 	return p
 }
 
-// folder returns the folder of the artifacts of a run or a logged model, or "" if there is none.
-// The URI names the folder in which they were written; after a move they are beside the store. part
-// is the part of the path that is the id, and hex the 32 digits in it. A folder elsewhere must have
-// the id in its path, so that a store can't name any folder of this machine.
+// folder returns the artifact folder of a run or a logged model, or "" if it is not found. uri
+// is the location to which the artifacts were written. folder looks beside the store first,
+// since the artifacts can be moved together with the store. part is the path element that
+// contains the id, and hex is the 32 digits of the id. The path must contain the id, so that a
+// malicious store can't name arbitrary folders of this machine. If the artifacts can't be
+// imported, problem is the reason as a sentence.
 func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	if uri == "" {
 		return "", ""
@@ -93,8 +97,8 @@ func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	return "", ""
 }
 
-// beside returns the folder in one of the places that matches the last elements of the path at,
-// starting with part or an element above it.
+// beside looks for an artifact folder in p.folders. The folder must match the trailing elements
+// of the given path, including part. beside returns "" if no folder matches.
 func (p *places) beside(at, part, hex string) string {
 	parts := strings.Split(at, "/")
 	last := slices.Index(parts, part)
@@ -113,8 +117,9 @@ func (p *places) beside(at, part, hex string) string {
 	return ""
 }
 
-// madeHere reports whether the store's artifacts are on this machine, or would be if there were
-// any: in the folder /data/mlruns for the path /data/mlruns/EXPERIMENT/ID/artifacts.
+// madeHere reports whether the store was written on this machine, judging by the path of an
+// artifact folder. For example, /data/mlruns must exist for the path
+// /data/mlruns/EXPERIMENT/ID/artifacts.
 func (p *places) madeHere(at, part string) bool {
 	for _, f := range p.folders {
 		if !path.IsAbs(at) || strings.HasPrefix(at, filepath.ToSlash(f)+"/") {
@@ -131,7 +136,8 @@ func (p *places) madeHere(at, part string) bool {
 	return false
 }
 
-// lose reports the artifacts that were not found, if none of the store were found.
+// lose records missing artifact folders as losses. It records nothing if at least one artifact
+// folder was found.
 func (p *places) lose(im *transfer.Import, store string) {
 	if p.found > 0 || im.NoArtifacts {
 		return
@@ -159,7 +165,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// importArtifacts stores the files of a run.
+// importArtifacts stores the files in the artifact folder of a run.
 func (r *run) importArtifacts(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, p *places) error {
 	if im.NoArtifacts {
 		return nil

@@ -14,19 +14,20 @@ import (
 	"tracker/store/transfer/database"
 )
 
-// tables lists the tables of MLflow that are read.
+// tables lists the tables that every MLflow database must have.
 var tables = []string{"experiments", "runs", "metrics", "params", "tags"}
 
-// Expressions that cut texts and cast numbers in SQL: SQLite allows any value in any column.
+// SQL expressions that convert a column to text of limited length. The conversion is needed
+// because SQLite allows any value in any column.
 const (
 	shortText = `substr(CAST(%s AS TEXT), 1, 10000)`
 	longText  = `substr(CAST(%s AS TEXT), 1, 1048577)`
 )
 
-// maxEntries bounds the parameters and tags of a run.
+// maxEntries is the maximum number of parameters or tags of a run.
 const maxEntries = 100_000
 
-// importDatabase imports the runs of a database.
+// importDatabase imports the runs, models and experiments of a database.
 func importDatabase(ctx context.Context, im *transfer.Import, path string) (err error) {
 	db, end, err := database.Open(ctx, path, tables...)
 	if err != nil {
@@ -71,7 +72,7 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 			return err
 		}
 		deleted.add(r)
-		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
+		r.params, r.tags, r.datasets = nil, nil, nil // frees memory, since a database can have many runs
 		im.Read(info.Size() / int64(len(runs)))
 	}
 	if err := im.Trash(ctx, deleted.ids, deleted.paths); err != nil {
@@ -97,7 +98,7 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 	return nil
 }
 
-// databaseExperiments returns the experiments of a database with their tags.
+// databaseExperiments returns the experiments of a database, including their tags.
 func databaseExperiments(ctx context.Context, db *sql.DB, im *transfer.Import, path string) (all []*experiment, err error) {
 	created, hasTags := `NULL`, false
 	if there, err := hasColumn(ctx, db, "experiments", "creation_time"); err != nil {
@@ -134,8 +135,8 @@ func databaseExperiments(ctx context.Context, db *sql.DB, im *transfer.Import, p
 	})
 }
 
-// databaseRuns returns the runs of a database, the oldest first, without their
-// parameters, tags and datasets.
+// databaseRuns returns the runs of a database, oldest first. It does not read parameters, tags
+// and datasets.
 func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment, left *leftOut) (runs []*run, err error) {
 	byID := map[string]*experiment{}
 	for _, e := range experiments {
@@ -180,7 +181,7 @@ func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	})
 }
 
-// entries returns the parameters or the tags of a run.
+// entries returns the parameters or the tags of a run. table is "params" or "tags".
 func entries(ctx context.Context, db *sql.DB, im *transfer.Import, table string, r *run) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), coalesce(`+fmt.Sprintf(longText, "value")+`, '')
 		FROM `+table+` WHERE run_uuid = ? LIMIT ?`, r.id, maxEntries)
@@ -217,13 +218,14 @@ const datasetQuery = `SELECT
 	WHERE inputs.source_type = 'DATASET' AND inputs.destination_type = 'RUN' AND inputs.destination_id = ?
 	ORDER BY datasets.name, digest LIMIT ?`
 
-// hasColumns reports whether a database has the tables of datasets, which exist since MLflow 2.4.
+// hasColumns reports whether a database has the columns that datasetQuery uses. MLflow
+// databases have the columns of datasets since version 2.4.
 func hasColumns(ctx context.Context, db *sql.DB) bool {
 	rows, err := db.QueryContext(ctx, datasetQuery, "", 0)
 	return err == nil && rows.Close() == nil
 }
 
-// datasets returns the datasets that a run used.
+// datasets returns the datasets that a run used, up to maxDatasets.
 func datasets(ctx context.Context, db *sql.DB, im *transfer.Import, r *run) (all []transfer.Dataset, err error) {
 	rows, err := db.QueryContext(ctx, datasetQuery, r.id, maxDatasets+1)
 	if err != nil {
@@ -244,7 +246,7 @@ func datasets(ctx context.Context, db *sql.DB, im *transfer.Import, r *run) (all
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// maxDatasets bounds the datasets of a run.
+// maxDatasets is the maximum number of datasets of a run.
 const maxDatasets = 1000
 
 // importDatabaseRun imports the new data of a run.
@@ -277,8 +279,9 @@ func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, pat
 	return r.importArtifacts(ctx, im, w, p)
 }
 
-// readMetrics adds the points of a run in the rows after position, up to last; rows may be added
-// during the import. Row numbers only grow; if they have become smaller, all points are read again.
+// readMetrics adds the points of a run. It reads the rows after position up to last, and
+// ignores rows added during the import. Row numbers normally only grow. If position is greater
+// than last, readMetrics reads all rows again.
 func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, db *sql.DB, position, last int64) error {
 	again := position > last
 	if again {
@@ -322,7 +325,7 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// databasePoint is a row of the table of metrics, as stored.
+// databasePoint holds the values of a row of the metrics table as they are stored.
 type databasePoint struct{ value, at, step, isNaN any }
 
 func (p databasePoint) read() (value transfer.Value, step transfer.Step, at transfer.Time, err error) {
@@ -335,7 +338,7 @@ func (p databasePoint) read() (value transfer.Value, step transfer.Step, at tran
 		return 0, 0, 0, fmt.Errorf("its is_nan, %s, is not a number", shown(p.isNaN))
 	case isNaN == 0 && !isNumber:
 		return 0, 0, 0, fmt.Errorf("its value, %s, is not a number", shown(p.value))
-	case p.step != nil && !isStep: // older versions have no step
+	case p.step != nil && !isStep: // old versions of MLflow store no step
 		return 0, 0, 0, fmt.Errorf("its step, %s, is not a whole number", shown(p.step))
 	case !isTime:
 		return 0, 0, 0, fmt.Errorf("its timestamp, %s, is not a time", shown(p.at))

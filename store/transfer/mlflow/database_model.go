@@ -10,12 +10,12 @@ import (
 	"tracker/store/transfer"
 )
 
-// maxModels bounds the experiments, runs and logged models of a database, and the rows of
-// its registry.
+// maxModels is the maximum number of experiments, runs or logged models in a database. The same
+// maximum applies to the rows of each table of the model registry.
 const maxModels = 1_000_000
 
-// databaseModels imports the logged models and the registry of a database. Their tables exist since
-// MLflow 3 and MLflow 1.4.
+// databaseModels imports the logged models and the model registry of a database. MLflow has
+// logged models since version 3 and the registry since version 1.4.
 func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment, p *places, left *leftOut) error {
 	models, err := loggedModels(ctx, db, im, path, experiments)
 	if err != nil {
@@ -50,11 +50,13 @@ func hasColumn(ctx context.Context, db *sql.DB, table, name string) (bool, error
 	return n > 0, err
 }
 
-// short and long return SQL expressions for the text in a column, cut to different lengths.
+// short and long return SQL expressions that convert a column to text. short cuts the text to
+// 10,000 characters, long to a little more than transfer.MaxText.
 func short(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
 func long(column string) string  { return `coalesce(` + fmt.Sprintf(longText, column) + `, '')` }
 
-// each calls scan for each row of a query, up to maxModels rows. The remaining rows are a loss.
+// each calls scan for each row of a query. It reads at most maxModels rows; further rows are
+// recorded as a loss.
 func each(ctx context.Context, db *sql.DB, im *transfer.Import, path, query string, scan func(*sql.Rows) error) error {
 	rows, err := db.QueryContext(ctx, query+` LIMIT ?`, maxModels+1)
 	if err != nil {
@@ -73,7 +75,7 @@ func each(ctx context.Context, db *sql.DB, im *transfer.Import, path, query stri
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// loggedModels returns the logged models of a database.
+// loggedModels returns the logged models of a database, with their uses and metrics.
 func loggedModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment) (all []*loggedModel, err error) {
 	if there, err := hasTable(ctx, db, "logged_models"); err != nil || !there {
 		return nil, err
@@ -126,7 +128,7 @@ func loggedModels(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	return all, errors.Join(databaseUses(ctx, db, im, path, byID), databaseModelMetrics(ctx, db, im, path, byID))
 }
 
-// databaseUses adds the runs that created or used logged models.
+// databaseUses adds the runs that created or used a logged model to that model.
 func databaseUses(ctx context.Context, db *sql.DB, im *transfer.Import, path string, byID map[string]*loggedModel) error {
 	step := `0`
 	if there, err := hasTable(ctx, db, "inputs"); err != nil || !there {
@@ -144,14 +146,14 @@ func databaseUses(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 		var step any
 		err := rows.Scan(&run, &made, &model, &step)
 		if m := byID[model]; m != nil && err == nil {
-			n, _ := wholeOf(step) // 0 in older versions
+			n, _ := wholeOf(step) // old versions of MLflow store no step
 			m.uses = append(m.uses, transfer.ModelUse{RunID: runUUID(run), Made: made, Step: transfer.Step(n)})
 		}
 		return err
 	})
 }
 
-// databaseModelMetrics adds the points that measure logged models.
+// databaseModelMetrics adds the points that measure a logged model to that model.
 func databaseModelMetrics(ctx context.Context, db *sql.DB, im *transfer.Import, path string, byID map[string]*loggedModel) error {
 	if there, err := hasTable(ctx, db, "logged_model_metrics"); err != nil || !there {
 		return err
@@ -168,7 +170,7 @@ func databaseModelMetrics(ctx context.Context, db *sql.DB, im *transfer.Import, 
 			return err
 		}
 		if p.value == nil {
-			p.isNaN = int64(1) // as MLflow writes it here
+			p.isNaN = int64(1) // in this table, MLflow stores NaN as NULL
 		}
 		if q.Value, q.Step, q.At, err = p.read(); err != nil || q.Key == "" {
 			im.Lose(m.path, "A value of its metric %q was skipped: %v.", q.Key, errors.Join(err))
@@ -180,11 +182,11 @@ func databaseModelMetrics(ctx context.Context, db *sql.DB, im *transfer.Import, 
 	})
 }
 
-// registryKey identifies a registered model. Names are unique in a workspace; MLflow has workspaces
-// since version 3.
+// registryKey identifies a registered model. Model names are unique within a workspace. MLflow
+// has workspaces since version 3.
 type registryKey struct{ workspace, name string }
 
-// registeredModels returns the registry of a database.
+// registeredModels returns the registered models of a database, with their versions.
 func registeredModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string) (all []*registered, err error) {
 	for _, table := range []string{"registered_models", "model_versions"} {
 		if there, err := hasTable(ctx, db, table); err != nil || !there {

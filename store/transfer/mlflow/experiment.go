@@ -10,20 +10,22 @@ import (
 	"tracker/store/transfer"
 )
 
-// experiment is an experiment of a database or a file store.
+// experiment is an experiment read from a database or a file store.
 type experiment struct {
 	id, name string
-	created  any // Unix milliseconds; nil when it is not known
+	created  any // Unix milliseconds; nil if unknown
 	deleted  bool
 	tags     map[string]string
-	path     string     // for losses
-	run      *uuid.UUID // any imported run of the experiment
-	held     bool       // it has runs
-	problem  error      // error of reading its meta.yaml
+	path     string     // location for messages about losses
+	run      *uuid.UUID // id of any imported run of the experiment; nil if none
+	held     bool       // reports whether the experiment has runs or models
+	problem  error      // error from reading the experiment's meta.yaml
 }
 
-// importExperiment imports an experiment after its runs: its tags, its description, and its name if
-// it has no runs. The default experiment of each store is left out while it is empty.
+// importExperiment imports the tags and the description of an experiment whose runs were
+// imported. If the experiment has no runs, importExperiment creates it. It ignores an
+// experiment with id 0 that has neither runs nor tags, since every store has such an
+// experiment.
 func (e *experiment) importExperiment(ctx context.Context, im *transfer.Import) error {
 	if e.deleted && !im.Deleted || e.run == nil && (!im.Wanted(e.name) || e.id == "0" && len(e.tags) == 0) {
 		return nil
@@ -44,11 +46,11 @@ func (e *experiment) importExperiment(ctx context.Context, im *transfer.Import) 
 	return im.Experiment(ctx, to, e.path)
 }
 
-// leftOut counts records that are deleted in MLflow and not imported, since the options exclude
-// them.
+// leftOut counts deleted records of MLflow that were not imported. The options exclude deleted
+// records by default.
 type leftOut struct{ runs, experiments, models int }
 
-// lose reports the counts.
+// lose reports the counts as losses.
 func (l leftOut) lose(im *transfer.Import, path string) {
 	var parts []string
 	for _, c := range []struct {
@@ -76,8 +78,8 @@ func isAre(n int) string {
 	return "are"
 }
 
-// trash holds the deleted runs of a store until all runs are imported, since a run in the trash
-// can't be the parent of another run.
+// trash collects the deleted runs of a store. The import moves these runs to the trash after
+// importing all runs, since a run in the trash can't be a parent.
 type trash struct {
 	ids   []uuid.UUID
 	paths []string

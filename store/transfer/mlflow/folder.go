@@ -19,17 +19,17 @@ import (
 	"tracker/store/transfer"
 )
 
-// meta is meta.yaml of an experiment or a run.
+// meta holds the fields of meta.yaml, which describes an experiment or a run.
 type meta struct {
 	ExperimentID string `yaml:"experiment_id"`
-	Name         string `yaml:"name"` // only of an experiment
+	Name         string `yaml:"name"` // set only for an experiment
 	RunID        string `yaml:"run_id"`
-	RunUUID      string `yaml:"run_uuid"` // only in older stores
+	RunUUID      string `yaml:"run_uuid"` // used only by old stores
 	RunName      string `yaml:"run_name"`
 	Status       any    `yaml:"status"`
 	Start        any    `yaml:"start_time"`
 	End          any    `yaml:"end_time"`
-	Created      any    `yaml:"creation_time"` // only of an experiment
+	Created      any    `yaml:"creation_time"` // set only for an experiment
 	Stage        string `yaml:"lifecycle_stage"`
 	Artifacts    string `yaml:"artifact_uri"`
 	User         string `yaml:"user_id"`
@@ -39,12 +39,13 @@ type meta struct {
 
 func (m meta) runID() string { return first(m.RunID, m.RunUUID) }
 
-// Limits of a file store, in bytes: of a text, and of a line of a metric.
+// Size limits of a file store, in bytes. maxText limits a parameter or tag, and maxLine limits
+// a line of a metric file.
 const (
 	maxMeta = 1 << 20
 	maxText = 1 << 20
 	maxLine = 4096
-	// maxTexts bounds the bytes of all parameters, or all tags, of a run.
+	// maxTexts is the maximum total size of a run's parameters or a run's tags, in bytes.
 	maxTexts = 64 << 20
 )
 
@@ -58,15 +59,16 @@ func readMeta(folder string) (m meta, err error) {
 	return m, err
 }
 
-// readText returns the content of a file of at most limit bytes.
+// readText returns the content of a file. It returns an error if the file has more than limit
+// bytes.
 func readText(path string, limit int64) (string, error) {
 	return transfer.ReadFile(path, limit)
 }
 
-// numberedStatuses maps the numbers of statuses in a file store to their names.
+// numberedStatuses maps the status numbers of a file store to status names.
 var numberedStatuses = map[string]string{"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
 
-// importFolder imports the runs of a file store.
+// importFolder imports the runs, models and experiments of a file store.
 func importFolder(ctx context.Context, im *transfer.Import, folder string) error {
 	var left leftOut
 	experiments, err := folderExperiments(folder)
@@ -87,7 +89,7 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 		}
 		deleted.add(r)
 		folderUses(im, r, uses)
-		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
+		r.params, r.tags, r.datasets = nil, nil, nil // frees memory, since a store can have many runs
 	}
 	if err := im.Trash(ctx, deleted.ids, deleted.paths); err != nil {
 		return err
@@ -100,7 +102,7 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 			if e.problem != nil && !errors.Is(e.problem, errNone) {
 				im.Lose(e.path, "Its meta.yaml can't be read: %v.", e.problem)
 			}
-			continue // another folder, such as the registry
+			continue // not an experiment, for example the model registry
 		}
 		e.tags = texts(im, filepath.Join(e.path, "tags"))
 		if e.deleted && e.run == nil && !im.Deleted && im.Wanted(e.name) && !e.held {
@@ -116,7 +118,7 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 	return nil
 }
 
-// subfolders returns the paths of the folders in a folder, except hidden ones.
+// subfolders returns the paths of all folders directly in folder. It omits hidden folders.
 func subfolders(folder string) (paths []string, err error) {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
@@ -127,7 +129,8 @@ func subfolders(folder string) (paths []string, err error) {
 	return paths, err
 }
 
-// eachFile calls fn for the files below a folder, with their names relative to it.
+// eachFile calls fn for each file below folder. name is the path of the file relative to
+// folder.
 func eachFile(im *transfer.Import, folder string, fn func(name, path string, size int64) error) error {
 	n := 0
 	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -145,7 +148,7 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // it was removed in between
+			return nil // the file was just removed
 		}
 		name, err := filepath.Rel(folder, path)
 		if err != nil {
@@ -155,7 +158,7 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 	})
 }
 
-// texts returns the content of the files below a folder, by name.
+// texts returns the contents of all files below folder, by relative path.
 func texts(im *transfer.Import, folder string) map[string]string {
 	all := map[string]string{}
 	held := 0
@@ -177,14 +180,14 @@ func texts(im *transfer.Import, folder string) map[string]string {
 	return all
 }
 
-// metricFile is a file with the points of a metric.
+// metricFile describes the file that holds the points of one metric.
 type metricFile struct {
 	key, path string
 	size      int64
 	id        uuid.UUID
 }
 
-// importFolderRun imports the new data of a run.
+// importFolderRun imports the new data of a run in a file store.
 func importFolderRun(ctx context.Context, im *transfer.Import, p *places, r *run) error {
 	about := transfer.ID("mlflow", "run", r.id)
 	ids := []uuid.UUID{about}
@@ -232,8 +235,8 @@ func importFolderRun(ctx context.Context, im *transfer.Import, p *places, r *run
 	return r.importArtifacts(ctx, im, w, p)
 }
 
-// readMetric adds the lines of a file after the position stored for it. An incomplete last line is
-// left for the next import.
+// readMetric adds the lines of a metric file after known.Position. It leaves an incomplete last
+// line to the next import.
 func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, m metricFile, known transfer.File) error {
 	f, err := os.Open(m.path)
 	if err != nil {
@@ -291,7 +294,8 @@ func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.R
 
 var errLine = errors.New("it is not a time, a value and a step")
 
-// addLine adds a line "milliseconds value step". The newest versions of MLflow append a dataset.
+// addLine adds the point in a line of the form "milliseconds value step". The newest MLflow
+// versions append a dataset to the line, which addLine ignores.
 func (r *run) addLine(w *transfer.RunWriter, key, line string) error {
 	fields := strings.Fields(line)
 	if len(line) > maxLine || len(fields) < 2 {

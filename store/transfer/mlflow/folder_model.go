@@ -17,7 +17,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// modelMeta is meta.yaml of a logged model, a registered model or a model version.
+// modelMeta holds the fields of meta.yaml, which describes a logged model, a registered model
+// or a model version.
 type modelMeta struct {
 	ModelID     string `yaml:"model_id"`
 	Name        string `yaml:"name"`
@@ -42,7 +43,7 @@ func readModelMeta(folder string) (m modelMeta, err error) {
 	return m, err
 }
 
-// folderModels imports the logged models of the experiments of a store, and its registry.
+// folderModels imports the logged models and the model registry of a file store.
 func folderModels(ctx context.Context, im *transfer.Import, folder string, experiments []*experiment, uses map[string][]transfer.ModelUse, p *places, left *leftOut) error {
 	for _, e := range experiments {
 		if e.name == "" {
@@ -74,7 +75,8 @@ func folderModels(ctx context.Context, im *transfer.Import, folder string, exper
 	return folderRegistry(ctx, im, filepath.Join(folder, "models"))
 }
 
-// folderUses adds the logged models that a run created or used to all, by id.
+// folderUses collects in all the logged models that a run created or used. The keys of all are
+// ids of logged models.
 func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse) {
 	for _, part := range []string{"inputs", "outputs"} {
 		folders, err := subfolders(filepath.Join(r.path, part))
@@ -93,12 +95,12 @@ func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse)
 				err = yaml.Unmarshal([]byte(text), &use)
 			}
 			if err != nil {
-				if part == "outputs" { // inputs are also read as datasets
+				if part == "outputs" { // folderDatasets reports errors in the folder inputs
 					im.Lose(at, "The logged model that the run has made can't be read: %v.", pathless(err))
 				}
 				continue
 			}
-			step, _ := wholeOf(use.Step) // 0 for one that was used
+			step, _ := wholeOf(use.Step) // 0 if the run used the model without creating it
 			switch {
 			case part == "outputs":
 				all[use.Destination] = append(all[use.Destination], transfer.ModelUse{RunID: r.uuid(), Made: true, Step: transfer.Step(step)})
@@ -109,8 +111,8 @@ func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse)
 	}
 }
 
-// folderModelMetrics returns the points that measure a logged model. A line is "milliseconds value
-// step run", followed by the name and digest of a dataset.
+// folderModelMetrics returns the points that measure a logged model. A line has the form
+// "milliseconds value step run". The name and digest of a dataset can follow.
 func folderModelMetrics(im *transfer.Import, folder string) (all []transfer.ModelMetric) {
 	for key, text := range texts(im, folder) {
 		for line := range strings.Lines(text) {
@@ -134,7 +136,7 @@ func folderModelMetrics(im *transfer.Import, folder string) (all []transfer.Mode
 	return all
 }
 
-// folderRegistry imports the registered models below a folder.
+// folderRegistry imports all registered models in a folder.
 func folderRegistry(ctx context.Context, im *transfer.Import, folder string) error {
 	models, err := subfolders(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -187,8 +189,8 @@ func folderRegistry(ctx context.Context, im *transfer.Import, folder string) err
 	return nil
 }
 
-// folderDatasets returns the datasets that a run of a file store used. The folder inputs of the run
-// lists them; their metadata are in the folder datasets of the experiment.
+// folderDatasets returns the datasets that a run of a file store used. The run's folder
+// "inputs" lists the datasets. The experiment's folder "datasets" describes the datasets.
 func folderDatasets(im *transfer.Import, run string) (all []transfer.Dataset) {
 	inputs, err := subfolders(filepath.Join(run, "inputs"))
 	if err != nil {
@@ -239,7 +241,8 @@ func folderDatasets(im *transfer.Import, run string) (all []transfer.Dataset) {
 	return all
 }
 
-// pathless returns an error without the path at its beginning.
+// pathless returns the cause of an *os.PathError without the path. It returns any other error
+// unchanged.
 func pathless(err error) error {
 	var e *os.PathError
 	if errors.As(err, &e) {

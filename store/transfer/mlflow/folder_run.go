@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// folderExperiments returns the experiments of a file store and of its trash. An experiment without
-// a readable meta.yaml has no name yet.
+// folderExperiments returns the experiments of a file store, including deleted experiments. The
+// name of an experiment is empty if its meta.yaml is not readable.
 func folderExperiments(folder string) (all []*experiment, err error) {
 	paths, err := subfolders(folder)
 	if err != nil {
@@ -44,8 +44,8 @@ func folderExperiments(folder string) (all []*experiment, err error) {
 
 var errNone = errors.New("there is none")
 
-// folderRuns returns the runs of a file store without their parameters, tags and datasets. Deleted
-// runs are included if the options ask for them.
+// folderRuns returns the runs of a file store. It does not read parameters, tags and datasets.
+// If im.Deleted is false, folderRuns omits deleted runs and counts them in left.
 func folderRuns(im *transfer.Import, experiments []*experiment, left *leftOut) (runs []*run, err error) {
 	for _, e := range experiments {
 		folders, err := subfolders(e.path)
@@ -98,7 +98,7 @@ func folderRuns(im *transfer.Import, experiments []*experiment, left *leftOut) (
 	return runs, nil
 }
 
-// loseTraces reports the traces of an experiment.
+// loseTraces records the traces of an experiment as a loss. Traces are not imported.
 func loseTraces(im *transfer.Import, folder string) {
 	traces, err := subfolders(folder)
 	if err != nil {
@@ -116,7 +116,7 @@ func (m meta) run(path string, e *experiment) *run {
 	}
 	parent, err := readText(filepath.Join(path, "tags", "mlflow.parentRunId"), 100)
 	if err != nil {
-		parent = "" // it has no parent, or texts reports the error
+		parent = "" // the run has no parent, or the function texts will report the error
 	}
 	return &run{id: m.runID(), experiment: e.name, name: m.RunName, status: status, start: m.Start, end: m.End, deleted: e.deleted || m.Stage == "deleted",
 		experimentDeleted: e.deleted, artifacts: m.Artifacts, user: m.User, source: m.SourceName, commit: m.Version, path: path, parent: parent}

@@ -13,27 +13,27 @@ import (
 	"tracker/store/transfer"
 )
 
-// loggedModel is a logged model of a database or a file store.
+// loggedModel is a logged model read from a database or a file store.
 type loggedModel struct {
 	id, experiment, name, kind, run, artifacts string
-	status                                     any // 1 pending, 2 ready, 3 failed
+	status                                     any // 1 for pending, 2 for ready, 3 for failed
 	created                                    any // Unix milliseconds
 	deleted                                    bool
 	experimentDeleted                          bool
 	params, tags                               map[string]string
 	uses                                       []transfer.ModelUse
 	metrics                                    []transfer.ModelMetric
-	path                                       string // for losses
+	path                                       string // location for messages about losses
 }
 
-// registered is a registered model of a database or a file store.
+// registered is a registered model read from a database or a file store.
 type registered struct {
 	name, description string
 	created           any // Unix milliseconds
 	tags              map[string]string
-	aliases           map[string]int64 // versions, by alias
+	aliases           map[string]int64 // version numbers by alias
 	versions          []version
-	path              string // for losses
+	path              string // location for messages about losses
 }
 
 // version is a version of a registered model.
@@ -44,8 +44,8 @@ type version struct {
 	tags                            map[string]string
 }
 
-// importModel imports a logged model with its files. A model that was deleted without its
-// experiment is left out, since the trash can't hold a single model.
+// importModel imports a logged model with its files. It omits a deleted model of an experiment
+// that is not deleted, since the trash can't hold a single model.
 func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, p *places, left *leftOut) error {
 	if !im.Wanted(m.name, m.experiment) {
 		return nil

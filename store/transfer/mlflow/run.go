@@ -12,28 +12,29 @@ import (
 	"tracker/store/transfer"
 )
 
-// run is a run of a database or a file store.
+// run is a run read from a database or a file store.
 type run struct {
 	id         string
-	experiment string // name
+	experiment string // name of the experiment
 	name       string
 	status     string
-	start, end any    // Unix milliseconds, as stored; nil if not set
-	deleted    bool   // the run or its experiment is deleted
-	artifacts  string // URI
+	start, end any    // Unix milliseconds as stored; nil if not set
+	deleted    bool   // reports whether the run or its experiment is deleted
+	artifacts  string // URI of the artifacts
 	// experimentDeleted reports whether the experiment is deleted in MLflow.
 	experimentDeleted bool
-	user              string // name; "unknown" is ignored
-	source            string // the program
+	user              string // name of the user; "unknown" is ignored
+	source            string // name of the program
 	commit            string
 	parent            string // id of the parent run
 	tags              map[string]string
 	params            map[string]string
 	datasets          []transfer.Dataset
-	path              string // for losses
+	path              string // location for messages about losses
 }
 
-// uuid returns the id of the run in tracker: MLflow's id, which is a UUID without dashes.
+// uuid returns the id of the run in tracker. It is equal to MLflow's run id, which is a UUID
+// without dashes.
 func (r *run) uuid() uuid.UUID { return runUUID(r.id) }
 
 func runUUID(id string) uuid.UUID {
@@ -43,7 +44,7 @@ func runUUID(id string) uuid.UUID {
 	return transfer.ID("mlflow", "run", id)
 }
 
-// fingerprint returns a hash of all fields of a run except metrics and artifacts.
+// fingerprint returns a hash of the run without its metrics and artifacts.
 func (r *run) fingerprint() (string, error) {
 	var end any
 	if ms, ok := wholeOf(r.end); ok {
@@ -58,12 +59,12 @@ var statuses = map[string]transfer.Status{
 	"RUNNING": transfer.Running, "SCHEDULED": transfer.Running, "FINISHED": transfer.Succeeded, "FAILED": transfer.Failed, "KILLED": transfer.Killed,
 }
 
-// timeOf converts Unix milliseconds to a time. It reports false if they are out of range.
+// timeOf converts Unix milliseconds to a time. It returns false if ms is out of range.
 func timeOf(ms int64) (transfer.Time, bool) {
-	return transfer.Time(ms), ms >= 0 && ms < 253402300800000 // the year 10000
+	return transfer.Time(ms), ms >= 0 && ms < 253402300800000 // start of the year 10000
 }
 
-// begin returns the writer of a run. It writes nothing yet.
+// begin returns a writer for the run without writing any data.
 func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 	status, ok := statuses[r.status]
 	if !ok {
@@ -97,7 +98,7 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 	return im.Begin(to, r.path, known)
 }
 
-// describe adds all fields of a run except metrics and artifacts.
+// describe adds all data of the run except metrics and artifacts to w.
 func (r *run) describe(w *transfer.RunWriter) {
 	for _, key := range sorted(r.params) {
 		w.Parameter(key, r.params[key])
@@ -144,14 +145,14 @@ func sorted(m map[string]string) []string {
 	return keys
 }
 
-// fieldTags lists the tags that tracker stores as fields of a run.
+// fieldTags lists the MLflow tags that tracker stores as fields of a run.
 var fieldTags = map[string]bool{"mlflow.note.content": true, "mlflow.runName": true, "mlflow.parentRunId": true,
 	"mlflow.source.git.commit": true, "mlflow.source.git.repoURL": true, "mlflow.source.name": true}
 
-// infinity is the value that MLflow stores in a database for an infinite value.
+// infinity is the number that MLflow stores in a database instead of an infinite value.
 const infinity = 1.7976931348623157e308
 
-// valueOf returns the value that MLflow's database stores as x and isNaN.
+// valueOf returns the metric value that an MLflow database represents by x and isNaN.
 func valueOf(x float64, isNaN bool) transfer.Value {
 	switch {
 	case isNaN:
@@ -164,7 +165,7 @@ func valueOf(x float64, isNaN bool) transfer.Value {
 	return transfer.Value(x)
 }
 
-// parentsFirst returns the runs ordered so that each comes after its parent.
+// parentsFirst sorts runs so that a parent comes before its children.
 func parentsFirst(runs []*run) []*run {
 	byID := map[string]*run{}
 	for _, r := range runs {
@@ -175,7 +176,7 @@ func parentsFirst(runs []*run) []*run {
 	for _, r := range runs {
 		var chain []*run
 		for at := r; at != nil && !placed[at.id]; at = byID[at.parent] {
-			placed[at.id] = true // which also ends a cycle of parents
+			placed[at.id] = true // also ends the loop if parents form a cycle
 			chain = append(chain, at)
 		}
 		slices.Reverse(chain)
@@ -184,8 +185,8 @@ func parentsFirst(runs []*run) []*run {
 	return ordered
 }
 
-// leaveOut records that a run was imported before and was then deleted in tracker. A run that
-// MLflow has deleted too counts as unchanged.
+// leaveOut records that the run was deleted in tracker after an earlier import. If MLflow has
+// deleted the run as well, the run counts as unchanged.
 func (r *run) leaveOut(im *transfer.Import) {
 	if r.deleted {
 		im.Unchanged(r.uuid())

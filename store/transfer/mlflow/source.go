@@ -1,5 +1,5 @@
-// Package mlflow reads MLflow's stores: an SQLite database, and the folder mlruns of its older file
-// store, together with their artifacts.
+// Package mlflow reads the stores of MLflow with their artifacts. A store is an SQLite database
+// or the folder mlruns, the older file store.
 package mlflow
 
 import (
@@ -13,7 +13,7 @@ import (
 	"tracker/store/transfer/database"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "MLflow"
 
 // Kind returns the kind of source that this package reads.
@@ -26,11 +26,12 @@ func Kind() transfer.Kind {
 
 // source holds the stores found at a path.
 type source struct {
-	database string // path of the SQLite database, "" if there is none
-	folder   string // path of mlruns, "" if there is none
+	database string // path of the SQLite database; "" if there is none
+	folder   string // path of the folder mlruns; "" if there is none
 }
 
-// find looks for a database and for a folder of runs, at path and in it.
+// find looks for an SQLite database and a file store. The path can be a store, or a folder that
+// contains a store.
 func find(path string) (s source, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -64,7 +65,7 @@ func find(path string) (s source, err error) {
 	return s, nil
 }
 
-// hasRuns reports whether a folder is a file store: it contains experiments with runs.
+// hasRuns reports whether a folder is a file store that contains at least one run.
 func hasRuns(folder string) (bool, error) {
 	experiments, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +94,8 @@ func hasRuns(folder string) (bool, error) {
 	return false, nil
 }
 
-// Size returns the size of the database. The size of a file store is not known.
+// Size returns the size of the database in bytes. It returns 0 for a file store, whose size is
+// unknown.
 func (s source) Size() int64 {
 	info, err := os.Stat(s.database)
 	if err != nil {
@@ -102,7 +104,7 @@ func (s source) Size() int64 {
 	return info.Size()
 }
 
-// Import imports all runs.
+// Import imports all runs of the source.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	if s.database != "" {
 		if err := importDatabase(ctx, im, s.database); err != nil {

@@ -10,14 +10,15 @@ import (
 	"tracker/store/transfer"
 )
 
-// cell returns an SQL expression for the number in a column. SQLite allows any value in any column;
-// a value that is not a number is returned as a text, which realOf and wholeOf parse or reject.
+// cell returns an SQL expression for a numeric column. SQLite allows any value in any column.
+// The expression converts any value that is not a number to text. The functions realOf and
+// wholeOf parse or reject such a text.
 func cell(column string) string {
 	return strings.ReplaceAll(`CASE typeof($) WHEN 'integer' THEN $ WHEN 'real' THEN $ WHEN 'null' THEN NULL ELSE substr(CAST($ AS TEXT), 1, 100) END`,
 		"$", column)
 }
 
-// realOf converts a value of a database or of YAML to a float. It reports false if the value is not
+// realOf converts a value from SQLite or YAML to a float. It returns false if the value is not
 // a number.
 func realOf(v any) (float64, bool) {
 	switch v := v.(type) {
@@ -38,7 +39,8 @@ func realOf(v any) (float64, bool) {
 	return 0, false
 }
 
-// wholeOf converts a value like realOf. It reports false if the value is not an integer.
+// wholeOf converts a value from SQLite or YAML to an integer. It returns false if the value is
+// not an integer.
 func wholeOf(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -56,7 +58,7 @@ func wholeOf(v any) (int64, bool) {
 	return int64(x), ok && x == math.Trunc(x) && math.Abs(x) < 1<<63
 }
 
-// shown formats a value for a message.
+// shown formats v for a message and cuts it to 100 bytes.
 func shown(v any) string {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
@@ -68,8 +70,8 @@ func shown(v any) string {
 	return transfer.FitText(text[:min(len(text), 100)])
 }
 
-// timeAt converts a value in Unix milliseconds to a time. It reports false if the value is not a
-// time between 1970 and the year 10000.
+// timeAt converts Unix milliseconds from SQLite or YAML to a time. It returns false if v is not
+// a time between 1970 and the year 10000.
 func timeAt(v any) (transfer.Time, bool) {
 	ms, ok := wholeOf(v)
 	if !ok {
@@ -78,7 +80,8 @@ func timeAt(v any) (transfer.Time, bool) {
 	return timeOf(ms)
 }
 
-// madeAt returns the creation time of a model or a version. An unreadable time is a loss.
+// madeAt returns the creation time of a model or a version. A missing or invalid time is
+// recorded as a loss.
 func madeAt(im *transfer.Import, path, what string, v any) transfer.Time {
 	at, ok := timeAt(v)
 	switch {

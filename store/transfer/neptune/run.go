@@ -10,7 +10,7 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// about holds the attributes of a run below sys/.
+// about holds a run's attributes in the namespace sys.
 type about struct {
 	project, run   string
 	name, notes    string
@@ -18,7 +18,7 @@ type about struct {
 	status         transfer.Status
 }
 
-// about reads the attributes of the run below sys/.
+// about reads the run's attributes in the namespace sys.
 func (r *run) about(ctx context.Context) (a about, err error) {
 	a.status = transfer.Running
 	failed, inactive := false, false
@@ -60,27 +60,27 @@ func (r *run) about(ctx context.Context) (a about, err error) {
 	return a, err
 }
 
-// importing is a run that is being imported.
+// importing is the state of importing one run.
 type importing struct {
 	im    *transfer.Import
 	w     *transfer.RunWriter
 	path  string
-	files string          // folder of the files
-	begun map[string]bool // metrics whose former points were dropped
+	files string          // folder that contains the exported files
+	begun map[string]bool // metrics whose earlier points were dropped
 	texts map[string]*text
-	held  int // bytes of texts
+	held  int // size of all lines in the field texts, in bytes
 }
 
-// text holds the lines of an attribute that is a series of texts.
+// text collects the lines of a text series.
 type text struct {
 	lines bytes.Buffer
 	at    transfer.Time
 }
 
-// maxTexts bounds the total size of all series of texts of a run, in bytes.
+// maxTexts is the maximum total size of the text series of a run, in bytes.
 const maxTexts = 64 << 20
 
-// add adds a row.
+// add imports one row.
 func (b *importing) add(ctx context.Context, v row) error {
 	key := v.text("attribute_path")
 	switch kind := v.text("attribute_type"); kind {
@@ -109,7 +109,7 @@ func (b *importing) add(ctx context.Context, v row) error {
 	return nil
 }
 
-// set adds unordered texts: the tags of the run, or a parameter.
+// set imports a set of texts as tags or as one parameter.
 func (b *importing) set(key string, list []parquet.Value) {
 	texts := make([]string, len(list))
 	for i, t := range list {
@@ -124,7 +124,7 @@ func (b *importing) set(key string, list []parquet.Value) {
 	}
 }
 
-// point adds a point of a metric.
+// point adds the point in row v to the metric named key.
 func (b *importing) point(ctx context.Context, key string, v row) error {
 	step, at := v["step"], v["timestamp"]
 	switch {
@@ -146,7 +146,7 @@ func (b *importing) point(ctx context.Context, key string, v row) error {
 	return nil
 }
 
-// line adds a line to the series of texts of its attribute.
+// line adds the line in row v to the text series named key.
 func (b *importing) line(key string, v row) {
 	line := v["string_value"].Text
 	if b.held += len(line) + 1; b.held > maxTexts {
@@ -163,7 +163,7 @@ func (b *importing) line(key string, v row) {
 	t.at = max(t.at, transfer.Time(v["timestamp"].Int))
 }
 
-// saveTexts stores each series of texts as a file.
+// saveTexts stores each text series as a text file.
 func (b *importing) saveTexts(ctx context.Context) error {
 	for key, t := range b.texts {
 		if err := b.w.Made(ctx, key+".txt", "text/plain; charset=utf-8", t.lines.Bytes(), t.at); err != nil {
@@ -173,7 +173,8 @@ func (b *importing) saveTexts(ctx context.Context) error {
 	return nil
 }
 
-// file stores a file, or all files of a folder.
+// file stores an exported file as an artifact with the given name. If the path is a folder,
+// file stores all files below it.
 func (b *importing) file(ctx context.Context, as string, v row) error {
 	path := v.text("file_value/path")
 	if path == "" {

@@ -1,5 +1,5 @@
-// Package neptune reads the files that neptune-exporter writes: for each run, Parquet files with a
-// row for each value, and a folder of files.
+// Package neptune reads the output of neptune-exporter. The exporter writes a set of Parquet
+// files and a folder of files for each run. Each row of a Parquet file holds one value.
 package neptune
 
 import (
@@ -21,7 +21,7 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "Neptune"
 
 // Kind returns the kind of source that this package reads.
@@ -34,19 +34,19 @@ func Kind() transfer.Kind {
 
 var partName = regexp.MustCompile(`^(.+)_part_(\d{1,9})\.parquet$`)
 
-// IsPart reports whether a file is a part of a run, by its name.
+// IsPart reports whether a file has the name of a part of a run, such as RUN_part_0.parquet.
 func IsPart(name string) bool { return partName.MatchString(name) }
 
-// source holds the runs at a path.
+// source holds the runs found at a path.
 type source struct {
 	runs       []*run
-	incomplete []*run // runs without a first part
+	incomplete []*run // runs whose first part is missing
 }
 
-// run holds the files of a run.
+// run holds the Parquet files of one run.
 type run struct {
 	folder string
-	parts  []part // in order
+	parts  []part // sorted by number
 }
 
 type part struct {
@@ -55,8 +55,8 @@ type part struct {
 	info   fs.FileInfo
 }
 
-// find returns the runs at a path, which is a file or a folder. A run without its first part is
-// incomplete: the exporter names that part last.
+// find returns the runs at a path, which can be a file or a folder. A run without its first
+// part is incomplete, since the exporter renames the first part last.
 func find(at string) (s source, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return s, err
@@ -85,7 +85,7 @@ func find(at string) (s source, err error) {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // it was removed in between
+			return nil // the file was just removed
 		}
 		if runs[key] == nil {
 			runs[key] = &run{folder: filepath.Dir(path)}
@@ -110,7 +110,7 @@ func find(at string) (s source, err error) {
 	return s, nil
 }
 
-// Size returns the size of all parts in bytes.
+// Size returns the total size of all parts in bytes.
 func (s source) Size() (n int64) {
 	for _, r := range s.runs {
 		for _, p := range r.parts {
@@ -120,7 +120,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import imports all runs.
+// Import imports all runs of the source.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, r := range s.incomplete {
 		im.Lose(r.parts[0].path, "Part 0 of the run is missing, because its export did not finish; the run is left out.")
@@ -144,7 +144,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// fingerprint returns a text that changes if one of the parts changes.
+// fingerprint returns a text that changes if a part of the run changes.
 func (r *run) fingerprint() string {
 	var text strings.Builder
 	for _, p := range r.parts {
@@ -153,7 +153,8 @@ func (r *run) fingerprint() string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun imports a run. If the run was exported again, its points replace the former ones.
+// importRun imports a run. If the run was exported again after an earlier import, its new
+// points replace the earlier points.
 func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error {
 	path := r.parts[0].path
 	id := transfer.ID("neptune", "run", a.project, a.run)
@@ -195,12 +196,12 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error
 	return b.w.End(ctx)
 }
 
-// row maps the names of columns to the values of a row.
+// row holds the values of a row by column name.
 type row map[string]parquet.Value
 
 func (v row) text(column string) string { return string(v[column].Text) }
 
-// The columns that are read.
+// Names of the columns to read.
 var (
 	aboutColumns = []string{"project_id", "run_id", "attribute_path", "attribute_type", "string_value", "bool_value", "datetime_value"}
 	allColumns   = append(slices.Clone(aboutColumns), "step", "timestamp", "int_value", "float_value", "string_set_value", "file_value/path")
@@ -208,7 +209,8 @@ var (
 
 var errColumns = errors.New("it does not have the columns that neptune-exporter writes")
 
-// each calls fn for each row of all parts. It returns a transfer.ReadError if a part can't be read.
+// each calls fn for each row of all parts. It returns a *transfer.ReadError if a part can't be
+// read.
 func (r *run) each(ctx context.Context, names []string, fn func(row) error) error {
 	for _, p := range r.parts {
 		if err := p.each(ctx, names, fn); err != nil {

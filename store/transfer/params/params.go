@@ -1,4 +1,4 @@
-// Package params reads the settings of a run from a YAML file beside its metrics.
+// Package params reads the parameters of a run from a YAML file.
 package params
 
 import (
@@ -17,24 +17,25 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// File holds the settings in a file.
+// File holds the parameters read from a YAML file.
 type File struct {
-	// Fingerprint changes when the file is written to.
+	// Fingerprint changes when a program writes to the file.
 	Fingerprint string
 	members     []format.Member
 }
 
 const (
-	// MaxSize bounds a file in bytes.
+	// MaxSize is the maximum size of a file in bytes.
 	MaxSize = 2 << 20
-	// maxDepth bounds the nesting of values. maxValues bounds their number, since an alias repeats
-	// a value.
+	// maxDepth is the maximum nesting depth of values. maxValues is the maximum number of
+	// values. The size limit does not bound the number of values, since YAML aliases repeat
+	// values.
 	maxDepth  = 64
 	maxValues = 100_000
 )
 
-// Read returns the settings in a file; ok is false if it does not exist. An unreadable file is a
-// loss.
+// Read returns the parameters in a YAML file. ok is false if the file does not exist or is not
+// readable. An unreadable file is recorded as a loss.
 func Read(im *transfer.Import, path string) (f File, ok bool) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +74,8 @@ func read(path string) ([]format.Member, error) {
 
 var errLarge = fmt.Errorf("it has more than %d values, or %d levels of them", maxValues, maxDepth)
 
-// plainValue converts a value of YAML to a value that JSON can represent.
+// plainValue converts a YAML value to a value that JSON can represent. It decrements left for
+// each value and returns an error if left becomes negative.
 func plainValue(value any, depth int, left *int) (any, error) {
 	if *left--; *left < 0 || depth > maxDepth {
 		return nil, errLarge
@@ -88,7 +90,7 @@ func plainValue(value any, depth int, left *int) (any, error) {
 			}
 		}
 		return plain, nil
-	case map[any]any: // with keys that are not texts
+	case map[any]any: // map with keys that are not strings
 		plain := make(map[string]any, len(v))
 		for key, one := range v {
 			if plain[fmt.Sprint(key)], err = plainValue(one, depth+1, left); err != nil {
@@ -114,12 +116,12 @@ func plainValue(value any, depth int, left *int) (any, error) {
 	return value, nil
 }
 
-// Add adds the settings to a run.
+// Add adds the parameters to a run.
 func (f File) Add(w *transfer.RunWriter) {
 	for _, m := range f.members {
 		format.Parameters(m.Key, m.Value, w.Parameter)
 	}
 }
 
-// Len returns the number of top-level settings.
+// Len returns the number of top-level entries in the file.
 func (f File) Len() int { return len(f.members) }

@@ -2,7 +2,7 @@ package parquet
 
 import "encoding/binary"
 
-// delta decodes integers that are stored as differences.
+// delta decodes integers in the DELTA_BINARY_PACKED encoding.
 type delta struct {
 	b       []byte
 	at      int
@@ -12,7 +12,7 @@ type delta struct {
 	begun   bool
 	last    int64
 	least   int64
-	widths  []byte // bit widths of the remaining parts of the block
+	widths  []byte // bit widths of the block's remaining miniblocks
 	width   int
 	bit     int
 	inMini  int
@@ -68,7 +68,7 @@ func (d *delta) next() (int64, error) {
 			return 0, errShort
 		}
 		d.bit, d.inMini = 8*d.at, d.perMini
-		d.at = min(d.at+size, len(d.b)) // the last part may be cut off
+		d.at = min(d.at+size, len(d.b)) // the last miniblock can be truncated
 	}
 	d.inMini--
 	d.last += d.least + int64(bits(d.b, d.bit, d.width))
@@ -92,11 +92,11 @@ func (d *deltaNumbers) next() (Value, error) {
 	return d.c.number(n), err
 }
 
-// deltaTexts decodes texts whose lengths are stored as differences. With prefixes, each text shares
-// its first bytes with the text before it.
+// deltaTexts decodes texts in the encodings DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY. In
+// DELTA_BYTE_ARRAY, a text shares a prefix with the previous text.
 type deltaTexts struct {
 	c        *Column
-	prefixes *delta // nil without prefixes
+	prefixes *delta // prefix lengths; nil for DELTA_LENGTH_BYTE_ARRAY
 	lengths  delta
 	b        []byte
 	last     []byte
@@ -116,7 +116,8 @@ func newDeltaTexts(c *Column, b []byte, prefixed bool) (*deltaTexts, error) {
 	return t, err
 }
 
-// lengths returns a reader of the integers at the beginning of b, and the rest of b.
+// lengths returns a decoder for the integers at the beginning of b, and the bytes after these
+// integers.
 func lengths(b []byte) (d delta, rest []byte, err error) {
 	if d, err = newDelta(b); err != nil {
 		return d, nil, err
@@ -156,5 +157,5 @@ func (t *deltaTexts) next() (Value, error) {
 	return t.c.bytes(text), nil
 }
 
-// maxPrefixed bounds a text that is stored with a prefix, in bytes.
+// maxPrefixed is the maximum size of a text with a prefix, in bytes.
 const maxPrefixed = 1 << 20

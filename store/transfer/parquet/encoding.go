@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The encodings of pages.
+// Encodings of pages.
 const (
 	encodingPlain           = 0
 	encodingPlainDictionary = 2
@@ -18,12 +18,13 @@ const (
 	encodingSplit           = 9
 )
 
-// values reads the values of a page.
+// values decodes the values of a page.
 type values interface {
 	next() (Value, error)
 }
 
-// newValues returns a reader of n values of a column in an encoding.
+// newValues returns a decoder for n values of column c in the given encoding. It returns an
+// error if the encoding does not fit the column.
 func newValues(c *Column, encoding int64, b []byte, n int, dict *dictionary) (values, error) {
 	switch encoding {
 	case encodingPlain:
@@ -33,7 +34,7 @@ func newValues(c *Column, encoding int64, b []byte, n int, dict *dictionary) (va
 			return nil, errors.New("a page needs a dictionary, and there is none")
 		}
 		if len(b) == 0 {
-			return &plain{c: c}, nil // all values are missing
+			return &plain{c: c}, nil // all values of the page are null
 		}
 		return &indexed{dict, hybrid{b: b[1:], width: int(b[0])}}, checkWidth(b[0])
 	case encodingRLE:
@@ -61,7 +62,7 @@ func newValues(c *Column, encoding int64, b []byte, n int, dict *dictionary) (va
 	return nil, fmt.Errorf("a page has the encoding %d, which can't be read for this column", encoding)
 }
 
-// plain reads values that are stored one after the other.
+// plain decodes values in the PLAIN encoding, which stores one value after another.
 type plain struct {
 	c   *Column
 	b   []byte
@@ -96,11 +97,11 @@ func (p *plain) next() (Value, error) {
 	return v, nil
 }
 
-// dictionary holds the values that pages refer to by index.
+// dictionary holds the values of a dictionary page. Data pages refer to the values by index.
 type dictionary struct {
 	c       *Column
 	b       []byte
-	offsets []uint32 // only for values of variable length
+	offsets []uint32 // start of each value; nil for values of fixed size
 	n       int
 }
 
@@ -162,14 +163,14 @@ func (t *booleans) next() (Value, error) {
 	return Value{Kind: Bool, Int: int64(x)}, err
 }
 
-// hybrid decodes small integers: runs of equal integers, and groups of eight that are packed into
-// the minimal number of bits.
+// hybrid decodes integers in the RLE/bit-packing hybrid encoding. The encoding stores runs of
+// equal integers, and groups of eight integers with width bits each.
 type hybrid struct {
 	b      []byte
 	width  int
-	left   uint64 // remaining integers of the run
-	value  uint32 // for a run of equal integers
-	packed []byte // for a run of groups
+	left   uint64 // remaining integers of the current run
+	value  uint32 // repeated integer, if packed is nil
+	packed []byte // bit-packed integers; nil in a run of equal integers
 	bit    int
 }
 
@@ -199,7 +200,7 @@ func (h *hybrid) next() (uint32, error) {
 		if h.left > 1<<32 {
 			return 0, errShort
 		}
-		size := min(h.left*uint64(h.width), uint64(len(h.b))) // the last group may be cut off
+		size := min(h.left*uint64(h.width), uint64(len(h.b))) // the last group can be truncated
 		h.packed, h.bit, h.left = h.b[:size:size], 0, h.left*8
 		h.b = h.b[size:]
 	}
@@ -214,7 +215,8 @@ func (h *hybrid) next() (uint32, error) {
 	return uint32(bits(h.packed, h.bit-h.width, h.width)), nil
 }
 
-// bits returns width bits at a bit offset, the lowest first. Bits beyond the end of b are 0.
+// bits returns width bits of b, starting at the given bit offset. The first bit is the least
+// significant bit. Bits beyond the end of b are 0.
 func bits(b []byte, at, width int) (x uint64) {
 	b = b[min(at/8, len(b)):]
 	shift := at % 8
@@ -231,8 +233,8 @@ func bits(b []byte, at, width int) (x uint64) {
 	return x
 }
 
-// levels returns a reader of the levels at the beginning of b, which are preceded by their length,
-// and the rest of b.
+// levels returns a decoder for the levels at the beginning of b, and the bytes after the
+// levels. The first four bytes of b are the length of the levels.
 func levels(b []byte, highest int) (h hybrid, rest []byte, err error) {
 	if len(b) < 4 {
 		return h, nil, errShort
@@ -252,8 +254,8 @@ func newLevels(b []byte, highest int) hybrid {
 	return hybrid{b: b, width: width}
 }
 
-// split reads values whose bytes are stored by position: the first bytes of all values, then the
-// second bytes, and so on.
+// split decodes values in the BYTE_STREAM_SPLIT encoding. The encoding stores the first bytes
+// of all values, followed by the second bytes of all values, and so on.
 type split struct {
 	c     *Column
 	b     []byte

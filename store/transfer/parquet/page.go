@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// maxPage bounds the bytes of a page, and maxValues its values.
+	// maxPage is the maximum size of a page in bytes. maxValues is the maximum number of values
+	// of a page.
 	maxPage   = 64 << 20
 	maxValues = 1 << 25
-	// maxHeld bounds the total size of the pages and dictionaries in memory, in bytes.
+	// maxHeld is the maximum total size of pages and dictionaries in memory, in bytes.
 	maxHeld = 256 << 20
-	// maxHeader bounds the size of a page header in bytes.
+	// maxHeader is the maximum size of a page header in bytes.
 	maxHeader = 1 << 20
 )
 
-// The kinds of pages.
+// Page types.
 const (
 	pageData       = 0
 	pageDictionary = 2
 	pageDataV2     = 3
 )
 
-// header is a page header.
+// header holds the fields of a page header.
 type header struct {
-	kind, size, packed   int64 // bytes decompressed, and bytes in the file
+	kind, size, packed   int64 // size and packed are the uncompressed and the compressed size in bytes
 	sum                  *int64
 	values, encoding     int64
 	defEncoding          int64
@@ -85,16 +86,16 @@ func parseHeader(b []byte) (h header, size int, err error) {
 	return h, d.at, d.err
 }
 
-// cursor reads the values of a column in a group of rows.
+// cursor reads the values of one column in one row group.
 type cursor struct {
 	file   *File
 	column *Column
 	chunk  chunk
-	at     int64 // next page
-	left   int64 // values of the chunk after the present page
+	at     int64 // offset of the next page in the file
+	left   int64 // number of values after the current page
 	dict   *dictionary
-	held   int64 // size of the page in memory
-	inPage int64 // unread values of the page
+	held   int64 // size of the current page in memory
+	inPage int64 // number of unread values of the current page
 	defs   hybrid
 	reps   hybrid
 	values values
@@ -105,8 +106,8 @@ func (f *File) cursor(group, column int) *cursor {
 	return &cursor{file: f, column: &f.Columns[column], chunk: c, at: c.from, left: c.values}
 }
 
-// next returns the next value and its repetition level: 0 begins a row. It returns io.EOF at the
-// end.
+// next returns the next value and its repetition level. Level 0 begins a new row. After the
+// last value, next returns io.EOF.
 func (c *cursor) next() (v Value, rep uint32, err error) {
 	for c.inPage == 0 {
 		if c.left == 0 {
@@ -134,8 +135,8 @@ func (c *cursor) next() (v Value, rep uint32, err error) {
 	return v, rep, err
 }
 
-// hold sets the size of the page in memory to n bytes. It returns an error if the file then exceeds
-// maxHeld.
+// hold records that the current page uses n bytes of memory. It returns an error if the total
+// for the file exceeds maxHeld.
 func (c *cursor) hold(n int64) error {
 	c.file.held += n - c.held
 	c.held = n
@@ -145,7 +146,7 @@ func (c *cursor) hold(n int64) error {
 	return nil
 }
 
-// end releases the memory of the page.
+// end releases the memory of the current page and of the dictionary.
 func (c *cursor) end() {
 	c.file.held -= c.held
 	if c.dict != nil {
@@ -154,7 +155,7 @@ func (c *cursor) end() {
 	c.held, c.dict, c.values = 0, nil, nil
 }
 
-// page reads the next page.
+// page reads the next page and prepares the decoding of its values.
 func (c *cursor) page() error {
 	h, b, err := c.read()
 	if err != nil {
@@ -212,7 +213,7 @@ func (c *cursor) page() error {
 	return err
 }
 
-// read returns the header and the bytes of the next page.
+// read returns the header and the stored bytes of the next page.
 func (c *cursor) read() (h header, b []byte, err error) {
 	c.values = nil
 	if err := c.hold(0); err != nil {
@@ -254,7 +255,7 @@ func (c *cursor) read() (h header, b []byte, err error) {
 	return h, b, nil
 }
 
-// The compression methods.
+// Compression codecs.
 const (
 	codecNone   = 0
 	codecSnappy = 1
@@ -262,7 +263,8 @@ const (
 	codecZstd   = 6
 )
 
-// unpack decompresses a page to size bytes.
+// unpack decompresses the content of a page. It returns an error if the result does not have
+// size bytes.
 func (c *cursor) unpack(b []byte, size int64) ([]byte, error) {
 	var out []byte
 	var err error
@@ -299,7 +301,7 @@ func gunzip(b []byte, size int64) ([]byte, error) {
 	out := make([]byte, size)
 	n, err := io.ReadFull(r, out)
 	if errors.Is(err, io.EOF) {
-		err = nil // the page is empty
+		err = nil // an empty page
 	}
 	if extra, _ := r.Read(make([]byte, 1)); err != nil || extra > 0 {
 		return nil, errPacked
@@ -307,7 +309,8 @@ func gunzip(b []byte, size int64) ([]byte, error) {
 	return out[:n], nil
 }
 
-// unzstd decompresses a page. The decoder returns an error for more than maxPage bytes.
+// unzstd decompresses the content of a page. It returns an error if the result has more than
+// maxPage bytes.
 func (f *File) unzstd(b []byte, size int64) ([]byte, error) {
 	if f.zstd == nil {
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecoderLowmem(true))

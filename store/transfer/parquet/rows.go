@@ -6,33 +6,34 @@ import (
 	"io"
 )
 
-// maxList bounds the values of a list.
+// maxList is the maximum number of values of a list.
 const maxList = 100_000
 
 // Rows reads the rows of a file.
 type Rows struct {
 	file    *File
 	columns []int
-	group   int   // number of the next group
-	left    int64 // rows of the present group
+	group   int   // index of the next row group
+	left    int64 // unread rows of the current row group
 	cursors []*listCursor
 	row     []Value
 }
 
-// listCursor reads the values of a row of a column.
+// listCursor reads the values of one column row by row.
 type listCursor struct {
 	*cursor
-	ahead    Value // the first value of the next row, for a list
+	ahead    Value // first value of the next row, if hasAhead is set
 	hasAhead bool
 }
 
-// Rows returns a reader of the given columns of all rows. Without columns it returns no rows.
+// Rows returns a reader of the given columns for all rows of the file. If no columns are given,
+// the reader returns no rows.
 func (f *File) Rows(columns ...int) *Rows {
 	return &Rows{file: f, columns: columns, row: make([]Value, len(columns))}
 }
 
-// Next returns the values of the next row, valid until the following call. It returns io.EOF after
-// the last row. After any other error nothing more can be read.
+// Next returns the values of the next row. The values are valid until the next call of Next.
+// After the last row, Next returns io.EOF. After any other error, no more rows can be read.
 func (r *Rows) Next() ([]Value, error) {
 	for r.left <= 0 {
 		r.end()
@@ -60,7 +61,7 @@ func (r *Rows) Next() ([]Value, error) {
 	return r.row, nil
 }
 
-// end closes the cursors of the present group.
+// end closes the cursors of the current row group.
 func (r *Rows) end() {
 	for _, c := range r.cursors {
 		c.end()
@@ -68,7 +69,8 @@ func (r *Rows) end() {
 	r.cursors, r.left = nil, 0
 }
 
-// value returns the value of the next row.
+// value returns the column's value in the next row. For a list column, the value has the kind
+// List.
 func (c *listCursor) value() (Value, error) {
 	if !c.column.List {
 		v, _, err := c.next()

@@ -11,48 +11,49 @@ import (
 )
 
 const (
-	// maxFooter bounds the size of the metadata in bytes, maxColumns the number of columns.
+	// maxFooter is the maximum size of the file metadata in bytes. maxColumns is the maximum
+	// number of columns.
 	maxFooter  = 16 << 20
 	maxColumns = 100_000
 )
 
-// Column is a column of a file: a leaf of the schema.
+// Column describes a column of a file. A column is a leaf of the schema.
 type Column struct {
-	Name string // names of the groups that contain it and its own, joined with slashes
+	Name string // path of the column in the schema, separated by slashes
 	// List reports whether a row can have several values.
 	List bool
-	// Unreadable describes why the values can't be read. It is "" if they can.
+	// Unreadable is the reason why the values can't be read; "" if they can be read.
 	Unreadable string
 
 	physical       int
-	length         int // bytes of a physicalFixed value
-	scale          int // of a decimal
+	length         int // size of a value in bytes, for physicalFixed
+	scale          int // number of decimal places, for decimal
 	meaning        meaning
-	maxDef, maxRep int // levels of a value that is present
+	maxDef, maxRep int // maximum definition and repetition levels
 }
 
-// File is an open file.
+// File is an open Parquet file.
 type File struct {
 	Columns []Column
 	in      io.ReaderAt
 	size    int64
 	groups  []group
-	held    int64 // size of pages and dictionaries in memory, in bytes
+	held    int64 // size of all pages and dictionaries in memory, in bytes
 	zstd    *zstd.Decoder
 }
 
-// group is a group of rows.
+// group describes a row group.
 type group struct {
 	rows   int64
 	chunks []chunk
 }
 
-// chunk locates the values of a column in a group.
+// chunk describes the values of a column in a row group.
 type chunk struct {
 	codec    int
 	values   int64
 	from, to int64 // byte range in the file
-	data     int64 // first page that is not a dictionary
+	data     int64 // offset of the first page after the dictionary page
 }
 
 const magic = "PAR1"
@@ -68,7 +69,7 @@ func Is(r io.ReaderAt, size int64) bool {
 	return size >= 12
 }
 
-// Open reads the metadata of a file.
+// Open reads the metadata of a Parquet file. size is the size of the file in bytes.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	if !Is(r, size) {
 		return nil, errors.New("it is not a Parquet file, or not a complete one")
@@ -166,12 +167,12 @@ func parseChunk(v *field) (c chunk) {
 	return c
 }
 
-// element is an entry of the schema, a tree stored in depth-first order.
+// element is a node of the schema. The schema is a tree, stored in depth-first order.
 type element struct {
 	name       string
 	physical   int
 	length     int
-	repetition int // 0 required, 1 optional, 2 repeated
+	repetition int // 0 for required, 1 for optional, 2 for repeated
 	children   int
 	scale      int
 	meaning    meaning
@@ -204,7 +205,7 @@ func parseElement(v *field) (e element) {
 	return e
 }
 
-// converted sets the meaning from the older ConvertedType.
+// converted sets e.meaning from a ConvertedType, the older form of type annotations.
 func (e *element) converted(kind int64) {
 	switch kind {
 	case 5:
@@ -222,7 +223,7 @@ func (e *element) converted(kind int64) {
 	}
 }
 
-// logical sets the meaning from the newer LogicalType.
+// logical sets e.meaning from a LogicalType, the newer form of type annotations.
 func (e *element) logical(id int16, v *field) {
 	switch id {
 	case 5:
@@ -253,15 +254,15 @@ func (e *element) logical(id int16, v *field) {
 	}
 }
 
-// schema builds the columns from the elements.
+// schema converts schema elements to columns.
 type schema struct {
 	elements []element
 	at       int
 	file     *File
 }
 
-// children adds the columns of the next element. path holds the names of the groups that contain
-// it.
+// children adds the columns of the next element to s.file. path holds the names of the
+// enclosing groups. If problem is not "", the columns are unreadable for that reason.
 func (s *schema) children(path []string, def, rep int, problem string) error {
 	if s.at >= len(s.elements) || len(path) > maxDepth {
 		return errThrift
@@ -281,7 +282,7 @@ func (s *schema) children(path []string, def, rep int, problem string) error {
 		problem = "maps, or lists of groups"
 	}
 	if !isRoot && (rep == 0 || e.repetition == 2 && !e.isGroup) {
-		path = append(path[:len(path):len(path)], e.name) // a list is named by the group that contains it
+		path = append(path[:len(path):len(path)], e.name) // a list gets the name of the group that contains it
 	}
 	if e.isGroup || isRoot {
 		if e.children < 0 || e.children > len(s.elements) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// The metadata of a file are encoded in Thrift's compact protocol.
+// The metadata of a Parquet file is encoded in Thrift's compact protocol.
 
-// The types of fields.
+// Thrift types.
 const (
 	typeTrue   = 1
 	typeFalse  = 2
@@ -23,7 +23,7 @@ const (
 	typeStruct = 12
 )
 
-// maxDepth bounds the nesting of structures, and of column groups.
+// maxDepth is the maximum nesting depth of structures and of column groups.
 const maxDepth = 32
 
 var (
@@ -31,7 +31,8 @@ var (
 	errThrift = errors.New("the metadata can't be read")
 )
 
-// decoder decodes a structure. After the first error it returns zeros.
+// decoder decodes Thrift structures. After the first error, all methods of decoder return zero
+// values.
 type decoder struct {
 	b     []byte
 	at    int
@@ -82,14 +83,14 @@ func (d *decoder) bytes() []byte {
 	return d.b[d.at-int(n) : d.at]
 }
 
-// field is a field of a structure, or an element of a list.
+// field is a field of a structure or an element of a list.
 type field struct {
 	d    *decoder
 	kind byte
 	used bool
 }
 
-// fields calls fn for each field of a structure. Values that fn does not read are skipped.
+// fields calls fn for each field of a structure. It skips values that fn does not read.
 func (d *decoder) fields(fn func(id int16, f *field)) {
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errThrift)
@@ -114,7 +115,7 @@ func (d *decoder) fields(fn func(id int16, f *field)) {
 	d.depth--
 }
 
-// is reports whether the field has one of the types. It sets the decoder's error if not.
+// is reports whether the field has one of the given types. If not, it sets the decoder's error.
 func (f *field) is(kinds ...byte) bool {
 	f.used = true
 	for _, k := range kinds {
@@ -148,7 +149,7 @@ func (f *field) fields(fn func(id int16, f *field)) {
 	}
 }
 
-// list calls fn for each element of a list.
+// list calls fn for each element of a list. It skips elements that fn does not read.
 func (f *field) list(fn func(*field)) {
 	if !f.is(typeList) {
 		return
@@ -172,14 +173,15 @@ func (d *decoder) listHead() (kind byte, n int) {
 	if size == 15 {
 		size = d.uint()
 	}
-	if size > uint64(len(d.b)-d.at) { // an element has at least one byte
+	if size > uint64(len(d.b)-d.at) { // each element has at least one byte
 		d.fail(errShort)
 		return 0, 0
 	}
 	return head & 15, int(size)
 }
 
-// skip skips a value. In a list, a boolean is a byte.
+// skip skips a value of type kind. A boolean takes one byte in a list, and no byte in a
+// structure.
 func (d *decoder) skip(kind byte, inList bool) {
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errThrift)
@@ -225,10 +227,10 @@ func (d *decoder) skip(kind byte, inList bool) {
 	}
 }
 
-// encoder writes structures.
+// encoder encodes Thrift structures.
 type encoder struct {
 	out  []byte
-	last []int16 // id of the last field written, for each open structure
+	last []int16 // id of the last field written, for each nested structure
 }
 
 func (e *encoder) field(id int16, kind byte) {
@@ -256,12 +258,12 @@ func (e *encoder) text(id int16, s string) {
 	e.element(s)
 }
 
-// element writes a text as an element of a list.
+// element writes a text without a field header, as an element of a list.
 func (e *encoder) element(s string) {
 	e.out = append(binary.AppendUvarint(e.out, uint64(len(s))), s...)
 }
 
-// list begins a list of n elements.
+// list writes the header of a list with n elements.
 func (e *encoder) list(id int16, kind byte, n int) {
 	e.field(id, typeList)
 	if n < 15 {
@@ -271,13 +273,14 @@ func (e *encoder) list(id int16, kind byte, n int) {
 	e.out = binary.AppendUvarint(append(e.out, 15<<4|kind), uint64(n))
 }
 
-// structure writes a field that is a structure.
+// structure writes a field that is a structure. fn writes the fields of the structure.
 func (e *encoder) structure(id int16, fn func()) {
 	e.field(id, typeStruct)
 	e.top(fn)
 }
 
-// top writes a structure that is not a field: the outermost one, or an element of a list.
+// top writes a structure without a field header. It is used for the outermost structure and for
+// elements of a list.
 func (e *encoder) top(fn func()) {
 	e.last = append(e.last, 0)
 	fn()

@@ -1,9 +1,9 @@
-// Package parquet reads and writes Apache Parquet files, row by row.
+// Package parquet reads and writes Apache Parquet files row by row.
 //
-// It reads the files that pyarrow, DuckDB, Spark and Polars write: columns of numbers, texts,
-// booleans and times, in groups and in lists, in all encodings, compressed with Snappy, gzip or
-// zstd. Files are not trusted: maxHeld bounds the bytes in memory, regardless of the metadata of a
-// file.
+// It reads files written by pyarrow, DuckDB, Spark and Polars. Columns can hold numbers, texts,
+// booleans and times, also in groups and in lists. The package supports all encodings of these
+// columns, and compression with Snappy, gzip and zstd. Files are not trusted: maxHeld limits
+// the memory for pages and dictionaries, whatever the metadata of a file requests.
 package parquet
 
 import (
@@ -17,7 +17,7 @@ import (
 // Kind is the type of a value.
 type Kind uint8
 
-// The kinds of values.
+// Kinds of values.
 const (
 	Null Kind = iota
 	Bool
@@ -28,17 +28,17 @@ const (
 	List
 )
 
-// Value is a value of a column.
+// Value is one value of a column.
 type Value struct {
 	Kind  Kind
-	Int   int64   // for Int; for Bool 0 or 1; for Time Unix milliseconds in UTC
-	Float float64 // for Float
-	Text  []byte  // for Text; valid until the next row is read
-	List  []Value // for List
+	Int   int64   // used for Int; 0 or 1 for Bool; Unix milliseconds for Time
+	Float float64 // used for Float
+	Text  []byte  // used for Text; valid until the next row is read
+	List  []Value // used for List
 }
 
-// String returns the value as text: a number with all of its digits, a time in RFC 3339, "" for
-// Null.
+// String returns the value as text. It returns numbers with all digits, times in RFC 3339, and
+// Null as "".
 func (v Value) String() string {
 	switch v.Kind {
 	case Bool:
@@ -57,19 +57,19 @@ func (v Value) String() string {
 	return ""
 }
 
-// The physical types.
+// Physical types.
 const (
 	physicalBool  = 0
 	physicalInt32 = 1
 	physicalInt64 = 2
 	physicalInt96 = 3
 	physicalFloat = 4
-	physicalReal  = 5 // double
+	physicalReal  = 5 // double precision
 	physicalBytes = 6
 	physicalFixed = 7
 )
 
-// meaning is the interpretation of the numbers or bytes of a column.
+// meaning describes how to interpret the numbers or bytes of a column.
 type meaning uint8
 
 const (
@@ -83,7 +83,7 @@ const (
 	halfFloat
 )
 
-// width returns the size of a value in bytes, 0 for a variable size.
+// width returns the size of a value in bytes, or 0 if the size varies.
 func (c *Column) width() int {
 	switch c.physical {
 	case physicalInt32, physicalFloat:
@@ -98,7 +98,7 @@ func (c *Column) width() int {
 	return 0
 }
 
-// fixed decodes a value of width bytes.
+// fixed decodes a value of fixed size.
 func (c *Column) fixed(b []byte) Value {
 	switch c.physical {
 	case physicalInt32:
@@ -109,7 +109,7 @@ func (c *Column) fixed(b []byte) Value {
 		return c.number(int64(int32(n)))
 	case physicalInt64:
 		return c.number(int64(binary.LittleEndian.Uint64(b)))
-	case physicalInt96: // nanoseconds of the day, and the Julian day
+	case physicalInt96: // nanoseconds since midnight, followed by the Julian day
 		day := int64(binary.LittleEndian.Uint32(b[8:])) - 2440588
 		return Value{Kind: Time, Int: day*86_400_000 + int64(binary.LittleEndian.Uint64(b)/1_000_000)}
 	case physicalFloat:
@@ -120,7 +120,7 @@ func (c *Column) fixed(b []byte) Value {
 	return c.bytes(b)
 }
 
-// number converts an integer to a value, by the meaning of the column.
+// number converts an integer to a value according to the column's meaning.
 func (c *Column) number(n int64) Value {
 	switch c.meaning {
 	case unsigned:
@@ -148,7 +148,8 @@ func floor(n, by int64) int64 {
 	return n / by
 }
 
-// scaled returns n divided by ten to the power of scale, as an integer if possible.
+// scaled returns n divided by the scale-th power of ten. The result is an Int if the division
+// is exact, and otherwise a Float.
 func scaled(n int64, scale int) Value {
 	by := int64(1)
 	for range scale {
@@ -163,10 +164,11 @@ func scaled(n int64, scale int) Value {
 	return Value{Kind: Float, Float: float64(n) / float64(by)}
 }
 
-// bytes converts bytes to a value: a text, or a decimal number.
+// bytes converts bytes to a value according to the column's meaning. The value is a text or a
+// number.
 func (c *Column) bytes(b []byte) Value {
 	switch c.meaning {
-	case decimal: // big endian, two's complement
+	case decimal: // big-endian two's complement
 		if len(b) > 32 {
 			return Value{}
 		}
@@ -185,7 +187,7 @@ func (c *Column) bytes(b []byte) Value {
 	return Value{Kind: Text, Text: b}
 }
 
-// half converts a 16-bit float.
+// half converts a half-precision float to a float64.
 func half(x uint16) float64 {
 	sign, exponent, fraction := 1-2*float64(x>>15), int(x>>10&31), float64(x&1023)
 	switch {

@@ -10,28 +10,29 @@ import (
 )
 
 const (
-	// groupRows is the number of rows of a group, the same as DuckDB's.
+	// groupRows is the maximum number of rows in a row group. DuckDB uses the same number.
 	groupRows = 122_880
-	// groupBytes bounds the size of a group in bytes before compression.
+	// groupBytes is the uncompressed size in bytes at which a row group is written.
 	groupBytes = 16 << 20
-	// maxDictionary bounds the values of a dictionary, and maxDictionaryBytes their size.
+	// maxDictionary is the maximum number of values in a dictionary. maxDictionaryBytes is the
+	// maximum size of a dictionary in bytes.
 	maxDictionary      = 1 << 15
 	maxDictionaryBytes = 1 << 20
 )
 
-// Field describes a column of a file that is written.
+// Field describes a column to write.
 type Field struct {
 	Name     string
 	Kind     Kind // Bool, Int, Float, Time or Text
-	Optional bool // values may be Null
+	Optional bool // reports whether values can be Null
 }
 
-// Writer writes a file in groups of rows. It holds one group in memory.
+// Writer writes a Parquet file. It keeps one row group in memory.
 type Writer struct {
 	out    io.Writer
 	at     int64
 	fields []*writtenColumn
-	rows   int64 // rows in the present group
+	rows   int64 // number of rows in the current row group
 	total  int64
 	groups []writtenGroup
 	zstd   *zstd.Encoder
@@ -45,25 +46,25 @@ type writtenGroup struct {
 }
 
 type writtenChunk struct {
-	at, dictionary int64 // 0 without a dictionary
+	at, dictionary int64 // offsets of the data page and the dictionary page; dictionary is 0 if there is none
 	size, packed   int64
 	values         int64
 	encoding       int
 }
 
-// writtenColumn holds the values of a column in the present group.
+// writtenColumn holds the values of one column in the current row group.
 type writtenColumn struct {
 	Field
 	there   []bool
 	plain   []byte
 	indexes []uint32
 	numbers map[string]uint32
-	dict    []byte // the values of the dictionary, one after the other
-	isPlain bool   // the column has no dictionary, or the dictionary became too large
-	size    int    // size of all values without a dictionary
+	dict    []byte // dictionary values in the PLAIN encoding
+	isPlain bool   // reports whether the field plain holds the values
+	size    int    // size of all values without a dictionary, in bytes
 }
 
-// NewWriter returns a writer. The caller must call Close at the end.
+// NewWriter returns a Writer that writes to w. The caller must call Close to complete the file.
 func NewWriter(w io.Writer, fields ...Field) (*Writer, error) {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
 	if err != nil {
@@ -88,7 +89,7 @@ func (c *writtenColumn) reset() {
 	}
 }
 
-// Write writes a row, with a value for each field.
+// Write writes a row. The row must have one value for each field.
 func (w *Writer) Write(row ...Value) error {
 	if len(row) != len(w.fields) {
 		return fmt.Errorf("a row has %d values, and the file %d columns", len(row), len(w.fields))
@@ -142,7 +143,7 @@ func appendText(b, text []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
 }
 
-// expand replaces dictionary indexes by their values.
+// expand replaces the dictionary indexes by the values and discards the dictionary.
 func (c *writtenColumn) expand() {
 	var offsets []int
 	for at := 0; at < len(c.dict); at += 4 + int(binary.LittleEndian.Uint32(c.dict[at:])) {
@@ -156,7 +157,8 @@ func (c *writtenColumn) expand() {
 	c.dict, c.indexes = c.dict[:0], c.indexes[:0]
 }
 
-// Close writes the last group and the metadata.
+// Close writes the last row group and the file metadata. It does not close the underlying
+// writer.
 func (w *Writer) Close() error {
 	w.flush()
 	e := &encoder{}
@@ -175,7 +177,7 @@ func (w *Writer) write(b []byte) {
 	}
 }
 
-// flush writes the present group.
+// flush writes the current row group.
 func (w *Writer) flush() {
 	if w.rows == 0 {
 		return
@@ -192,7 +194,8 @@ func (w *Writer) flush() {
 	w.rows = 0
 }
 
-// chunk writes the values of a column: a dictionary page for texts, then a data page.
+// chunk writes the values of a column. It writes a dictionary page if the column has a
+// dictionary, and a data page.
 func (w *Writer) chunk(c *writtenColumn) writtenChunk {
 	chunk := writtenChunk{values: w.rows, encoding: encodingPlain}
 	from := w.at
@@ -217,7 +220,7 @@ func (w *Writer) chunk(c *writtenColumn) writtenChunk {
 	return chunk
 }
 
-// page writes a page and returns its size before compression.
+// page writes a page and returns its uncompressed size.
 func (w *Writer) page(kind, values, encoding int, body []byte) int64 {
 	packed := w.zstd.EncodeAll(body, nil)
 	e := &encoder{}
@@ -243,7 +246,7 @@ func (w *Writer) page(kind, values, encoding int, body []byte) int64 {
 	return int64(len(e.out) + len(body))
 }
 
-// appendLevels appends the definition levels of the values, as runs of equal levels.
+// appendLevels appends definition levels to b, encoded as runs of equal levels.
 func appendLevels(b []byte, there []bool) []byte {
 	for from := 0; from < len(there); {
 		to := from + 1
@@ -261,7 +264,8 @@ func appendLevels(b []byte, there []bool) []byte {
 	return b
 }
 
-// appendIndexes appends indexes below n: runs of eight or more equal indexes as runs, others in
+// appendIndexes appends dictionary indexes to b. All indexes are less than n. A run encodes
+// eight or more equal indexes, or the equal indexes at the end. Other indexes are bit-packed in
 // groups of eight.
 func appendIndexes(b []byte, indexes []uint32, n int) []byte {
 	width := 1
@@ -282,7 +286,7 @@ func appendIndexes(b []byte, indexes []uint32, n int) []byte {
 			at = run
 			continue
 		}
-		b = append(b, 1<<1|1) // one group
+		b = append(b, 1<<1|1) // header of one bit-packed group
 		var bits uint64
 		held := 0
 		for i := range 8 {
@@ -299,7 +303,7 @@ func appendIndexes(b []byte, indexes []uint32, n int) []byte {
 	return b
 }
 
-// appendBooleans appends booleans as bits.
+// appendBooleans appends booleans to b, one bit per value. plain holds eight bytes per value.
 func appendBooleans(b, plain []byte) []byte {
 	bits := make([]byte, (len(plain)/8+7)/8)
 	for i := range len(plain) / 8 {
@@ -310,7 +314,7 @@ func appendBooleans(b, plain []byte) []byte {
 
 // metadata writes the file metadata.
 func (w *Writer) metadata(e *encoder) {
-	e.int32(1, 2) // version
+	e.int32(1, 2) // format version
 	e.list(2, typeStruct, len(w.fields)+1)
 	e.top(func() {
 		e.text(4, "schema")
@@ -334,7 +338,7 @@ func (w *Writer) metadata(e *encoder) {
 	e.text(6, "tracker")
 }
 
-// physical returns the physical type of the column.
+// physical returns the physical type for the field's kind.
 func (f Field) physical() int {
 	switch f.Kind {
 	case Bool:
@@ -357,13 +361,13 @@ func (f Field) schema(e *encoder) {
 	e.text(4, f.Name)
 	switch f.Kind {
 	case Text:
-		e.int32(6, 0) // UTF-8
+		e.int32(6, 0) // ConvertedType UTF8
 		e.structure(10, func() { e.structure(1, func() {}) })
 	case Time:
-		e.int32(6, 9) // milliseconds
+		e.int32(6, 9) // ConvertedType TIMESTAMP_MILLIS
 		e.structure(10, func() {
 			e.structure(8, func() {
-				e.field(1, typeTrue) // in UTC
+				e.field(1, typeTrue) // isAdjustedToUTC
 				e.structure(2, func() { e.structure(1, func() {}) })
 			})
 		})

@@ -18,7 +18,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// fingerprint returns a text that changes if one of the files of a run changes.
+// fingerprint returns a text that changes if a JSON file of the run changes.
 func fingerprint(folder string) string {
 	var text strings.Builder
 	for _, name := range []string{"run.json", "config.json", "metrics.json"} {
@@ -29,8 +29,9 @@ func fingerprint(folder string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun imports the new data of a run. Sacred rewrites the whole file of metrics each time and
-// only appends points, so the number of imported points of each metric is stored.
+// importRun imports the new data of a run. Sacred rewrites metrics.json completely but only
+// appends points to its lists. importRun therefore stores the number of points imported for
+// each metric.
 func importRun(ctx context.Context, im *transfer.Import, folder string, a about) error {
 	id := a.uuid(folder)
 	file := transfer.ID("sacred", "file", id.String())
@@ -55,7 +56,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 		describe(im, w, folder, a)
 		mark := func(fingerprint string) {
 			text, err := json.Marshal(count, json.Deterministic(true), json.AllowInvalidUTF8(true))
-			if err == nil { // numbers can't fail
+			if err == nil { // encoding integers can't fail
 				w.Mark(transfer.File{ID: file, Path: folder, Fingerprint: fingerprint, State: string(text)})
 			}
 		}
@@ -70,7 +71,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 	return addFiles(ctx, im, w, folder, a)
 }
 
-// describe adds all data of a run except metrics and files.
+// describe adds all data of a run except metrics and files to w.
 func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about) {
 	text, err := transfer.ReadFile(filepath.Join(folder, "config.json"), maxAbout)
 	if err == nil {
@@ -98,8 +99,9 @@ func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about
 	w.Code(c)
 }
 
-// addMetrics adds the points after the first count of each metric. The file is read value by value,
-// since its lists need many times their size in memory.
+// addMetrics adds the new points of all metrics to w. count maps each metric to its number of
+// imported points. addMetrics decodes the file value by value, since decoded lists need many
+// times the memory of their text.
 func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, folder string, count map[string]int, mark func(string)) error {
 	path := filepath.Join(folder, "metrics.json")
 	text, err := transfer.ReadFile(path, maxMetrics)
@@ -123,7 +125,7 @@ func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter,
 	return nil
 }
 
-// addMetric adds the points of a metric.
+// addMetric adds the new points of one metric to w and updates count.
 func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, path string, m format.Member, count map[string]int, mark func(string)) error {
 	key := m.Key
 	members, err := format.Members(m.Value)
@@ -178,8 +180,8 @@ func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 	return nil
 }
 
-// numberOf parses a number, or a word for a value that JSON lacks, such as NaN, with or without
-// quotes. Booleans are not numbers.
+// numberOf parses a JSON number. It accepts NaN and infinities with or without quotes. It does
+// not accept booleans.
 func numberOf(text string) (transfer.Value, bool) {
 	if text == "true" || text == "false" {
 		return 0, false
@@ -188,7 +190,7 @@ func numberOf(text string) (transfer.Value, bool) {
 	return x, ok && (!strings.HasPrefix(text, `"`) || !x.Finite())
 }
 
-// addFiles stores the files of a run, and the sources that it shares with other runs.
+// addFiles stores the files in a run's folder, and the source files that several runs share.
 func addFiles(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, folder string, a about) error {
 	err := w.Folder(ctx, folder, "run.json", "config.json", "metrics.json")
 	if err != nil || im.NoArtifacts {

@@ -1,5 +1,5 @@
-// Package sacred reads the folders of Sacred's FileStorageObserver: for each run, a folder with
-// run.json, config.json, metrics.json and files.
+// Package sacred reads the folders that Sacred's FileStorageObserver writes. Each run has a
+// folder with run.json, config.json, metrics.json and other files.
 package sacred
 
 import (
@@ -17,7 +17,7 @@ import (
 	"tracker/store/transfer/table"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "Sacred"
 
 // Kind returns the kind of source that this package reads.
@@ -28,19 +28,20 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source holds the folders of runs at a path.
+// source holds the run folders found at a path.
 type source struct {
 	folders []string
-	others  []transfer.Loss // files named run.json that are not imported
+	others  []transfer.Loss // one loss for each file run.json that is not imported
 }
 
 const (
-	// maxAbout bounds run.json and config.json in bytes, maxMetrics metrics.json.
+	// maxAbout is the maximum size of run.json or config.json in bytes. maxMetrics is the
+	// maximum size of metrics.json in bytes.
 	maxAbout   = 8 << 20
 	maxMetrics = 128 << 20
 )
 
-// about is the content of run.json.
+// about holds the content of run.json.
 type about struct {
 	Command    string `json:"command"`
 	Experiment *struct {
@@ -68,7 +69,7 @@ type about struct {
 	Status string `json:"status"`
 }
 
-// find returns the folders of runs at a path: the path itself, or the folders below it.
+// find returns the run folders at a path: the path itself and folders below it.
 func find(path string) (s source, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -93,7 +94,7 @@ func readAbout(folder string) (a about, err error) {
 	return a, read(filepath.Join(folder, "run.json"), maxAbout, &a)
 }
 
-// read parses a JSON file that Python wrote.
+// read parses a JSON file written by Python, which can contain NaN and Infinity.
 func read(path string, limit int64, into any) error {
 	text, err := transfer.ReadFile(path, limit)
 	if err != nil {
@@ -102,10 +103,10 @@ func read(path string, limit int64, into any) error {
 	return json.Unmarshal(table.Quoted([]byte(text)), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
 }
 
-// Size returns 0: the size is not known.
+// Size returns 0, because the size is unknown.
 func (s source) Size() int64 { return 0 }
 
-// Import imports all runs.
+// Import imports all runs of the source.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.others {
 		im.Lose(l.Path, "%s", l.Reason)
@@ -128,13 +129,13 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 var statuses = map[string]transfer.Status{"QUEUED": transfer.Running, "RUNNING": transfer.Running, "COMPLETED": transfer.Succeeded,
 	"FAILED": transfer.Failed, "INTERRUPTED": transfer.Killed, "TIMEOUT": transfer.Killed, "KILLED": transfer.Killed, "DIED": transfer.Killed}
 
-// uuid returns the id of a run, derived from its experiment, the name of its folder and its start
-// time. The name is a number, which is not unique in copied folders.
+// uuid returns the id of a run. The id is derived from the experiment, the name of the folder,
+// and the start time. The folder name is a number and not unique, since folders can be copied.
 func (a about) uuid(folder string) uuid.UUID {
 	return transfer.ID("sacred", "run", a.Experiment.Name, filepath.Base(folder), a.Start)
 }
 
-// run returns the run to write.
+// run returns the fields of the run to import.
 func (a about) run(im *transfer.Import, folder string) transfer.Run {
 	to := transfer.Run{ID: a.uuid(folder), Project: projectName, Experiment: a.Experiment.Name, Name: filepath.Base(folder), Notes: a.Meta.Comment,
 		Error: strings.Join(a.FailTrace, "")}
@@ -159,7 +160,7 @@ func (a about) run(im *transfer.Import, folder string) transfer.Run {
 	return to
 }
 
-// timeOf parses a time of Sacred, which is in UTC without a zone.
+// timeOf parses a time. Sacred writes times in UTC without a zone.
 func timeOf(text string) (transfer.Time, bool) {
 	t, err := time.Parse("2006-01-02T15:04:05.999999999", strings.TrimSuffix(text, "Z"))
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {

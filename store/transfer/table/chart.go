@@ -14,14 +14,14 @@ import (
 	"tracker/store/transfer"
 )
 
-// A chart exported from W&B is a table with the steps in the first column and three columns for
-// each run: "run - metric", and the same with the suffixes __MIN and __MAX.
+// W&B exports a chart as a table. The first column holds the steps. Each run has three columns:
+// "run - metric", and the same name with the suffixes __MIN and __MAX.
 
-// chartColumn is a column with the values of a metric of a run.
+// chartColumn names the run and the metric of a column.
 type chartColumn struct{ run, metric string }
 
-// chartColumns returns the columns of a chart by their index, or nil if the header does not belong
-// to a chart.
+// chartColumns returns the metric columns of a chart by column index. It returns nil if the
+// header is not the header of a chart.
 func chartColumns(header []string) map[int]chartColumn {
 	is := map[string]bool{}
 	for _, name := range header {
@@ -40,7 +40,8 @@ func chartColumns(header []string) map[int]chartColumn {
 	return columns
 }
 
-// header returns the first row of a comma-separated file, or nil if it can't be read.
+// header returns the first row of a comma-separated file. It returns nil if the file is not
+// readable.
 func header(path string) []string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,12 +51,12 @@ func header(path string) []string {
 	return newSeparated(&reader{in: f}, ',').(*separated).header
 }
 
-// importChart imports the runs of a chart. If the chart was exported again, its points replace the
-// former ones.
+// importChart imports the runs of a chart. If the chart was exported again after an earlier
+// import, the new points replace the earlier points.
 func (s source) importChart(ctx context.Context, im *transfer.Import, f file, columns map[int]chartColumn) error {
 	defer im.Read(f.info.Size())
 	var names []string
-	ids := map[string]uuid.UUID{} // source file of each run
+	ids := map[string]uuid.UUID{} // id of each run's transfer.File, by run name
 	for i := range len(header(f.path)) {
 		if c, ok := columns[i]; ok && ids[c.run] == uuid.Nil {
 			ids[c.run] = transfer.ID("chart", "file", f.path, c.run)
@@ -101,8 +102,9 @@ func (s source) importChart(ctx context.Context, im *transfer.Import, f file, co
 
 func timeOfFile(f file) transfer.Time { return transfer.Time(f.info.ModTime().UnixMilli()) }
 
-// addChart adds the rows of a chart. The file is marked only after the last row, so that an
-// interrupted import starts over and replaces the points it imported.
+// addChart adds the points of a chart to writers, which are indexed by run name. addChart does
+// not mark the file as read. After an interruption, the next import starts again and replaces
+// the imported points.
 func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]chartColumn, writers map[string]*transfer.RunWriter) error {
 	if len(writers) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// checkColumns returns an error if a table lacks a column that the options choose for steps or
-// times.
+// checkColumns returns an error if a table lacks the step column or the time column that the
+// options name.
 func (s source) checkColumns(ctx context.Context, im *transfer.Import) error {
 	for _, chosen := range []struct{ name, what string }{{im.Options.Step, "steps"}, {im.Options.Time, "times"}} {
 		if chosen.name == "" {
@@ -35,15 +35,15 @@ func (s source) checkColumns(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// hasColumn reports whether a table has a column, and returns the names of its columns. It reports
-// true for an unreadable table: the import reports that error later.
+// hasColumn reports whether a table has the named column, and returns the names of the table's
+// columns. It returns true for an unreadable table, since the import reports the error later.
 func (f file) hasColumn(ctx context.Context, im *transfer.Import, name string) (there bool, names []string, err error) {
 	in, err := os.Open(f.path)
 	if err != nil {
 		return true, nil, nil
 	}
 	defer in.Close()
-	scratch := transfer.New(transfer.Nowhere{}, im.Options) // losses are reported when the table is imported
+	scratch := transfer.New(transfer.Nowhere{}, im.Options) // discards losses, since the import of the table reports them
 	scratch.Progress = nil
 	rows := f.rows(&reader{file: f, im: scratch, in: io.LimitReader(in, f.info.Size()), opened: in})
 	if names = rows.columns(); names != nil {
@@ -71,7 +71,7 @@ func (f file) hasColumn(ctx context.Context, im *transfer.Import, name string) (
 	}
 }
 
-// maxListed bounds the column names in a message.
+// maxListed is the maximum number of column names in a message.
 const maxListed = 30
 
 func listed(names []string) string {

@@ -18,10 +18,11 @@ import (
 
 var errLong = fmt.Errorf("a row has more than %d bytes", maxLine)
 
-// bounded is a reader that returns an error if a row has more than maxLine bytes.
+// bounded is a reader that returns an error if a row has more than maxLine bytes. The caller
+// sets row to 0 before each row.
 type bounded struct {
 	r   io.Reader
-	row int // bytes read since the last row
+	row int // bytes read since the start of the row
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -33,7 +34,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lines reads JSON Lines.
+// lines reads a JSON Lines file.
 type lines struct {
 	in    *bufio.Scanner
 	cells []cell
@@ -65,13 +66,13 @@ func (l *lines) next() ([]cell, error) {
 	return nil, io.EOF
 }
 
-func (l *lines) columns() []string  { return nil } // the columns differ between rows
+func (l *lines) columns() []string  { return nil } // nil, because rows can have different columns
 func (l *lines) parameters() []cell { return nil }
 
 var errObject = errors.New("it is not a JSON object")
 
-// object appends the values of a JSON object to cells. The names of nested values are joined with
-// slashes. NaN and Infinity, which Python writes, are allowed.
+// object appends the values of a JSON object to cells. The key of a nested value is its path,
+// with slashes between the names. object accepts NaN and Infinity, which Python writes.
 func object(text []byte, cells []cell) ([]cell, error) {
 	var value any
 	if err := json.Unmarshal(Quoted(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
@@ -84,7 +85,7 @@ func object(text []byte, cells []cell) ([]cell, error) {
 	return flatten(cells, "", top, 0)
 }
 
-// maxDepth bounds the nesting of objects.
+// maxDepth is the maximum nesting depth of objects.
 const maxDepth = 32
 
 func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, error) {
@@ -120,8 +121,8 @@ func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, 
 	return cells, nil
 }
 
-// Quoted returns JSON in which the bare words NaN, Infinity and -Infinity, which are not valid
-// JSON, are quoted.
+// Quoted adds quotes around the bare words NaN, Infinity and -Infinity in JSON, because JSON
+// does not allow these words.
 func Quoted(text []byte) []byte {
 	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
 		return text
@@ -154,11 +155,11 @@ func Quoted(text []byte) []byte {
 	return out
 }
 
-// maxState bounds trainer_state.json in bytes.
+// maxState is the maximum size of trainer_state.json in bytes.
 const maxState = 128 << 20
 
-// state reads trainer_state.json. Its rows are read one by one, since they need many times their
-// size in memory.
+// state reads trainer_state.json. It decodes rows one by one, since decoded rows need many
+// times the memory of their text.
 type state struct {
 	history *format.Elements
 	params  []cell

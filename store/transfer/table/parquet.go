@@ -13,15 +13,16 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// W&B stores the history of a run in one or more files: as an artifact in a folder run-ID-history,
-// and as files ID_N.runhistory.parquet if fetched with the client's API.
+// Names of the files in which W&B stores the history of a run. The artifact run-ID-history is a
+// folder with numbered files. W&B's client downloads files named ID_N.runhistory.parquet.
 var (
 	historyPart   = regexp.MustCompile(`^(\d{1,9})\.parquet$`)
 	historyFolder = regexp.MustCompile(`^run-(.+)-history(?:[-:_]v\d+)?$`)
 	historyFile   = regexp.MustCompile(`^(?:.*_)?([^_]+)_(\d{1,9})\.runhistory\.parquet$`)
 )
 
-// historyOf returns the id of the run if the file is a part of a run's history, "" otherwise.
+// historyOf returns the run id in the path of a run history file. It returns "" for any other
+// file.
 func historyOf(path string) string {
 	if m := historyFile.FindStringSubmatch(filepath.Base(path)); m != nil {
 		return m[1]
@@ -33,19 +34,20 @@ func historyOf(path string) string {
 	return m[1]
 }
 
-// partOf returns the number of a part of a history.
+// partOf returns the number of a run history file.
 func partOf(path string) int {
 	m := historyFile.FindStringSubmatch(filepath.Base(path))
 	if m == nil {
 		m = historyPart.FindStringSubmatch(filepath.Base(path))
 	}
-	n, _ := strconv.Atoi(m[len(m)-1]) // at most nine digits
+	n, _ := strconv.Atoi(m[len(m)-1]) // can't fail, since the number has at most nine digits
 	return n
 }
 
-// joined returns the files with the parts of each history combined into one file.
+// joined combines the files of each run history into one file with parts. It returns all other
+// files unchanged.
 func joined(files []file) []file {
-	key := func(f file) string { // a history is identified by its run, another file by its path
+	key := func(f file) string { // key of a run history or of any other file
 		if run := historyOf(f.path); run != "" {
 			return filepath.Join(filepath.Dir(f.path), run) + " history"
 		}
@@ -70,11 +72,11 @@ func joined(files []file) []file {
 	return all
 }
 
-// parquetTable reads a Parquet table: a file of pandas, or a run history of W&B.
+// parquetTable reads a Parquet file or a W&B run history in Parquet files.
 type parquetTable struct {
 	r     *reader
-	more  []string // remaining parts
-	part  *os.File // the part that is being read, nil for the first
+	more  []string // paths of the remaining parts
+	part  *os.File // current part; nil while the first part is read
 	names []string
 	rows  *parquet.Rows
 	err   error
@@ -87,7 +89,7 @@ func parquetRows(r *reader) rows {
 	return t
 }
 
-// open starts reading a part.
+// open prepares reading the rows of a part. It sets t.err on failure.
 func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	f, err := parquet.Open(in, size)
 	if err != nil {
@@ -109,7 +111,7 @@ func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	t.rows = f.Rows(columns...)
 }
 
-// nextPart opens the next part. It returns io.EOF if there is none.
+// nextPart opens the next part. It returns io.EOF if no parts remain.
 func (t *parquetTable) nextPart() error {
 	t.close()
 	if len(t.more) == 0 {
@@ -131,7 +133,7 @@ func (t *parquetTable) nextPart() error {
 
 func (t *parquetTable) close() {
 	if t.part != nil {
-		_ = t.part.Close() // the file was only read
+		_ = t.part.Close() // an error does not matter, since the file was only read
 		t.part = nil
 	}
 }
@@ -169,5 +171,5 @@ func (t *parquetTable) next() ([]cell, error) {
 func (t *parquetTable) columns() []string  { return t.names }
 func (t *parquetTable) parameters() []cell { return nil }
 
-// maxText bounds the bytes of a text that are parsed: no number is longer.
+// maxText is the maximum number of bytes to keep from a text cell. Numbers are never longer.
 const maxText = 1000

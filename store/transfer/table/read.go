@@ -19,30 +19,30 @@ import (
 	"tracker/store/transfer"
 )
 
-// cell is a value of a row.
+// cell is one value of a row.
 type cell struct {
 	key, text string
-	media     string // kind of W&B object, "" for any other value
+	media     string // type of a W&B object; "" for any other value
 }
 
 // rows reads the rows of a table.
 type rows interface {
-	// next returns the cells of the next row. It returns io.EOF at the end of the table, and a
-	// *rowError if the row is skipped.
+	// next returns the cells of the next row. It returns io.EOF after the last row. It returns
+	// a *rowError if the row is skipped.
 	next() ([]cell, error)
-	// columns returns the names of the columns, or nil if they differ between rows.
+	// columns returns the column names, or nil if rows can have different columns.
 	columns() []string
-	// parameters returns the parameters in the table. It is called after the last row.
+	// parameters returns the parameters in the table. It must be called after the last row.
 	parameters() []cell
 }
 
-// rowError is the error for an unreadable row. The rows after it can be read.
+// rowError is the error for one unreadable row. The reader can continue with the next row.
 type rowError struct{ err error }
 
 func (e *rowError) Error() string { return e.err.Error() }
 func (e *rowError) Unwrap() error { return e.err }
 
-// reader reads a table into a run.
+// reader imports a table into a run.
 type reader struct {
 	file     file
 	im       *transfer.Import
@@ -50,38 +50,39 @@ type reader struct {
 	known    transfer.File
 	isKnown  bool
 	in       io.Reader
-	opened   io.ReaderAt // the same file
+	opened   io.ReaderAt // the table's file, for random access
 	settings settings
 
 	w         *transfer.RunWriter
-	done      int64           // number of rows imported before
-	row       int64           // number of the row
-	step      string          // column; "" if not known yet
-	time      string          // likewise
-	named     bool            // the columns are known before the first row
-	media     map[string]bool // columns of W&B objects, which are not metrics
-	started   map[string]bool // metrics whose former points were dropped
-	again     bool            // all rows are imported again
-	half      bool            // the last row is left for the next import
+	done      int64           // number of rows imported earlier
+	row       int64           // number of rows read
+	step      string          // step column; "" if not yet known
+	time      string          // time column; "" if not yet known
+	named     bool            // reports whether the table has a header
+	media     map[string]bool // columns of W&B objects, which are not imported
+	started   map[string]bool // metrics whose earlier points were dropped
+	again     bool            // reports whether all rows are imported again
+	half      bool            // reports whether an incomplete last row is left to the next import
 	first     string          // checksum of the first row
 	firstTime transfer.Time
 }
 
 const (
-	// maxLine bounds a row of JSON Lines in bytes.
+	// maxLine is the maximum size of a row in bytes.
 	maxLine = 16 << 20
-	// maxColumns bounds the columns of a table.
+	// maxColumns is the maximum number of columns of a table.
 	maxColumns = 100_000
 )
 
-// stepNames and timeNames list the names of columns with steps and times, the preferred first.
+// stepNames and timeNames list the names of step columns and time columns, in order of
+// preference.
 var (
 	stepNames = []string{"step", "global_step", "_step", "iteration", "iter", "steps", "epoch"}
 	timeNames = []string{"timestamp", "_timestamp", "wall_time", "wall time", "time", "datetime", "date", "created_at"}
 )
 
-// read imports the new rows. Rows are identified by their numbers. If the table has fewer rows than
-// before, or its first row has changed, it was rewritten and all rows are imported again.
+// read imports the rows after r.done. A table was rewritten if it has fewer rows than at the
+// last import or a different first row. read imports all rows of a rewritten table again.
 func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	in, err := os.Open(r.file.path)
 	if err == nil {
@@ -148,7 +149,7 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 
 // checksum returns a checksum of a row.
 func checksum(cells []cell) string {
-	type text struct{ key, text string } // the format of stored checksums
+	type text struct{ key, text string } // stored checksums depend on this type
 	all := make([]text, len(cells))
 	for i, c := range cells {
 		all[i] = text{c.key, c.text}
@@ -156,12 +157,12 @@ func checksum(cells []cell) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, all)))
 }
 
-// resting is the time since the last write to a file after which a last row without a line end
-// counts as complete.
+// resting is the time without writes after which a last line without a line end counts as
+// complete.
 const resting = time.Minute
 
-// wholeRows returns the part of a file that consists of complete rows. half reports whether a last
-// row is left out because it is probably still being written.
+// wholeRows returns a reader of the file's complete rows. half reports whether an incomplete
+// last row is omitted. A program is probably still writing an incomplete row.
 func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) {
 	size := r.file.info.Size()
 	whole = io.LimitReader(in, size)
@@ -183,7 +184,7 @@ func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) 
 	return io.LimitReader(in, from+int64(end)), true, nil
 }
 
-// readAgain imports all rows of a rewritten table. They replace the points of the former rows.
+// readAgain imports all rows of a rewritten table. The new points replace the earlier points.
 func (r *reader) readAgain(ctx context.Context, run transfer.Run, why string) error {
 	r.im.Lose(r.file.path, "%s, so all of it was read again.", why)
 	next := &reader{file: r.file, im: r.im, source: r.source, isKnown: r.isKnown, settings: r.settings, again: true}
@@ -193,7 +194,7 @@ func (r *reader) readAgain(ctx context.Context, run transfer.Run, why string) er
 func (r *reader) mark(complete bool) {
 	f := transfer.File{ID: r.source, Path: r.file.path, Size: -1, Fingerprint: fingerprint(r.file), Position: max(r.row, r.done), State: r.first}
 	if r.row < r.done {
-		return // no new row was read
+		return // no new rows were read
 	}
 	if complete && !r.half {
 		f.Size = r.file.info.Size()
@@ -201,7 +202,7 @@ func (r *reader) mark(complete bool) {
 	r.w.Mark(f)
 }
 
-// add adds the points of a row.
+// add adds the points of a row to r.w.
 func (r *reader) add(cells []cell) {
 	if !r.named && (r.step == "" || r.time == "") {
 		names := keys(cells)
@@ -237,7 +238,7 @@ func (r *reader) add(cells []cell) {
 	}
 	for _, c := range cells {
 		if c.key == r.step || c.key == r.time && hasTime || r.step == "_step" && strings.HasPrefix(c.key, "_") || r.media[c.key] {
-			continue // also other W&B columns
+			continue // not a metric; W&B's own columns begin with an underscore
 		}
 		if c.media != "" {
 			r.im.Lose(r.file.path, "The column %q has values of W&B's kind %q, which are not imported.", c.key, c.media)
@@ -258,8 +259,9 @@ func (r *reader) add(cells []cell) {
 	}
 }
 
-// column returns the name of the column for steps or times: the chosen one, or the first of names
-// that the table has, ignoring case; "" if there is none.
+// column returns the name of the step column or the time column. It returns chosen if chosen is
+// not "". Otherwise it returns the first column that matches one of names, ignoring case, or ""
+// if no column matches.
 func column(chosen string, names, columns []string) string {
 	if chosen != "" {
 		return chosen
@@ -281,8 +283,8 @@ func keys(cells []cell) []string {
 	return all
 }
 
-// loseMedia reports a loss for the columns of W&B objects that are stored in parts, like img/_type
-// and img/width, and returns the names of all parts.
+// loseMedia returns the columns that hold the parts of W&B objects, such as img/_type and
+// img/width. It records each object as a loss.
 func (r *reader) loseMedia(columns []string) map[string]bool {
 	parts := mediaColumns(columns)
 	for name := range parts {
@@ -293,7 +295,7 @@ func (r *reader) loseMedia(columns []string) map[string]bool {
 	return parts
 }
 
-// mediaColumns returns the columns of W&B objects.
+// mediaColumns returns the columns that hold the parts of W&B objects.
 func mediaColumns(columns []string) map[string]bool {
 	objects := map[string]bool{}
 	for _, name := range columns {
@@ -315,7 +317,7 @@ func mediaColumns(columns []string) map[string]bool {
 	return parts
 }
 
-// missing reports whether a text represents a missing value.
+// missing reports whether text stands for a missing value.
 func missing(text string) bool {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "", "na", "n/a", "none", "null", "-":
@@ -324,7 +326,7 @@ func missing(text string) bool {
 	return false
 }
 
-// valueOf parses a number.
+// valueOf parses a number. It returns false if text is not a number.
 func valueOf(text string) (transfer.Value, bool) {
 	text = strings.TrimSpace(text)
 	if missing(text) || len(text) > 400 || strings.ContainsAny(text, "xX_pP") {
@@ -337,20 +339,20 @@ func valueOf(text string) (transfer.Value, bool) {
 	return transfer.Value(x), true
 }
 
-// timeLayouts lists the supported formats of dates. A date without a zone is in UTC.
+// timeLayouts lists the supported date formats. Dates without a zone are in UTC.
 var timeLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700",
 	"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z0700",
 	"2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04:05.999999999 Z0700", "2006-01-02 15:04:05.999999999 UTC",
 }
 
-// timeOf parses a time: a date, or seconds or milliseconds since 1970. Smaller numbers are
-// durations, which are metrics.
+// timeOf parses a date, or a number of seconds or milliseconds since 1970. It returns false for
+// small numbers, since they are durations.
 func timeOf(text string) (transfer.Time, bool) {
 	text = strings.TrimSpace(text)
 	if x, err := strconv.ParseFloat(text, 64); err == nil {
 		switch {
-		case x >= 5e8 && x < 1e11: // 1985 to 5138
+		case x >= 5e8 && x < 1e11: // years 1985 to 5138
 			return transfer.Time(math.Round(x * 1000)), true
 		case x >= 5e11 && x < 1e14:
 			return transfer.Time(math.Round(x)), true

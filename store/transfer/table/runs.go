@@ -15,13 +15,14 @@ import (
 	"tracker/store/transfer"
 )
 
-// W&B exports the table of a project's runs with a row for each run: first the columns that all
-// projects have, then the keys of configurations and summaries, without a prefix.
+// W&B exports the runs of a project as a table with one row per run. The first columns are the
+// same in all projects. The remaining columns are keys of configurations and summaries, without
+// a prefix.
 
-// runColumns lists the columns that W&B defines. The first three are always present.
+// runColumns lists the columns that W&B defines. The first three columns are always present.
 var runColumns = []string{"Name", "State", "Created", "ID", "Notes", "User", "Tags", "Runtime", "Sweep", "Group", "Job Type"}
 
-// isRuns reports whether a header belongs to a table of runs.
+// isRuns reports whether header is the header of a table of runs.
 func isRuns(header []string) bool {
 	for _, name := range runColumns[:3] {
 		if !slices.Contains(header, name) {
@@ -34,19 +35,19 @@ func isRuns(header []string) bool {
 var runStates = map[string]transfer.Status{"finished": transfer.Succeeded, "failed": transfer.Failed, "crashed": transfer.Failed,
 	"killed": transfer.Killed, "preempted": transfer.Killed, "running": transfer.Running, "pending": transfer.Running, "preempting": transfer.Running}
 
-// tableRun is a row of a table of runs.
+// tableRun is one row of a table of runs.
 type tableRun struct {
-	own    map[string]string // by the names in runColumns
-	cells  []cell            // all other columns
+	own    map[string]string // values of the columns in runColumns
+	cells  []cell            // values of all other columns
 	sum    string            // checksum of the row
 	id     uuid.UUID
 	source uuid.UUID
 }
 
-// maxRowsAtOnce is the number of rows of a table of runs that are held in memory.
+// maxRowsAtOnce is the maximum number of rows of a table of runs in memory.
 const maxRowsAtOnce = 200
 
-// importRuns imports the runs of a table of runs.
+// importRuns imports the rows of a table of runs. Each row becomes a run.
 func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) error {
 	defer im.Read(f.info.Size())
 	in, err := os.Open(f.path)
@@ -112,7 +113,7 @@ func newTableRun(cells []cell, media map[string]bool) tableRun {
 	return r
 }
 
-// importRows imports the new and changed rows.
+// importRows imports rows that are new or have changed.
 func (s source) importRows(ctx context.Context, im *transfer.Import, f file, runs []tableRun) error {
 	ids := make([]uuid.UUID, len(runs))
 	for i, r := range runs {
@@ -140,8 +141,8 @@ func (s source) importRows(ctx context.Context, im *transfer.Import, f file, run
 	return nil
 }
 
-// importRun imports a row. A number becomes a point, since the table does not mark columns as
-// settings, except those with the prefix "config.".
+// importRun imports one row. Numbers in columns that begin with "config." become parameters.
+// All other numbers become points. All texts become parameters.
 func (r tableRun) importRun(ctx context.Context, im *transfer.Import, f file, path string, isKnown bool) error {
 	created, ok := timeOf(r.own["Created"])
 	if !ok {

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// separated reads CSV and TSV.
+// separated reads a CSV or TSV file.
 type separated struct {
 	bounded
 	in      *csv.Reader
 	header  []string
-	decimal bool // numbers have decimal commas
+	decimal bool // reports whether numbers can have decimal commas
 	err     error
 	cells   []cell
 }
@@ -27,18 +27,18 @@ type separated struct {
 func commaRows(r *reader) rows { return newSeparated(r, ',') }
 func tabRows(r *reader) rows   { return newSeparated(r, '\t') }
 
-// utf8 converts the text of a file to UTF-8. A byte-order mark selects UTF-16 and is removed.
+// utf8 converts a text to UTF-8. A byte-order mark selects UTF-16. The mark is removed.
 func utf8(in io.Reader) io.Reader {
 	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }
 
-// maxHeader bounds the bytes in which separators are counted.
+// maxHeader is the number of bytes in which separatorOf looks for separators.
 const maxHeader = 64 << 10
 
-// separatorOf returns the separator of the first row: a comma, or a semicolon or tab if it occurs
-// more often outside of quotes.
+// separatorOf guesses the separator of a file from its first row. It returns the comma,
+// semicolon or tab that is most frequent outside of quotes. It prefers the comma.
 func separatorOf(in *bufio.Reader) rune {
-	top, _ := in.Peek(maxHeader) // the file may be shorter
+	top, _ := in.Peek(maxHeader) // a shorter file is not an error
 	var commas, semicolons, tabs int
 	quoted := false
 	for _, c := range top {
@@ -68,8 +68,8 @@ func separatorOf(in *bufio.Reader) rune {
 
 var errNotText = errors.New("it is not text in UTF-8, or in UTF-16 with a byte-order mark")
 
-// newSeparated reads rows with a separator. For a comma, the separator is detected from the first
-// row.
+// newSeparated returns a reader of rows with the given separator. If separator is a comma,
+// separatorOf guesses the separator.
 func newSeparated(r *reader, separator rune) rows {
 	text := bufio.NewReaderSize(utf8(r.in), maxHeader)
 	if separator == ',' {
@@ -92,7 +92,7 @@ func newSeparated(r *reader, separator rune) rows {
 	return s
 }
 
-// decimalComma matches a number with a decimal comma.
+// decimalComma matches a number with a decimal comma, such as 1,5.
 var decimalComma = regexp.MustCompile(`^\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*$`)
 
 func (s *separated) next() ([]cell, error) {
@@ -123,9 +123,9 @@ func (s *separated) next() ([]cell, error) {
 func (s *separated) columns() []string  { return s.header }
 func (s *separated) parameters() []cell { return nil }
 
-// lastLine returns the number of bytes of a text up to the end of its last complete line, or -1 if
-// there is none. The text is the end of a file, and begins at an even byte; mark is the beginning
-// of the file.
+// lastLine returns the length of tail up to the end of the last complete line, or -1 if no line
+// is complete. tail is the end of a file and starts at an even offset. mark is the first two
+// bytes of the file, which can be a byte-order mark.
 func lastLine(tail, mark []byte) int {
 	end := "\n"
 	switch {

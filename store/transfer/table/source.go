@@ -1,6 +1,6 @@
-// Package table reads tables of metrics: CSV and TSV files, JSON Lines, Parquet, and the
-// trainer_state.json of Hugging Face's Trainer. Each table is a run; each row holds the values of
-// some metrics at a step.
+// Package table reads tables of metrics. It supports CSV, TSV, JSON Lines, Parquet, and
+// trainer_state.json of Hugging Face's Trainer. Each table is a run. Each row holds the values
+// of metrics at one step.
 package table
 
 import (
@@ -22,7 +22,7 @@ import (
 	"tracker/store/transfer/params"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "Tables"
 
 // Kind returns the kind of source that this package reads.
@@ -33,22 +33,22 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source holds the tables at a path.
+// source holds the tables found at a path.
 type source struct {
 	root   string
-	folder bool // the path is a folder, not a file
+	folder bool // reports whether the path is a folder
 	files  []file
-	others []string // files of the same formats that are not read
+	others []string // tables that are not imported because of their names
 	known  map[string]bool
 }
 
-// file is a table.
+// file describes a table.
 type file struct {
 	path string
-	name string // name of the run
+	name string // name of the table's run
 	info fs.FileInfo
 	rows func(*reader) rows
-	more []string // the other parts of a W&B run history
+	more []string // paths of the other parts of a W&B run history
 }
 
 const (
@@ -56,21 +56,21 @@ const (
 	checkpoint = "checkpoint-"
 )
 
-// formats maps file name extensions to formats.
+// formats maps file extensions to functions that return a reader.
 var formats = map[string]func(*reader) rows{
 	".csv": commaRows, ".tsv": tabRows, ".jsonl": lineRows, ".ndjson": lineRows, parquetName: parquetRows,
 }
 
 const (
 	parquetName = ".parquet"
-	// kerasName is the file name of a CSVLogger in the documentation of Keras. Other programs write
-	// texts to files of this name, so the header is checked, too.
+	// kerasName is the file name that Keras's documentation uses for CSVLogger. Programs other
+	// than Keras use this name as well, so rowsOf checks the header.
 	kerasName = "training.log"
-	// hparamsName is the name of the file in which Lightning writes the settings of a run.
+	// hparamsName is the name of the file to which Lightning writes the parameters of a run.
 	hparamsName = "hparams.yaml"
 )
 
-// rowsOf returns the format of a file, nil if it is not supported.
+// rowsOf returns the format of the file at path, or nil if the format is not supported.
 func rowsOf(path string) func(*reader) rows {
 	name := filepath.Base(path)
 	if name == stateName {
@@ -83,19 +83,21 @@ func rowsOf(path string) func(*reader) rows {
 	return formats[extension]
 }
 
-// isKeras reports whether Keras wrote a header: the column epoch, then metrics.
+// isKeras reports whether header is the header of a Keras log. The first column of a Keras log
+// is "epoch".
 func isKeras(header []string) bool { return len(header) > 1 && header[0] == "epoch" }
 
-// hasLines reports whether each row is a line, so that rows can be appended.
+// hasLines reports whether each row is a line of the file. Other programs can append rows to a
+// file with one row per line.
 func (f file) hasLines() bool {
 	return filepath.Base(f.path) != stateName && strings.ToLower(filepath.Ext(f.path)) != parquetName
 }
 
-// metricsName matches the names of tables that are imported from a folder.
+// metricsName matches the file names of tables to import from a folder.
 var metricsName = regexp.MustCompile(`^(metrics|log|history|results|progress|training_log)\.(csv|tsv|jsonl|ndjson|parquet)$`)
 
-// find returns the tables at a path: the file itself or, in a folder, the files that have a name
-// that common frameworks use.
+// find returns the tables at a path. If the path is a folder, find returns only tables with
+// file names that common frameworks use.
 func find(path string) (s source, err error) {
 	if s.root, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -117,7 +119,7 @@ func find(path string) (s source, err error) {
 	s.folder = true
 	err = transfer.Walk(s.root, func(path string, d fs.DirEntry) error {
 		if d.IsDir() && d.Name() == "metrics" && filepath.Base(filepath.Dir(path)) == "plots" {
-			return fs.SkipDir // a folder of DVCLive
+			return fs.SkipDir // a folder written by DVCLive
 		}
 		if !d.Type().IsRegular() {
 			return nil
@@ -155,8 +157,8 @@ func find(path string) (s source, err error) {
 	return s, err
 }
 
-// runName returns the name of the run of a table: the name of the folder if the file name is
-// generic, else the file name.
+// runName returns the run name for a table. It is the name of the folder if the file name is
+// generic, and otherwise the file name.
 func (s source) runName(path string) string {
 	name, dir := filepath.Base(path), filepath.Dir(path)
 	if run := historyOf(path); run != "" {
@@ -174,14 +176,14 @@ func (s source) runName(path string) string {
 	return filepath.Base(dir)
 }
 
-// withoutEarlier leaves out the states of earlier checkpoints. The last checkpoint contains their
-// data.
+// withoutEarlier removes each trainer_state.json of an earlier checkpoint. The file of the last
+// checkpoint contains the same data.
 func withoutEarlier(files []file) []file {
-	last := map[string]int{} // by folder of the run
+	last := map[string]int{} // step of each run's last checkpoint, by run name
 	step := func(f file) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f.path)), checkpoint))
 		if err != nil {
-			return int(^uint(0) >> 1) // the state at the end of the training
+			return int(^uint(0) >> 1) // the state at the end of the training comes last
 		}
 		return n
 	}
@@ -193,7 +195,7 @@ func withoutEarlier(files []file) []file {
 	return slices.DeleteFunc(files, func(f file) bool { return filepath.Base(f.path) == stateName && step(f) < last[f.name] })
 }
 
-// Folder returns the folder that is imported, "" if it is a file.
+// Folder returns the imported folder, or "" if the source is a file.
 func (s source) Folder() string {
 	if s.folder {
 		return s.root
@@ -201,13 +203,13 @@ func (s source) Folder() string {
 	return ""
 }
 
-// Reads reports whether a file is a table, or belongs to one.
+// Reads reports whether the source imports the file or reports it as a loss.
 func (s source) Reads(path string) bool { return s.known[path] }
 
-// experiment returns the name of the experiment.
+// experiment returns the name of the experiment for all runs.
 func (s source) experiment() string { return filepath.Base(s.root) }
 
-// Size returns the bytes of all files.
+// Size returns the total size of the tables in bytes.
 func (s source) Size() (n int64) {
 	for _, f := range s.files {
 		n += f.info.Size()
@@ -215,7 +217,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import imports all runs.
+// Import imports all runs of the source.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	if err := s.checkColumns(ctx, im); err != nil {
 		return err
@@ -231,8 +233,8 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importFile imports the new data of a table. The path identifies the run, since a table stores no
-// id.
+// importFile imports the new data of a table. The run's id is derived from the file's path,
+// since a table stores no run id.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := s.experiment()
 	if strings.ToLower(filepath.Ext(f.path)) == ".csv" {
@@ -250,7 +252,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	}
 	identity := f.path
 	if filepath.Base(f.path) == stateName {
-		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // the same for all checkpoints
+		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // equal for all checkpoints of a run
 	}
 	id, source := transfer.ID("table", "run", identity), transfer.ID("table", "file", identity)
 	set := settingsOf(im, f, identity)
@@ -283,9 +285,9 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 // settings holds the parameters that Lightning writes beside a table.
 type settings struct {
 	params.File
-	id    uuid.UUID // id of the source file
+	id    uuid.UUID // id of the transfer.File for hparams.yaml
 	path  string
-	isNew bool // the settings exist and were not imported
+	isNew bool // reports whether the parameters exist and were not imported
 }
 
 func settingsOf(im *transfer.Import, f file, identity string) settings {
@@ -296,7 +298,7 @@ func settingsOf(im *transfer.Import, f file, identity string) settings {
 	return set
 }
 
-// add adds new settings to the run.
+// add adds the parameters to the run if they are new.
 func (s settings) add(w *transfer.RunWriter) {
 	if s.isNew {
 		s.File.Add(w)
@@ -304,7 +306,7 @@ func (s settings) add(w *transfer.RunWriter) {
 	}
 }
 
-// fingerprint returns a text that changes if a file, or another part of it, is written to.
+// fingerprint returns a text that changes if a program writes to a part of the table.
 func fingerprint(f file) string {
 	text := strconv.FormatInt(f.info.ModTime().UnixNano(), 36)
 	for _, path := range f.more {

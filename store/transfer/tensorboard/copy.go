@@ -13,27 +13,29 @@ import (
 	"tracker/store/transfer"
 )
 
-// A copy of a run is a folder with files of the same names. Each file is equal to the file of the
-// run or a beginning of it. The longer run is imported. Files that share only their name and first
-// event belong to different runs: a run was copied and trained further.
+// A run can be a copy of another run. The two runs have event files with the same names. Each
+// file of the copy is equal to a file of the other run, or to the beginning of that file. If a
+// run is a copy of another run, only the longer run is imported. Files that share only their
+// name and first event belong to different runs, for example if a run was copied and trained
+// further.
 
-// comparison holds the result of comparing the beginnings of two files.
+// comparison is the result of comparing the beginnings of two files.
 type comparison struct {
-	same   int64 // bytes that are equal
-	differ bool  // the files differ after these bytes
+	same   int64 // number of leading bytes known to be equal
+	differ bool  // reports whether the files differ after the equal bytes
 }
 
 const (
-	// maxCompared bounds the comparisons that a file stores, maxAlike the number of different runs
-	// or files that one is compared with.
+	// maxCompared is the maximum number of comparisons stored per file. maxAlike is the maximum
+	// number of runs or files to compare with one run or file.
 	maxCompared = 1000
 	maxAlike    = 200
-	// compareSize is the number of bytes that are compared at once.
+	// compareSize is the number of bytes to compare at once.
 	compareSize = 64 << 10
 )
 
-// begins reports whether f is equal to another file or a beginning of it. It reports false if one
-// of them can't be read.
+// begins reports whether other begins with the content of f. It returns false if a file is not
+// readable.
 func (f *file) begins(other *file) bool {
 	if f.size > other.size {
 		return false
@@ -50,8 +52,8 @@ func (f *file) begins(other *file) bool {
 	return err == nil && !c.differ
 }
 
-// extend compares two files up to the end of f. It starts with the last bytes, where files that
-// begin alike are most likely to differ.
+// extend compares two files up to the end of f. It compares the last bytes of f first, since
+// files with equal beginnings most likely differ at the end.
 func (c *comparison) extend(f, other *file) error {
 	a, err := os.Open(f.path)
 	if err != nil {
@@ -73,7 +75,7 @@ func (c *comparison) extend(f, other *file) error {
 	return err
 }
 
-// different reports whether two files differ between two positions.
+// different reports whether two files differ between two offsets.
 func different(a, b io.ReaderAt, from, to int64) (bool, error) {
 	var x, y [compareSize]byte
 	for from < to {
@@ -92,7 +94,7 @@ func different(a, b io.ReaderAt, from, to int64) (bool, error) {
 	return false, nil
 }
 
-// withoutCopies returns the runs that are not copies of others. A copy is a loss.
+// withoutCopies returns all runs except copies. Each file of a copy is recorded as a loss.
 func withoutCopies(im *transfer.Import, all []*run) []*run {
 	byFiles := map[string][]*run{}
 	for _, r := range all {
@@ -118,14 +120,15 @@ func withoutCopies(im *transfer.Import, all []*run) []*run {
 	return slices.DeleteFunc(slices.Clone(all), func(r *run) bool { return copies[r] })
 }
 
-// lose records a loss for a file that is a copy of another one.
+// lose records that f is omitted because it is a copy of another file. The parameter of is the
+// path of that file.
 func (f *file) lose(im *transfer.Import, of string) {
 	f.copied = true
 	im.Read(f.size)
 	im.Lose(f.path, "It is a copy of %s, or of its beginning, and left out.", of)
 }
 
-// withoutCopies removes the files of a run that are copies of its other files.
+// withoutCopies removes files from r that are copies of other files in r.
 func (r *run) withoutCopies(im *transfer.Import) {
 	byBase := map[uuid.UUID][]*file{}
 	for _, f := range r.files {
@@ -146,7 +149,7 @@ func (r *run) withoutCopies(im *transfer.Import) {
 	})
 }
 
-// identity returns a text that is equal for runs with the same files.
+// identity returns a text that is equal for runs whose files have the same bases.
 func (r *run) identity() string {
 	var all strings.Builder
 	for _, f := range r.files {
@@ -162,8 +165,8 @@ func (r *run) size() (n int64) {
 	return n
 }
 
-// begins reports whether each file of r is a beginning of the same file of another run. Both must
-// have the same identity.
+// begins reports whether each file of other begins with the content of the same file of r. Both
+// runs must have the same identity.
 func (r *run) begins(other *run) bool {
 	for i, f := range r.files {
 		if !f.begins(other.files[i]) {

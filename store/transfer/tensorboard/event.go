@@ -10,29 +10,29 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// event is a record of an event file.
+// event holds the data of one record of an event file.
 type event struct {
-	wallTime float64 // seconds
+	wallTime float64 // seconds since 1970
 	step     int64
-	start    bool     // SessionLog START: the program was started again
-	values   [][]byte // messages Summary.Value
-	other    string   // describes a part of the event that is not read
+	start    bool     // reports whether the event is a SessionLog START, which means that the program was restarted
+	values   [][]byte // encoded Summary.Value messages
+	other    string   // name of a part that is not imported, such as "a graph"
 }
 
-// value is a Summary.Value.
+// value holds the fields of a Summary.Value.
 type value struct {
 	tag       []byte
 	simple    float32
 	hasSimple bool
-	image     []byte // message Image
-	histogram []byte // message HistogramProto
-	audio     []byte // message Audio
-	tensor    []byte // message TensorProto
-	plugin    []byte // name
-	content   []byte // data of the plugin
+	image     []byte // encoded Image
+	histogram []byte // encoded HistogramProto
+	audio     []byte // encoded Audio
+	tensor    []byte // encoded TensorProto
+	plugin    []byte // plugin name
+	content   []byte // plugin data
 }
 
-// parseEvent reads an Event into e, which keeps slices of b.
+// parseEvent decodes an Event into e. The fields of e refer to b.
 func parseEvent(b []byte, e *event) error {
 	*e = event{values: e.values[:0]}
 	return wire.Fields(b, func(n protowire.Number, t protowire.Type, number uint64, data []byte) error {
@@ -62,7 +62,7 @@ func parseEvent(b []byte, e *event) error {
 	})
 }
 
-// parseValue reads a Summary.Value into v, which keeps slices of b.
+// parseValue decodes a Summary.Value into v. The fields of v refer to b.
 func parseValue(b []byte, v *value) error {
 	*v = value{}
 	return wire.Fields(b, func(n protowire.Number, t protowire.Type, number uint64, data []byte) error {
@@ -99,7 +99,7 @@ func parseValue(b []byte, v *value) error {
 	})
 }
 
-// Types of the elements of a tensor.
+// Element types of tensors.
 const (
 	dtFloat    = 1
 	dtDouble   = 2
@@ -117,7 +117,7 @@ const (
 	dtUint64   = 23
 )
 
-// tensor is a TensorProto.
+// tensor holds the fields of a TensorProto.
 type tensor struct {
 	dtype   uint64
 	numbers []float64
@@ -125,12 +125,12 @@ type tensor struct {
 	content []byte
 }
 
-// maxElements bounds the elements of a tensor that are read.
+// maxElements is the maximum number of elements of a tensor.
 const maxElements = 1 << 20
 
 var errElements = errors.New("it has too many elements")
 
-// parseTensor reads a TensorProto.
+// parseTensor decodes a TensorProto.
 func parseTensor(b []byte) (*tensor, error) {
 	v := &tensor{}
 	err := wire.Fields(b, func(n protowire.Number, t protowire.Type, number uint64, data []byte) error {
@@ -166,8 +166,9 @@ func parseTensor(b []byte) (*tensor, error) {
 	return v, err
 }
 
-// elements adds a repeated field: one element, or all of them packed. size is the size of a
-// fixed-size element, 0 for varints.
+// elements appends the elements of a repeated field to v.numbers. The field holds one element
+// or all elements in packed form. size is the size of a fixed-size element in bytes, or 0 for
+// varints.
 func (v *tensor) elements(t protowire.Type, number uint64, data []byte, size int, convert func(uint64) float64) error {
 	if t != protowire.BytesType {
 		v.numbers = append(v.numbers, convert(number))
@@ -198,7 +199,7 @@ func (v *tensor) elements(t protowire.Type, number uint64, data []byte, size int
 	return nil
 }
 
-// unpack decodes tensor_content, which is little endian.
+// unpack decodes the little-endian elements in v.content.
 func (v *tensor) unpack() error {
 	b := v.content
 	sizes := map[uint64]int{dtFloat: 4, dtDouble: 8, dtInt32: 4, dtUint8: 1, dtInt16: 2, dtInt8: 1, dtInt64: 8, dtBool: 1,
@@ -241,7 +242,7 @@ func (v *tensor) unpack() error {
 	return nil
 }
 
-// small converts a 16-bit float.
+// small converts a 16-bit float to a float64.
 func (v *tensor) small(x uint16) float64 {
 	if v.dtype == dtBfloat16 {
 		return float64(math.Float32frombits(uint32(x) << 16))

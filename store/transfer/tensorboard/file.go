@@ -16,31 +16,34 @@ import (
 	"tracker/store/transfer"
 )
 
-// file is an event file.
+// file describes an event file.
 type file struct {
 	path  string
-	dir   string // relative to the root, with slashes; "." for the root
+	dir   string // path of the folder relative to the root, with slashes; "." for the root
 	size  int64
-	base  uuid.UUID // derived from its name and first event
-	first float64   // wall time of the first event
-	about *about    // content of the first events, nil if not read yet
+	base  uuid.UUID // id derived from the file's name and first event
+	first float64   // wall time of the first event, in seconds
+	about *about    // content of the first events; nil if not yet read
 
 	compared map[*file]comparison
-	copied   bool           // the file is left out as a copy
-	id       uuid.UUID      // a variant of base
-	known    *transfer.File // nil if the file was not imported before
-	changed  bool           // the file no longer contains the known bytes
+	copied   bool           // reports whether the file is omitted as a copy
+	id       uuid.UUID      // id of the transfer.File, a variant of base
+	known    *transfer.File // stored state; nil if the file was not imported
+	changed  bool           // reports whether the imported bytes have changed
 
-	// State of a Follower: whether the file has unread data, and its last fs.FileInfo.
+	// grown and info are used by a Follower. grown reports whether the file has unread data.
+	// info is the file's last known fs.FileInfo.
 	grown bool
 	info  fs.FileInfo
 }
 
-// isEventFile reports whether a file is an event file by its name, like TensorBoard.
+// isEventFile reports whether name is the name of an event file. TensorBoard uses the same
+// rule.
 func isEventFile(name string) bool { return strings.Contains(name, "tfevents") }
 
-// identify sets the base of a file, which is derived from its name and its first event. The event
-// has the time in microseconds. The base does not depend on the folder, so a folder may be moved.
+// identify sets f.base, which is derived from the name and the first event of the file. The
+// first event contains a time in microseconds. The base does not depend on the folder, because
+// users can move folders.
 func (f *file) identify() error {
 	if f.base != uuid.Nil {
 		return nil
@@ -65,14 +68,15 @@ func (f *file) identify() error {
 	return nil
 }
 
-// about describes the first events of a file.
+// about describes the first events of an event file.
 type about struct {
-	empty   bool // there is nothing after the first event
+	empty   bool // reports whether the file has at most one event
 	hparams bool
-	tags    []string // up to two
+	tags    []string // the first tags, at most two
 }
 
-// look reads the first events of a file.
+// look reads the first events of the file. It returns the stored result if the events were read
+// before.
 func (f *file) look() *about {
 	if f.about != nil {
 		return f.about
@@ -109,17 +113,19 @@ func (f *file) look() *about {
 	return f.about
 }
 
-// hparamsName matches the name of a folder that add_hparams creates: a time in seconds.
+// hparamsName matches the name of a folder that add_hparams created. The name is a time in
+// seconds.
 var hparamsName = regexp.MustCompile(`^[0-9]{9,11}(\.[0-9]+)?$`)
 
-// hparamsOf reports whether add_hparams wrote a file.
+// hparamsOf reports whether add_hparams wrote the file.
 func (f *file) hparamsOf() bool {
 	return hparamsName.MatchString(filepath.Base(f.dir)) && f.look().hparams
 }
 
-// partOf returns the name of the file's only tag in the run of the folder above, or "" if the file
-// was not written by add_scalars. For the tag loss, add_scalars creates the folders loss_train and
-// loss_valid, or loss/train and loss/valid.
+// partOf returns the metric name for the only tag of a file written by add_scalars. above is
+// the run's folder. For the tag loss, add_scalars creates the folders loss_train and
+// loss_valid, or loss/train and loss/valid. If add_scalars did not write the file, partOf
+// returns "".
 func (f *file) partOf(above string) string {
 	rest := strings.TrimPrefix(f.dir, above+"/")
 	if above == "." {

@@ -13,9 +13,10 @@ import (
 	"tracker/store/transfer"
 )
 
-// Follower imports new data from the event files of a folder at each poll. It keeps no file open
-// between polls and relies only on modification times and sizes, so it also works on network file
-// systems. On these it opens files and folders to read their current state.
+// Follower imports new data from the event files below a folder each time Poll is called. It
+// keeps no files open between calls. It relies only on modification times and sizes, and
+// therefore works on network file systems. On network file systems, it opens files and folders
+// to get their current times and sizes.
 type Follower struct {
 	im      *transfer.Import
 	src     *Source
@@ -24,19 +25,19 @@ type Follower struct {
 	stat    func(path string) (fs.FileInfo, error)
 }
 
-// folder is a folder that was read.
+// folder holds the state of a folder below the root.
 type folder struct {
 	modified time.Time
-	// settled is set if the folder was read long after its last change. A settled folder is
-	// unchanged while its modification time is the same.
+	// settled reports whether the folder was read long after its last change. A settled folder
+	// is unchanged if its modification time is unchanged.
 	settled bool
 }
 
-// settling is the time since its last change after which a folder is settled when it is read. Some
-// file systems store times with a resolution of two seconds.
+// settling is the minimum age of the last change in a settled folder. Some file systems store
+// times with a resolution of two seconds.
 const settling = 3 * time.Second
 
-// NewFollower returns a follower of a folder, which may still be empty.
+// NewFollower returns a Follower for the folder at path. The folder can be empty.
 func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	root, err := filepath.Abs(path)
 	if err == nil {
@@ -56,8 +57,9 @@ func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	return f, err
 }
 
-// opened is os.Lstat for network file systems, which cache times and sizes for up to a minute and
-// refresh them when a file or folder is opened.
+// opened returns the same information as os.Lstat, but opens the file or folder first. Network
+// file systems cache times and sizes for up to a minute. Opening a file or folder updates its
+// cached times and sizes.
 func opened(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
@@ -71,8 +73,8 @@ func opened(path string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// Poll imports the data that is new since the last call, and reports whether there was any. After
-// an error the next call tries again.
+// Poll imports all data written since the last call. It reports whether it found new data.
+// After an error, the next call imports the data that is still missing.
 func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	if err := f.look(ctx); err != nil {
 		return false, err
@@ -105,7 +107,7 @@ func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// grownRuns is a source with some of the runs of another source.
+// grownRuns is a Source that imports only the runs with new data.
 type grownRuns struct {
 	*Source
 	all, grown []*run
@@ -115,7 +117,7 @@ func (g grownRuns) Import(ctx context.Context, im *transfer.Import) error {
 	return g.importRuns(ctx, im, g.all, g.grown)
 }
 
-// look lists the folders that have changed.
+// look updates the lists of files and folders from all folders that have changed.
 func (f *Follower) look(ctx context.Context) error {
 	queue := make([]string, 0, len(f.folders))
 	for path := range f.folders {
@@ -158,8 +160,8 @@ func (f *Follower) look(ctx context.Context) error {
 	return nil
 }
 
-// entry records a new file or folder in a folder. It returns the path of a new
-// folder, or "".
+// entry adds a directory entry to the lists of files and folders. It returns the path of a new
+// folder, and otherwise "".
 func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 	path := filepath.Join(folderPath, e.Name())
 	rel, err := filepath.Rel(f.src.root, folderPath)
@@ -180,7 +182,7 @@ func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 	return ""
 }
 
-// grow compares the sizes of the files, and reports whether a file has new data.
+// grow updates the sizes of all files and reports whether any file has unread data.
 func (f *Follower) grow() bool {
 	something := false
 	for path, one := range f.files {
@@ -190,7 +192,7 @@ func (f *Follower) grow() bool {
 			continue
 		}
 		if replaced := one.info != nil && !os.SameFile(one.info, info); replaced || info.Size() != one.size {
-			if replaced || info.Size() < one.size { // it may be another file now
+			if replaced || info.Size() < one.size { // the path might name a different file now
 				one = &file{path: one.path, dir: one.dir}
 				f.files[path] = one
 			}

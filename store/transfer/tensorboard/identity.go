@@ -17,19 +17,20 @@ import (
 	"tracker/store/transfer"
 )
 
-// The base of a file is an id derived from its name and first event. If several files have the same
-// base and are not copies of each other, they get different variants of it: the base itself, and
-// then ids with numbers. A file is recognized as a variant by the bytes before the position up to
-// which the variant was read.
+// The base of a file is an id derived from the file's name and first event. Several files can
+// have the same base without being copies of each other. Each file with the same base gets a
+// different variant of the base as its id. The first variant is the base itself. The other
+// variants are derived from the base and a number. A stored state contains a position and a
+// checksum of the bytes before this position. The import recognizes the file by this checksum.
 
 const (
-	// tailSize is the number of bytes before a position that are compared.
+	// tailSize is the number of bytes in the checksum.
 	tailSize = 4096
-	// maxVariants bounds the variants of a base.
+	// maxVariants is the maximum number of variants of a base.
 	maxVariants = 1000
 )
 
-// variantID returns the id of the nth variant of a base.
+// variantID returns the id of variant n of a base. Variant 0 is the base itself.
 func variantID(base uuid.UUID, n int) uuid.UUID {
 	if n == 0 {
 		return base
@@ -37,7 +38,7 @@ func variantID(base uuid.UUID, n int) uuid.UUID {
 	return transfer.ID("tensorboard", "variant", base.String(), strconv.Itoa(n))
 }
 
-// tail returns a checksum of the bytes before a position of a file.
+// tail returns a checksum of the last tailSize bytes before position.
 func tail(in io.ReaderAt, position int64) (string, error) {
 	b := make([]byte, min(position, tailSize))
 	if _, err := in.ReadAt(b, position-int64(len(b))); err != nil {
@@ -47,12 +48,13 @@ func tail(in io.ReaderAt, position int64) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// continues reports whether a file still contains the bytes that were imported before.
+// continues reports whether f still contains the bytes that an earlier import read. known is
+// the state stored by that import.
 func (f *file) continues(known *transfer.File) bool {
 	if f.size < known.Position {
 		return false
 	}
-	if known.Fingerprint == known.ID.String() || known.Position <= 0 { // recorded by an earlier version
+	if known.Fingerprint == known.ID.String() || known.Position <= 0 { // stored by an old version of tracker, without a checksum
 		return true
 	}
 	in, err := os.Open(f.path)
@@ -64,8 +66,8 @@ func (f *file) continues(known *transfer.File) bool {
 	return err == nil && sum == known.Fingerprint
 }
 
-// recognize sets the ids of the files of the wanted runs and their known state. all holds all runs.
-// A file that is an earlier copy of an imported one is a loss.
+// recognize sets the ids and the stored states of the files in wanted. all holds all runs of
+// the source. A file that is an earlier copy of an imported file is recorded as a loss.
 func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) error {
 	variants := map[uuid.UUID][]*transfer.File{}
 	for _, r := range wanted {
@@ -95,7 +97,7 @@ func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) err
 		match(variants[base], some)
 	}
 	count := map[uuid.UUID]int{}
-	for _, r := range wanted { // only the wanted runs, in the order of writing: numbers have no gaps
+	for _, r := range wanted { // numbers new files in the order of writing, without gaps
 		r.settle(im, variants, files)
 		for _, f := range r.files {
 			if f.known == nil && !f.copied {
@@ -107,7 +109,7 @@ func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) err
 	return nil
 }
 
-// readVariants reads the known variants of bases.
+// readVariants reads the stored states of all variants of the bases in variants.
 func readVariants(ctx context.Context, im *transfer.Import, variants map[uuid.UUID][]*transfer.File) error {
 	next := make([]uuid.UUID, 0, len(variants))
 	for base := range variants {
@@ -142,8 +144,8 @@ func readVariants(ctx context.Context, im *transfer.Import, variants map[uuid.UU
 	return nil
 }
 
-// match assigns variants to the files that they were read from: first by path, then by the largest
-// number of known bytes.
+// match assigns each stored state to the file that it describes. It prefers the file at the
+// stored path. For other files, it assigns the states with the highest positions first.
 func match(variants []*transfer.File, files []*file) {
 	taken := map[*transfer.File]bool{}
 	take := func(f *file, v *transfer.File) {
@@ -155,7 +157,7 @@ func match(variants []*transfer.File, files []*file) {
 	for _, f := range files {
 		byPath[f.path] = f
 	}
-	for _, v := range slices.Backward(variants) { // the latest one, if several were read from a path
+	for _, v := range slices.Backward(variants) { // the latest variant, if several variants have this path
 		if f := byPath[v.Path]; f != nil {
 			take(f, v)
 		}
@@ -178,14 +180,14 @@ func match(variants []*transfer.File, files []*file) {
 	for _, p := range pairs {
 		take(p.f, p.v)
 	}
-	for _, v := range variants { // a file that was rewritten
+	for _, v := range variants { // the file at the stored path was rewritten
 		if f := byPath[v.Path]; f != nil && f.known == nil && !taken[v] {
 			f.id, f.known, f.changed = v.ID, v, true
 		}
 	}
 }
 
-// alike returns the number of trailing path elements that two paths have in common.
+// alike returns the number of trailing elements that two paths have in common.
 func alike(a, b string) (n int) {
 	for a != "" && b != "" && filepath.Base(a) == filepath.Base(b) && n < maxDepth {
 		a, b = strings.TrimSuffix(filepath.Dir(a), string(filepath.Separator)), strings.TrimSuffix(filepath.Dir(b), string(filepath.Separator))
@@ -194,11 +196,12 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// settle decides whether a run is a copy of a run that was imported from another folder with files
-// of the same names. A copy continues that run if no file is shorter; shorter files are losses.
-// Otherwise the known state of the copied files is dropped.
+// settle checks whether r is a copy of an imported run in another folder with the same file
+// names. If no file of a copy is shorter than its original, the copy continues the imported
+// run. Shorter files of a copy are recorded as losses. If r is not a copy, settle drops the
+// stored states of files from the other folder.
 func (r *run) settle(im *transfer.Import, variants map[uuid.UUID][]*transfer.File, files map[uuid.UUID][]*file) {
-	of := make([]string, len(r.files)) // paths of the files that the run's files are copies of
+	of := make([]string, len(r.files)) // path of the copied file for each file of the run; "" if none
 	own, longer, shorter, there := false, false, false, ""
 	for i, f := range r.files {
 		switch {
@@ -227,13 +230,13 @@ func (r *run) settle(im *transfer.Import, variants map[uuid.UUID][]*transfer.Fil
 	}
 }
 
-// sameNames reports whether two folders have event files of the same names. It reports true if a
-// does not exist, since a may have had them.
+// sameNames reports whether two folders contain event files with the same names. It returns
+// true if folder a does not exist, since the names in a missing folder are unknown.
 func sameNames(a, b string) bool {
 	return !exists(a) || slices.Equal(eventNames(a), eventNames(b))
 }
 
-// eventNames returns the names of the event files in a folder.
+// eventNames returns the names of the event files directly in a folder.
 func eventNames(folder string) (names []string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -252,7 +255,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// number assigns the next variant of its base to a file.
+// number sets f.id to the next unused variant of f.base. known is the number of stored
+// variants. count holds the number of variants assigned by this import. If all variants are
+// used, number records a loss.
 func (f *file) number(im *transfer.Import, known int, count map[uuid.UUID]int) {
 	n := known + count[f.base]
 	if n >= maxVariants {
@@ -263,8 +268,9 @@ func (f *file) number(im *transfer.Import, known int, count map[uuid.UUID]int) {
 	count[f.base]++
 }
 
-// earlierOf returns the path of the variant that a file is an earlier copy of, or "" if there is
-// none. If the file of the variant no longer exists, a shorter file counts as a copy.
+// earlierOf checks whether f is an earlier copy of an imported file. It returns the path of
+// that file, or "" if there is none. If the imported file no longer exists, any shorter file
+// counts as a copy.
 func (f *file) earlierOf(variants []*transfer.File, files []*file) string {
 	for _, v := range variants {
 		if f.size >= v.Position || slices.ContainsFunc(files, func(o *file) bool { return o.known == v }) {

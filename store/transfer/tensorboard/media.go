@@ -18,8 +18,8 @@ import (
 
 const hparamsPlugin = "hparams"
 
-// media adds the artifacts and parameters of a value, if it is not a scalar. The event begins at
-// byte position.
+// media imports a value that is not a scalar. The value becomes artifacts or parameters.
+// position is the offset of the event in the file.
 func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag, v *value, position int64) error {
 	switch t.plugin {
 	case hparamsPlugin:
@@ -32,7 +32,7 @@ func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag
 	if r.im.NoArtifacts {
 		return nil
 	}
-	if !r.w.Known() { // the run must exist, so earlier data are written first
+	if !r.w.Known() { // the run must be written before its artifacts
 		r.mark(position, false)
 		if err := r.w.Flush(ctx); err != nil {
 			return err
@@ -61,8 +61,8 @@ func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag
 	return nil
 }
 
-// mediaOf returns the files in a value: the single file of an older value, or the elements of a
-// tensor of strings.
+// mediaOf returns the files contained in a value. An old value contains a single file. A new
+// value contains a tensor of strings.
 func mediaOf(plugin string, v *value) (parts [][]byte, err error) {
 	for message, field := range map[*[]byte]protowire.Number{&v.image: 4, &v.audio: 4} {
 		err := wire.Fields(*message, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
@@ -83,12 +83,12 @@ func mediaOf(plugin string, v *value) (parts [][]byte, err error) {
 		return nil, err
 	}
 	switch plugin {
-	case "images": // width, height, images
+	case "images": // the strings are width, height and images
 		if len(x.strings) < 3 {
 			return nil, nil
 		}
 		return x.strings[2:], nil
-	case "audio": // pairs of a sound and its label
+	case "audio": // the strings are pairs of a sound and its label
 		for i := 0; i < len(x.strings); i += 2 {
 			parts = append(parts, x.strings[i])
 		}
@@ -97,7 +97,7 @@ func mediaOf(plugin string, v *value) (parts [][]byte, err error) {
 	return x.strings, nil
 }
 
-// typeOf returns the media type of a file and its file name extension.
+// typeOf returns the media type and the file extension of a file's content.
 func typeOf(plugin string, data []byte) (contentType, extension string) {
 	if plugin == "text" {
 		return "text/markdown", ".md"
@@ -116,19 +116,20 @@ func typeOf(plugin string, data []byte) (contentType, extension string) {
 	return "application/octet-stream", ".bin"
 }
 
-// histograms collects histograms of one tag for one artifact, with a line of JSON for each.
+// histograms collects histograms of one tag for one artifact. The artifact contains a line of
+// JSON for each histogram.
 type histograms struct {
-	first int64 // step
+	first int64 // step of the first histogram
 	at    transfer.Time
 	lines bytes.Buffer
 	key   string
 }
 
-// maxHistograms is the size in bytes from which histograms are written.
+// maxHistograms is the total size in bytes at which the collected histograms are written.
 const maxHistograms = 1 << 20
 
-// histogramLine is a line of the artifact. A bucket is its left edge, right edge and count; an
-// infinite edge is null.
+// histogramLine is one line of an artifact with histograms. A bucket consists of its left edge,
+// its right edge and its count. An infinite edge is null.
 type histogramLine struct {
 	Step    int64         `json:"step"`
 	Time    transfer.Time `json:"time"`
@@ -160,8 +161,8 @@ func (r *reader) histogram(ctx context.Context, step int64, at transfer.Time, t 
 	return r.saveHistograms(ctx)
 }
 
-// saveHistograms writes the collected histograms. It is called before each mark, so that an import
-// that continues from a mark creates the same artifacts.
+// saveHistograms writes the collected histograms as artifacts. The caller must call it before
+// each mark, so that an import continued from a mark creates the same artifacts.
 func (r *reader) saveHistograms(ctx context.Context) error {
 	for _, h := range r.histograms {
 		name := "histograms/" + h.key + "/" + strconv.FormatInt(h.first, 10) + ".jsonl"
@@ -173,7 +174,7 @@ func (r *reader) saveHistograms(ctx context.Context) error {
 	return nil
 }
 
-// bucketsOf returns the buckets of a histogram in the old or the new format.
+// bucketsOf returns the buckets of a histogram, which is a HistogramProto or a tensor.
 func bucketsOf(v *value) (buckets [][3]*float64, err error) {
 	if v.histogram == nil {
 		x, err := parseTensor(v.tensor)
@@ -209,7 +210,7 @@ func bucketsOf(v *value) (buckets [][3]*float64, err error) {
 	return buckets, err
 }
 
-// finite returns x for JSON, or nil if it is NaN or infinite.
+// finite returns a pointer to x, or nil if JSON can't represent x.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) >= math.MaxFloat64 {
 		return nil
@@ -217,7 +218,8 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// hparams reads HParamsPluginData: parameters at the start of a session, and its status at the end.
+// hparams imports an HParamsPluginData message. The message contains the hyperparameters or the
+// final status of a session.
 func (r *reader) hparams(content []byte) error {
 	return wire.Fields(content, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		switch n {
@@ -235,7 +237,7 @@ func (r *reader) hparams(content []byte) error {
 	})
 }
 
-// hparam adds an entry of the map of hyperparameters.
+// hparam adds one hyperparameter as a parameter of the run.
 func (r *reader) hparam(entry []byte) error {
 	var key, text string
 	err := wire.Fields(entry, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
@@ -267,8 +269,8 @@ func (r *reader) hparam(entry []byte) error {
 	return err
 }
 
-// sessionEnd sets the end of the run. A session end without a time is ignored: PyTorch writes it
-// together with the hyperparameters.
+// sessionEnd sets the status and the end time of the run. It ignores a message without a time,
+// since PyTorch writes such a message together with the hyperparameters.
 func (r *reader) sessionEnd(data []byte) error {
 	var status uint64
 	var seconds float64

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// networks lists the numbers of network file systems, which cache times and sizes: NFS, SMB in
-// three versions, AFS, Ceph, 9P, FUSE, Lustre and GPFS.
+// networks lists the types of network file systems, which cache times and sizes. The types are
+// NFS, SMB in three versions, AFS, Ceph, 9P, FUSE, Lustre and GPFS.
 var networks = []int64{unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.AFS_SUPER_MAGIC,
 	unix.CEPH_SUPER_MAGIC, unix.V9FS_MAGIC, unix.FUSE_SUPER_MAGIC, 0x0bd00bd0, 0x47504653}
 

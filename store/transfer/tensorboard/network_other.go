@@ -2,6 +2,5 @@
 
 package tensorboard
 
-// isNetwork reports whether a folder is on a known network file system. It always returns false
-// here.
+// isNetwork returns false. Network file systems are recognized only on Linux.
 func isNetwork(string) bool { return false }

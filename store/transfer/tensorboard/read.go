@@ -17,63 +17,67 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// state is the stored state with which an import continues in the middle of a file.
+// state is the state stored for a file that was read partly. A later import continues from this
+// state.
 type state struct {
-	// Plugins maps tags that are not scalars to their plugins, since only the first event of a tag
-	// names its plugin.
+	// Plugins maps tags that are not scalars to their plugins. Only the first event of a tag
+	// names the plugin.
 	Plugins map[string]string `json:"plugins,omitzero"`
-	// Begun lists the scalars that have points from this file. They no longer drop former points.
+	// Begun lists the scalar tags that have points from this file. The import drops earlier
+	// points of a tag only once.
 	Begun []string `json:"begun,omitzero"`
-	// Restart is the step of the last restart of the program, nil if there was none.
+	// Restart is the step at which the program was last restarted; nil if it was not restarted.
 	Restart *int64 `json:"restart,omitzero"`
 }
 
-// maxTags and maxTagBytes bound the tags of a file, maxValues the values of an event.
+// maxTags is the maximum number of tags in a file, and maxTagBytes is the maximum size of their
+// names. maxValues is the maximum number of values in an event.
 const (
 	maxTags     = 1_000_000
 	maxTagBytes = 64 << 20
 	maxValues   = 100_000
 )
 
-// tag is a series of values in a file.
+// tag describes a series of values in a file.
 type tag struct {
 	key    string
-	plugin string // "" for scalars
-	known  bool   // the plugin is known
-	begun  bool   // it has a point from this file
+	plugin string // plugin name; "" for scalars
+	known  bool   // reports whether the plugin is known
+	begun  bool   // reports whether the tag has points from this file
 }
 
-// reader reads one event file into a run.
+// reader imports one event file into a run.
 type reader struct {
 	file  *file
 	in    io.ReaderAt
 	im    *transfer.Import
 	w     *transfer.RunWriter
-	above string // folder of the parent run
+	above string // folder of the run
 
 	tags       map[string]*tag
-	tagBytes   int // total size of their names
+	tagBytes   int // total size of the tag names in bytes
 	state      state
 	histograms map[string]*histograms
-	scalars    []scalar // of the event
+	scalars    []scalar // scalars of the current event
 }
 
-// scalar is a scalar value, which becomes a point.
+// scalar is a scalar value to import as a point.
 type scalar struct {
 	tag   *tag
 	value value
 }
 
-// timeOf converts a wall time in seconds to a time.
+// timeOf converts a wall time in seconds to a time. It returns false if the time is out of
+// range.
 func timeOf(seconds float64) (transfer.Time, bool) {
 	ms := math.Round(seconds * 1000)
-	if !(ms >= 0 && ms < 253402300800000) { // the year 10000
+	if !(ms >= 0 && ms < 253402300800000) { // start of the year 10000
 		return 0, false
 	}
 	return transfer.Time(ms), true
 }
 
-// read adds the new data of a file to a run.
+// read adds the new data of an event file to a run. above is the folder of the run.
 func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, above string) error {
 	r := &reader{file: f, im: im, w: w, above: above, tags: map[string]*tag{}, histograms: map[string]*histograms{}}
 	var known transfer.File
@@ -113,7 +117,7 @@ func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWri
 	return r.events(ctx, newRecords(in, known.Position, f.size))
 }
 
-// events reads records up to the end of the file.
+// events imports all records up to the end of the file.
 func (r *reader) events(ctx context.Context, records *records) error {
 	var e event
 	for count := 0; ; count++ {
@@ -156,7 +160,8 @@ func (r *reader) events(ctx context.Context, records *records) error {
 	}
 }
 
-// finish records that the file was read up to its present end.
+// finish records that the file was read up to its current end. at is the end of the last
+// complete record.
 func (r *reader) finish(ctx context.Context, at int64) error {
 	r.im.Read(r.file.size - at)
 	if err := r.saveHistograms(ctx); err != nil {
@@ -166,8 +171,9 @@ func (r *reader) finish(ctx context.Context, at int64) error {
 	return nil
 }
 
-// mark records the position up to which the file was read. The size is recorded only if the file
-// was read completely, so that an interrupted import is continued.
+// mark records the position up to which the file was read. complete reports whether the whole
+// file was read. If complete is false, mark records no size, since a later import skips a file
+// with an unchanged size.
 func (r *reader) mark(position int64, complete bool) {
 	s := state{Restart: r.state.Restart, Plugins: map[string]string{}}
 	for name, t := range r.tags {
@@ -181,11 +187,11 @@ func (r *reader) mark(position int64, complete bool) {
 	slices.Sort(s.Begun)
 	text, err := json.Marshal(s)
 	if err != nil {
-		return // valid strings and a number can't fail
+		return // can't happen for valid strings and a number
 	}
 	sum, err := tail(r.in, position)
 	if err != nil {
-		return // the file was truncated: it is read again from the last mark
+		return // the file was truncated; the next import continues from the last mark
 	}
 	f := transfer.File{ID: r.file.id, Path: r.file.path, Size: -1, Fingerprint: sum, Position: position, State: string(text)}
 	if complete {
@@ -194,14 +200,14 @@ func (r *reader) mark(position int64, complete bool) {
 	r.w.Mark(f)
 }
 
-// valueError is an error in one value. The value is skipped.
+// valueError is an error in a single value. The import skips the value.
 type valueError struct{ err error }
 
 func (e *valueError) Error() string { return e.err.Error() }
 func (e *valueError) Unwrap() error { return e.err }
 
-// event adds the values of the event at a byte position. Artifacts are added first, so that none is
-// lost if the import ends in the middle.
+// event imports the values of an event. at is the offset of the event in the file. event adds
+// artifacts before points to avoid losing artifacts if the import is interrupted.
 func (r *reader) event(ctx context.Context, e *event, at int64) error {
 	if e.start && e.step >= 0 {
 		for _, t := range r.tags {
@@ -248,7 +254,7 @@ func (r *reader) event(ctx context.Context, e *event, at int64) error {
 	return first
 }
 
-// tag returns the tag of a value. The first value of a tag names its plugin.
+// tag returns the tag of a value. The plugin of a tag is set by its first value.
 func (r *reader) tag(v *value) (*tag, error) {
 	t := r.tags[string(v.tag)]
 	if t == nil {
@@ -278,8 +284,8 @@ func (r *reader) tag(v *value) (*tag, error) {
 	return t, nil
 }
 
-// key returns the name of a tag in the run. If the file belongs to a part of a run, the name
-// includes the part.
+// key returns the metric name for a tag. If the file is not in the folder of the run, the
+// metric name includes the name of the part or "hparam/".
 func (r *reader) key(name string) string {
 	if r.file.dir == r.above {
 		return name
@@ -293,7 +299,7 @@ func (r *reader) key(name string) string {
 	return "hparam/" + name
 }
 
-// point adds the point of a scalar.
+// point adds the point of a scalar value.
 func (r *reader) point(step int64, at transfer.Time, s *scalar) error {
 	t, v := s.tag, &s.value
 	number := float64(v.simple)
@@ -325,5 +331,5 @@ func (r *reader) point(step int64, at transfer.Time, s *scalar) error {
 	return nil
 }
 
-// formatNumber returns the shortest representation of a number.
+// formatNumber returns the shortest representation of x.
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -8,42 +8,42 @@ import (
 	"io"
 )
 
-// A record is its length (8 bytes, little endian), a masked CRC-32C of the length,
-// the data, and a masked CRC-32C of the data.
+// A record consists of the data's length (8 bytes, little endian), a masked CRC-32C of the
+// length, the data, and a masked CRC-32C of the data.
 const (
 	headerSize = 12
 	footerSize = 4
-	// maxRecord bounds the data of a record; a larger one is skipped.
+	// maxRecord is the maximum size of a record's data in bytes. Larger records are skipped.
 	maxRecord = 64 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked returns the masked CRC-32C of data.
+// masked returns the masked CRC-32C of data, as defined by the TFRecord format.
 func masked(data []byte) uint32 {
 	crc := crc32.Checksum(data, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
-// Errors of records.
+// Errors that records.next returns.
 var (
-	// errHalf is returned at the end of the file, and for an incomplete last record.
+	// errHalf reports the end of the file or an incomplete last record.
 	errHalf = errors.New("there is no complete record")
-	// errData is returned for a record whose data do not match their checksum. The record was
+	// errData reports that the data of a record does not match its checksum. The record was
 	// skipped.
 	errData = errors.New("the data of a record do not match their checksum")
-	// errLarge is returned for a record that is larger than maxRecord. The record was skipped.
+	// errLarge reports that a record is larger than maxRecord. The record was skipped.
 	errLarge = errors.New("a record is larger than 64 MiB")
-	// errLength is returned for a record whose length does not match its checksum. The next record
-	// can't be found.
+	// errLength reports that the length of a record does not match its checksum. The next
+	// record can't be found.
 	errLength = errors.New("the length of a record does not match its checksum")
 )
 
-// records reads the records of a file.
+// records reads the records of an event file.
 type records struct {
 	r    *bufio.Reader
-	pos  int64 // end of the last record that was read
-	size int64 // of the file
+	pos  int64 // offset of the end of the last record read
+	size int64 // size of the file in bytes
 	data []byte
 }
 
@@ -51,8 +51,8 @@ func newRecords(r io.Reader, pos, size int64) *records {
 	return &records{r: bufio.NewReaderSize(io.LimitReader(r, size-pos), 256<<10), pos: pos, size: size}
 }
 
-// next returns the data of the next record, valid until the following call. After errData and
-// errLarge, next can be called again.
+// next returns the data of the next record. The data is valid until the next call. After
+// errData or errLarge, the caller can call next again.
 func (r *records) next() ([]byte, error) {
 	if r.size-r.pos < headerSize+footerSize {
 		return nil, errHalf
@@ -94,7 +94,7 @@ func (r *records) next() ([]byte, error) {
 	return data, nil
 }
 
-// half converts the errors at the end of a file to errHalf.
+// half returns errHalf if err reports the end of the file. Otherwise it returns err.
 func half(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errHalf

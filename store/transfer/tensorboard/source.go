@@ -1,8 +1,9 @@
-// Package tensorboard reads TensorBoard's event files: scalars, hyperparameters, texts, images,
-// audio and histograms.
+// Package tensorboard reads TensorBoard's event files. It imports scalars, hyperparameters,
+// texts, images, audio and histograms.
 //
-// A run is a folder with event files. The folders that add_hparams and add_scalars of PyTorch and
-// tensorboardX create for each call are parts of the run above them.
+// A run is a folder with event files. The functions add_hparams and add_scalars of PyTorch and
+// tensorboardX create a subfolder for each call. Such subfolders are parts of the run in the
+// folder above.
 package tensorboard
 
 import (
@@ -20,7 +21,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "TensorBoard"
 
 // Kind returns the kind of source that this package reads.
@@ -31,25 +32,26 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// Source holds the event files of a folder.
+// Source holds the event files found at a path.
 type Source struct {
 	root  string
-	named string // the folder at the path, "" for a file
+	named string // imported folder; "" if the source is a file
 	files []*file
-	links []string // symbolic links that were not followed
+	links []string // links that leave the folder, and unreadable paths
 }
 
 const (
-	// maxFiles bounds the number of files and folders that are searched, maxDepth their nesting.
+	// maxFiles is the maximum number of files and folders to search. maxDepth is the maximum
+	// nesting depth of folders.
 	maxFiles = 1_000_000
 	maxDepth = 64
-	// maxLook is the number of bytes at the beginning of a file that are read to identify it.
+	// maxLook is the maximum number of bytes that look reads.
 	maxLook = 1 << 20
 )
 
 var errTooMany = fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
 
-// Find returns the event files at a path, which is a file or a folder.
+// Find returns the event files at a path, which can be a file or a folder.
 func Find(path string) (*Source, error) {
 	root, err := filepath.Abs(path)
 	if err != nil {
@@ -108,12 +110,12 @@ func Find(path string) (*Source, error) {
 	return s, err
 }
 
-// link records a symbolic link that leads out of the folder. A link to a file in the folder is
-// ignored, since the file is found without it.
+// link records a symbolic link whose target is outside of the folder. It ignores other links,
+// since their targets are found without them.
 func (s *Source) link(path string) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return // the target does not exist
+		return // the target of the link does not exist
 	}
 	if rel, err := filepath.Rel(s.root, target); err == nil && filepath.IsLocal(rel) {
 		return
@@ -121,13 +123,13 @@ func (s *Source) link(path string) {
 	s.links = append(s.links, path)
 }
 
-// Folder returns the folder that is imported, "" if it is a file.
+// Folder returns the imported folder, or "" if the source is a file.
 func (s *Source) Folder() string { return s.named }
 
-// Reads reports whether a file is an event file.
+// Reads reports whether the file is an event file, based on its name.
 func (s *Source) Reads(path string) bool { return isEventFile(filepath.Base(path)) }
 
-// Size returns the bytes of all files.
+// Size returns the total size of the event files in bytes.
 func (s *Source) Size() (n int64) {
 	for _, f := range s.files {
 		n += f.size
@@ -135,13 +137,13 @@ func (s *Source) Size() (n int64) {
 	return n
 }
 
-// run is a folder of event files, together with the folders that are parts of the run.
+// run is a folder of event files, including the subfolders that are parts of the run.
 type run struct {
 	dir   string
 	files []*file
 }
 
-// Import imports all runs.
+// Import imports all runs of the source.
 func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.links {
 		im.Lose(l, "It is a link that leads outside the folder, or it can't be read; import its target separately.")
@@ -154,8 +156,8 @@ func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	return s.importRuns(ctx, im, all, all)
 }
 
-// identified returns the files with events and sets their bases. A file that is not an event file
-// is a loss.
+// identified sets the bases of the files and returns the files that contain events. A file that
+// is not an event file is recorded as a loss.
 func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*file, error) {
 	kept := files[:0:0]
 	for _, f := range files {
@@ -176,7 +178,7 @@ func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*fil
 	return kept, nil
 }
 
-// wanted returns the runs that the options select.
+// wanted returns the runs that the import's options select.
 func (s *Source) wanted(im *transfer.Import, all []*run) []*run {
 	return slices.DeleteFunc(all, func(r *run) bool {
 		if im.Wanted(s.name(r), filepath.Base(s.root)) {
@@ -187,7 +189,7 @@ func (s *Source) wanted(im *transfer.Import, all []*run) []*run {
 	})
 }
 
-// importRuns imports the new data of the wanted runs. all holds all runs.
+// importRuns imports the new data of the runs in wanted. all holds all runs of the source.
 func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all, wanted []*run) error {
 	if err := recognize(ctx, im, all, wanted); err != nil {
 		return err
@@ -203,8 +205,8 @@ func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all, wante
 	return nil
 }
 
-// runs groups files by run, in the order of the runs' folders. The files of a run are ordered by
-// name, which begins with a time; files of the folders below come last.
+// runs groups files by run. The runs are sorted by folder, and the files of a run by name,
+// which begins with a time. Files in subfolders come last.
 func runs(files []*file) []*run {
 	byDir := map[string]*run{}
 	var all []*run
@@ -232,7 +234,8 @@ func runs(files []*file) []*run {
 	return kept
 }
 
-// above returns the run that r is a part of, or nil if r is not a part of another run.
+// above returns the run in a parent folder if r is a part of that run. Otherwise it returns
+// nil.
 func above(byDir map[string]*run, r *run) *run {
 	for dir := r.dir; dir != "."; {
 		if i := strings.LastIndexByte(dir, '/'); i >= 0 {
@@ -256,7 +259,7 @@ func all(files []*file, is func(*file) bool) bool {
 	return !slices.ContainsFunc(files, func(f *file) bool { return !is(f) })
 }
 
-// name returns the name of a run: its folder.
+// name returns the name of a run, which is the path of its folder.
 func (s *Source) name(r *run) string {
 	if r.dir == "." {
 		return filepath.Base(s.root)
@@ -274,7 +277,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) err
 		case f.known == nil:
 		case f.known.RunID == uuid.Nil:
 			deleted = true
-		case !isKnown || f.dir == r.dir: // runs that begin alike differ in their last files
+		case !isKnown || f.dir == r.dir: // runs with equal beginnings differ in their last files
 			id, isKnown = f.known.RunID, true
 		}
 	}
@@ -316,11 +319,11 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) err
 	return w.End(ctx)
 }
 
-// isNew reports whether a file has data that was not imported.
+// isNew reports whether the file has data that was not imported.
 func (f *file) isNew() bool { return f.known == nil || f.changed || f.known.Size != f.size }
 
-// readAgain marks the files after a new file as unread, since the points of the new file would
-// replace theirs.
+// readAgain marks all files after a new file as unread. Reading the new file drops points of
+// the later files, so the later files must be read again.
 func (r *run) readAgain() {
 	after := false
 	for _, f := range r.files {

@@ -18,7 +18,8 @@ type Writer struct {
 	value  []byte
 }
 
-// NewWriter returns a writer and writes the header of an event file with a time.
+// NewWriter returns a Writer that writes to w. It writes the header of the event file with the
+// given time.
 func NewWriter(w io.Writer, at transfer.Time) (*Writer, error) {
 	wr := &Writer{w: w}
 	wr.begin(at, 0)
@@ -27,7 +28,7 @@ func NewWriter(w io.Writer, at transfer.Time) (*Writer, error) {
 	return wr, wr.end()
 }
 
-// begin starts an Event.
+// begin starts a new Event message.
 func (w *Writer) begin(at transfer.Time, step transfer.Step) {
 	w.event = protowire.AppendTag(w.event[:0], 1, protowire.Fixed64Type)
 	w.event = protowire.AppendFixed64(w.event, math.Float64bits(float64(at)/1000))
@@ -37,14 +38,14 @@ func (w *Writer) begin(at transfer.Time, step transfer.Step) {
 	}
 }
 
-// end writes the event as a record.
+// end writes the current Event message as a record.
 func (w *Writer) end() error {
 	w.record = AppendRecord(w.record[:0], w.event)
 	_, err := w.w.Write(w.record)
 	return err
 }
 
-// AppendRecord appends a record with the given data to b.
+// AppendRecord appends a record that contains data to b.
 func AppendRecord(b, data []byte) []byte {
 	header := binary.LittleEndian.AppendUint64(make([]byte, 0, headerSize), uint64(len(data)))
 	b = append(b, binary.LittleEndian.AppendUint32(header, masked(header))...)
@@ -52,7 +53,7 @@ func AppendRecord(b, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, masked(data))
 }
 
-// Scalar writes a point. The value is rounded to 32 bits, like in TensorBoard.
+// Scalar writes a point. The value is rounded to 32 bits, as in TensorBoard.
 func (w *Writer) Scalar(tag string, step transfer.Step, value float64, at transfer.Time) error {
 	w.value = protowire.AppendTag(w.value[:0], 1, protowire.BytesType)
 	w.value = protowire.AppendString(w.value, tag)

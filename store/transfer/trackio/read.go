@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// maxRow bounds the JSON of a row in bytes.
+	// maxRow is the maximum size of a row's JSON in bytes.
 	maxRow = 16 << 20
-	// maxRuns bounds the runs of a project.
+	// maxRuns is the maximum number of runs in a project.
 	maxRuns = 1_000_000
 )
 
-// run is a run of a project.
+// run is a run in a Trackio project.
 type run struct {
 	id, name, config string
-	path             string // for losses
-	column           string // column of the tables that holds the id
+	path             string // location for messages about losses
+	column           string // name of the table column that contains the id
 }
 
-// importProject imports the runs of a database.
+// importProject imports the runs of the database at path.
 func importProject(ctx context.Context, im *transfer.Import, path string) (err error) {
 	db, end, err := database.Open(ctx, path, tables...)
 	if err != nil {
@@ -67,13 +67,14 @@ func importProject(ctx context.Context, im *transfer.Import, path string) (err e
 	return nil
 }
 
-// text returns an SQL expression for the text in a column. JSON may be stored as a BLOB.
+// text returns an SQL expression that converts a column to text of at most limit characters.
+// The conversion is needed because the column can contain JSON as a BLOB.
 func text(column string, limit int) string {
 	return fmt.Sprintf(`coalesce(substr(CAST(%s AS TEXT), 1, %d), '')`, column, limit)
 }
 
-// readRuns returns the runs in the order of their first row. Runs of older versions of Trackio have
-// a name and no id.
+// readRuns returns the runs in the order of their first rows. In databases of old Trackio
+// versions, the name of a run is its id.
 func readRuns(ctx context.Context, db *sql.DB) (runs []*run, err error) {
 	column := "run_id"
 	var n int
@@ -102,7 +103,7 @@ func readRuns(ctx context.Context, db *sql.DB) (runs []*run, err error) {
 	return runs, errors.Join(rows.Err(), rows.Close())
 }
 
-// uuid returns the id of a run in tracker: Trackio's id if it is a UUID.
+// uuid returns the id of the run in tracker. If Trackio's id is a UUID, both ids are equal.
 func (r *run) uuid(project string) uuid.UUID {
 	if u, err := uuid.Parse(r.id); err == nil && len(r.id) == 32 {
 		return u
@@ -110,14 +111,14 @@ func (r *run) uuid(project string) uuid.UUID {
 	return transfer.ID("trackio", "run", project, r.id)
 }
 
-// state is the stored state with which an import continues.
+// state is the state stored for a run. A later import continues from this state.
 type state struct {
-	System int64         `json:"system"` // last row of the system metrics
-	Rows   int64         `json:"rows"`   // number of those rows
+	System int64         `json:"system"` // id of the last imported row of system_metrics
+	Rows   int64         `json:"rows"`   // number of imported rows of system_metrics
 	Time   transfer.Time `json:"time"`
 }
 
-// importRun imports the new data of a run.
+// importRun imports the new data and the media files of a run.
 func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string) error {
 	project := nameOf(path)
 	id := r.uuid(project)
@@ -163,7 +164,7 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 	fingerprint := hex.EncodeToString(sum[:8])
 	mark := func(position int64) {
 		text, err := json.Marshal(s)
-		if err == nil { // numbers can't fail
+		if err == nil { // encoding integers can't fail
 			w.Mark(transfer.File{ID: file, Path: path, Fingerprint: fingerprint, Position: position, State: string(text)})
 		}
 	}
@@ -191,7 +192,8 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 	if err != nil {
 		return err
 	}
-	// System metrics have no step. The number of the row is used instead.
+	// System metrics have no step. The import numbers their rows and uses the row number as the
+	// step.
 	err = r.rows(ctx, db, "system_metrics", "0", s.System, func(row int64, at transfer.Time, _ sql.NullInt64, text string) error {
 		r.add(im, w, row, "system/", transfer.Step(step), at, text)
 		step++
@@ -217,8 +219,8 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 	return nil
 }
 
-// rows calls fn for the rows of a run in a table after position. If the table does not exist, rows
-// returns nil.
+// rows calls fn for each row of the run in the given table after position. If the table does
+// not exist, rows returns nil without calling fn.
 func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position int64,
 	fn func(row int64, at transfer.Time, step sql.NullInt64, text string) error) error {
 	var there int
@@ -247,7 +249,8 @@ func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// add adds the values of a row. In JSON, NaN and infinities are stored as words.
+// add adds the values of a row as points. Trackio stores NaN and infinities as words in JSON
+// strings.
 func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
 	members, err := format.Members(text)
 	if err != nil || len(text) > maxRow {
@@ -265,7 +268,7 @@ func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix 
 	}
 }
 
-// timeOf parses a time in Python's ISO format. Without a zone it is in UTC.
+// timeOf parses a time in Python's ISO format. A time without a zone is in UTC.
 func timeOf(text string) (transfer.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		if t, err := time.Parse(layout, text); err == nil && t.Year() >= 1970 && t.Year() < 10000 {

@@ -1,5 +1,5 @@
-// Package trackio reads the databases of Trackio: an SQLite file for each project, with the media
-// beside it.
+// Package trackio reads the databases of Trackio. Trackio stores each project in an SQLite
+// file, with media files in a folder beside it.
 package trackio
 
 import (
@@ -12,10 +12,10 @@ import (
 	"tracker/store/transfer/database"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "Trackio"
 
-// tables lists the tables that identify a database.
+// tables lists the tables that a Trackio database must have.
 var tables = []string{"metrics", "configs"}
 
 // Kind returns the kind of source that this package reads.
@@ -26,10 +26,10 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source holds the databases at a path.
+// source holds the databases found at a path.
 type source struct{ files []string }
 
-// find returns the databases at a path, which is a file or a folder.
+// find returns the databases at a path, which can be a file or a folder.
 func find(path string) (s source, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return s, err
@@ -59,11 +59,11 @@ func find(path string) (s source, err error) {
 	return s, nil
 }
 
-// isProject reports whether a file is a database of Trackio. MLflow's database also has a table
-// metrics, but no table configs.
+// isProject reports whether the file at path is a Trackio database. An MLflow database has a
+// table metrics as well, but no table configs.
 func isProject(path string) bool { return database.Is(path, tables...) }
 
-// Size returns the size of all databases in bytes.
+// Size returns the total size of the databases in bytes.
 func (s source) Size() (n int64) {
 	for _, path := range s.files {
 		if info, err := os.Stat(path); err == nil {
@@ -73,7 +73,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import imports all runs.
+// Import imports all runs of the source.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, path := range s.files {
 		if err := importProject(ctx, im, path); err != nil {
@@ -83,6 +83,6 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// nameOf returns the name of the project of a file. Trackio omits the characters that are not
-// allowed in a file name.
+// nameOf returns the name of a project, based on its file name. Trackio omits characters that
+// are not allowed in file names.
 func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }

@@ -15,20 +15,20 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// artifactFile is a file of a logged artifact. W&B keeps its content in its own folder until it is
-// uploaded.
+// artifactFile describes a file of a logged artifact. W&B's client stores the content in the
+// client's own folder until the artifact is uploaded.
 type artifactFile struct {
-	Name string `json:"name"` // of the artifact in tracker
+	Name string `json:"name"` // name of the artifact in tracker
 	Path string `json:"path"`
-	MD5  string `json:"md5"` // base64
+	MD5  string `json:"md5"` // MD5 hash in base64
 	Size int64  `json:"size"`
 }
 
-// maxArtifactFiles bounds the files of all artifacts of a run.
+// maxArtifactFiles is the maximum number of files in all artifacts of a run.
 const maxArtifactFiles = 20_000
 
-// artifact records the files of an artifact. Logged tables are also files of the run, so they are
-// left out here.
+// artifact records the files of a logged artifact in r.state. It ignores logged tables, since
+// their files are also stored in the folder of the run.
 func (r *reader) artifact(data []byte) error {
 	var kind, name string
 	var entries [][]byte
@@ -77,7 +77,7 @@ func (r *reader) artifact(data []byte) error {
 	return nil
 }
 
-// parseEntry reads an entry in the file list of an artifact.
+// parseEntry decodes an entry of an artifact's file list.
 func parseEntry(data []byte) (f artifactFile, path, ref string, err error) {
 	err = wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
 		switch n {
@@ -97,8 +97,8 @@ func parseEntry(data []byte) (f artifactFile, path, ref string, err error) {
 	return f, path, ref, err
 }
 
-// importArtifacts stores the files of the logged artifacts. A log can name any file of this
-// machine, so a file is stored only if it matches the hash in the log.
+// importArtifacts stores the files of logged artifacts. A malicious log could name any file of
+// this machine. importArtifacts stores a file only if its content matches the hash in the log.
 func (r *reader) importArtifacts(ctx context.Context) error {
 	for _, f := range r.state.Files {
 		err := r.w.Artifact(ctx, transfer.Artifact{Name: f.Name, ContentType: transfer.ContentType(f.Name), Size: f.Size, Modified: r.w.Run().Created,
@@ -112,7 +112,7 @@ func (r *reader) importArtifacts(ctx context.Context) error {
 
 var errOtherBytes = errors.New("its content was changed after it was logged")
 
-// open opens the file if it matches the logged hash.
+// open opens the file. It returns errOtherBytes if the content does not match the logged hash.
 func (f artifactFile) open() (io.ReadCloser, error) {
 	info, err := os.Lstat(f.Path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f artifactFile) open() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := md5.New() // the hash that W&B uses
+	sum := md5.New() // W&B uses MD5
 	if _, err = io.Copy(sum, in); err == nil && base64.StdEncoding.EncodeToString(sum.Sum(nil)) != f.MD5 {
 		err = errOtherBytes
 	}

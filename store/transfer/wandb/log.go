@@ -8,19 +8,20 @@ import (
 	"io"
 )
 
-// A log is a header of 7 bytes followed by LevelDB's blocks of 32 KiB, counted from the start of
-// the file. A block contains fragments of records: CRC-32 of type and data (4 bytes), length (2),
-// type (1), data.
+// A log consists of a 7-byte header and 32 KiB blocks in LevelDB's format. The header is part
+// of the first block. Each block contains fragments of records. A fragment consists of a CRC-32
+// of type and data (4 bytes), the length (2 bytes), the type (1 byte), and the data.
 const (
 	blockSize      = 32 << 10
 	fragmentHeader = 7
-	// maxRecord bounds a record; a larger one is skipped.
+	// maxRecord is the maximum size of a record in bytes. Larger records are skipped.
 	maxRecord = 16 << 20
 )
 
 var fileHeader = []byte{':', 'W', '&', 'B', 0xe1, 0xbe}
 
-// The types of fragments: a whole record, or its parts.
+// Types of fragments. A fragment is a full record, or the first, a middle or the last part of a
+// record.
 const (
 	full   = 1
 	first  = 2
@@ -29,31 +30,30 @@ const (
 )
 
 var (
-	// errHalf is returned at the end of the log, and for an incomplete last record.
+	// errHalf reports the end of the log or an incomplete last record.
 	errHalf = errors.New("there is no complete record")
-	// errDamaged is returned for a fragment with a wrong checksum. The rest of its block was
-	// skipped.
+	// errDamaged reports a fragment with a wrong checksum. The rest of the block was skipped.
 	errDamaged = errors.New("a block is damaged")
-	// errPart is returned for a part of a record without the other parts.
+	// errPart reports that parts of a record are missing.
 	errPart = errors.New("a record has no beginning or no end")
 )
 
-// log reads the records of a file.
+// log reads the records of a W&B log.
 type log struct {
 	in   io.ReaderAt
 	size int64
-	pos  int64 // end of the last record or of skipped data
+	pos  int64 // offset of the end of the last record or of skipped data
 	data []byte
 	buf  [blockSize]byte
 }
 
-// isLog reports whether a file begins like a log.
+// isLog reports whether header is the beginning of a W&B log.
 func isLog(header []byte) bool {
 	return len(header) >= fragmentHeader && bytes.HasPrefix(header, fileHeader)
 }
 
-// next returns the data of the next record, valid until the following call. After errDamaged and
-// errPart, next can be called again.
+// next returns the data of the next record. The data is valid until the next call. After
+// errDamaged or errPart, the caller can call next again.
 func (l *log) next() ([]byte, error) {
 	l.data = l.data[:0]
 	at, begun := l.pos, false
@@ -66,7 +66,7 @@ func (l *log) next() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case begun != (kind == middle || kind == last), len(l.data)+len(data) > maxRecord:
-			// A fragment that begins a record is kept for the next call.
+			// A fragment that begins a record is left to the next call.
 			l.pos = end
 			if begun && (kind == full || kind == first) {
 				l.pos = at
@@ -82,10 +82,10 @@ func (l *log) next() ([]byte, error) {
 	}
 }
 
-// fragment returns the fragment at a position and its end.
+// fragment returns the fragment at the given offset, and the offset of the fragment's end.
 func (l *log) fragment(at int64) (kind byte, data []byte, end int64, err error) {
 	if left := blockSize - at%blockSize; left < fragmentHeader {
-		at += left // zeros
+		at += left // skip the zeros that fill a block
 	}
 	if l.size-at < fragmentHeader {
 		return 0, nil, at, errHalf
@@ -116,8 +116,8 @@ func (l *log) fragment(at int64) (kind byte, data []byte, end int64, err error) 
 	return kind, data, end, nil
 }
 
-// damagedUnless returns errDamaged if the block is complete, and errHalf if it is still being
-// written.
+// damagedUnless returns errDamaged if the block is complete. Otherwise it returns errHalf,
+// since W&B might still be writing the block.
 func damagedUnless(complete bool) error {
 	if complete {
 		return errDamaged
@@ -125,7 +125,7 @@ func damagedUnless(complete bool) error {
 	return errHalf
 }
 
-// half converts the errors at the end of a file to errHalf.
+// half returns errHalf if err reports the end of the file. Otherwise it returns err.
 func half(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errHalf

@@ -20,44 +20,45 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// resting is the time since the last write to a log after which its run counts as killed if the log
-// has no end.
+// resting is the time without writes after which the run of an unfinished log counts as killed.
 const resting = 5 * time.Minute
 
-// reader reads one log into a run.
+// reader imports one log into a run.
 type reader struct {
 	log    logFile
 	im     *transfer.Import
 	w      *transfer.RunWriter
 	source uuid.UUID
 	id     uuid.UUID
-	last   bool // the run was not resumed after this log
+	last   bool // reports whether the log is the run's last log
 	state  state
 }
 
-// state is the stored state with which an import continues in the middle of a log.
+// state is the state stored for a log that was read partly. A later import continues from this
+// state.
 type state struct {
-	Step    int64             `json:"step"` // of the last row of the history
-	Time    transfer.Time     `json:"time"` // likewise
+	Step    int64             `json:"step"` // step of the last history row
+	Time    transfer.Time     `json:"time"` // time of the last history row
 	Keys    map[string]bool   `json:"keys,omitzero"`
-	Summary map[string]string `json:"summary,omitzero"` // values without a metric of the same key
-	Media   map[string]bool   `json:"media,omitzero"`   // keys of W&B objects that are stored in parts
-	// Files lists the files of the logged artifacts.
+	Summary map[string]string `json:"summary,omitzero"` // numbers of the summary, by key
+	Media   map[string]bool   `json:"media,omitzero"`   // keys of W&B objects whose parts are separate items
+	// Files lists the files of all logged artifacts.
 	Files []artifactFile `json:"files,omitzero"`
-	// Versions counts the logged versions of each artifact.
+	// Versions maps artifact names to the number of logged versions.
 	Versions map[string]int `json:"versions,omitzero"`
 }
 
 const (
-	// maxKeys bounds the metrics of a run, the values of its summary, and the values of a row.
+	// maxKeys is the maximum number of metrics of a run, of values in its summary, and of
+	// values in a row.
 	maxKeys = 100_000
-	// maxKey bounds the name of a metric in bytes.
+	// maxKey is the maximum length of a metric name in bytes.
 	maxKey = 4096
 )
 
 var errValues = fmt.Errorf("it has more than %d values", maxKeys)
 
-// read adds the records of a log after its present position.
+// read imports the log's records after records.pos.
 func (r *reader) read(ctx context.Context, records *log) error {
 	if r.state.Keys == nil {
 		r.state.Keys, r.state.Summary = map[string]bool{}, map[string]string{}
@@ -90,7 +91,8 @@ func (r *reader) read(ctx context.Context, records *log) error {
 	}
 }
 
-// finish ends the run if the log has an end, or was not written to for a while.
+// finish marks the log as read up to position. It sets the run's status to killed if the log
+// has no end and was not written to recently.
 func (r *reader) finish(ctx context.Context, position int64) error {
 	run := r.w.Run()
 	if run.Status == transfer.Running && time.Since(r.log.info.ModTime()) > resting {
@@ -109,7 +111,8 @@ func (r *reader) finish(ctx context.Context, position int64) error {
 	return r.w.End(ctx)
 }
 
-// summary adds the values of the summary that are not metrics, as points at the last step.
+// summary adds points for the values of the summary that were not logged as metrics. The points
+// get the step and time of the last history row.
 func (r *reader) summary() {
 	for _, key := range slices.Sorted(maps.Keys(r.state.Summary)) {
 		if x, ok := format.Number(r.state.Summary[key]); ok && !r.state.Keys[key] {
@@ -122,7 +125,7 @@ func (r *reader) summary() {
 func (r *reader) mark(position int64, complete bool) {
 	text, err := json.Marshal(r.state, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	if err != nil {
-		return // texts and numbers can't fail
+		return // encoding texts and numbers can't fail
 	}
 	f := transfer.File{ID: r.source, Path: r.log.path, Size: -1, Position: position, State: string(text)}
 	if complete {
@@ -131,7 +134,7 @@ func (r *reader) mark(position int64, complete bool) {
 	r.w.Mark(f)
 }
 
-// record adds the data of a record.
+// record imports the data of a record.
 func (r *reader) record(data []byte) error {
 	return wire.Fields(data, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		switch n {
@@ -154,7 +157,7 @@ func (r *reader) record(data []byte) error {
 	})
 }
 
-// summaryItems keeps the numbers of a summary.
+// summaryItems stores the numbers of a summary record in r.state.Summary.
 func (r *reader) summaryItems(data []byte) error {
 	err := items(data, 1, r.noteMedia)
 	if err != nil {
@@ -164,7 +167,7 @@ func (r *reader) summaryItems(data []byte) error {
 		if format.Hidden(i.key) || r.ofMedia(i.key) {
 			return
 		}
-		delete(r.state.Summary, i.key) // the former value is removed
+		delete(r.state.Summary, i.key) // the new value replaces the old value
 		format.Leaves(i.key, strings.TrimSpace(i.json), func(key string, _ []string, x transfer.Value) {
 			if len(key) <= maxKey && len(r.state.Summary) < maxKeys {
 				r.state.Summary[key] = formatted(x)
@@ -173,7 +176,7 @@ func (r *reader) summaryItems(data []byte) error {
 	})
 }
 
-// formatted returns a number in Python's JSON format.
+// formatted formats a number as Python does in JSON.
 func formatted(x transfer.Value) string {
 	switch f := float64(x); {
 	case math.IsNaN(f):
@@ -185,8 +188,8 @@ func formatted(x transfer.Value) string {
 	}
 }
 
-// noteMedia records the key of a W&B object if the item is the type of the object: newer clients
-// write the members of an object as separate items.
+// noteMedia records the key of a W&B object in r.state.Media if the item is the type of the
+// object. New W&B clients write the parts of an object as separate items.
 func (r *reader) noteMedia(i item) {
 	key, ok := strings.CutSuffix(i.key, "/_type")
 	if !ok || r.ofMedia(key) || format.Hidden(key) {
@@ -208,7 +211,7 @@ func (r *reader) noteMedia(i item) {
 	r.loseMedia(key, strings.Trim(i.json, `"`))
 }
 
-// ofMedia reports whether a key, or one above it, belongs to a W&B object.
+// ofMedia reports whether key names a W&B object or a part of a W&B object.
 func (r *reader) ofMedia(key string) bool {
 	if len(r.state.Media) == 0 {
 		return false
@@ -253,21 +256,21 @@ func (r *reader) run(data []byte) error {
 
 func (r *reader) environment(data []byte) error {
 	e, err := parseEnvironment(data)
-	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // other records describe only the machine
+	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // some records describe only the machine
 		r.w.Code(transfer.Code{GitSHA: e.commit, GitRemote: e.remote, Entrypoint: e.program,
 			Command: strings.TrimSpace(e.program + " " + strings.Join(e.args, " ")), Hostname: e.host, Runtime: e.python})
 	}
 	return err
 }
 
-// parameter adds a value of the configuration.
+// parameter imports a value of the configuration as a parameter.
 func (r *reader) parameter(i item) {
 	if !format.Hidden(i.key) {
 		format.Parameters(i.key, i.json, r.w.Parameter)
 	}
 }
 
-// history adds a row of the history.
+// history imports a row of the history as points.
 func (r *reader) history(data []byte) error {
 	var row []item
 	step, hasStep := int64(0), false
@@ -324,7 +327,7 @@ func (r *reader) history(data []byte) error {
 	return nil
 }
 
-// point adds a value of a row.
+// point adds the points of one item of a history row. A nested value has several points.
 func (r *reader) point(key, text string, step int64, at transfer.Time) {
 	format.Leaves(key, strings.TrimSpace(text), func(key string, _ []string, x transfer.Value) {
 		if !r.state.Keys[key] && (len(r.state.Keys) >= maxKeys || len(key) > maxKey) {
@@ -336,7 +339,7 @@ func (r *reader) point(key, text string, step int64, at transfer.Time) {
 	}, r.loseValue)
 }
 
-// loseValue reports a loss for a value that is not a number.
+// loseValue records a value that is not a number as a loss.
 func (r *reader) loseValue(key, text string) {
 	if kind := format.TypeOf(text); kind != "" {
 		r.loseMedia(key, kind)
@@ -345,7 +348,7 @@ func (r *reader) loseValue(key, text string) {
 	}
 }
 
-// exit sets the end of the run.
+// exit sets the status and the end time of the run.
 func (r *reader) exit(data []byte) error {
 	var code, seconds int64
 	err := wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The fields of a Record that are read.
+// Field numbers of a Record message.
 const (
 	recordHistory     = 2
 	recordSummary     = 3
@@ -20,11 +20,11 @@ const (
 	recordEnvironment = 26
 )
 
-// item is a key with its value as JSON. The parts of a nested key are joined with slashes.
+// item holds a key and its value in JSON. A nested key is a path with slashes.
 type item struct{ key, json string }
 
-// parseItem reads an item of a configuration, a summary or a history. Numbers may also be in fields
-// of their own.
+// parseItem decodes an item of a configuration, a summary or a history. An item can contain its
+// value in JSON or as a typed field.
 func parseItem(b []byte) (i item, err error) {
 	var parts []string
 	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
@@ -56,7 +56,7 @@ func parseItem(b []byte) (i item, err error) {
 	return i, err
 }
 
-// items calls fn for each item of a repeated field.
+// items calls fn for each item in the repeated field with the given number.
 func items(b []byte, number protowire.Number, fn func(item)) error {
 	return wire.Fields(b, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		if n != number {
@@ -70,7 +70,7 @@ func items(b []byte, number protowire.Number, fn func(item)) error {
 	})
 }
 
-// runRecord holds the fields of a RunRecord that are read.
+// runRecord holds the fields of a RunRecord that are imported.
 type runRecord struct {
 	id, entity, project, group, jobType, name, notes, host string
 	tags                                                   []string
@@ -114,7 +114,7 @@ func parseRun(b []byte) (r runRecord, err error) {
 	return r, err
 }
 
-// parseTimestamp returns a Timestamp in Unix milliseconds.
+// parseTimestamp converts an encoded Timestamp to Unix milliseconds.
 func parseTimestamp(b []byte) (ms int64, err error) {
 	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {
 		switch n {
@@ -141,7 +141,7 @@ func parseGit(b []byte) (remote, commit string, err error) {
 	return remote, commit, err
 }
 
-// environment holds the fields of an EnvironmentRecord that are read.
+// environment holds the fields of an EnvironmentRecord that are imported.
 type environment struct {
 	python, program, host, remote, commit string
 	args                                  []string

@@ -1,5 +1,6 @@
-// Package wandb reads the runs that W&B's client writes offline: folders like
-// offline-run-20261122_033155-e7b4nwpj with a log in W&B's own format, and files.
+// Package wandb reads runs that W&B's client wrote offline. A run is a folder such as
+// offline-run-20261122_033155-e7b4nwpj. The folder contains a log in W&B's own format, and
+// files.
 package wandb
 
 import (
@@ -21,7 +22,7 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// projectName is the name of the project of all runs.
+// projectName is the default project name of imported runs.
 const projectName = "W&B"
 
 // Kind returns the kind of source that this package reads.
@@ -32,11 +33,11 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// source holds the logs at a path.
+// source holds the logs found at a path.
 type source struct {
-	folder string // "" if the path is a file
+	folder string // imported folder; "" if the path is a file
 	logs   []logFile
-	others []transfer.Loss // files that are named like logs but are not
+	others []transfer.Loss // losses for files with the extension .wandb that are not logs
 }
 
 type logFile struct {
@@ -44,7 +45,7 @@ type logFile struct {
 	info fs.FileInfo
 }
 
-// find returns the logs at a path, which is a file or a folder.
+// find returns the logs at a path, which can be a file or a folder.
 func find(at string) (s source, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return s, err
@@ -80,18 +81,18 @@ func find(at string) (s source, err error) {
 	return s, err
 }
 
-// Folder returns the folder that is imported, "" if it is a file.
+// Folder returns the imported folder, or "" if the source is a file.
 func (s source) Folder() string { return s.folder }
 
-// Reads reports whether a file is in the folder of a run. Besides the log and the run's files, that
-// folder contains only W&B's own logs.
+// Reads reports whether a file is a log or is in the folder of a run. All other files in the
+// folder of a run are written by W&B's client and are not needed.
 func (s source) Reads(path string) bool {
 	return filepath.Ext(path) == ".wandb" || slices.ContainsFunc(s.logs, func(l logFile) bool {
 		return strings.HasPrefix(path, filepath.Dir(l.path)+string(filepath.Separator))
 	})
 }
 
-// Size returns the bytes of all logs.
+// Size returns the total size of the logs in bytes.
 func (s source) Size() (n int64) {
 	for _, l := range s.logs {
 		n += l.info.Size()
@@ -99,8 +100,8 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import imports all runs in the order of their folders. Folder names begin with the time, so the
-// parts of a resumed run are imported in order, and the last part sets the status of the run.
+// Import imports all runs in the order of their folder names, which begin with a time. A
+// resumed run has several folders. The last folder determines the status of the run.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.others {
 		im.Lose(l.Path, "%s", l.Reason)
@@ -126,7 +127,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// about returns the record of the run of a log.
+// about returns the run record in a log.
 func (l logFile) about() (runRecord, error) {
 	in, err := os.Open(l.path)
 	if err != nil {
@@ -136,14 +137,14 @@ func (l logFile) about() (runRecord, error) {
 	return firstRun(&log{in: in, size: l.info.Size(), pos: fragmentHeader})
 }
 
-// uuid returns the id of a run in tracker.
+// uuid returns the id of the run in tracker.
 func (a runRecord) uuid() uuid.UUID { return transfer.ID("wandb", "run", a.entity, a.project, a.id) }
 
-// importRun imports the new data of a log, and the files of its run. last reports whether the run
-// was not resumed after this log.
+// importRun imports the new data of a log and the files of its run. last reports whether the
+// log is the run's last log.
 func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRecord, last bool) error {
 	id := about.uuid()
-	// A resumed run has a folder for each part, named by its start time.
+	// A resumed run has several folders, each named after its start time.
 	file := transfer.ID("wandb", "file", id.String(), filepath.Base(filepath.Dir(l.path)))
 	known, err := im.Files(ctx, []uuid.UUID{file})
 	if err != nil {
@@ -182,7 +183,7 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 	return r.importArtifacts(ctx)
 }
 
-// firstRun returns the record of the run, which is among the first records.
+// firstRun returns the run record, which is one of the first records of a log.
 func firstRun(records *log) (runRecord, error) {
 	for range 64 {
 		data, err := records.next()
@@ -208,11 +209,11 @@ func firstRun(records *log) (runRecord, error) {
 	return runRecord{}, errors.New("the first records have none")
 }
 
-// run returns the run to write.
+// run returns the fields of the run to import.
 func (a runRecord) run(id uuid.UUID) transfer.Run {
 	project, name := a.project, a.name
 	if project == "" {
-		project = "uncategorized" // W&B's default
+		project = "uncategorized" // default project of W&B
 	}
 	if name == "" {
 		name = a.id
@@ -220,7 +221,7 @@ func (a runRecord) run(id uuid.UUID) transfer.Run {
 	return transfer.Run{ID: id, Project: projectName, Experiment: project, Name: name, Notes: a.notes, Created: transfer.Time(max(a.start, 0)), Status: transfer.Running}
 }
 
-// importFiles stores the files of a run.
+// importFiles stores the files in the folder of a run.
 func (l logFile) importFiles(ctx context.Context, w *transfer.RunWriter) error {
 	return w.Folder(ctx, filepath.Join(filepath.Dir(l.path), "files"))
 }

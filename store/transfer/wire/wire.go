@@ -1,5 +1,5 @@
-// Package wire reads protocol buffer messages field by field, without their schema. It copies
-// nothing: the data of a field are a part of the message.
+// Package wire decodes protocol buffer messages field by field without a schema. It does not
+// copy the data of fields.
 package wire
 
 import (
@@ -8,11 +8,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Err is returned for data that are not a valid message.
+// Err reports that data is not a valid message.
 var Err = errors.New("it is not a valid protocol buffers message")
 
-// Fields calls fn for each field of a message, with the number of a varint or fixed-size field, or
-// the data of a length-delimited field. It returns the first error of fn, or Err.
+// Fields calls fn for each field of a message. number is the value of a varint or a fixed-size
+// field. data is the value of a length-delimited field. Fields returns the first error of fn,
+// or Err if the message is not valid.
 func Fields(b []byte, fn func(n protowire.Number, t protowire.Type, number uint64, data []byte) error) error {
 	for len(b) > 0 {
 		n, t, size := protowire.ConsumeTag(b)

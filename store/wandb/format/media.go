@@ -6,17 +6,17 @@ import (
 	"tracker/store/json"
 )
 
-// Histogram is a histogram in a row of a history: the number of values between each edge and the
-// next one.
+// Histogram is a histogram in a history row. Counts[i] is the number of values between Edges[i]
+// and Edges[i+1].
 type Histogram struct {
 	Edges  []float64
 	Counts []float64
 }
 
-// MaxBins is the maximum number of bins of a histogram that is read.
+// MaxBins is the maximum number of bins in a parsed histogram.
 const MaxBins = 4096
 
-// ParseHistogram parses a value of a row; ok is false if it is not a histogram.
+// ParseHistogram parses a value in a history row. ok is false if the value is not a histogram.
 func ParseHistogram(value string) (h Histogram, ok bool) {
 	var in struct {
 		Type   string    `json:"_type"`
@@ -39,26 +39,26 @@ func ParseHistogram(value string) (h Histogram, ok bool) {
 	return Histogram{Edges: in.Edges, Counts: in.Counts}, len(in.Edges) == len(in.Counts)+1
 }
 
-// Image is an image in a row of a history, with boxes or masks.
+// Image is an image with boxes or masks in a history row.
 type Image struct {
-	File  string // its name among the files of the run
+	File  string // name of the image file in the files of the run
 	Marks []Mark
 }
 
-// Mark holds the boxes of an image, or a mask: an image in which each pixel is the number of a
-// class.
+// Mark holds either the boxes of an image or a mask. A mask is an image in which each pixel
+// value is a class number.
 type Mark struct {
 	Name string
 	Mask bool
 	File string
 }
 
-// marks holds the marks of one image in the format of clients, by name.
+// marks maps the names of an image's marks to their files. It has the format of W&B's clients.
 type marks map[string]struct {
 	Path string `json:"path"`
 }
 
-// MarkedImages returns the images with boxes or masks in a value of a row.
+// MarkedImages returns the images with boxes or masks in a history value.
 func MarkedImages(value string) (all []Image) {
 	var in struct {
 		Type  string   `json:"_type"`
@@ -66,7 +66,7 @@ func MarkedImages(value string) (all []Image) {
 		Files []string `json:"filenames"`
 		Boxes marks    `json:"boxes"`
 		Masks marks    `json:"masks"`
-		// For a list of images, an entry for each image.
+		// AllBoxes and AllMasks have one entry for each image in a list of images.
 		AllBoxes []marks `json:"all_boxes"`
 		AllMasks []marks `json:"all_masks"`
 	}
@@ -100,8 +100,9 @@ func MarkedImages(value string) (all []Image) {
 	return all
 }
 
-// ClassLabels returns the names of the classes of marks in the configuration of a run, by the key
-// of the image and the name of the marks.
+// ClassLabels reads the class names of masks or boxes from the configuration of a run. It
+// returns a function that returns the class names for the key of an image and the name of a
+// mark.
 func ClassLabels(config string, mask bool) func(key, name string) map[string]string {
 	kind := "bounding_box/class_labels"
 	if mask {
@@ -120,7 +121,7 @@ func ClassLabels(config string, mask bool) func(key, name string) map[string]str
 	return func(key, name string) map[string]string { return all[key+"_wandb_delimeter_"+name].Value }
 }
 
-// read parses JSON that a client wrote, and reports whether it succeeded.
+// read decodes JSON text from a client into a value. It reports whether the text is valid.
 func read(text string, into any) bool {
 	return json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil
 }

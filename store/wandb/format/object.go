@@ -1,11 +1,12 @@
-// Package format reads and writes the values of W&B in the formats of its clients and files: JSON
-// objects in Python's format, with NaN and infinities; the rows of a history; settings; the charts
-// and tables of wandb.plot.
+// Package format reads and writes values in the formats of W&B's clients and files. The formats
+// are JSON objects as Python writes them, with NaN and infinities. The package also reads
+// history rows, settings, and the charts and tables of wandb.plot.
 //
-// It implements the rules by which values are converted to tracker's: the values that are numbers,
-// their names, and the values that are kept unchanged. A value that is not understood is returned
-// as a text, so nothing is lost. The package uses neither the database nor a protocol, and has no
-// state.
+// The package implements the rules for converting W&B's values to tracker's values. The rules
+// define which values are numbers, how the numbers are named, and which values stay unchanged.
+// A value that the package does not understand is returned as a text. No value is lost.
+//
+// Package format does not use the database or the network. It has no state.
 package format
 
 import (
@@ -17,14 +18,14 @@ import (
 	"tracker/store/json"
 )
 
-// Member is a key of an object with its value as JSON.
+// Member is one key of a JSON object. Value is the JSON text of the key's value.
 type Member struct{ Key, Value string }
 
 var errObject = errors.New("this is not a JSON object as Python writes it")
 
-// Members returns the members of a JSON object in order. Unlike in JSON, NaN, Infinity and
-// -Infinity are allowed, as Python writes them. Values are not validated; only their ends are
-// found.
+// Members returns the members of a JSON object, in order. It accepts NaN, Infinity and
+// -Infinity, because Python writes these words. It finds the end of each value but does not
+// validate values.
 func Members(text string) ([]Member, error) {
 	s := scanner{text: text}
 	s.space()
@@ -64,18 +65,19 @@ func Members(text string) ([]Member, error) {
 
 var errList = errors.New("this is not a JSON list as Python writes it")
 
-// Elements reads the elements of a JSON list one by one. As in Members, elements are not validated.
+// Elements is an iterator over the elements of a JSON list. Like Members, it does not validate
+// the elements.
 type Elements struct {
 	s     scanner
 	begun bool
 	err   error
 }
 
-// NewElements returns a reader of the elements of a list.
+// NewElements returns an iterator over the elements of the JSON list text.
 func NewElements(text string) *Elements { return &Elements{s: scanner{text: text}} }
 
-// Next returns the next element. It returns false after the last element, or if an element can't be
-// read.
+// Next returns the next element of the list. It returns false after the last element or if the
+// text is not valid.
 func (e *Elements) Next() (string, bool) {
 	if e.err != nil {
 		return "", false
@@ -104,7 +106,7 @@ func (e *Elements) Next() (string, bool) {
 	return e.s.text[from:e.s.at], true
 }
 
-// Length returns the number of elements of a JSON list.
+// Length returns the number of elements in a JSON list.
 func Length(text string) (n int, err error) {
 	e := NewElements(text)
 	for {
@@ -119,7 +121,7 @@ func Length(text string) (n int, err error) {
 	return n, e.err
 }
 
-// Object returns a JSON object with the given members.
+// Object returns the JSON object with the given members.
 func Object(members []Member) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -135,16 +137,16 @@ func Object(members []Member) string {
 	return b.String()
 }
 
-// Quote returns a text as a JSON string.
+// Quote returns s as a JSON string.
 func Quote(s string) string {
 	b, err := json.Marshal(s, json.AllowInvalidUTF8(true))
 	if err != nil {
-		return `""` // a text can't fail
+		return `""` // cannot happen for a string
 	}
 	return string(b)
 }
 
-// scanner reads JSON text from its beginning.
+// scanner reads the JSON value in text from left to right.
 type scanner struct {
 	text string
 	at   int
@@ -164,7 +166,7 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// end returns an error if a part of the text was not read.
+// end returns an error if text remains after the value.
 func (s *scanner) end() error {
 	s.space()
 	if s.at < len(s.text) {
@@ -173,7 +175,7 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// key reads the name of a member.
+// key reads the key of an object member.
 func (s *scanner) key() (string, error) {
 	from := s.at
 	if !s.quoted() {
@@ -188,7 +190,7 @@ func (s *scanner) key() (string, error) {
 	return key, err
 }
 
-// quoted skips a text in quotes.
+// quoted skips a quoted string. It reports whether it found a string.
 func (s *scanner) quoted() bool {
 	if !s.take('"') {
 		return false
@@ -206,7 +208,8 @@ func (s *scanner) quoted() bool {
 	return false
 }
 
-// value skips a value. Brackets are counted regardless of their kind.
+// value skips a JSON value. It reports whether it found a value. It counts brackets without
+// distinguishing [ and {.
 func (s *scanner) value() bool {
 	depth := 0
 	for s.at < len(s.text) {
@@ -243,7 +246,8 @@ func (s *scanner) value() bool {
 	return false
 }
 
-// word skips a number or a word like null.
+// word skips a number or a word such as null. It reports whether it found a number or a known
+// word.
 func (s *scanner) word() bool {
 	from := s.at
 	for s.at < len(s.text) {

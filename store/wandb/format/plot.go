@@ -7,21 +7,21 @@ import (
 	"tracker/store/json"
 )
 
-// Plot is a chart of wandb.plot: its kind, its table and the columns shown.
+// Plot is a chart of wandb.plot. Fields selects the columns of the chart's table.
 type Plot struct {
 	Key    string
-	Kind   string // such as line; "" for a kind that a script defines
-	Title  string // "" for none
-	XTitle string // likewise
+	Kind   string // chart type, such as "line"; "" for a type that a script defines
+	Title  string // "" if the chart has no title
+	XTitle string // "" if the X axis has no title
 	YTitle string
-	Fields map[string]string // columns by role
-	File   string            // name of the table's file, "" while there is none
+	Fields map[string]string // column names by role
+	File   string            // name of the file with the table; "" if no table was logged
 }
 
-// MaxPlots bounds the charts of a run.
+// MaxPlots is the maximum number of charts read from a run.
 const MaxPlots = 100
 
-// panel is the record of a chart in the configuration of a run.
+// panel is the JSON form of a chart in the configuration of a run.
 type panel struct {
 	Config struct {
 		Panel   string             `json:"panelDefId"`
@@ -40,10 +40,10 @@ type panel struct {
 	} `json:"panel_config"`
 }
 
-// Plots returns the charts of a run from its configuration and its summary, in the order
-// of the configuration.
+// Plots returns the charts of a run. It reads them from the configuration and the summary of
+// the run. The result has the order of the configuration.
 func Plots(config, summary string) (all []Plot) {
-	// Most runs have no charts, so their configuration is not parsed.
+	// Most runs have no charts. Do not parse their configurations.
 	if !strings.Contains(config, `"visualize"`) {
 		return nil
 	}
@@ -92,7 +92,8 @@ func Plots(config, summary string) (all []Plot) {
 	return all
 }
 
-// MemberOf returns the value of a member of an object as JSON, or "" if there is none.
+// MemberOf returns the value of the key in a JSON object, as JSON text. It returns "" if the
+// object does not have the key.
 func MemberOf(text, key string) string {
 	members, err := Members(text)
 	if err != nil {
@@ -109,10 +110,10 @@ func MemberOf(text, key string) string {
 // Table is the content of a table file.
 type Table struct {
 	Columns []string
-	Rows    [][]any // string, float64, bool, nil, or a nested value
+	Rows    [][]any // each value is a string, float64, bool, nil or a nested value
 }
 
-// ParseTable parses a table file. NaN and infinities become null.
+// ParseTable parses the content of a table file. NaN and infinities become null.
 func ParseTable(text string) (t Table, err error) {
 	var in struct {
 		Columns []any   `json:"columns"`
@@ -130,5 +131,6 @@ func ParseTable(text string) (t Table, err error) {
 	return t, err
 }
 
-// bare replaces Python's NaN and infinities, which are not valid JSON, by null.
+// bare replaces NaN and infinities by null. Python writes these words, but they are not valid
+// JSON.
 var bare = strings.NewReplacer("-Infinity", "null", "Infinity", "null", "NaN", "null")

@@ -8,26 +8,26 @@ import (
 	"tracker/store/scalar"
 )
 
-// Row is a row of a history, as a client sends it to a server.
+// Row is a history row that a client sent.
 type Row struct {
 	Step    scalar.Step
 	HasStep bool
 	At      scalar.Time // 0 if the row has no time
-	Runtime float64     // seconds since the start of the run, NaN if the row has none
+	Runtime float64     // seconds since the start of the run; NaN if the row has no runtime
 	Numbers []RowNumber
-	// Rest holds the members that are not only numbers: texts, media, lists. Numbers within them
-	// are also in Numbers.
+	// Rest holds the members that are not plain numbers, such as texts, media and lists.
+	// Numbers inside such members are also in Numbers.
 	Rest []Member
 }
 
-// RowNumber is a number in a row.
+// RowNumber is one number in a history row.
 type RowNumber struct {
 	Key   string
-	Path  []string // the parts of Key
+	Path  []string // Key, split into the names of nested objects
 	Value scalar.Value
 }
 
-// ParseRow parses a row of a history.
+// ParseRow parses a history row.
 func ParseRow(text string) (row Row, err error) {
 	row.Runtime = math.NaN()
 	members, err := Members(text)
@@ -71,13 +71,13 @@ func ParseRow(text string) (row Row, err error) {
 	return row, nil
 }
 
-// inexact reports whether a number is not preserved as a float: true and false, and integers that a
-// float can't represent.
+// inexact reports whether text would change in a conversion to a float and back. It returns
+// true for booleans and for long integers.
 func inexact(text string) bool {
 	return text == "true" || text == "false" || len(text) > 15 && strings.Trim(text, "-0123456789") == ""
 }
 
-// Time converts a text with seconds since 1970. It returns 0 if the text is not valid.
+// Time parses a number of seconds since 1970. It returns 0 if the text is not valid.
 func Time(text string) scalar.Time {
 	if x, ok := Number(text); ok && x >= 0 && x < 253402300800 {
 		return scalar.Time(math.Round(float64(x) * 1000))

@@ -12,17 +12,17 @@ import (
 	"tracker/store/scalar"
 )
 
-// The functions below convert values of W&B to parameters and points, both for the files that its
-// client writes and for the data that it sends to a server.
+// The following functions convert W&B's values to parameters and points. The functions accept
+// values from the files of W&B's client and values that the client sends to a server.
 
-// maxDepth bounds the nesting of objects.
+// maxDepth is the maximum nesting depth of objects.
 const maxDepth = 32
 
 // Hidden reports whether a key is reserved by W&B.
 func Hidden(key string) bool { return strings.HasPrefix(key, "_") }
 
-// Number parses a JSON number, or a word that Python writes for NaN or an infinity. True is 1 and
-// false is 0.
+// Number parses a JSON number, or Python's text for NaN or an infinity. It returns 1 for true
+// and 0 for false.
 func Number(text string) (scalar.Value, bool) {
 	switch text = strings.TrimSpace(text); text {
 	case "NaN":
@@ -43,9 +43,10 @@ func Number(text string) (scalar.Value, bool) {
 	return scalar.Value(x), err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// Leaves calls number for each number in a value of a history or a summary, and other for each
-// other value. The names of nested values are joined with slashes; path holds the separate names. A
-// W&B object is one value.
+// Leaves visits the values in a history or summary value. It calls the function number for each
+// number. It calls the function other for each value that is not a number. The key of a nested
+// value consists of the names in path, joined with slashes. A W&B object is treated as one
+// value.
 func Leaves(key, text string, number func(key string, path []string, x scalar.Value), other func(key, text string)) {
 	leaves([]string{key}, text, number, other)
 }
@@ -67,7 +68,8 @@ func leaves(path []string, text string, number func(string, []string, scalar.Val
 	other(strings.Join(path, "/"), text)
 }
 
-// TypeOf returns the type of a W&B object, such as "image-file", or "" for any other value.
+// TypeOf returns the type of a W&B object, such as "image-file". It returns "" if the value is
+// not a W&B object.
 func TypeOf(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return ""
@@ -85,12 +87,12 @@ func TypeOf(text string) string {
 	return ""
 }
 
-// Parameters calls add for each value in a setting. The names of nested values are joined with
-// slashes.
+// Parameters calls add for each value in a setting. The key of a nested value consists of its
+// names, joined with slashes.
 func Parameters(key, text string, add func(key, value string)) {
 	var value any
 	if err := json.Unmarshal([]byte(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
-		add(key, text) // NaN, for example
+		add(key, text) // the text is not valid JSON, for example NaN
 		return
 	}
 	parameters(key, text, value, 0, add)

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// Observation is a finished run of a sweep.
+// Observation is the result of a finished run in a sweep.
 type Observation struct {
 	Point Point
-	Value float64 // best value of the metric, NaN if there is none
+	Value float64 // best value of the metric; NaN if the run has no value
 }
 
-// Next returns the settings of the next run. number is the number of runs chosen before. ok is
-// false if no settings are left.
+// Next chooses the settings of the next run. number is the number of runs chosen before. seen
+// lists the finished runs. ok is false if no settings are left.
 func (c Config) Next(r *rand.Rand, number int, seen []Observation) (p Point, settings map[string]any, ok bool) {
 	if number < 0 || number >= c.Size() {
 		return nil, nil, false
@@ -31,7 +31,7 @@ func (c Config) Next(r *rand.Rand, number int, seen []Observation) (p Point, set
 	return p, c.Settings(p), true
 }
 
-// cell returns the point of a cell of the grid and its settings. The last dimension changes first.
+// cell returns the point and the settings of a grid cell. The last dimension varies fastest.
 func (c Config) cell(number int) (Point, map[string]any) {
 	p := Point{}
 	places := make([]int, len(c.Dimensions))
@@ -44,13 +44,14 @@ func (c Config) cell(number int) (Point, map[string]any) {
 	exact.Dimensions = make([]Dimension, len(c.Dimensions))
 	for i, d := range c.Dimensions {
 		p[d.Name()] = (float64(places[i]) + 0.5) / float64(d.count())
-		// A value of a grid may have a weight of 0, and a step may end before max.
+		// Use the exact value, because the weight of a grid value can be 0 and the last step
+		// can end below high.
 		exact.Dimensions[i] = Dimension{Path: d.Path, Distribution: "constant", values: []any{d.cell(places[i])}, weights: []float64{1}}
 	}
 	return p, exact.Settings(p)
 }
 
-// cell returns the value at an index of the grid.
+// cell returns the i-th value of the dimension in a grid.
 func (d Dimension) cell(i int) any {
 	if d.values != nil {
 		return d.values[i]

@@ -1,8 +1,8 @@
-// Package sweep parses the configuration of a hyperparameter search and chooses the settings of the
-// next run: by grid search, at random, or with a Bayesian method based on the finished runs. It
-// also decides which runs to stop early.
+// Package sweep parses the configuration of a hyperparameter search and chooses the settings of
+// the next run. It searches a grid, chooses at random, or uses a Bayesian method based on the
+// finished runs. It also decides which runs to stop early.
 //
-// The configuration has the format of W&B's sweeps. The package depends neither on runs nor on a
+// The configuration has the format of W&B's sweeps. The package does not use runs or the
 // database.
 package sweep
 
@@ -17,52 +17,52 @@ import (
 )
 
 const (
-	// MaxConfig is the size limit in bytes of a configuration, and of its values after YAML aliases
-	// are expanded.
+	// MaxConfig is the maximum size in bytes of a configuration. It also limits the size of the
+	// values after YAML aliases are expanded.
 	MaxConfig     = 256 << 10
 	maxDimensions = 200
-	maxValues     = 10_000 // of one setting
-	maxDepth      = 20     // nesting of settings
-	// MaxTrials is the maximum number of runs of a sweep.
+	maxValues     = 10_000 // maximum number of values of one setting
+	maxDepth      = 20     // maximum nesting depth of settings
+	// MaxTrials is the maximum number of runs in a sweep.
 	MaxTrials = 20_000
 )
 
-// Method is a search method.
+// Method is the search method of a sweep.
 type Method string
 
-// The methods.
+// These are the search methods.
 const (
 	Grid   Method = "grid"
 	Random Method = "random"
 	Bayes  Method = "bayes"
 )
 
-// Metric is the metric that is optimized. Name is "" if there is none.
+// Metric is the metric to optimize. Name is "" if the sweep has no metric.
 type Metric struct {
 	Name     string
 	Maximize bool
 }
 
-// Config is a validated configuration.
+// Config is the validated configuration of a sweep.
 type Config struct {
 	Method      Method
 	Name        string
 	Description string
-	Program     string // program that agents start, "" for a function
+	Program     string // program that agents start; "" if agents call a function
 	Metric      Metric
 	Dimensions  []Dimension // sorted by name
 	RunCap      int         // maximum number of runs
-	Early       *Hyperband  // nil for none
+	Early       *Hyperband  // nil if no run is stopped early
 }
 
-// Error describes a problem of a configuration in a sentence.
+// Error reports a configuration that is not valid. Message is a sentence.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
 
 func wrong(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Parse parses a configuration in YAML or JSON. The error is an *Error.
+// Parse parses a configuration in YAML or JSON. The type of a returned error is *Error.
 func Parse(text string) (Config, error) {
 	if len(text) > MaxConfig {
 		return Config{}, wrong("The configuration of a sweep can have at most %d bytes; this one has %d.", MaxConfig, len(text))
@@ -118,8 +118,8 @@ func Parse(text string) (Config, error) {
 	return c, err
 }
 
-// addDimensions adds the parameters and the parameters nested in them. left is the number of bytes
-// that are left for their values.
+// addDimensions adds the given parameters to c.Dimensions, including nested parameters. left is
+// the remaining number of bytes for the values.
 func (c *Config) addDimensions(path []string, parameters map[string]any, left *int) error {
 	if len(path) > maxDepth {
 		return wrong("Parameters of a sweep can be nested at most %d deep.", maxDepth)
@@ -150,8 +150,8 @@ func (c *Config) addDimensions(path []string, parameters map[string]any, left *i
 	return nil
 }
 
-// sizeOf returns the approximate size of a value as JSON in bytes. If it exceeds most, sizeOf stops
-// early and returns a size above most.
+// sizeOf returns the approximate size in bytes of a value as JSON. If the size exceeds most,
+// sizeOf stops early and returns a number greater than most.
 func sizeOf(v any, most int) int {
 	n := 1
 	switch v := v.(type) {
@@ -173,11 +173,11 @@ func sizeOf(v any, most int) int {
 	return n
 }
 
-// Point is a choice of settings. It maps the name of a dimension to a quantile of its distribution,
-// from 0 to 1.
+// Point is a choice of settings. It maps the name of each dimension to a quantile of the
+// dimension's distribution, from 0 to 1.
 type Point map[string]float64
 
-// Settings returns the values of a point, nested as in the configuration.
+// Settings returns the values of the point p. The values are nested as in the configuration.
 func (c Config) Settings(p Point) map[string]any {
 	out := map[string]any{}
 	for _, d := range c.Dimensions {
@@ -195,8 +195,8 @@ func (c Config) Settings(p Point) map[string]any {
 	return out
 }
 
-// Size returns the maximum number of runs of a sweep: the size of the grid, limited by RunCap, or
-// RunCap.
+// Size returns the maximum number of runs in the sweep. The maximum is RunCap or, for a smaller
+// grid, the number of grid cells.
 func (c Config) Size() int {
 	n := c.RunCap
 	if c.Method == Grid {
@@ -211,7 +211,7 @@ func (c Config) Size() int {
 	return n
 }
 
-// Bounded reports whether the sweep ends by itself: it is a grid search or has a limit on its runs.
+// Bounded reports whether the sweep has an end: it is a grid search or has a limit on its runs.
 func (c Config) Bounded() bool { return c.Method == Grid || c.RunCap < MaxTrials }
 
 func textOf(v any) string {
@@ -233,7 +233,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// clip returns a text, cut to the length that error messages quote.
+// clip shortens s for a quotation in an error message.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:60]) + "…"

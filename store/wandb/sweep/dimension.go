@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Dimension is a setting of a sweep with its distribution.
+// Dimension is one setting of a sweep and the distribution of its values.
 type Dimension struct {
-	Path         []string // names of the settings that contain it, and its own
+	Path         []string // names of the enclosing settings, followed by the name of the setting
 	Distribution string
 	values       []any
-	weights      []float64 // of values; their sum is 1
-	low, high    float64   // also the mean and the standard deviation of a normal distribution
-	q            float64   // the step between values, 0 for none
-	whole        bool      // values are whole numbers
+	weights      []float64 // weights of values; the sum is 1
+	low, high    float64   // bounds, or the mean and the standard deviation of a normal distribution
+	q            float64   // step between values; 0 if none
+	whole        bool      // values are integers
 }
 
-// Name returns the path with dots between its parts.
+// Name returns the names in Path, joined with dots.
 func (d Dimension) Name() string { return strings.Join(d.Path, ".") }
 
-// String returns the values of a dimension in readable form.
+// String returns a readable description of the values.
 func (d Dimension) String() string {
 	switch d.base() {
 	case "constant":
@@ -50,7 +50,7 @@ func (d Dimension) String() string {
 	return text
 }
 
-// base returns the name of the distribution without the prefix for steps.
+// base returns the name of the distribution without the prefix "q_", which stands for steps.
 func (d Dimension) base() string {
 	if d.Distribution == "categorical_w_probabilities" {
 		return "categorical"
@@ -165,7 +165,7 @@ func (d *Dimension) setWeights(in any) error {
 	return nil
 }
 
-// plain reports whether a value can be written as JSON.
+// plain reports whether a value can be encoded as JSON.
 func plain(v any, depth int) bool {
 	switch v := v.(type) {
 	case nil, bool, string, int, int64, uint64:
@@ -193,10 +193,11 @@ func isInt(v any) bool {
 	return false
 }
 
-// edge is the minimum distance of a quantile from 0 and 1, for unbounded distributions.
+// edge is the minimum distance between a quantile and 0 or 1. Without edge, an unbounded
+// distribution would return infinite values.
 const edge = 1e-9
 
-// Value returns the quantile u of the distribution; u is from 0 to 1.
+// Value returns the value at quantile u of the distribution. u is from 0 to 1.
 func (d Dimension) Value(u float64) any {
 	u = min(max(u, 0), 1)
 	if math.IsNaN(u) {
@@ -225,7 +226,7 @@ func (d Dimension) Value(u float64) any {
 	if d.q > 0 {
 		x = math.Round(x/d.q) * d.q
 		if d.Distribution == "q_uniform" || strings.HasSuffix(d.Distribution, "_values") {
-			// Rounding must not exceed the bounds.
+			// The rounded value must be within the bounds.
 			if x > d.high {
 				x -= d.q
 			}
@@ -246,7 +247,7 @@ func (d Dimension) normal(u float64) float64 {
 	return d.low + d.high*math.Sqrt2*math.Erfinv(2*between(u, edge, 1-edge)-1)
 }
 
-// index returns the index of the value at the quantile u.
+// index returns the index of the value at quantile u.
 func (d Dimension) index(u float64) int {
 	sum := 0.0
 	for i, w := range d.weights {
@@ -262,7 +263,7 @@ func (d Dimension) index(u float64) int {
 	return 0
 }
 
-// share returns a quantile at which index returns i.
+// share returns a quantile for which index returns i.
 func (d Dimension) share(i int) float64 {
 	sum := 0.0
 	for _, w := range d.weights[:i] {
@@ -271,7 +272,7 @@ func (d Dimension) share(i int) float64 {
 	return sum + d.weights[i]/2
 }
 
-// count returns the number of values in a grid, 0 if it is infinite.
+// count returns the number of values in a grid. It returns 0 if the number is infinite.
 func (d Dimension) count() int {
 	switch {
 	case d.values != nil:

@@ -23,8 +23,8 @@ func parse(t *testing.T, text string) sweep.Config {
 	return c
 }
 
-// TestGrid checks that a grid returns each combination once, nested like the parameters, and then
-// ends.
+// TestGrid checks that a grid returns each combination once and then ends. The settings must be
+// nested like the parameters.
 func TestGrid(t *testing.T) {
 	c := parse(t, `{method: grid, parameters: {a: {values: [1, 2, x]}, n: {min: 3, max: 5}, b: {value: true},
 		opt: {parameters: {lr: {distribution: q_uniform, min: 0, max: 1, q: 0.25}}}}}`)
@@ -75,8 +75,8 @@ var distributions = map[string][2]float64{
 	"distribution: uniform, min: -1000000000000, max: 1000000000000": {-1e12, 1e12},
 }
 
-// TestValues checks that values are within the bounds, do not decrease with the quantile, and are
-// multiples of q.
+// TestValues checks three properties of values. They are within the bounds, increase with the
+// quantile or stay equal, and are multiples of q.
 func TestValues(t *testing.T) {
 	for text, bounds := range distributions {
 		c := parse(t, "{method: random, parameters: {x: {"+text+"}}}")
@@ -180,7 +180,7 @@ func TestBayes(t *testing.T) {
 				least = min(least, l)
 				o := sweep.Observation{Point: p, Value: sign * l}
 				if i%13 == 5 {
-					o.Value = math.NaN() // a run that failed
+					o.Value = math.NaN() // a failed run
 				}
 				seen = append(seen, o)
 			}
@@ -195,8 +195,8 @@ func TestBayes(t *testing.T) {
 	t.Logf("at random %g, minimized %g, maximized %g", atRandom, minimized, maximized)
 }
 
-// TestBayesOddly checks that observations that do not match the configuration or have no value are
-// tolerated.
+// TestBayesOddly checks that unusual observations are accepted. Such observations do not match
+// the configuration or have no value.
 func TestBayesOddly(t *testing.T) {
 	c := parse(t, `{method: bayes, metric: {name: m}, parameters: {x: {min: 0.0, max: 1.0}, y: {values: [1, 2], probabilities: [1, 0]}}}`)
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0} {
@@ -229,8 +229,8 @@ func TestBrackets(t *testing.T) {
 	}
 }
 
-// TestStops checks that at least the best third of the runs continues, in whatever order they reach
-// a bracket.
+// TestStops checks that at least the best third of the runs continues. The order in which the
+// runs reach a bracket must not matter.
 func TestStops(t *testing.T) {
 	h := sweep.Hyperband{Eta: 3}
 	for seed := range uint64(50) {
@@ -311,8 +311,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestAliasesAreCounted checks that a YAML alias, which takes three bytes, counts with the size of
-// its value.
+// TestAliasesAreCounted checks that a YAML alias counts with the size of its value. The alias
+// itself has three bytes.
 func TestAliasesAreCounted(t *testing.T) {
 	long := "a: &a " + strings.Repeat("x", 50_000) + "\nmethod: random\nparameters: "
 	for _, values := range []string{"{x: {value: *a}}", "{x: {values: [*a, *a]}}"} {

@@ -7,21 +7,26 @@ import (
 	"slices"
 )
 
-// The method bayes is the tree-structured Parzen estimator of J. Bergstra, R. Bardenet, Y. Bengio
-// and B. Kégl, "Algorithms for Hyper-Parameter Optimization", NIPS 2011, section 4. The finished
-// runs are divided into the best ones and the rest. Densities l and g are estimated from the two
-// groups, candidates are drawn from l, and the candidate with the largest l/g is chosen. Dimensions
-// are independent of each other. Each is a quantile of its distribution, so the prior is uniform
-// from 0 to 1.
+// The method bayes is the tree-structured Parzen estimator. It is described in J. Bergstra, R.
+// Bardenet, Y. Bengio and B. Kégl, "Algorithms for Hyper-Parameter Optimization", NIPS 2011,
+// section 4.
+//
+// The finished runs are divided into the best runs and the other runs. A density l is estimated
+// from the best runs, and a density g from the other runs. Candidates are drawn from l. The
+// candidate with the largest l/g is chosen.
+//
+// The dimensions are independent. Each coordinate is a quantile of a distribution. The prior is
+// therefore uniform from 0 to 1.
 const (
-	startup    = 10  // random runs before the first estimate
-	best       = 0.1 // share of the runs from which l is estimated
-	candidates = 24  // candidates for a number
-	choices    = 2   // candidates for one of several values; with more, the choice would always be the same
-	maxSeen    = 500 // number of last runs used for the estimates
+	startup    = 10  // number of random runs before the first estimate
+	best       = 0.1 // share of the runs that count as the best runs
+	candidates = 24  // number of candidates for a numeric dimension
+	choices    = 2   // number of candidates for a list of values; more candidates would always give the same choice
+	maxSeen    = 500 // maximum number of runs in an estimate; the last runs are used
 )
 
-// improve changes a point to one that is likely better than those in seen.
+// improve replaces the coordinates of p by coordinates that are likely better than the points
+// in seen.
 func (c Config) improve(r *rand.Rand, p Point, seen []Observation) {
 	if len(seen) < startup {
 		return
@@ -49,7 +54,7 @@ func (c Config) improve(r *rand.Rand, p Point, seen []Observation) {
 	}
 }
 
-// loss returns the value to minimize. Runs without a value are worst.
+// loss returns a number to minimize. A run without a value has an infinite loss.
 func (c Config) loss(o Observation) float64 {
 	switch {
 	case math.IsNaN(o.Value):
@@ -70,8 +75,8 @@ func sharesOf(all []Observation, name string) []float64 {
 	return out
 }
 
-// likely returns the index of a value. The densities are counts, initialized with the weights times
-// the number of values, as in section 4.2 of the paper.
+// likely chooses a value and returns its index. The densities are counts of the values. Each
+// count starts with the weight times the number of values, as in section 4.2 of the paper.
 func (d Dimension) likely(r *rand.Rand, good, bad []float64) int {
 	estimate := func(shares []float64) []float64 {
 		n := float64(len(d.values))
@@ -98,14 +103,14 @@ func (d Dimension) likely(r *rand.Rand, good, bad []float64) int {
 	return chosen
 }
 
-// parzen is a density from 0 to 1: the mean of a uniform density and of normal densities around
-// some points, truncated to 0 and 1.
+// parzen is a probability density from 0 to 1. It is the mean of a uniform density and normal
+// densities around the points in at. The normal densities are truncated at 0 and 1.
 type parzen struct {
-	at, width, inside []float64 // inside is the share of the normal density from 0 to 1
+	at, width, inside []float64 // inside is the part of each normal density from 0 to 1
 }
 
-// newParzen estimates a density. The width at a point is the larger distance to its neighbors, with
-// a lower bound that decreases with the number of points.
+// newParzen estimates a density from the points in at. The width at a point is the distance to
+// the more distant neighbor. The minimum width decreases with the number of points.
 func newParzen(at []float64) parzen {
 	slices.Sort(at)
 	p := parzen{at: at}
@@ -142,5 +147,5 @@ func (p parzen) draw(r *rand.Rand) float64 {
 	return min(max(p.at[i]+p.width[i]*math.Sqrt2*math.Erfinv(2*between(u, edge, 1-edge)-1), 0), 1)
 }
 
-// below returns the standard normal distribution function at z.
+// below returns the standard normal cumulative distribution function at z.
 func below(z float64) float64 { return (1 + math.Erf(z/math.Sqrt2)) / 2 }
