@@ -21,15 +21,15 @@ func (s *Server) projectRecords(c *call) error {
 	return reply(c, l, err)
 }
 
-// exportProject answers with an archive of a project.
+// exportProject sends an archive of a project.
 func (s *Server) exportProject(c *call) error {
 	if _, err := s.db.Projects.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
-		return err // before it waits for other archives
+		return err // fail before waiting for other exports
 	}
 	return s.exportArchive(c, archive.Query{ProjectID: c.vars["id"]}, true)
 }
 
-// exportRecords answers with an archive of some records of a project.
+// exportRecords sends an archive with the requested records of a project.
 func (s *Server) exportRecords(c *call) error {
 	var body struct {
 		Records []string `json:"records"`
@@ -46,8 +46,8 @@ func (s *Server) exportRecords(c *call) error {
 	return s.exportArchive(c, archive.Query{ProjectID: c.vars["id"], Records: body.Records}, false)
 }
 
-// exportArchive writes the archive to a file before it sends it, so that a failure
-// can still be answered with an error.
+// exportArchive writes the archive to a temporary file and then sends that file. The response
+// can therefore still be an error if the export fails.
 func (s *Server) exportArchive(c *call, q archive.Query, report bool) error {
 	f, err := s.db.Archive.ScratchFile()
 	if err != nil {
@@ -70,13 +70,13 @@ func (s *Server) exportArchive(c *call, q archive.Query, report bool) error {
 	}
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	if c.r.Method != http.MethodHead {
-		_, err = io.Copy(c.w, f) // a client that has gone can't be sent the error
+		_, err = io.Copy(c.w, f) // after a lost connection, no error can be sent
 	}
 	web.InfoOf(c.r).Err = err
 	return nil
 }
 
-// importArchive imports the archive in the body.
+// importArchive imports the archive in the request body.
 func (s *Server) importArchive(c *call) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
 		return domain.Errorf(web.CodeUnsupportedMediaType, "Send the archive with the Content-Type application/zip.")
@@ -89,15 +89,15 @@ func (s *Server) importArchive(c *call) error {
 	return reply(c, r, err)
 }
 
-// importArchivePart stores the part of an archive in the body and imports the archive after its
-// last part.
+// importArchivePart stores the part of an archive in the request body. After the last part, it
+// imports the archive.
 func (s *Server) importArchivePart(c *call) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
 		return domain.Errorf(web.CodeUnsupportedMediaType, "Send the part of the archive with the Content-Type application/zip.")
 	}
 	p := archive.Part{ID: c.query.Get("upload"), Body: &formBody{r: c.r.Body}}
 	var last int64
-	// A range that can't be read leaves a size of 0, which is refused.
+	// If the range is invalid, p.Size stays 0 and ReceivePart returns an error.
 	if _, err := fmt.Sscanf(c.r.Header.Get("Content-Range"), "bytes %d-%d/%d", &p.From, &last, &p.All); err == nil {
 		p.Size = last - p.From + 1
 	}

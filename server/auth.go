@@ -6,8 +6,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// maxSignIn is the size limit in bytes of the body of a sign-in, which needs
-// no token.
+// maxSignIn is the maximum body size of a sign-in request in bytes. The limit is small, because
+// anybody can send this request.
 const maxSignIn = 16 << 10
 
 func (s *Server) signIn(c *call) error {

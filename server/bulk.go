@@ -16,7 +16,7 @@ import (
 const (
 	// maxBulk is the maximum number of points in a bulk request.
 	maxBulk = 100_000
-	// maxBulkBody is the size limit of its body in bytes, decompressed.
+	// maxBulkBody is the maximum size of a bulk request's decompressed body, in bytes.
 	maxBulkBody = 64 << 20
 )
 
@@ -24,7 +24,7 @@ func (s *Server) createMetricBulk(c *call) error {
 	var b struct {
 		Metrics *bulkPoints `json:"metrics"`
 	}
-	// This comes before any decompression.
+	// Check the permission before decompressing the body.
 	key, err := idempotencyKey(c.r, nil)
 	if err != nil {
 		return err
@@ -49,14 +49,14 @@ type countBody struct {
 	Count int `json:"count"`
 }
 
-// bulkPoints holds the points of a bulk request. It reads JSON itself because a
-// request has up to maxBulk points with few names: each name is allocated once,
-// and no value or step becomes a string.
+// bulkPoints holds the points of a bulk request. It has its own JSON decoder, because a request
+// has up to maxBulk points but only a few different keys. The decoder allocates each key once
+// and does not convert numbers to strings.
 type bulkPoints []points.Sample
 
 var errTooMany = errors.New("must have at most " + strconv.Itoa(maxBulk) + " entries; send several requests")
 
-// UnmarshalJSONFrom reads a list of objects.
+// UnmarshalJSONFrom reads a JSON array of points.
 func (p *bulkPoints) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if dec.PeekKind() != '[' {
 		if err := dec.SkipValue(); err != nil {
@@ -83,7 +83,8 @@ func (p *bulkPoints) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// readPoint reads one object. names holds the keys read so far.
+// readPoint reads one JSON object as a point. names holds the metric keys that the request has
+// used so far.
 func readPoint(dec *json.Decoder, names map[string]string) (m points.Sample, err error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
@@ -148,7 +149,7 @@ func readName(dec *json.Decoder, names map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Most strings have no escapes and equal the text between the quotes.
+	// Most strings have no escapes, so that their value is the text between the quotes.
 	plain := len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0
 	if plain {
 		if name, ok := names[string(raw[1:len(raw)-1])]; ok {

@@ -15,27 +15,28 @@ import (
 	"tracker/store/domain"
 )
 
-// maxBody is the size limit of a JSON body in bytes. A parameter value of 1 MiB
-// fits with any escapes.
+// maxBody is the maximum size of a JSON body in bytes. It is enough for a parameter value of 1
+// MiB in which every character is escaped.
 const maxBody = 8 << 20
 
-// call is one request on its way through a handler.
+// call holds one request and the state of its handling.
 type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	s     *Server
-	ctx   context.Context // carries the idempotency key once the body is read
+	ctx   context.Context // carries the idempotency key after the body was read
 	actor domain.Actor
-	vars  map[string]string // variables of the path, decoded
-	query url.Values        // only names that the route accepts
-	share *web.Share        // share of the memory of all requests
+	vars  map[string]string // decoded variables of the path
+	query url.Values        // contains only names that the route accepts
+	share *web.Share        // this request's share of the memory for all requests
 }
 
-// handler answers one route. An error that it returns is sent as the answer.
+// handler handles the requests of one route. If it returns an error, the server sends the error
+// as the response.
 type handler func(*call) error
 
-// serve returns the http.HandlerFunc of a route. It checks the caller and the
-// names of the query parameters, and sends the error that the handler returns.
+// serve returns the http.HandlerFunc of a route. The function checks the caller and the names
+// of the query parameters. It sends the error that the route's handler returns.
 func (s *Server) serve(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{w: w, r: r, s: s, ctx: r.Context(), share: s.memory.Share(r.Context())}
@@ -50,10 +51,11 @@ func (s *Server) serve(rt route) http.HandlerFunc {
 	}
 }
 
-// nouns maps entities to their names in the API, if these differ.
+// nouns maps an entity to its name in the API if the names differ.
 var nouns = map[domain.Entity]domain.Entity{domain.Run: "iteration", domain.Artifact: "resource"}
 
-// named returns err, or the same error with the name that the API has for its entity.
+// named returns err. If the API has another name for the entity in err, named returns the error
+// with that name.
 func named(err error) error {
 	if e := domain.AsError(err); nouns[e.Entity] != "" {
 		return domain.NotFound(nouns[e.Entity])
@@ -101,12 +103,12 @@ func (c *call) decode(dst any) error {
 	return c.decodeFrom(dst, web.Limits{Size: maxBody})
 }
 
-// decodeOptional is decode for a body that may be missing.
+// decodeOptional is like decode, but accepts an empty body and leaves dst unchanged.
 func (c *call) decodeOptional(dst any) error {
 	return c.decodeBody(dst, web.Limits{Size: maxBody}, true)
 }
 
-// decodeFrom is decode with custom limits.
+// decodeFrom is like decode, but with the given limits.
 func (c *call) decodeFrom(dst any, limits web.Limits) error {
 	return c.decodeBody(dst, limits, false)
 }
@@ -133,7 +135,8 @@ func (c *call) decodeBody(dst any, limits web.Limits, optional bool) error {
 	return err
 }
 
-// text returns a query parameter, nil if it is not given.
+// text returns the value of a query parameter, or nil if the request does not have the
+// parameter.
 func (c *call) text(name string) *string {
 	if !c.query.Has(name) {
 		return nil
@@ -142,7 +145,7 @@ func (c *call) text(name string) *string {
 	return &v
 }
 
-// page reads limit and offset.
+// page returns the page that the query parameters limit and offset select.
 func (c *call) page() (domain.Page, error) {
 	p := domain.FirstPage
 	for _, q := range []struct {
@@ -155,7 +158,7 @@ func (c *call) page() (domain.Page, error) {
 		}
 		n, err := strconv.Atoi(*text)
 		if errors.Is(err, strconv.ErrRange) {
-			err = nil // n is the nearest int, and is bounded later
+			err = nil // n is the nearest int; the store limits its size
 		}
 		if err != nil || n < 0 {
 			return p, domain.Invalid(q.name, "%s must be a non-negative integer.", q.name)
@@ -165,14 +168,14 @@ func (c *call) page() (domain.Page, error) {
 	return p, nil
 }
 
-// ok answers 200 with a record.
+// ok sends v as JSON with status 200.
 func (c *call) ok(v any) error {
 	web.WriteJSON(c.w, c.r, http.StatusOK, v)
 	return nil
 }
 
-// held answers 200 with the result of read. The memory of the result counts until
-// the client has received it.
+// held sends the result of read with status 200. The memory of the result counts against the
+// limit until the response is sent.
 func held[T any](c *call, read func(context.Context) (T, error)) error {
 	var v T
 	err := c.share.Hold(c.ctx, func(ctx context.Context) (err error) {
@@ -182,7 +185,7 @@ func held[T any](c *call, read func(context.Context) (T, error)) error {
 	return reply(c, v, err)
 }
 
-// reply answers 200 with a record, or returns err.
+// reply sends v with status 200, or returns err if it is not nil.
 func reply[T any](c *call, v T, err error) error {
 	if err != nil {
 		return err
@@ -190,7 +193,7 @@ func reply[T any](c *call, v T, err error) error {
 	return c.ok(v)
 }
 
-// none answers 204, or returns err.
+// none sends status 204, or returns err if it is not nil.
 func (c *call) none(err error) error {
 	if err != nil {
 		return err
@@ -203,8 +206,9 @@ type idBody struct {
 	ID string `json:"id"`
 }
 
-// created answers 201 with the id and location of a new record, or 200 if it
-// existed before.
+// created sends the id of a new record with status 201, and its location in a header. If the
+// record existed before, created sends the id with status 200. If err is not nil, created
+// returns err.
 func (c *call) created(created domain.Created, err error, location ...string) error {
 	if err != nil {
 		return err
@@ -219,7 +223,7 @@ func (c *call) created(created domain.Created, err error, location ...string) er
 	return nil
 }
 
-// locate sets Location to the path with these segments.
+// locate sets the header Location to the path with the given segments.
 func (c *call) locate(segments ...string) {
 	path := c.s.basePath
 	for _, s := range segments {

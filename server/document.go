@@ -15,7 +15,7 @@ import (
 //go:embed openapi.yaml
 var openapiYAML []byte
 
-// openapiJSON is the same document in JSON.
+// openapiJSON returns openapiYAML converted to JSON.
 var openapiJSON = sync.OnceValues(func() ([]byte, error) {
 	var doc any
 	if err := yaml.Unmarshal(openapiYAML, &doc); err != nil {
@@ -24,8 +24,8 @@ var openapiJSON = sync.OnceValues(func() ([]byte, error) {
 	return json.Marshal(doc)
 })
 
-// Document serves the description of the API as /openapi.yaml and
-// /openapi.json, for a port without tokens.
+// Document returns a handler that serves the API's description as /openapi.yaml and
+// /openapi.json without a token.
 func Document() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := writeDocument(w, r); err != nil {

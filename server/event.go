@@ -22,8 +22,8 @@ func (s *Server) iterationEvents(c *call) error {
 	})
 }
 
-// stream answers with server-sent events from Last-Event-ID on, until the
-// token expires or is refused.
+// stream sends server-sent events, starting after the event in Last-Event-ID. The stream ends
+// when the token expires or is revoked.
 func (c *call) stream(subject string, changes func(context.Context, domain.Actor, string) (runs.Changes, error)) error {
 	s, r := c.s, c.r
 	return s.events.Serve(c.w, r, web.EventStream{

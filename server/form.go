@@ -20,23 +20,23 @@ import (
 	"tracker/store/files"
 )
 
-// maxFields is the size limit of a form in bytes, not counting the bytes of the
-// artifact: texts, headers of parts, and boundaries.
+// maxFields is the maximum size of a form in bytes, without the artifact's data. It includes
+// text parts, part headers and boundaries.
 const maxFields = 2 << 20
 
-// form holds an artifact that was sent as a multipart body.
+// form holds an artifact sent as a multipart body.
 type form struct {
 	patch    files.ArtifactPatch
-	data     *artifact.Received // nil if there is none
-	fileName string             // file name of the part with the data, "" if it has none
-	fileType string             // content type of the part with the data
+	data     *artifact.Received // nil if the form has no data
+	fileName string             // file name in the header of the part data; "" if it has none
+	fileType string             // content type in the header of the part data
 }
 
 var formParts = []string{"data", "name", "description", "iteration_id", "content_type"}
 
-// readForm reads a multipart body part by part. If allow returns nil, it receives
-// the data while it arrives, at any position in the body. After a nil error the
-// caller must discard the form.
+// readForm reads the parts of a multipart body. The part data can be at any position. Before
+// readForm receives the data, it calls allow. If allow returns an error, readForm returns that
+// error. If readForm succeeds, the caller must discard the form.
 func (c *call) readForm(allow func() error) (f *form, err error) {
 	body, err := c.formBody()
 	if err != nil {
@@ -54,7 +54,8 @@ func (c *call) readForm(allow func() error) (f *form, err error) {
 	}()
 	var seen []string
 	for {
-		// NextPart would decode a transfer encoding; this code refuses it instead.
+		// Use NextRawPart, because NextPart would decode a transfer encoding that partName
+		// rejects.
 		part, err := parts.NextRawPart()
 		if err == io.EOF {
 			break
@@ -79,7 +80,7 @@ func (c *call) readForm(allow func() error) (f *form, err error) {
 	return f, body.verify()
 }
 
-// formBody checks the headers of the request about its body.
+// formBody checks the headers that describe the request body and returns a reader for the body.
 func (c *call) formBody() (*formBody, error) {
 	if e := c.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, domain.Errorf(web.CodeUnsupportedMediaType, "This route does not accept Content-Encoding %q; send the parts uncompressed.", web.Clip(e))
@@ -106,24 +107,24 @@ func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	if params["boundary"] == "" {
 		return nil, domain.Errorf(web.CodeMalformedBody, "The Content-Type multipart/form-data must have a boundary.")
 	}
-	// A body that ends within the header of a part would look like one without that
-	// part, so reading the end returns an error. The last line may lack its
-	// newline.
+	// A body that ends within a part's header would be parsed as a form without that part.
+	// Reading past the end therefore returns an error. The added newline completes a last line
+	// that lacks its newline.
 	body = io.MultiReader(body, strings.NewReader("\r\n"), cutOff{})
 	return multipart.NewReader(body, params["boundary"]), nil
 }
 
-// cutOff is a reader that follows the body. Reading it returns an error, because
-// the body should have ended.
+// cutOff is a reader placed after the body. Its Read method returns an error, because a
+// complete form ends before.
 type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// formBody is a body whose read errors are errors of the client. It is hashed if
-// the client has sent its hash.
+// formBody reads a request body and converts read errors into client errors. If the client has
+// sent the body's hash, formBody also hashes the bytes.
 type formBody struct {
 	r    io.Reader
-	hash hash.Hash // nil if the client has not sent it
+	hash hash.Hash // nil if the client has sent no hash
 	want string
 }
 
@@ -138,9 +139,9 @@ func (b *formBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verify reads the rest after the last part, up to a limit, so that a body that
-// ends before its declared length is not accepted. It then compares the hash of the
-// whole body.
+// verify reads the bytes after the last part, up to maxFields bytes. It returns an error if the
+// body ends before its declared length. It then compares the hash of the whole body with the
+// hash that the client sent.
 func (b *formBody) verify() error {
 	if _, err := io.Copy(io.Discard, io.LimitReader(b, maxFields)); err != nil {
 		return err
@@ -154,7 +155,7 @@ func (b *formBody) verify() error {
 	return nil
 }
 
-// malformed returns the error for a body that can't be read to its end.
+// malformed returns the client error for a body that can't be read completely.
 func malformed(err error) error {
 	var e *domain.Error
 	if errors.As(err, &e) {
@@ -164,8 +165,7 @@ func malformed(err error) error {
 		Message: "The body is incomplete or does not match its Content-Type; send it again."}
 }
 
-// partName returns the name of a part. The part must be a known one that is not in
-// seen.
+// partName returns the name of a part. It returns an error if the name is unknown or in seen.
 func partName(part *multipart.Part, seen []string) (string, error) {
 	name := part.FormName()
 	switch {
@@ -183,8 +183,7 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 	return name, nil
 }
 
-// field reads a text part. It checks the text at once, because the data may come
-// after it.
+// field reads a text part. It checks the text immediately, because the data part can follow.
 func (f *form) field(name string, part *multipart.Part) error {
 	text, err := io.ReadAll(io.LimitReader(part, domain.MaxText+1))
 	if err != nil {
@@ -204,7 +203,7 @@ func (f *form) field(name string, part *multipart.Part) error {
 	return files.CheckArtifact(f.patch)
 }
 
-// receive reads the bytes of the artifact.
+// receive reads the artifact's data from a part.
 func (f *form) receive(c *call, part *multipart.Part, allow func() error) error {
 	want, err := digest(part.Header["Content-Digest"])
 	if err != nil {
@@ -213,7 +212,7 @@ func (f *form) receive(c *call, part *multipart.Part, allow func() error) error 
 	if err := allow(); err != nil {
 		return err
 	}
-	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")) // FormName has parsed it before
+	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")) // part.FormName has parsed this header without an error
 	f.fileName = params["filename"]
 	f.fileName = f.fileName[strings.LastIndexAny(f.fileName, `/\`)+1:]
 	f.fileType = part.Header.Get("Content-Type")
@@ -221,7 +220,8 @@ func (f *form) receive(c *call, part *multipart.Part, allow func() error) error 
 	return err
 }
 
-// create returns the form as a new artifact.
+// create returns the form's fields as a new artifact. It returns an error if the data or the
+// name is missing.
 func (f *form) create() (n files.NewArtifact, err error) {
 	p := f.patch
 	switch {
@@ -246,9 +246,9 @@ func (f *form) discard() {
 	}
 }
 
-// digest returns the SHA-256 in a Content-Digest (RFC 9530) as hex, "" if there is
-// no such header. A header that can't be checked is refused, because its sender
-// relies on the check.
+// digest returns the SHA-256 in a Content-Digest header (RFC 9530) as hex, or "" if the request
+// has no such header. It returns an error for a header without a valid SHA-256, because the
+// sender relies on the check.
 func digest(values []string) (string, error) {
 	found := ""
 	for member := range strings.SplitSeq(strings.Join(values, ","), ",") {

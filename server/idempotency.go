@@ -7,8 +7,8 @@ import (
 	"tracker/store/domain"
 )
 
-// idempotencyKey returns the key of a request, bound to its path, query and
-// body. Key is empty if the request has none.
+// idempotencyKey returns the idempotency key of a request, bound to the path, query and body.
+// The field Key is empty if the request has no key.
 func idempotencyKey(r *http.Request, body []byte) (domain.IdempotencyKey, error) {
 	values := r.Header.Values("Idempotency-Key")
 	if len(values) == 0 {

@@ -13,8 +13,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// maxBatch is the maximum number of entries in a batch, so that a batch does
-// not delay other writers.
+// maxBatch is the maximum number of points in a batch. The limit prevents long delays for other
+// writers.
 const maxBatch = 10_000
 
 func (s *Server) listMetrics(c *call) error {
@@ -86,11 +86,11 @@ type entry struct {
 	value scalar.Value
 }
 
-// entries holds the points of a batch in the order of the document.
+// entries holds the points of a batch in the order of the JSON document.
 type entries []entry
 
-// UnmarshalJSONFrom reads an object of name and value, or a list of objects
-// with key and value.
+// UnmarshalJSONFrom reads a JSON object that maps names to values, or a list of objects with
+// key and value.
 func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*e = entries{}
 	switch dec.PeekKind() {

@@ -14,7 +14,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Metrics holds the server's figures about itself, in a registry of its own.
+// Metrics holds the server's Prometheus metrics in its own registry.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -25,7 +25,7 @@ type Metrics struct {
 	streams  prometheus.Gauge
 }
 
-// NewMetrics returns metrics that are all zero.
+// NewMetrics returns Metrics with zero values.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -62,8 +62,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Commit counts a transaction of the writer. It is used as
-// store.Options.OnCommit.
+// Commit counts a transaction of the writer. The caller sets store.Options.OnCommit to this
+// method.
 func (m *Metrics) Commit(c sqlite.CommitStats) {
 	m.pieces.Observe(float64(c.Jobs))
 	m.commits.Observe(c.Duration.Seconds())
@@ -72,12 +72,12 @@ func (m *Metrics) Commit(c sqlite.CommitStats) {
 	}
 }
 
-// Stream counts an event stream: n is 1 when it begins and -1 when it has
-// ended.
+// Stream adds n to the number of event streams. n is 1 for a new stream and -1 for an ended
+// stream.
 func (m *Metrics) Stream(n int) { m.streams.Add(float64(n)) }
 
-// Observe counts an answered request; web.Log calls it. Unknown methods and
-// paths share one label, so that strangers can't create new ones.
+// Observe counts an answered request. web.Log calls Observe. All unknown methods share one
+// label. All unknown paths share another label. Clients can therefore not create labels.
 func (m *Metrics) Observe(method, route string, status int, took time.Duration) {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete:
@@ -88,7 +88,7 @@ func (m *Metrics) Observe(method, route string, status int, took time.Duration) 
 	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// watch adds the metrics that are read from the database on each request.
+// watch registers metrics that are read from the database for each response.
 func (m *Metrics) watch(db *store.DB) {
 	size := func(pick func(file, wal int64) int64) func() float64 {
 		return func() float64 {
@@ -115,7 +115,7 @@ func (m *Metrics) watch(db *store.DB) {
 	)
 }
 
-// WatchBackups adds the state of the backups. now returns the present time.
+// WatchBackups registers metrics about backups. now returns the current time.
 func (m *Metrics) WatchBackups(status func() backup.Status, now func() time.Time) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -4,12 +4,13 @@ import (
 	"tracker/store/registry"
 )
 
-// models lists the models of a project whose names contain a text.
+// models lists the models of a project. The query parameter "name" selects models by a part of
+// their names. The query parameter "exact_name" selects a model by its name.
 func (s *Server) models(c *call) error {
 	return s.listModels(c, c.vars["project_id"], registry.ModelQuery{Part: c.query.Get("name"), Name: c.text("exact_name")})
 }
 
-// projectModels answers the deprecated route, where name must match the whole
+// projectModels serves a deprecated route. Its query parameter "name" selects a model by its
 // name.
 func (s *Server) projectModels(c *call) error {
 	return s.listModels(c, c.vars["id"], registry.ModelQuery{Name: c.text("name")})

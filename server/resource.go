@@ -59,7 +59,7 @@ func (s *Server) deleteArtifact(c *call) error {
 	return c.none(s.db.Files.DeleteArtifact(c.ctx, c.actor, c.vars["id"]))
 }
 
-// resourceData answers with the bytes of an artifact.
+// resourceData sends the bytes of an artifact.
 func (s *Server) resourceData(c *call) error {
 	r, data, err := s.db.Files.OpenArtifact(c.ctx, c.actor, c.vars["id"])
 	if err != nil {

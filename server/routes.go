@@ -1,6 +1,5 @@
-// Package server implements the REST API. A handler decodes the request,
-// calls one method of the store, and writes the answer. The store checks all
-// rules.
+// Package server implements the REST API. A handler decodes the request, calls a method of the
+// store and writes the response. The store checks all rules.
 package server
 
 import (
@@ -21,23 +20,23 @@ import (
 	"tracker/store/domain"
 )
 
-// Options configure the API.
+// Options configures a Server.
 type Options struct {
 	DB          *store.DB
 	Auth        *auth.Auth
 	Logger      *slog.Logger
 	Metrics     *Metrics
 	Version     string
-	BasePath    string           // "" or a path that begins with a slash and does not end with one
-	CORSOrigins []string         // scheme://host[:port] of the pages that may call the API
-	Hosts       *web.Hosts       // names that requests may be addressed to; nil means any
-	Proxies     []netip.Prefix   // trusted proxies, whose headers set the address of the client
-	Streams     *web.Streams     // bounds the event streams; nil means at most web.MaxStreams
-	Now         func() time.Time // nil means time.Now
-	// MLflowProject is the project for MLflow's clients; see mlflow.Options.
+	BasePath    string           // empty or a path that begins with a slash and does not end with a slash
+	CORSOrigins []string         // origins (scheme://host[:port]) whose pages can call the API
+	Hosts       *web.Hosts       // accepted host names of requests; nil accepts any name
+	Proxies     []netip.Prefix   // trusted proxies, whose headers contain the client's address
+	Streams     *web.Streams     // limits the event streams; nil means at most web.MaxStreams
+	Now         func() time.Time // returns the current time; nil means time.Now
+	// MLflowProject is the project for MLflow clients, see mlflow.Options.
 	MLflowProject string
-	// DashboardPort is the port of the dashboard, the target of links from
-	// MLflow's and W&B's clients; "" if the dashboard is not served.
+	// DashboardPort is the port of the dashboard, or "" if the dashboard is not served. MLflow
+	// and W&B clients print links that the server redirects to the dashboard.
 	DashboardPort string
 }
 
@@ -50,8 +49,8 @@ type Server struct {
 	version  string
 	basePath string
 	now      func() time.Time
-	memory   *web.Memory  // bounds bodies and answers
-	handler  http.Handler // the router with all middleware
+	memory   *web.Memory  // limits the memory of request bodies and responses
+	handler  http.Handler // router with all middleware
 	events   *web.Events
 }
 
@@ -59,14 +58,14 @@ type route struct {
 	method string
 	path   string
 	handle handler
-	query  []string // accepted parameters; with a star, one that can be repeated
-	open   bool     // needs no token
-	stream bool     // its answer or its body is streamed; the answer is never compressed
+	query  []string // accepted query parameters; a parameter with a trailing * can be repeated
+	open   bool     // whether requests need no token
+	stream bool     // whether the request body or response is streamed; the response is never compressed
 }
 
 var paged = []string{"limit", "offset"}
 
-// routes returns all routes of the API. GET also serves HEAD.
+// routes returns all routes of the API. A GET route also serves HEAD.
 func (s *Server) routes() []route {
 	open := func(method, path string, h handler) route {
 		return route{method: method, path: path, handle: h, open: true}
@@ -199,7 +198,7 @@ func (s *Server) routes() []route {
 	}
 }
 
-// New returns the API. It returns an error if an origin is invalid.
+// New returns a Server. It returns an error if o contains an invalid origin.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, log: o.Logger, metrics: o.Metrics,
 		memory: web.NewMemory(web.MaxMemory), version: o.Version, basePath: o.BasePath, now: o.Now, events: web.NewEvents(o.Streams)}
@@ -238,7 +237,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// firstParts returns the first segments of the paths of all routes.
+// firstParts returns the first segment of each route's path.
 func (s *Server) firstParts() map[string]bool {
 	parts := map[string]bool{}
 	for _, rt := range s.routes() {
@@ -248,10 +247,10 @@ func (s *Server) firstParts() map[string]bool {
 	return parts
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// EndStreams ends the event streams, which http.Server.Shutdown leaves open.
+// EndStreams ends all event streams. http.Server.Shutdown does not end streams.
 func (s *Server) EndStreams() { s.events.Close() }
 
 var (
@@ -261,7 +260,7 @@ var (
 )
 
 func (s *Server) router() (http.Handler, error) {
-	// The default level takes three times as long and makes answers a fifth
+	// The default compression level takes three times as long, but its responses are only 20 %
 	// smaller.
 	pack, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {

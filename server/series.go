@@ -17,7 +17,7 @@ type curvesBody struct {
 	Series []runs.Curve `json:"series"`
 }
 
-// iterationCurves answers with the curves of one iteration.
+// iterationCurves sends the curves of one iteration.
 func (s *Server) iterationCurves(c *call) error {
 	q := points.CurveQuery{Keys: c.query["key"], Points: points.DefaultPoints, X: points.ByStep, Scale: points.Linear}
 	if x := c.text("x"); x != nil {
@@ -41,7 +41,7 @@ func (s *Server) iterationCurves(c *call) error {
 
 var errPoints = domain.Invalid("points", "points must be a whole number.")
 
-// bounds sets From and To of q to the given texts. It leaves them unset for
+// bounds sets q.From and q.To to the parsed texts. It leaves a bound unchanged if its text is
 // nil.
 func bounds(q *points.CurveQuery, from, to *string) error {
 	for _, p := range []struct {
@@ -61,7 +61,7 @@ func bounds(q *points.CurveQuery, from, to *string) error {
 	return nil
 }
 
-// parsePosition reads a position on the axis: a step, or a datetime.
+// parsePosition parses a position on the x-axis, which is a step or a time.
 func parsePosition(name, text string, x points.Axis) (int64, error) {
 	if x == points.ByTime {
 		t, err := scalar.ParseTime(text)
@@ -77,7 +77,7 @@ func parsePosition(name, text string, x points.Axis) (int64, error) {
 	return n, nil
 }
 
-// curves answers with the curves of many iterations.
+// curves sends the curves of the iterations that the request body lists.
 func (s *Server) curves(c *call) error {
 	var b struct {
 		Iterations []string      `json:"iterations"`
@@ -110,7 +110,7 @@ func (s *Server) curves(c *call) error {
 	return c.curves(b.Iterations, q)
 }
 
-// curves answers with the curves of iterations.
+// curves sends the curves of the given iterations.
 func (c *call) curves(iterations []string, q points.CurveQuery) error {
 	return held(c, func(ctx context.Context) (curvesBody, error) {
 		curves, err := c.s.db.Runs.Curves(ctx, c.actor, iterations, q)

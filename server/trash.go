@@ -8,7 +8,7 @@ import (
 	"tracker/store/trash"
 )
 
-// trash lists the records in the trash that the caller may restore.
+// trash lists the records in the trash that the caller can restore.
 func (s *Server) trash(c *call) error {
 	q := trash.Query{ProjectID: c.text("project_id"), Kind: (*domain.TrashKind)(c.text("kind"))}
 	var err error
@@ -27,15 +27,14 @@ func (s *Server) purge(c *call) error {
 	return c.none(s.db.Trash.Purge(c.ctx, c.actor, c.vars["id"]))
 }
 
-// emptied is the answer to emptying the trash. It counts records of the
-// trash.
+// emptied is the response to emptying the trash. Its fields are numbers of records.
 type emptied struct {
 	Purged int `json:"purged"`
-	Kept   int `json:"kept"` // a model version in the trash, deleted later, refers to them
+	Kept   int `json:"kept"` // records that a later-deleted model version in the trash refers to
 }
 
-// emptyTrash purges the records deleted before a time, by default the
-// present.
+// emptyTrash purges the records that were deleted before the time in the query parameter
+// "until". The default is the current time.
 func (s *Server) emptyTrash(c *call) error {
 	var age time.Duration
 	if text := c.text("until"); text != nil {

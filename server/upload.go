@@ -17,16 +17,16 @@ import (
 	"tracker/store/files"
 )
 
-// Artifacts that arrive in several requests use the tus protocol 1.0. Clients
-// exist for every language.
+// Resumable artifact uploads use version 1.0 of the tus protocol. Clients for this protocol
+// exist in every common language.
 const (
 	tusVersion    = "1.0.0"
 	tusExtensions = "creation,termination,checksum,expiration"
 	tusChecksums  = "sha1,sha256"
 )
 
-// resumable wraps the handlers of the protocol. They require the header
-// Tus-Resumable, except for GET, HEAD and OPTIONS.
+// resumable wraps a handler of the tus protocol. It returns an error if a request lacks the
+// header Tus-Resumable. GET, HEAD and OPTIONS requests do not need the header.
 func resumable(h handler) handler {
 	return func(c *call) error {
 		head := c.w.Header()
@@ -98,7 +98,8 @@ func (s *Server) writeUpload(c *call) error {
 	u, err := s.db.Files.WriteUpload(c.ctx, c.actor, c.vars["id"], artifact.Part{
 		Offset: offset, Body: &formBody{r: c.r.Body}, Hash: h, Sum: sum,
 		Interrupt: func() {
-			// A connection that does not support this ends by itself.
+			// If the connection does not support deadlines, the read ends when the client
+			// stops.
 			_ = http.NewResponseController(c.w).SetReadDeadline(time.Now())
 		},
 	})
@@ -119,7 +120,7 @@ func (s *Server) deleteUpload(c *call) error {
 	return c.none(s.db.Files.DeleteUpload(c.ctx, c.actor, c.vars["id"]))
 }
 
-// describe sets the headers with the progress of an upload.
+// describe sets the response headers that describe the upload's progress.
 func (c *call) describe(u files.Upload) {
 	h := c.w.Header()
 	h.Set("Upload-Offset", strconv.FormatInt(u.Offset, 10))
@@ -129,7 +130,7 @@ func (c *call) describe(u files.Upload) {
 	}
 }
 
-// newUpload reads the headers that announce an artifact.
+// newUpload reads the headers that describe a new upload.
 func newUpload(h http.Header) (n files.NewUpload, err error) {
 	if n.Size, err = length(h, "Upload-Length"); err != nil {
 		return n, err
@@ -137,7 +138,7 @@ func newUpload(h http.Header) (n files.NewUpload, err error) {
 	n.Metadata = h.Get("Upload-Metadata")
 	fields := map[string]*string{"name": &n.Name, "description": &n.Description, "iteration_id": &n.IterationID,
 		"content_type": &n.ContentType, "sha256": &n.Hash,
-		"filename": &n.Name, "filetype": &n.ContentType} // names that some clients use
+		"filename": &n.Name, "filetype": &n.ContentType} // names used by some clients
 	seen := map[*string]bool{}
 	for pair := range strings.SplitSeq(n.Metadata, ",") {
 		key, encoded, _ := strings.Cut(strings.TrimSpace(pair), " ")
@@ -162,7 +163,7 @@ func newUpload(h http.Header) (n files.NewUpload, err error) {
 	return n, nil
 }
 
-// length reads a header with a number of bytes.
+// length returns the number of bytes in the named header.
 func length(h http.Header, name string) (int64, error) {
 	n, err := strconv.ParseInt(h.Get(name), 10, 64)
 	if err != nil || n < 0 || h.Get(name)[0] == '+' || len(h.Values(name)) > 1 {
@@ -171,8 +172,8 @@ func length(h http.Header, name string) (int64, error) {
 	return n, nil
 }
 
-// uploadChecksum reads the checksum of a part. It returns nil if there is
-// none.
+// uploadChecksum returns the hash function and the checksum that a part's header names. It
+// returns nil if the header is missing.
 func uploadChecksum(h http.Header) (hash.Hash, []byte, error) {
 	text := h.Get("Upload-Checksum")
 	if text == "" {

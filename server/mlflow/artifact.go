@@ -12,7 +12,7 @@ import (
 	"tracker/store/files"
 )
 
-// artifactAPI is the prefix of the routes for artifacts.
+// artifactAPI is the path prefix of the artifact routes.
 const artifactAPI = "/api/2.0/mlflow-artifacts/"
 
 func (s *Server) artifactRoutes() []route {
@@ -29,15 +29,14 @@ func (s *Server) artifactRoutes() []route {
 	}
 }
 
-// place is a file or a folder in the artifacts of a run or a logged model.
+// place is a file or folder in the artifacts of a run or logged model.
 type place struct {
 	tree files.Tree
-	path string // "" for the folder with all artifacts
+	path string // "" for the root folder
 }
 
-// placeOf reads a path of artifacts: {experiment}/{run}/artifacts or
-// {experiment}/models/{model}/artifacts, followed by the path of a file or folder in
-// them.
+// placeOf parses the path of an artifact. The path begins with {experiment}/{run}/artifacts or
+// {experiment}/models/{model}/artifacts. It can continue with the path of a file or folder.
 func placeOf(p string) (at place, err error) {
 	p = strings.Trim(p, "/")
 	if err := checkPath(p); err != nil {
@@ -56,8 +55,8 @@ func placeOf(p string) (at place, err error) {
 	return at, nil
 }
 
-// checkPath returns an error if a path could lead out of a folder, even after it is
-// unescaped once more.
+// checkPath returns an error if a path contains "." or ".." as a part, even after repeated
+// unescaping.
 func checkPath(p string) error {
 	for range 4 {
 		for part := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -85,7 +84,7 @@ type fileList struct {
 	Files []fileInfo `json:"files,omitzero"`
 }
 
-// files lists a folder, with a prefix before each name.
+// files lists the files and folders in a folder. It adds prefix to each name.
 func (c *call) files(at place, prefix string) ([]fileInfo, error) {
 	found, err := c.db.Files.Files(domain.WithTrash(c.ctx), c.actor, at.tree, at.path)
 	var files []fileInfo
@@ -179,8 +178,8 @@ func (c *call) writeArtifact() error {
 	return nil
 }
 
-// contentType returns the type that the client gives, or else the type for the file
-// name.
+// contentType returns the content type in the request. If the request has none, contentType
+// returns the type for the file name's extension.
 func contentType(r *http.Request, name string) string {
 	given := r.Header.Get("Content-Type")
 	if _, _, err := mime.ParseMediaType(given); err == nil && given != files.DefaultContentType {
@@ -197,8 +196,8 @@ func (c *call) deleteArtifact(struct{}) error {
 	return c.db.Files.DeleteFiles(c.ctx, c.actor, at.tree, at.path)
 }
 
-// noMultipart refuses an upload in parts. Clients recognize the beginning of the
-// message and send the file in one request instead.
+// noMultipart rejects a multipart upload. Clients recognize the beginning of the message and
+// then send the file in one request.
 func noMultipart(*call) error {
 	return &refusal{http.StatusNotImplemented, codeNotImplemented,
 		"Multipart upload is not supported for the current artifact repository; the file is sent in one request instead."}

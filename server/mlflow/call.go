@@ -12,15 +12,15 @@ import (
 	"tracker/store/domain"
 )
 
-// maxBody is the size limit of a JSON body in bytes: the description of a dataset may
+// maxBody is the maximum size of a JSON body in bytes. The description of a dataset alone can
 // have 16 MiB.
 const maxBody = 32 << 20
 
 // maxValues is the maximum number of values in a JSON body. The largest lists are the
-// experiments to search and the entries of a batch.
+// experiments of a search and the entries of a batch.
 const maxValues = 100_000
 
-// call is one request on its way through a handler.
+// call holds one request and the state of its handling.
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
@@ -28,19 +28,20 @@ type call struct {
 	ctx     context.Context
 	db      *store.DB
 	actor   domain.Actor
-	vars    map[string]string // variables of the path, decoded
-	share   *web.Share        // share of the memory of all requests
-	project string            // name or id of the requested project, "" for the default one
+	vars    map[string]string // decoded variables of the path
+	share   *web.Share        // this request's share of the memory for all requests
+	project string            // name or id of the requested project; "" for the default project
 }
 
-// handler answers one route. An error that it returns is sent as the answer.
+// handler handles the requests of one route. If it returns an error, the server sends the error
+// as the response.
 type handler func(*call) error
 
-// empty is an answer without fields.
+// empty is a response without fields.
 type empty struct{}
 
-// with returns the handler of a route. It decodes the parameters into an In and
-// answers with the result of fn.
+// with returns a handler that calls fn. The handler decodes the request's parameters into an In
+// value and sends the result of fn.
 func with[In, Out any](fn func(*call, In) (Out, error)) handler {
 	return func(c *call) error {
 		var in In
@@ -56,13 +57,14 @@ func with[In, Out any](fn func(*call, In) (Out, error)) handler {
 	}
 }
 
-// do is with for an fn without a result.
+// do returns a handler that decodes the parameters and calls fn. The handler sends an empty
+// response.
 func do[In any](fn func(*call, In) error) handler {
 	return with(func(c *call, in In) (empty, error) { return empty{}, fn(c, in) })
 }
 
-// serve returns an http.Handler that finds the account and the variables of the path
-// and calls h.
+// serve returns an http.Handler that calls h. Before the call, it authenticates the account and
+// decodes the variables of the path.
 func (s *Server) serve(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{w: w, r: r, s: s, ctx: r.Context(), db: s.db, share: s.memory.Share(r.Context())}
@@ -97,13 +99,14 @@ func (c *call) prepare() error {
 	return nil
 }
 
-// held runs fn on one snapshot. The memory of the records that fn reads counts until
-// the answer is sent. If there is too little, fn runs again later.
+// held calls fn with a snapshot of the database. The memory of the records that fn reads counts
+// against the limit until the response is sent. If too little memory is free, held waits and
+// calls fn a second time.
 func (c *call) held(ctx context.Context, fn func(*store.View) error) error {
 	return c.share.Hold(ctx, func(ctx context.Context) error { return c.db.View(ctx, c.actor, fn) })
 }
 
-// need returns an error if a required field is empty.
+// need returns an error if the value of a required parameter is empty.
 func need(name, value string) error {
 	if value == "" {
 		return domain.Invalid(name, "Missing value for required parameter %q.", name)

@@ -6,7 +6,7 @@ import (
 	"tracker/store/runs"
 )
 
-// dataset is a dataset in requests and answers.
+// dataset is a dataset in a request or response.
 type dataset struct {
 	Name       text `json:"name"`
 	Digest     text `json:"digest"`

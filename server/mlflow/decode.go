@@ -12,9 +12,9 @@ import (
 	"tracker/store/scalar"
 )
 
-// The fields of requests are read leniently, because clients of many versions and
-// languages write numbers as strings, strings as numbers, and null for a field that
-// is not set. Unknown fields are ignored.
+// Request fields are decoded leniently. Clients in many versions and languages write numbers as
+// strings, strings as numbers, and null for a field that is not set. The decoder ignores
+// unknown fields.
 
 // text is a string field.
 type text string
@@ -28,13 +28,13 @@ func (t *text) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return (*scalar.Text)(t).UnmarshalJSONFrom(dec)
 }
 
-// integer is an int64 field; set reports whether it was given.
+// integer is an int64 field. set reports whether the request has the field.
 type integer struct {
 	n   int64
 	set bool
 }
 
-// or returns the number, or fallback if it was not given.
+// or returns the number, or fallback if the field is not set.
 func (i integer) or(fallback int64) int64 {
 	if i.set {
 		return i.n
@@ -42,14 +42,14 @@ func (i integer) or(fallback int64) int64 {
 	return fallback
 }
 
-// UnmarshalJSONFrom reads a whole number, also as a string or with a fraction of
-// zero, or null.
+// UnmarshalJSONFrom reads an integer, a string that contains an integer, or null. The integer
+// can have a fraction of zero.
 func (i *integer) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*i = integer{}
 	switch dec.PeekKind() {
 	case 'n':
 		return dec.SkipValue()
-	case '0': // a batch has thousands: ReadToken would copy each
+	case '0': // ReadToken would copy each of the thousands of numbers in a batch
 		raw, err := dec.ReadValue()
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (i *integer) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return i.parse(tok.String())
 }
 
-// parse sets the number from its text.
+// parse parses number and sets the field.
 func (i *integer) parse(number string) error {
 	if n, err := strconv.ParseInt(number, 10, 64); err == nil {
 		*i = integer{n, true}
@@ -80,20 +80,20 @@ func (i *integer) parse(number string) error {
 	return nil
 }
 
-// double is the value of a metric; set reports whether it was given.
+// double is a metric value field. set reports whether the request has the field.
 type double struct {
 	f   float64
 	set bool
 }
 
-// UnmarshalJSONFrom reads a number, a string that holds a number, NaN or an
-// infinity, or null.
+// UnmarshalJSONFrom reads a number, a string or null. The string contains a number, NaN or an
+// infinity.
 func (d *double) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*d = double{}
 	switch dec.PeekKind() {
 	case 'n':
 		return dec.SkipValue()
-	case '0': // as for an integer
+	case '0': // ReadToken would copy each of the thousands of numbers in a batch
 		raw, err := dec.ReadValue()
 		if err != nil {
 			return err
@@ -110,18 +110,18 @@ func (d *double) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return d.parse(tok.String())
 }
 
-// parse sets the number from its text.
+// parse parses number and sets the field.
 func (d *double) parse(number string) error {
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) { // on ErrRange f is an infinity
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // for ErrRange, f is an infinity
 		return errNotNumber
 	}
 	*d = double{f, true}
 	return nil
 }
 
-// texts is a field with a list of strings. A single string becomes a list of one,
-// because a query has no lists.
+// texts is a field with a list of strings. It also accepts a single string, because a query
+// can't contain a list with one element.
 type texts []string
 
 // UnmarshalJSONFrom reads a list of strings, a string or null.
@@ -149,7 +149,7 @@ func (t *texts) UnmarshalJSONFrom(dec *json.Decoder) error {
 // flag is a boolean field.
 type flag bool
 
-// UnmarshalJSONFrom reads a boolean, also as a string, or null.
+// UnmarshalJSONFrom reads a boolean, a string that contains a boolean, or null.
 func (f *flag) UnmarshalJSONFrom(dec *json.Decoder) error {
 	var t text
 	if err := t.UnmarshalJSONFrom(dec); err != nil {
@@ -171,11 +171,11 @@ var (
 	errNotNumber  = errors.New("must be a number, or \"NaN\", \"Infinity\" or \"-Infinity\"")
 )
 
-// null reports whether the next value is null.
+// null reports whether the next JSON value is null.
 func null(dec *json.Decoder) bool { return dec.PeekKind() == 'n' }
 
-// decode reads the parameters of a request into the struct that dst points to: from
-// the query for GET, and from the JSON body for all other methods.
+// decode reads the parameters of a request into the struct to which dst points. A GET request
+// has its parameters in the query. Other requests have a JSON body.
 func (c *call) decode(dst any) error {
 	if c.r.Method == "GET" || c.r.Method == "HEAD" {
 		body, err := queryObject(c.r.URL.RawQuery)
@@ -191,8 +191,7 @@ func (c *call) decode(dst any) error {
 	return web.DecodeLenient(body, dst)
 }
 
-// queryObject returns a query as a JSON object. A name that is given several times
-// becomes a list.
+// queryObject converts a URL query to a JSON object. A repeated name becomes a list.
 func queryObject(raw string) ([]byte, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {

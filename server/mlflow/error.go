@@ -26,7 +26,7 @@ const (
 	codeUnavailable    code = "TEMPORARILY_UNAVAILABLE"
 )
 
-// refusal is an error specific to this protocol, with a status of its own.
+// refusal is an error that only this protocol has. It carries its own HTTP status.
 type refusal struct {
 	status  int
 	code    code
@@ -35,14 +35,14 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-// exists returns the error for a name that is in use.
+// exists returns the error for a name that another record uses.
 func exists(message string) error {
 	return &refusal{http.StatusBadRequest, codeExists, message}
 }
 
-// answers maps error codes of the service to statuses and codes of the protocol.
-// Clients repeat 408, 429 and all statuses from 500 for minutes, so a caller's
-// error gets one of these only if waiting helps.
+// answers maps error codes of the service to HTTP statuses and error codes of the protocol. For
+// minutes, clients repeat requests that fail with 408, 429, or 500 and above. A caller's error
+// therefore has such a status only if waiting helps.
 var answers = map[domain.Code]struct {
 	status int
 	code   code
@@ -75,8 +75,8 @@ type errorBody struct {
 	Message string `json:"message"`
 }
 
-// writeError answers with err in the protocol's form. The cause of a server error
-// is written to the log and never sent.
+// writeError sends err in the format of the protocol. It logs the cause of a server error but
+// never sends the cause.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if own, ok := err.(*refusal); ok {
 		web.WriteJSON(w, r, own.status, errorBody{own.code, own.message})
@@ -97,7 +97,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	web.WriteJSON(w, r, a.status, errorBody{a.code, e.Message})
 }
 
-// isNotFound reports whether err is about a record that does not exist.
+// isNotFound reports whether err means that a record does not exist.
 func isNotFound(err error) bool {
 	return err != nil && domain.AsError(err).Code == domain.CodeNotFound
 }

@@ -11,7 +11,7 @@ import (
 	"tracker/store/runs"
 )
 
-// experiment is an experiment in an answer.
+// experiment is an experiment in a response.
 type experiment struct {
 	ID        string `json:"experiment_id"`
 	Name      string `json:"name"`
@@ -26,7 +26,7 @@ type experimentAnswer struct {
 	Experiment experiment `json:"experiment"`
 }
 
-// The stages of the lifecycle.
+// Lifecycle stages of an experiment or run.
 const (
 	active  = "active"
 	deleted = "deleted"
@@ -91,8 +91,8 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	return out, taken(err)
 }
 
-// taken translates a CONFLICT of the field name into MLflow's error for a name that
-// already exists. It returns other errors unchanged.
+// taken converts a CONFLICT error about the field name to MLflow's error for an existing name.
+// It returns other errors unchanged.
 func taken(err error) error {
 	if err == nil {
 		return nil
@@ -113,8 +113,8 @@ func checkExperimentTag(t tag) error {
 	return nil
 }
 
-// experimentByID returns the id of an experiment in the store. The id of the default
-// experiment is looked up; if make is true, a missing one is created.
+// experimentByID returns the store's id for an experiment id of the protocol. It looks up the
+// id of the default experiment. If make is true, it creates a missing default experiment.
 func (c *call) experimentByID(id string, make bool) (string, error) {
 	if id != defaultExperimentID {
 		return expand(id), nil
@@ -131,7 +131,7 @@ func (c *call) experimentByID(id string, make bool) (string, error) {
 		return e.ID, err
 	}
 	created, err := c.db.Projects.CreateExperiment(c.ctx, c.actor, project, projects.NewExperiment{Name: defaultExperimentName, Unique: true})
-	if taken(err) != err { // another client created it first
+	if taken(err) != err { // another client has created the experiment
 		e, err := c.reading().experimentNamed(project, defaultExperimentName)
 		return e.ID, err
 	}
@@ -229,7 +229,7 @@ func (c *call) deleteExperimentTag(in experimentTag) error {
 	return c.activeExperiment(id, c.removeExperimentTag(id, string(in.Key)))
 }
 
-// removeExperimentTag removes a tag of an experiment, or empties its description.
+// removeExperimentTag removes a tag of an experiment. For tagNote, it removes the description.
 func (c *call) removeExperimentTag(id, key string) error {
 	if key != tagNote {
 		return c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.ExperimentProperty, id, key)
@@ -257,8 +257,8 @@ type experimentPage struct {
 	NextToken   string       `json:"next_page_token,omitzero"`
 }
 
-// maxExperiments is the maximum page size that a request may have, as in MLflow. A
-// page has no more than domain.MaxLimit records.
+// maxExperiments is the maximum page size that a request can ask for, as in MLflow. A response
+// contains at most domain.MaxLimit records.
 const maxExperiments = 50_000
 
 func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err error) {
@@ -289,7 +289,8 @@ func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err e
 	return out, err
 }
 
-// listExperiments is searchExperiments for clients of 1.x, without a limit.
+// listExperiments is searchExperiments for clients of MLflow 1.x. It treats a max_results of 0
+// as not set.
 func (c *call) listExperiments(in experimentSearch) (experimentPage, error) {
 	if in.MaxResults.n == 0 {
 		in.MaxResults = integer{}
@@ -304,8 +305,7 @@ var experimentAttributes = map[string]filter.Field{
 	"last_update_time": filter.Updated,
 }
 
-// experimentField returns the field of the search language for a field of an
-// experiment.
+// experimentField returns the search language's name for a field of an experiment.
 func experimentField(field, entity, key string) (filter.Ref, error) {
 	switch {
 	case entity == "tag":

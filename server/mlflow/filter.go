@@ -12,25 +12,24 @@ import (
 	"tracker/store/scalar"
 )
 
-// term is one comparison of a filter. All terms of a filter must hold.
+// term is one comparison in a filter. A record matches the filter if all terms are true.
 type term struct {
-	entity string // metric, param, tag, attribute or dataset
+	entity string // "metric", "param", "tag", "attribute" or "dataset"
 	key    string
 	op     string // = != < <= > >= LIKE ILIKE IN NOT IN, IS NULL or IS NOT NULL
 	values []operand
 }
 
-// operand is the right side of a comparison.
+// operand is a value on the right side of a comparison.
 type operand struct {
 	text   string
 	quoted bool
 }
 
-// maxFilter is the size limit of a filter, in bytes.
+// maxFilter is the maximum size of a filter in bytes.
 const maxFilter = 100_000
 
-// entities maps the names of the parts of a record, including synonyms, to one name
-// each.
+// entities maps each accepted entity name, including synonyms, to its standard name.
 var entities = map[string]string{
 	"metric": "metric", "metrics": "metric",
 	"param": "param", "params": "param", "parameter": "param", "parameters": "param",
@@ -39,12 +38,12 @@ var entities = map[string]string{
 	"dataset": "dataset", "datasets": "dataset",
 }
 
-// badFilter returns the error for a filter or an order.
+// badFilter returns the error for an invalid filter or order.
 func badFilter(field, format string, args ...any) error {
 	return domain.Invalid(field, field+" can't be read: "+format, args...)
 }
 
-// parseFilter reads a filter: comparisons joined by AND.
+// parseFilter parses a filter. A filter is a list of comparisons joined by AND.
 func parseFilter(text string) ([]term, error) {
 	if len(text) > maxFilter {
 		return nil, badFilter("filter", "it is longer than %d bytes.", maxFilter)
@@ -81,7 +80,7 @@ type scanner struct {
 
 func (s *scanner) end() bool { return s.at >= len(s.text) }
 
-// rest returns the beginning of the remaining text, for an error.
+// rest returns the first 40 characters of the remaining text for an error message.
 func (s *scanner) rest() string {
 	rest := []rune(s.text[s.at:])
 	return string(rest[:min(len(rest), 40)])
@@ -93,7 +92,8 @@ func (s *scanner) space() {
 	}
 }
 
-// word reads a keyword, in any case. It reports whether the keyword was there.
+// word reads a keyword in any case. It returns false and reads nothing if the next word is not
+// the keyword.
 func (s *scanner) word(keyword string) bool {
 	s.space()
 	end := s.at + len(keyword)
@@ -158,8 +158,8 @@ func (s *scanner) term() (t term, err error) {
 	return t, err
 }
 
-// name reads the left side: up to a space or an operator, with parts in backticks or
-// double quotes.
+// name reads the left side of a comparison. The name ends before a space or an operator. Parts
+// in backticks or double quotes can contain spaces and operators.
 func (s *scanner) name() string {
 	start := s.at
 	for !s.end() {
@@ -180,7 +180,7 @@ func (s *scanner) name() string {
 	return s.text[start:]
 }
 
-// operand reads a number or a quoted text.
+// operand reads a number or a quoted string.
 func (s *scanner) operand() (operand, error) {
 	s.space()
 	if s.end() {
@@ -193,7 +193,7 @@ func (s *scanner) operand() (operand, error) {
 				b.WriteByte(s.text[i])
 				continue
 			}
-			if i+1 < len(s.text) && s.text[i+1] == c { // a doubled quote stands for one
+			if i+1 < len(s.text) && s.text[i+1] == c { // a doubled quote is an escaped quote
 				b.WriteByte(c)
 				i++
 				continue
@@ -213,7 +213,7 @@ func (s *scanner) operand() (operand, error) {
 	return operand{s.text[start:s.at], false}, nil
 }
 
-// list reads values in parentheses with commas between them.
+// list reads a list of values in parentheses, separated by commas.
 func (s *scanner) list() ([]operand, error) {
 	s.space()
 	if s.end() || s.text[s.at] != '(' {
@@ -237,7 +237,7 @@ func (s *scanner) list() ([]operand, error) {
 		case !s.end() && s.text[s.at] == ',':
 			s.at++
 			s.space()
-			if !s.end() && s.text[s.at] == ')' { // Python writes a list of one value with a comma at its end
+			if !s.end() && s.text[s.at] == ')' { // Python writes a comma after the only value of a tuple
 				s.at++
 				return all, nil
 			}
@@ -250,7 +250,7 @@ func (s *scanner) list() ([]operand, error) {
 	}
 }
 
-// splitName splits the name of a field into its entity and key.
+// splitName splits a field name into its entity and key.
 func splitName(field, name string) (entity, key string, err error) {
 	before, after, dotted := strings.Cut(name, ".")
 	if !dotted {
@@ -269,7 +269,7 @@ func splitName(field, name string) (entity, key string, err error) {
 	return entity, key, nil
 }
 
-// unquote removes backticks or double quotes around a name.
+// unquote removes surrounding backticks or double quotes from a name.
 func unquote(s string) string {
 	if n := len(s); n >= 2 && s[0] == s[n-1] && (s[0] == '`' || s[0] == '"') {
 		return s[1 : n-1]
@@ -277,7 +277,7 @@ func unquote(s string) string {
 	return s
 }
 
-// parseOrder reads a name with ASC or DESC after it.
+// parseOrder parses a field name, optionally followed by ASC or DESC.
 func parseOrder(text string) (entity, key string, descending bool, err error) {
 	s := scanner{text: text}
 	s.space()
@@ -296,7 +296,7 @@ func parseOrder(text string) (entity, key string, descending bool, err error) {
 	return entity, key, descending, nil
 }
 
-// textExpr returns the condition for a field with texts.
+// textExpr returns the condition of t for a text field.
 func textExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	compare := func(op string) filter.Expr {
 		c := filter.Comparison{Ref: ref, Op: op}
@@ -328,7 +328,7 @@ func textExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	return nil, badFilter("filter", "%q can't be compared with %s; use =, !=, LIKE, ILIKE, IN and IS NULL.", t.key, t.op)
 }
 
-// wantTexts checks that all values are quoted.
+// wantTexts returns an error unless all values are quoted.
 func (t term) wantTexts() error {
 	for _, v := range t.values {
 		if !v.quoted {
@@ -338,7 +338,8 @@ func (t term) wantTexts() error {
 	return nil
 }
 
-// number returns the only value of a comparison with a number.
+// number returns the value of a numeric comparison. It returns an error if the operator or the
+// value is not numeric.
 func (t term) number() (float64, error) {
 	if !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, t.op) {
 		return 0, badFilter("filter", "%q is a number and can't be compared with %s.", t.key, t.op)
@@ -351,8 +352,8 @@ func (t term) number() (float64, error) {
 	return f, nil
 }
 
-// metricExpr returns the condition for the last value of a metric. NaN passes only
-// !=, and a run without the metric passes none.
+// metricExpr returns the condition of t for the last value of a metric. NaN matches only !=. A
+// run without the metric never matches.
 func metricExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	f, err := t.number()
 	if err != nil {
@@ -368,7 +369,7 @@ func metricExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	return filter.Junction{Parts: []filter.Expr{there, filter.Negation{Part: compare("=")}}}, nil
 }
 
-// timeExpr returns the condition for a time in milliseconds.
+// timeExpr returns the condition of t for a time field in milliseconds.
 func timeExpr(t term, field filter.Field) (filter.Expr, error) {
 	f, err := t.number()
 	if err != nil {
@@ -380,7 +381,8 @@ func timeExpr(t term, field filter.Field) (filter.Expr, error) {
 	return filter.Comparison{Ref: ref(field, ""), Op: t.op, Values: []filter.Literal{{Time: scalar.Time(f)}}}, nil
 }
 
-// ref returns a reference to a field of the search language.
+// ref returns a reference to a field of the search language. For a metric, it refers to the
+// last value.
 func ref(f filter.Field, name string) filter.Ref {
 	r := filter.Ref{Key: filter.Key{Field: f, Name: name}}
 	if f == filter.Metric {
@@ -389,7 +391,7 @@ func ref(f filter.Field, name string) filter.Ref {
 	return r
 }
 
-// allOf returns the condition that all parts hold, nil if there are none.
+// allOf returns the condition that all parts are true, or nil if parts is empty.
 func allOf(parts []filter.Expr) filter.Expr {
 	switch len(parts) {
 	case 0:

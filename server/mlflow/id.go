@@ -6,19 +6,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// The protocol uses the ids of the records. The id of a run is written without
-// dashes, as in MLflow. Clients use defaultExperimentID when no experiment is
-// named: it stands for the experiment "Default" of the project.
+// The protocol uses the ids of the store's records. As in MLflow, run ids have no dashes.
+// Clients send defaultExperimentID if the user has not selected an experiment. This id stands
+// for the project's experiment "Default".
 const (
 	defaultExperimentID   = "0"
 	defaultExperimentName = "Default"
 )
 
-// compact returns the id of a record without dashes.
+// compact returns a record id without its dashes.
 func compact(id string) string { return strings.ReplaceAll(id, "-", "") }
 
-// expand returns an id with its dashes. It returns any other text unchanged; no
-// record has it as its id.
+// expand returns a record id with dashes. If id is not a valid id, expand returns id unchanged.
 func expand(id string) string {
 	if len(id) != 32 && len(id) != 36 {
 		return id
@@ -30,11 +29,11 @@ func expand(id string) string {
 	return u.String()
 }
 
-// artifactScheme makes clients send artifacts to the server that they use, at any
-// address.
+// artifactScheme is the URI scheme for artifacts on the tracking server. Clients send artifacts
+// with this scheme to the address that they use for the tracking server.
 const artifactScheme = "mlflow-artifacts:/"
 
-// runArtifacts returns the address of the artifacts of a run.
+// runArtifacts returns the URI of a run's artifacts.
 func runArtifacts(experimentID, runID string) string {
 	return artifactScheme + experimentID + "/" + compact(runID) + "/artifacts"
 }

@@ -53,8 +53,7 @@ type loggedModelAnswer struct {
 	Model loggedModel `json:"model"`
 }
 
-// modelStatuses maps the names and numbers of the protocol to the statuses of a
-// logged model.
+// modelStatuses maps the protocol's names and numbers to statuses of a logged model.
 var modelStatuses = map[string]registry.LoggedModelStatus{
 	"LOGGED_MODEL_PENDING": registry.LoggedModelPending, "1": registry.LoggedModelPending,
 	"LOGGED_MODEL_READY": registry.LoggedModelReady, "2": registry.LoggedModelReady,
@@ -67,8 +66,8 @@ var modelStatusNames = map[registry.LoggedModelStatus]string{
 	registry.LoggedModelFailed:  "LOGGED_MODEL_UPLOAD_FAILED",
 }
 
-// loggedModelOf returns a logged model for an answer. location is the artifact
-// location of its experiment, "" for the server's own.
+// loggedModelOf returns a logged model for a response. location is the artifact location of the
+// model's experiment, or "" if the server stores the artifacts.
 func loggedModelOf(m registry.DescribedModel, location string) loggedModel {
 	info := loggedModelInfo{
 		ID:           m.ID,
@@ -103,7 +102,7 @@ func loggedModelOf(m registry.DescribedModel, location string) loggedModel {
 	return loggedModel{info, data}
 }
 
-// describeModel returns the logged model with an id.
+// describeModel returns the logged model with the given id.
 func (c *call) describeModel(id string) (out loggedModel, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		all, err := c.describeModels(v, []string{id})
@@ -118,7 +117,7 @@ func (c *call) describeModel(id string) (out loggedModel, err error) {
 	return out, err
 }
 
-// describeModels returns logged models for an answer.
+// describeModels returns the logged models with the given ids, in the format of responses.
 func (c *call) describeModels(v *store.View, ids []string) ([]loggedModel, error) {
 	all, err := v.Models.LoggedModels(ids)
 	if err != nil {
@@ -193,8 +192,8 @@ func modelParams(params []tag) (all []domain.Property, err error) {
 	return all, nil
 }
 
-// modelTags returns the tags of a logged model. The last value of a repeated tag is
-// used.
+// modelTags converts the tags of a logged model to properties. If a tag is repeated, its last
+// value is used.
 func modelTags(tags []tag) (all []domain.Property, err error) {
 	for _, t := range tags {
 		if err := checkKey(string(t.Key)); err != nil {
@@ -265,13 +264,13 @@ func (c *call) addLoggedModelParams(in paramList) error {
 	return c.db.Models.AddLoggedModelParams(c.ctx, c.actor, c.vars["model_id"], all)
 }
 
-// modelUse is a logged model that a run read or made.
+// modelUse is a logged model that a run used or created.
 type modelUse struct {
 	ModelID text    `json:"model_id"`
 	Step    integer `json:"step"`
 }
 
-// modelUses returns the logged models of a request.
+// modelUses converts the logged models of a request to records of the store.
 func modelUses(role registry.LoggedModelRole, models []modelUse) ([]registry.LoggedModelUse, error) {
 	var uses []registry.LoggedModelUse
 	for _, m := range models {
@@ -300,7 +299,8 @@ func (c *call) logOutputs(in outputLog) error {
 	return c.activeRun(id, c.db.Runs.LogIteration(c.ctx, c.actor, id, runs.IterationLog{Models: uses}))
 }
 
-// modelInput and modelOutput are logged models that a run read or made, for answers.
+// modelInput is a logged model that a run used, in a response. modelOutput is a logged model
+// that a run created.
 type modelInput struct {
 	ModelID string `json:"model_id"`
 }

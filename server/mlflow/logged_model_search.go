@@ -88,24 +88,24 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 	return out, err
 }
 
-// modelSearch is a search for logged models.
+// modelSearch is a parsed search for logged models.
 type modelSearch struct {
 	query registry.LoggedModelQuery
 	order ordering[registry.LoggedModel]
-	// metrics holds the questions about points of the models, from the
-	// conditions and the order.
+	// metrics holds the metric conditions of the filter and the metrics of the order.
 	metrics []*metricQuestion
 }
 
-// metricQuestion is a question about the points of logged models.
+// metricQuestion selects points of logged models and collects the last matching point of each
+// model.
 type metricQuestion struct {
 	key    string // "" for all metrics
 	counts func(registry.LoggedModelMetric) bool
-	// found holds the last matching point, by the id of the model.
+	// found maps a model id to the model's last matching point.
 	found map[string]registry.LoggedModelMetric
 }
 
-// ask adds a question about points.
+// ask adds a metricQuestion for the metric key. counts reports whether a point matches.
 func (s *modelSearch) ask(key string, counts func(registry.LoggedModelMetric) bool) *metricQuestion {
 	q := &metricQuestion{key, counts, map[string]registry.LoggedModelMetric{}}
 	s.metrics = append(s.metrics, q)
@@ -127,7 +127,8 @@ func (q *metricQuestion) take(m registry.LoggedModelMetric) {
 	}
 }
 
-// value returns the value of the last matching point of a model.
+// value returns the value of the model's last matching point. It returns false if no point
+// matches.
 func (q *metricQuestion) value(m registry.LoggedModel) (float64, bool) {
 	last, ok := q.found[m.ID]
 	return float64(last.Value), ok
@@ -188,8 +189,8 @@ func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
 	return s, s.sort(in.OrderBy)
 }
 
-// term returns the condition for one comparison, nil if the query has it as a
-// condition on a property.
+// term returns the condition for one comparison. For a tag, it adds a property condition to the
+// query and returns nil.
 func (s *modelSearch) term(t term, ofDataset func(registry.LoggedModelMetric) bool) (func(registry.LoggedModel) bool, error) {
 	switch t.entity {
 	case "tag":
@@ -247,8 +248,8 @@ var loggedModelTexts = map[string]func(registry.LoggedModel) string{
 	},
 }
 
-// sort reads the order. Models that are equal in it are sorted by time, newest
-// first.
+// sort adds the requested order to s. Models that are equal in this order are sorted by
+// creation time, newest first.
 func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 	for _, o := range orderBy {
 		descending := o.Ascending != nil && !bool(*o.Ascending)

@@ -10,10 +10,10 @@ import (
 	"tracker/store/registry"
 )
 
-// There are few registered models, versions and logged models, so a search compares
-// each of them.
+// A project has few registered models, versions and logged models. A search therefore compares
+// each record in memory.
 
-// textMatch returns the condition for a text.
+// textMatch returns the condition of t for a text.
 func (t term) textMatch() (func(string) bool, error) {
 	if err := t.wantTexts(); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (t term) textMatch() (func(string) bool, error) {
 	return nil, badFilter("filter", "%q can't be compared with %s; use =, !=, LIKE, ILIKE and IN.", t.key, t.op)
 }
 
-// numberMatch returns the condition for a number. NaN passes only !=.
+// numberMatch returns the condition of t for a number. NaN matches only !=.
 func (t term) numberMatch() (func(float64) bool, error) {
 	want, err := t.number()
 	if err != nil {
@@ -56,8 +56,7 @@ func (t term) numberMatch() (func(float64) bool, error) {
 	}, nil
 }
 
-// versionMatch returns the condition for the number of a version, which may be
-// quoted.
+// versionMatch returns the condition of t for a version number. The values of t can be quoted.
 func (t term) versionMatch() (func(float64) bool, error) {
 	for i, v := range t.values {
 		if _, err := strconv.ParseInt(v.text, 10, 64); err != nil {
@@ -68,14 +67,14 @@ func (t term) versionMatch() (func(float64) bool, error) {
 	return t.numberMatch()
 }
 
-// propertyMatch returns the condition for a tag that is a property. A record without
-// the tag does not pass.
+// propertyMatch returns the condition of t for a tag stored as a property. A record without the
+// tag does not match.
 func (t term) propertyMatch() (registry.PropertyMatch, error) {
 	match, err := t.textMatch()
 	return registry.PropertyMatch{Key: t.key, Match: match}, err
 }
 
-// allMatch returns the condition that all given conditions hold.
+// allMatch returns a condition that is true if all given conditions are true.
 func allMatch[T any](all []func(T) bool) func(T) bool {
 	return func(record T) bool {
 		for _, match := range all {
@@ -87,14 +86,14 @@ func allMatch[T any](all []func(T) bool) func(T) bool {
 	}
 }
 
-// on returns a condition for a field of a record.
+// on returns a condition that applies match to a field of a record.
 func on[T, F any](field func(T) F, match func(F) bool) func(T) bool {
 	return func(record T) bool { return match(field(record)) }
 }
 
-// promptTag removes the terms on the tag that marks a prompt, and returns the
-// condition that replaces them: only prompts if a term selects them, otherwise no
-// prompts.
+// promptTag removes the terms about the tag that marks a prompt. It returns the other terms and
+// a condition that replaces the removed terms. The condition matches only prompts if a removed
+// term selects prompts. Otherwise it matches only records that are not prompts.
 func promptTag(terms []term) (others []term, match registry.PropertyMatch, err error) {
 	wanted, asked := false, false
 	for _, t := range terms {
@@ -118,7 +117,7 @@ func promptTag(terms []term) (others []term, match registry.PropertyMatch, err e
 	}, nil
 }
 
-// ordering compares records by several keys.
+// ordering compares records by several keys, the most important key first.
 type ordering[T any] []func(a, b T) int
 
 func (o ordering[T]) compare(a, b T) int {
@@ -130,7 +129,7 @@ func (o ordering[T]) compare(a, b T) int {
 	return 0
 }
 
-// by returns the order by a field.
+// by returns a function that compares two records by a field.
 func by[T any, F cmp.Ordered](field func(T) F, descending bool) func(a, b T) int {
 	return func(a, b T) int {
 		n := cmp.Compare(field(a), field(b))
@@ -141,8 +140,8 @@ func by[T any, F cmp.Ordered](field func(T) F, descending bool) func(a, b T) int
 	}
 }
 
-// byNumber returns the order by a number that some records lack. In both directions
-// these records come last, and NaN just before them.
+// byNumber returns a function that compares two records by a number. Records without the number
+// come last in both directions, and NaN comes directly before them.
 func byNumber[T any](field func(T) (float64, bool), descending bool) func(a, b T) int {
 	return func(a, b T) int {
 		x, hasX := field(a)
@@ -167,7 +166,7 @@ func byNumber[T any](field func(T) (float64, bool), descending bool) func(a, b T
 	}
 }
 
-// pageOf returns up to n elements of all, from offset on.
+// pageOf returns at most n elements of all, starting at offset.
 func pageOf[T any](all []T, offset, n int) []T {
 	offset = min(offset, len(all))
 	return all[offset:min(offset+n, len(all))]

@@ -10,7 +10,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// metric is a point in an answer.
+// metric is a point in a response.
 type metric struct {
 	Key       string       `json:"key"`
 	Value     scalar.Value `json:"value"`
@@ -18,8 +18,8 @@ type metric struct {
 	Step      int64        `json:"step"`
 }
 
-// newMetric is a point in a request. The dataset is used only if the point measures
-// a logged model.
+// newMetric is a point in a request. Its dataset fields are used only if the point belongs to a
+// logged model.
 type newMetric struct {
 	Key           text    `json:"key"`
 	Value         double  `json:"value"`
@@ -30,7 +30,7 @@ type newMetric struct {
 	DatasetDigest text    `json:"dataset_digest"`
 }
 
-// sample returns the point in the form of the store, or an error if it is invalid.
+// sample converts the point to the store's format. It returns an error if the point is invalid.
 func (m newMetric) sample() (s points.Sample, err error) {
 	if err := checkKey(string(m.Key)); err != nil {
 		return s, err
@@ -50,7 +50,7 @@ func (m newMetric) sample() (s points.Sample, err error) {
 	return points.Sample{Key: string(m.Key), Value: scalar.Value(m.Value.f), Step: &place.step, RecordedAt: &place.at}, nil
 }
 
-// ofModel returns a checked point as a point that measures a logged model.
+// ofModel converts a valid point to a point of a logged model.
 func (m newMetric) ofModel() registry.LoggedModelMetric {
 	return registry.LoggedModelMetric{
 		ModelID:       string(m.ModelID),
@@ -76,7 +76,7 @@ func (c *call) logParameter(in runTag) error {
 	return c.logBatch(batch{runRef: in.runRef, Params: []tag{in.tag}})
 }
 
-// batch holds the request log-batch.
+// batch is a log-batch request.
 type batch struct {
 	runRef
 	Metrics []newMetric `json:"metrics"`
@@ -84,7 +84,7 @@ type batch struct {
 	Tags    []tag       `json:"tags"`
 }
 
-// check returns an error if a batch exceeds a limit.
+// check returns an error if the batch exceeds a limit.
 func (b *batch) check() error {
 	for _, part := range []struct {
 		name    string
@@ -150,8 +150,8 @@ func (c *call) logBatch(in batch) error {
 	return c.activeRun(id, changed(c.db.Runs.LogIteration(c.ctx, c.actor, id, l)))
 }
 
-// changed returns the error of the protocol for a CONFLICT about a parameter that
-// has another value, and other errors unchanged.
+// changed converts a CONFLICT error to the protocol's error for a parameter that has another
+// value. It returns other errors unchanged.
 func changed(err error) error {
 	if err != nil {
 		if e := domain.AsError(err); e.Code == domain.CodeConflict {

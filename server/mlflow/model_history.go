@@ -11,7 +11,7 @@ import (
 	"tracker/store/runs"
 )
 
-// notedModel is the entry of a model in the model history of a run.
+// notedModel is a model's entry in the model history of a run.
 type notedModel struct {
 	RunID   any `json:"run_id,omitzero"`
 	Path    any `json:"artifact_path,omitzero"`
@@ -26,8 +26,9 @@ type modelLog struct {
 	Model text `json:"model_json"`
 }
 
-// logModel records a model that a client before 3.0 has logged as an artifact of a run.
-// Such clients read the models of a run from a tag, which logModel extends.
+// logModel records a model that a client before MLflow 3.0 has logged as an artifact of a run.
+// Clients before MLflow 3.0 read the models of a run from the tag tagHistory. logModel appends
+// the model to this tag.
 func (c *call) logModel(in modelLog) error {
 	id, err := in.id()
 	if err != nil {
@@ -63,7 +64,7 @@ func (c *call) logModel(in modelLog) error {
 		return err
 	}
 	if slices.ContainsFunc(all, func(other any) bool { return reflect.DeepEqual(other, entry) }) {
-		return nil // the answer to the first request was lost
+		return nil // a repeated request, because the response was lost
 	}
 	value, err := json.Marshal(append(all, model))
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"tracker/store/registry"
 )
 
-// artifactFolder returns the URI of the artifacts of a record of an experiment:
-// below location, if the client has set one for the experiment, or in the server.
+// artifactFolder returns the URI of the artifact folder below an experiment. If location is not
+// empty, it is the root that the client has set for the experiment. Otherwise the folder is on
+// this server.
 func artifactFolder(experimentID, location, below string) string {
 	if location == "" {
 		location = artifactScheme + experimentID
@@ -19,9 +20,8 @@ func artifactFolder(experimentID, location, below string) string {
 	return location + "/" + below + "/artifacts"
 }
 
-// sourceOf returns the URI of the files of a version. For a version that was not
-// registered by this protocol it is the artifact that holds it, or all artifacts of
-// its run.
+// sourceOf returns the source URI of a model version. If a client of this protocol did not
+// register the version, the source is the version's artifact or the artifact folder of its run.
 func sourceOf(v registry.RegisteredVersion) string {
 	switch {
 	case v.Source != "":
@@ -36,7 +36,7 @@ func sourceOf(v registry.RegisteredVersion) string {
 	return root
 }
 
-// locationOf returns the location of the files of a version.
+// locationOf returns the URI of a model version's files.
 func locationOf(v registry.RegisteredVersion) string {
 	if v.Location != "" {
 		return v.Location
@@ -60,8 +60,8 @@ func badSource(format string, args ...any) error {
 	return domain.Invalid("source", "Invalid model version source: "+format, args...)
 }
 
-// resolve checks the source of a new version, and sets the location of its files
-// and its run. modelID is the logged model that the client named, or "".
+// resolve checks the source of a new model version. It sets the location of the version's files
+// and the version's run. modelID is the logged model in the request, or "".
 func (c *call) resolve(n *registry.NewModelVersion, modelID string) error {
 	source, err := url.Parse(n.Source)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *call) resolve(n *registry.NewModelVersion, modelID string) error {
 		return badSource("'%s' has a part \"..\" or a zero byte; give the whole path.", n.Source)
 	}
 	switch {
-	case len(source.Scheme) <= 1 || source.Scheme == "file": // one letter is a drive
+	case len(source.Scheme) <= 1 || source.Scheme == "file": // a scheme with one letter is a Windows drive
 		return badSource("'%s' is a local path, which the server can't read; log the model to a run and register it from there.", n.Source)
 	case source.Scheme == "models":
 		return c.resolveModel(n, source, modelID)
@@ -90,7 +90,8 @@ func (c *call) resolve(n *registry.NewModelVersion, modelID string) error {
 	return nil
 }
 
-// leaves reports whether a URI has a part "..", in any spelling.
+// leaves reports whether a URI has ".." as a part or contains a zero byte, even after repeated
+// unescaping.
 func leaves(uri string) bool {
 	for range 10 {
 		decoded, err := url.QueryUnescape(uri)
@@ -102,11 +103,11 @@ func leaves(uri string) bool {
 	return strings.ContainsRune(uri, 0) || slices.Contains(strings.FieldsFunc(uri, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
-// loggedModelID matches the id of a logged model.
+// loggedModelID matches the ids of logged models.
 var loggedModelID = regexp.MustCompile(`^m-[0-9a-f]{32}$`)
 
-// resolveModel resolves models:/m-…, models:/name/1, models:/name/Stage and
-// models:/name@alias.
+// resolveModel resolves sources with the forms models:/m-…, models:/name/1, models:/name/Stage
+// and models:/name@alias.
 func (c *call) resolveModel(n *registry.NewModelVersion, source *url.URL, modelID string) error {
 	path := strings.Trim(source.Path, "/")
 	if source.Host != "" || path == "" {
@@ -136,7 +137,7 @@ func (c *call) resolveModel(n *registry.NewModelVersion, source *url.URL, modelI
 	return nil
 }
 
-// sourceVersion returns the version that the path of a models:/ URI refers to.
+// sourceVersion returns the model version that the path of a models:/ URI names.
 func (c *call) sourceVersion(path string) (registry.RegisteredVersion, error) {
 	if name, alias, ok := strings.Cut(path, "@"); ok {
 		return c.aliased(name, alias)
@@ -162,8 +163,8 @@ func (c *call) sourceVersion(path string) (registry.RegisteredVersion, error) {
 	return c.version(name, latest.Versions[0].Version)
 }
 
-// resolveArtifact resolves a path in the server's artifacts. It must be in the run
-// or the logged model that the client named.
+// resolveArtifact resolves a source in this server's artifacts. It returns an error if the
+// source is outside the run or logged model that the request names.
 func (c *call) resolveArtifact(n *registry.NewModelVersion, source *url.URL, modelID string) error {
 	path := strings.Trim(source.Path, "/") + "/"
 	within := func(root string) bool { return strings.HasPrefix(path, strings.TrimPrefix(root, artifactScheme)+"/") }
@@ -189,8 +190,8 @@ func (c *call) resolveArtifact(n *registry.NewModelVersion, source *url.URL, mod
 	return badSource("'%s'. The run_id request parameter must identify the run that contains the source.", n.Source)
 }
 
-// sourceModel returns the location of the files of a logged model. If the client
-// has named no run, it sets the model's run as the run of the version.
+// sourceModel returns the artifact URI of a logged model. If the request names no run,
+// sourceModel sets the version's run to the run that created the model.
 func (c *call) sourceModel(n *registry.NewModelVersion, id string) (location string, err error) {
 	m, err := c.describeModel(id)
 	if isNotFound(err) {
@@ -205,8 +206,8 @@ func (c *call) sourceModel(n *registry.NewModelVersion, id string) (location str
 	return m.Info.Artifacts, nil
 }
 
-// takeRun links a new version to the iteration of its run. The id of a run outside
-// the project is stored as given.
+// takeRun sets the iteration of a new version to the run that the request names. If the run is
+// not in the project, takeRun leaves the run id unchanged as text.
 func (c *call) takeRun(projectID string, n *registry.NewModelVersion) error {
 	if n.Origin.RunID == "" {
 		return nil
@@ -225,8 +226,8 @@ func (c *call) takeRun(projectID string, n *registry.NewModelVersion) error {
 	return nil
 }
 
-// hiddenIsFine returns nil for an error about a record that the actor can't see,
-// and other errors unchanged.
+// hiddenIsFine returns nil if err means that a record does not exist or that the actor can't
+// read it. It returns other errors unchanged.
 func hiddenIsFine(err error) error {
 	if domain.AsError(err).Code == domain.CodeProjectPermissionRequired {
 		return nil

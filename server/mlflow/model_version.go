@@ -25,7 +25,7 @@ type modelVersion struct {
 	Aliases     []string `json:"aliases,omitempty"`
 }
 
-// stageNames maps stages to their names in the protocol.
+// stageNames maps stages to the protocol's names.
 var stageNames = map[registry.Stage]string{
 	registry.NoStage:    "None",
 	registry.Staging:    "Staging",
@@ -33,7 +33,8 @@ var stageNames = map[registry.Stage]string{
 	registry.Archived:   "Archived",
 }
 
-// stageOf reads the name of a stage, in any case.
+// stageOf returns the stage with the given name in any case. It returns an error for an unknown
+// name.
 func stageOf(name string) (registry.Stage, error) {
 	for stage, known := range stageNames {
 		if strings.EqualFold(name, known) {
@@ -60,8 +61,7 @@ func versionOf(v registry.RegisteredVersion) modelVersion {
 	}
 }
 
-// versionRun returns the id of the run that a version came from, "" if there
-// is none.
+// versionRun returns the id of the run that created a version, or "" if the version has no run.
 func versionRun(v registry.RegisteredVersion) string {
 	if v.IterationID != nil {
 		return compact(*v.IterationID)
@@ -78,7 +78,7 @@ type versionsAnswer struct {
 	Next     string         `json:"next_page_token,omitzero"`
 }
 
-// version returns the version of a model with a name and number.
+// version returns the model version with the given model name and number.
 func (c *call) version(name, number string) (registry.RegisteredVersion, error) {
 	if err := need("version", number); err != nil {
 		return registry.RegisteredVersion{}, err
@@ -105,7 +105,7 @@ func (c *call) version(name, number string) (registry.RegisteredVersion, error) 
 	return *found, nil
 }
 
-// answerVersion returns the current state of a version.
+// answerVersion returns a response with the current state of a model version.
 func (c *call) answerVersion(v registry.RegisteredVersion) (out versionAnswer, err error) {
 	now, err := c.version(v.ModelName, strconv.FormatInt(v.Version, 10))
 	if err == nil {
@@ -163,7 +163,7 @@ func (c *call) createVersion(in newVersion) (out versionAnswer, err error) {
 	return out, err
 }
 
-// isPrompt reports whether these are the tags of a prompt.
+// isPrompt reports whether the properties mark a prompt.
 func isPrompt(properties []domain.Property) bool {
 	for _, p := range properties {
 		if p.Key == tagIsPrompt && strings.EqualFold(p.Value, "true") {

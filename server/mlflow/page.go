@@ -7,8 +7,8 @@ import (
 	"tracker/store/domain"
 )
 
-// maxResults returns the requested page size, or fallback. It returns an error if
-// the size is not between 1 and most.
+// maxResults returns the requested page size. If the request has none, maxResults returns
+// fallback. It returns an error if the size is not between 1 and most.
 func maxResults(asked integer, fallback, most int64) (int, error) {
 	n := asked.or(fallback)
 	if n < 0 || n == 0 && asked.set {
@@ -20,7 +20,7 @@ func maxResults(asked integer, fallback, most int64) (int, error) {
 	return int(n), nil
 }
 
-// pageOffset returns the offset in a token of pageToken; "" gives 0.
+// pageOffset returns the offset in a page token. The token "" means 0.
 func pageOffset(token string) (int, error) {
 	if token == "" {
 		return 0, nil
@@ -35,8 +35,8 @@ func pageOffset(token string) (int, error) {
 	return 0, domain.Invalid("page_token", "Invalid page token; start again with the first page.")
 }
 
-// pageToken returns the token of the page after n records from offset on, "" after
-// the last page.
+// pageToken returns the token for the next page. The current page has n records and starts at
+// offset. pageToken returns "" if the current page is the last page.
 func pageToken(offset, n, total int) string {
 	if n == 0 || offset+n >= total {
 		return ""

@@ -8,15 +8,14 @@ import (
 	"tracker/store/domain"
 )
 
-// A workspace of MLflow is a project. Clients with a workspace name it in this header;
-// defaultWorkspace is the default project.
+// A workspace in MLflow is a project. Clients send the workspace name in workspaceHeader. The
+// name defaultWorkspace stands for the default project.
 const (
 	workspaceHeader  = "X-MLFLOW-WORKSPACE"
 	defaultWorkspace = "default"
 )
 
-// workspace returns the project that the header of a request names, "" for the default
-// one.
+// workspace returns the project name in the workspace header, or "" for the default project.
 func workspace(r *http.Request) string {
 	name := strings.TrimSpace(r.Header.Get(workspaceHeader))
 	if name == defaultWorkspace {
@@ -25,16 +24,16 @@ func workspace(r *http.Request) string {
 	return name
 }
 
-// serverInfo describes the server to clients, which request it before they use a
-// workspace. Omitted features are not supported.
+// serverInfo lists features of the server. A client requests serverInfo before it uses a
+// workspace. Features that are not listed are not supported.
 type serverInfo struct {
 	Workspaces bool `json:"workspaces_enabled"`
 }
 
 func (c *call) serverInfo(struct{}) (serverInfo, error) { return serverInfo{Workspaces: true}, nil }
 
-// readProject returns the id of the project of a call. It returns NOT_FOUND if the
-// project does not exist or the caller may not read it.
+// readProject returns the id of the requested project. It returns NOT_FOUND if the project does
+// not exist or the caller can't read the project.
 func (c *call) readProject() (string, error) {
 	project, err := c.db.Projects.ProjectNamed(c.ctx, c.actor, c.projectName())
 	if isNotFound(err) && c.project != "" {
@@ -43,8 +42,8 @@ func (c *call) readProject() (string, error) {
 	return project, err
 }
 
-// searchedProject is readProject for a search. It returns "" if the default project
-// does not exist yet, so that nothing is found.
+// searchedProject is like readProject, but returns "" if the default project does not exist. A
+// search then finds nothing.
 func (c *call) searchedProject() (string, error) {
 	project, err := c.readProject()
 	if isNotFound(err) && c.project == "" {
@@ -53,7 +52,7 @@ func (c *call) searchedProject() (string, error) {
 	return project, err
 }
 
-// makeProject is readProject, but creates the default project if it does not exist.
+// makeProject is like readProject, but creates a missing default project.
 func (c *call) makeProject() (string, error) {
 	if c.project != "" {
 		return c.readProject()

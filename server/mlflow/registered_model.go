@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxRegistryTag  = 100_000 // characters; a prompt is the value of a tag
+	maxRegistryTag  = 100_000 // in characters; a prompt is stored as the value of a tag
 	tagIsPrompt     = "mlflow.prompt.is_prompt"
 	maxModelsPage   = 1000
 	modelsPage      = 100
-	recordsAtOnce   = 100      // number of records to read at once
-	maxAnswerBytes  = 32 << 20 // bytes of text in an answer: a page ends after the record that exceeds it
+	recordsAtOnce   = 100      // number of records read at once
+	maxAnswerBytes  = 32 << 20 // bytes of text in a response; a page ends after the record that exceeds the limit
 	maxRegistryTags = domain.MaxProperties
 )
 
@@ -55,7 +55,7 @@ func registeredModelOf(m registry.RegisteredModel) registeredModel {
 	return out
 }
 
-// checkModelName checks the name of a new model.
+// checkModelName returns an error if name is not valid for a new model.
 func checkModelName(field, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return need(field, "")
@@ -66,8 +66,8 @@ func checkModelName(field, name string) error {
 	return nil
 }
 
-// registryProperties returns tags of a model or version as properties. The last
-// value of a repeated tag is used.
+// registryProperties converts the tags of a model or version to properties. If a tag is
+// repeated, its last value is used.
 func registryProperties(tags []tag) ([]domain.Property, error) {
 	if len(tags) > maxRegistryTags {
 		return nil, domain.Invalid("tags", "At most %d tags can be set at once.", maxRegistryTags)
@@ -92,7 +92,7 @@ func checkRegistryTag(t tag) error {
 	return nil
 }
 
-// modelNamed returns the model with a name in the project of the call.
+// modelNamed returns the model with the given name in the requested project.
 func (c *call) modelNamed(name string) (registry.Model, error) {
 	if err := need("name", strings.TrimSpace(name)); err != nil {
 		return registry.Model{}, err
@@ -110,7 +110,7 @@ func (c *call) modelNamed(name string) (registry.Model, error) {
 	return registry.Model{}, domain.Errorf(domain.CodeNotFound, "Registered Model with name=%s not found", name)
 }
 
-// registered returns a model for an answer.
+// registered returns a registered model in the format of responses.
 func (c *call) registered(projectID, id string) (out registeredModel, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		all, err := v.Models.RegisteredModels(projectID, []string{id})
@@ -273,13 +273,13 @@ func (c *call) deleteModelTag(in struct {
 	return notFoundIsFine(c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.ModelProperty, m.ID, string(in.Key)))
 }
 
-// isConflict reports whether err is about a name that is taken.
+// isConflict reports whether err is a CONFLICT error.
 func isConflict(err error) bool {
 	return err != nil && domain.AsError(err).Code == domain.CodeConflict
 }
 
-// notFoundIsFine returns nil for an error about a record that does not exist,
-// and other errors unchanged.
+// notFoundIsFine returns nil if err means that a record does not exist. It returns other errors
+// unchanged.
 func notFoundIsFine(err error) error {
 	if isNotFound(err) {
 		return nil
@@ -326,8 +326,8 @@ func (c *call) versionByAlias(in aliasOf) (out versionAnswer, err error) {
 	return out, err
 }
 
-// aliased returns the version of a model that has an alias; the alias "latest"
-// selects the newest version.
+// aliased returns the version of a model with the given alias. The alias "latest" selects the
+// newest version.
 func (c *call) aliased(name, alias string) (registry.RegisteredVersion, error) {
 	m, err := c.modelNamed(name)
 	if err != nil {
@@ -365,7 +365,7 @@ func (c *call) aliased(name, alias string) (registry.RegisteredVersion, error) {
 	return registry.RegisteredVersion{}, err
 }
 
-// numbered returns the version of a model with a number, nil if it does not
+// numbered returns the version of m with the given number, or nil if the version does not
 // exist.
 func numbered(v *store.View, m registry.Model, number int64) (*registry.RegisteredVersion, error) {
 	heads, err := v.Models.FindVersions(m.ProjectID, &m.Name, nil, func(h registry.VersionHead) bool { return h.Version == number })

@@ -1,7 +1,6 @@
 package mlflow
 
-// registryRoutes returns the routes of registered models, their versions, and
-// logged models.
+// registryRoutes returns the routes for registered models, model versions and logged models.
 func (s *Server) registryRoutes() []route {
 	return []route{
 		post("registered-models/create", with((*call).createRegisteredModel)),

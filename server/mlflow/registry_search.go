@@ -72,7 +72,8 @@ func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err err
 	return out, err
 }
 
-// listRegisteredModels is searchRegisteredModels for clients of 1.x, without a limit.
+// listRegisteredModels is searchRegisteredModels for clients of MLflow 1.x. It treats a
+// max_results of 0 as not set.
 func (c *call) listRegisteredModels(in registrySearch) (modelPage, error) {
 	if in.MaxResults.n == 0 {
 		in.MaxResults = integer{}
@@ -99,7 +100,7 @@ func versionBytes(v registry.RegisteredVersion) int {
 	return 500 + len(v.Description) + len(v.Source) + propertyBytes(v.Properties)
 }
 
-// modelFilter reads a filter of registered models.
+// modelFilter parses a filter for registered models.
 func modelFilter(text string) (func(registry.ModelHead) bool, []registry.PropertyMatch, error) {
 	return registryFilter("a registered model", text, func(t term) (func(registry.ModelHead) bool, error) {
 		if t.key != "name" {
@@ -110,8 +111,8 @@ func modelFilter(text string) (func(registry.ModelHead) bool, []registry.Propert
 	})
 }
 
-// registryFilter reads a filter of models or versions; attribute returns the condition
-// for one of their attributes.
+// registryFilter parses a filter for models or versions. attribute returns the condition for a
+// term about an attribute.
 func registryFilter[T any](what, text string, attribute func(term) (func(T) bool, error)) (func(T) bool, []registry.PropertyMatch, error) {
 	terms, err := parseFilter(text)
 	if err != nil {
@@ -161,8 +162,8 @@ func modelOrder(orderBy []string) (ordering[registry.ModelHead], error) {
 	return append(order, by(func(h registry.ModelHead) string { return h.Name }, false)), err
 }
 
-// eachOrder calls fn with each attribute of an order. A repeated attribute is an
-// error.
+// eachOrder calls fn for each attribute in orderBy. It returns an error if an attribute is
+// repeated.
 func eachOrder(orderBy []string, fn func(key string, descending bool) error) error {
 	seen := map[string]bool{}
 	for _, text := range orderBy {
@@ -198,7 +199,7 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 	if err != nil {
 		return out, err
 	}
-	var name *string // set if the filter selects the versions of one model
+	var name *string // set if the filter selects the versions of a single model
 	match, properties, err := registryFilter("a model version", string(in.Filter), func(t term) (func(registry.VersionHead) bool, error) {
 		if t.key == "name" && t.op == "=" {
 			name = &t.values[0].text
@@ -243,7 +244,7 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 	return out, err
 }
 
-// versionTerm returns the condition for an attribute of a version.
+// versionTerm returns the condition of t for an attribute of a model version.
 func versionTerm(t term) (func(registry.VersionHead) bool, error) {
 	switch t.key {
 	case "name":

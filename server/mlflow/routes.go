@@ -1,10 +1,10 @@
-// Package mlflow serves the REST protocol of MLflow, so that its clients work with
-// this server unchanged. A handler decodes the request, calls one method of the
-// store, and answers in MLflow's format. The store holds the records and checks all
-// rules; a run that such a client logs is an ordinary iteration.
+// Package mlflow serves the REST protocol of MLflow. MLflow's clients work with this server
+// unchanged. A handler decodes the request, calls a method of the store, and sends the result
+// in MLflow's format. The store holds the records and checks all rules. A run that an MLflow
+// client logs is stored as an ordinary iteration.
 //
-// The file routes.go has all routes in one table. docs/mlflow.md describes how the
-// records of MLflow and the store correspond, and how they differ.
+// The file routes.go has all routes in one table. docs/mlflow.md describes how the records of
+// MLflow and the store correspond, and how they differ.
 package mlflow
 
 import (
@@ -23,24 +23,23 @@ import (
 	"tracker/store/domain"
 )
 
-// DefaultProject is the name of the project for clients when no other one is
-// configured.
+// DefaultProject is the name of the project for MLflow clients if Options.Project is empty.
 const DefaultProject = "MLflow"
 
-// Options configure a Server.
+// Options configures a Server.
 type Options struct {
 	DB      *store.DB
 	Auth    *auth.Auth
-	Memory  *web.Memory // bounds bodies and answers
-	Project string      // name of the project for clients whose address contains none; "" for DefaultProject
-	// BasePath is the prefix of all paths. DashboardPort is the port of the
-	// dashboard, the target of links that clients print; "" if the dashboard is not
-	// served.
+	Memory  *web.Memory // limits the memory of request bodies and responses
+	Project string      // project for clients whose address names no project; "" for DefaultProject
+	// BasePath is the prefix of all paths. DashboardPort is the port of the dashboard, or "" if
+	// the dashboard is not served. MLflow clients print links that the server redirects to the
+	// dashboard.
 	BasePath      string
 	DashboardPort string
 }
 
-// Server serves the routes of the protocol.
+// Server serves the routes of the MLflow protocol.
 type Server struct {
 	db      *store.DB
 	auth    *auth.Auth
@@ -52,7 +51,7 @@ type Server struct {
 	dashboardPort string
 }
 
-// New returns a Server.
+// New returns a Server with the given options.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, project: o.Project, basePath: o.BasePath, dashboardPort: o.DashboardPort}
 	if s.project == "" {
@@ -79,10 +78,10 @@ type route struct {
 	method string
 	path   string
 	handle handler
-	stream bool // sends or reads the bytes of an artifact; the answer is never compressed
+	stream bool // whether the route streams an artifact's bytes; the response is never compressed
 }
 
-// routes returns the supported routes of the protocol. GET also serves HEAD.
+// routes returns all supported routes. A GET route also serves HEAD.
 func (s *Server) routes() []route {
 	return slices.Concat(s.trackingRoutes(), s.artifactRoutes(), s.registryRoutes())
 }
@@ -120,7 +119,7 @@ func (s *Server) trackingRoutes() []route {
 	}
 }
 
-// api is the prefix of most routes.
+// api is the path prefix of most routes.
 const api = "/api/2.0/mlflow/"
 
 func get(path string, h handler) route   { return route{method: "GET", path: api + path, handle: h} }
@@ -130,7 +129,7 @@ func remove(path string, h handler) route {
 	return route{method: "DELETE", path: api + path, handle: h}
 }
 
-// noRoute answers a request for an unsupported path or method.
+// noRoute sends the error for an unsupported path or method.
 func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
 	if domain.AsError(err).Code != domain.CodeNotFound {
 		writeError(w, r, err)
@@ -142,9 +141,9 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
 
 type projectKey struct{}
 
-// Or returns a handler that serves requests of the protocol, and passes all others
-// to next. The protocol is at /api, and with the name or id of a project at
-// /mlflow/{project}/api. A project in the path takes precedence over a workspace.
+// Or returns a handler that serves the MLflow protocol and passes other requests to next. The
+// protocol's paths begin with /api or /mlflow/{project}/api, where {project} is a name or id. A
+// project in the path takes precedence over a workspace.
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -164,7 +163,7 @@ func (s *Server) Or(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// Clients before 2.0 send requests for the registry to this path.
+		// Clients before MLflow 2.0 use this prefix for the model registry.
 		if rest, ok := strings.CutPrefix(path, "/api/2.0/preview/mlflow/"); ok {
 			path = api + rest
 		}
@@ -172,14 +171,14 @@ func (s *Server) Or(next http.Handler) http.Handler {
 	})
 }
 
-// withPath returns r with another escaped path.
+// withPath returns a copy of r with the given escaped path.
 func withPath(r *http.Request, path string) *http.Request {
 	if path == r.URL.EscapedPath() {
 		return r
 	}
 	decoded, err := url.PathUnescape(path)
 	if err != nil {
-		return r // impossible: the path was parsed before
+		return r // impossible: net/http has parsed the path
 	}
 	u := *r.URL
 	u.Path, u.RawPath = decoded, path

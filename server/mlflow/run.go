@@ -12,8 +12,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// runStatuses maps MLflow's names to the statuses of a run. A scheduled run is stored
-// as RUNNING.
+// runStatuses maps MLflow's status names to run statuses. The status of a scheduled run is
+// stored as RUNNING.
 var runStatuses = map[string]domain.IterationStatus{
 	"RUNNING":  domain.Running,
 	"FINISHED": domain.Succeeded,
@@ -21,7 +21,7 @@ var runStatuses = map[string]domain.IterationStatus{
 	"KILLED":   domain.Killed,
 }
 
-// statusNames maps statuses to MLflow's names.
+// statusNames maps run statuses to MLflow's names.
 var statusNames = map[domain.IterationStatus]string{
 	domain.Running:   "RUNNING",
 	domain.Succeeded: "FINISHED",
@@ -29,11 +29,11 @@ var statusNames = map[domain.IterationStatus]string{
 	domain.Killed:    "KILLED",
 }
 
-// status is the status of a run in a request, by name or number; nil if it was not
-// given.
+// status is a run status in a request, given as a name or number. It is nil if the request has
+// no status.
 type status struct{ *domain.IterationStatus }
 
-// UnmarshalJSONFrom reads the name or number of a status, or null.
+// UnmarshalJSONFrom reads a status name, a status number or null.
 func (s *status) UnmarshalJSONFrom(dec *json.Decoder) error {
 	var t text
 	if err := t.UnmarshalJSONFrom(dec); err != nil {
@@ -60,7 +60,7 @@ func (s *status) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return nil
 }
 
-// view selects the active records, the deleted ones, or all.
+// view selects active records, deleted records, or all records.
 type view int
 
 const (
@@ -69,7 +69,7 @@ const (
 	viewAll
 )
 
-// UnmarshalJSONFrom reads the name or number of a view, or null.
+// UnmarshalJSONFrom reads a view name, a view number or null.
 func (v *view) UnmarshalJSONFrom(dec *json.Decoder) error {
 	var t text
 	if err := t.UnmarshalJSONFrom(dec); err != nil {
@@ -88,7 +88,7 @@ func (v *view) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return nil
 }
 
-// trash returns the filter of the store for the view.
+// trash returns the store's trash filter for the view.
 func (v view) trash() domain.TrashFilter {
 	switch v {
 	case viewDeleted:
@@ -99,7 +99,7 @@ func (v view) trash() domain.TrashFilter {
 	return domain.NotTrash
 }
 
-// runInfo holds the fields of a run itself in an answer.
+// runInfo holds a run's basic fields in a response.
 type runInfo struct {
 	ID           string `json:"run_id"`
 	UUID         string `json:"run_uuid"`
@@ -130,8 +130,8 @@ type runAnswer struct {
 	Run run `json:"run"`
 }
 
-// runOf returns a run for an answer. location is the artifact location of its
-// experiment, "" for the server's own.
+// runOf returns a run in the format of responses. location is the artifact location of the
+// run's experiment, or "" if the server stores the artifacts.
 func runOf(r *runs.IterationRecord, location string) run {
 	id := compact(r.ID)
 	out := run{Info: runInfo{ID: id, UUID: id, ExperimentID: r.ExperimentID, Name: r.Name, Status: statusNames[r.Status],
@@ -162,13 +162,13 @@ func runOf(r *runs.IterationRecord, location string) run {
 	return out
 }
 
-// runRef names a run by run_id, or by run_uuid as in 1.x.
+// runRef identifies a run by run_id, or by run_uuid as MLflow 1.x does.
 type runRef struct {
 	ID   text `json:"run_id"`
 	UUID text `json:"run_uuid"`
 }
 
-// id returns the id of the run in the store.
+// id returns the store's id of the run.
 func (r runRef) id() (string, error) {
 	id := r.ID
 	if id == "" {
@@ -212,7 +212,7 @@ func (c *call) createRun(in newRun) (out runAnswer, err error) {
 	}
 	created, err := c.db.Runs.CreateIteration(c.ctx, c.actor, experiment, n)
 	if err != nil && domain.AsError(err).Field == "created_date" {
-		// A wrong clock must not stop a training.
+		// A client with a wrong clock must still be able to log its run.
 		n.CreatedDate = nil
 		created, err = c.db.Runs.CreateIteration(c.ctx, c.actor, experiment, n)
 	}
@@ -222,8 +222,8 @@ func (c *call) createRun(in newRun) (out runAnswer, err error) {
 	return c.readRun(created.ID)
 }
 
-// newName returns the name of a new run from its two fields, or nil to let the server
-// choose one.
+// newName returns the name of a new run from the field run_name or the tag mlflow.runName. It
+// returns nil if both are empty. The store then chooses a name.
 func newName(name string, inTag *string) (*string, error) {
 	switch {
 	case inTag == nil || strings.TrimSpace(*inTag) == "":
@@ -254,7 +254,7 @@ func (c *call) run(in runRef) (out runAnswer, err error) {
 	return c.readRun(id)
 }
 
-// readRun returns the current state of a run.
+// readRun returns a response with the current state of a run.
 func (c *call) readRun(id string) (out runAnswer, err error) {
 	err = c.held(domain.WithTrash(c.ctx), func(v *store.View) error {
 		r, err := v.Runs.IterationRecord(id)
@@ -285,7 +285,7 @@ func (c *call) updateRun(in runUpdate) (out runInfoAnswer, err error) {
 		return out, err
 	}
 	p := runs.IterationPatch{Status: in.Status.IterationStatus, Reopen: true}
-	// A client that resumes a run also sends its previous end.
+	// A client that resumes a run also sends the run's previous end time.
 	if in.End.n > 0 && (p.Status == nil || *p.Status != domain.Running) {
 		p.EndDate = new(scalar.Time(in.End.n))
 	}
@@ -346,7 +346,7 @@ func (c *call) searchRuns(in runSearch) (out runPage, err error) {
 		out.Runs = slices.Grow([]run(nil), len(l.Data))
 		for i := range l.Data {
 			out.Runs = append(out.Runs, runOf(&l.Data[i], locations[l.Data[i].ExperimentID]))
-			l.Data[i] = runs.IterationRecord{} // the answer has copied it
+			l.Data[i] = runs.IterationRecord{} // free the memory: the response has a copy
 		}
 		out.NextToken = pageToken(l.Offset, len(l.Data), l.Total)
 		return err

@@ -7,7 +7,7 @@ import (
 	"tracker/store/filter"
 )
 
-// runAttributes maps the names without an entity to fields of a run.
+// runAttributes maps attribute names to fields of a run.
 var runAttributes = map[string]filter.Field{
 	"run_id":       filter.CompactID,
 	"run_name":     filter.Name,
@@ -23,15 +23,14 @@ var runAttributes = map[string]filter.Field{
 	"end_time":     filter.Ended,
 }
 
-// datasetFields maps names to the fields of a dataset.
+// datasetFields maps names to fields of a dataset.
 var datasetFields = map[string]filter.Field{
 	"name":    filter.DatasetName,
 	"digest":  filter.DatasetDigest,
 	"context": filter.DatasetContext,
 }
 
-// runTags maps the tags that are stored as other fields to these fields; see
-// tag.go.
+// runTags maps tags that are stored as fields of a run to these fields. See tag.go.
 var runTags = map[string]filter.Field{
 	tagRunName:   filter.Name,
 	tagNote:      filter.Notes,
@@ -40,7 +39,7 @@ var runTags = map[string]filter.Field{
 	tagGitRemote: filter.GitRemote,
 }
 
-// runFilter reads a filter of runs.
+// runFilter parses a filter for runs.
 func runFilter(text string) (filter.Expr, error) {
 	terms, err := parseFilter(text)
 	if err != nil {
@@ -96,12 +95,13 @@ func tagTerm(t term) (filter.Expr, error) {
 	if err != nil || t.key != tagParent {
 		return property, err
 	}
-	// The id of a parent in another experiment is stored as given.
+	// If a run's parent is in another experiment, the parent's id is stored as a property.
 	parent, err := textExpr(t, ref(filter.Parent, ""))
 	return filter.Junction{Or: t.op != "IS NULL", Parts: []filter.Expr{parent, property}}, err
 }
 
-// statusTerm compares statuses by MLflow's names.
+// statusTerm returns the condition of t for a status. The values of t are MLflow's status
+// names.
 func statusTerm(t term) (filter.Expr, error) {
 	if err := t.wantTexts(); err != nil {
 		return nil, err
@@ -125,8 +125,8 @@ func statusTerm(t term) (filter.Expr, error) {
 	return nil, badFilter("filter", "a status can't be compared with %s.", t.op)
 }
 
-// artifactTerm compares the URI of the artifacts, which contains the id of the
-// run.
+// artifactTerm returns the condition of t for an artifact URI. It compares only the run id in
+// the URI.
 func artifactTerm(t term) (filter.Expr, error) {
 	if t.op != "=" && t.op != "!=" {
 		return nil, badFilter("filter", "artifact_uri can be compared only with = and !=.")
@@ -139,7 +139,7 @@ func artifactTerm(t term) (filter.Expr, error) {
 	return textExpr(term{key: t.key, op: t.op, values: []operand{{id, t.values[0].quoted}}}, ref(filter.CompactID, ""))
 }
 
-// runOrder reads the order of runs.
+// runOrder parses the order of a run search.
 func runOrder(orderBy []string) ([]filter.SortKey, error) {
 	var keys []filter.SortKey
 	for _, text := range orderBy {

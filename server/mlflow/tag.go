@@ -12,41 +12,40 @@ import (
 	"tracker/store/runs"
 )
 
-// The tags whose values are stored as other fields of a run. They are written to
-// and read from these fields, so that there is only one value. All other tags are
-// properties.
+// Some tags are stored in fields of a run. The server reads and writes these tags in their
+// fields, so that each tag has only one value. All other tags are stored as properties.
 const (
-	tagRunName   = "mlflow.runName"            // the name
-	tagNote      = "mlflow.note.content"       // the notes of a run, or the description of an experiment
-	tagParent    = "mlflow.parentRunId"        // the parent, if it is a run of the same experiment
-	tagSource    = "mlflow.source.name"        // the entrypoint in the snapshot
-	tagCommit    = "mlflow.source.git.commit"  // the commit in the snapshot
-	tagGitRemote = "mlflow.source.git.repoURL" // the remote in the snapshot
-	tagUser      = "mlflow.user"               // a property; also the user_id of a run
-	tagContext   = "mlflow.data.context"       // on the use of a dataset
-	tagLocation  = "mlflow.artifactLocation"   // on an experiment whose client has set the location; not shown as a tag
-	tagHistory   = "mlflow.log-model.history"  // a property; the models of clients before 3.0
-	maxKey       = 250                         // characters
-	maxTag       = 8000                        // characters; longer values are cut
-	maxParam     = 6000                        // characters; longer values are cut
-	maxExpTag    = 20_000                      // characters
-	maxBatch     = 1000                        // metrics in a batch, and metrics, params and tags together
-	maxBatchTags = 100                         // tags in a batch, and params
+	tagRunName   = "mlflow.runName"            // name of a run
+	tagNote      = "mlflow.note.content"       // notes of a run, or description of an experiment
+	tagParent    = "mlflow.parentRunId"        // parent of a run, if both are in the same experiment
+	tagSource    = "mlflow.source.name"        // entrypoint in the snapshot
+	tagCommit    = "mlflow.source.git.commit"  // commit in the snapshot
+	tagGitRemote = "mlflow.source.git.repoURL" // git remote in the snapshot
+	tagUser      = "mlflow.user"               // property; also shown as the user_id of a run
+	tagContext   = "mlflow.data.context"       // tag of a dataset that a run uses
+	tagLocation  = "mlflow.artifactLocation"   // artifact location that a client has set for an experiment; not shown as a tag
+	tagHistory   = "mlflow.log-model.history"  // property; lists the models logged by clients before MLflow 3.0
+	maxKey       = 250                         // in characters
+	maxTag       = 8000                        // in characters; longer values are truncated
+	maxParam     = 6000                        // in characters; longer values are truncated
+	maxExpTag    = 20_000                      // in characters
+	maxBatch     = 1000                        // maximum number of metrics in a batch, and of metrics, params and tags together
+	maxBatchTags = 100                         // maximum number of tags in a batch, and of params
 )
 
-// tag is a tag or a parameter in a request or an answer.
+// tag is a tag or parameter in a request or response.
 type tag struct {
 	Key   text `json:"key"`
 	Value text `json:"value"`
 }
 
-// pair is a tag or a parameter in an answer.
+// pair is a tag or parameter in a response.
 type pair struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// pairsOf returns properties for an answer.
+// pairsOf converts properties to pairs for a response.
 func pairsOf(all []domain.Property) []pair {
 	pairs := slices.Grow([]pair(nil), len(all))
 	for _, p := range all {
@@ -55,7 +54,7 @@ func pairsOf(all []domain.Property) []pair {
 	return pairs
 }
 
-// cut returns the first n characters of a text.
+// cut returns the first n characters of s.
 func cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -63,9 +62,9 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n])
 }
 
-// checkKey checks the key of a metric, parameter or tag. It may contain letters and
-// digits of any alphabet, _ . - : / and space. As a path it must be in its shortest
-// form.
+// checkKey returns an error if the key of a metric, parameter or tag is invalid. A key can
+// contain letters and digits of any alphabet, spaces, and the characters _ . - : and /. No part
+// between slashes can be empty, "." or "..".
 func checkKey(key string) error {
 	if key == "" {
 		return need("key", "")
@@ -86,20 +85,20 @@ func checkKey(key string) error {
 	return nil
 }
 
-// noTag returns the error for removing a tag that does not exist.
+// noTag returns the error for the removal of a tag that does not exist.
 func noTag(key string) error {
 	return domain.Errorf(domain.CodeNotFound, "There is no tag %q.", key)
 }
 
-// runFields holds the fields in which the tags of a run are stored.
+// runFields holds tags of a run by the field in which they are stored.
 type runFields struct {
 	name, notes, parent *string
 	snapshot            *runs.SnapshotPatch
 	properties          []domain.Property
 }
 
-// sortTags returns the fields in which the tags of a run are stored. The last value
-// of a repeated tag is used. experimentID is "" if it is not known yet.
+// sortTags converts tags to the fields in which they are stored. If a tag is repeated, its last
+// value is used. experimentID is "" if the run's experiment is unknown.
 func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error) {
 	snapshot := func() *runs.SnapshotPatch {
 		if f.snapshot == nil {
@@ -137,7 +136,7 @@ func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error
 	return f, nil
 }
 
-// setProperty sets the value of a key in a list.
+// setProperty returns all with the value of key set.
 func setProperty(all []domain.Property, key, value string) []domain.Property {
 	i := slices.IndexFunc(all, func(p domain.Property) bool { return p.Key == key })
 	if i < 0 {
@@ -192,7 +191,8 @@ func (c *call) deleteTag(in runTag) error {
 	return c.activeRun(id, c.removeTag(id, string(in.Key)))
 }
 
-// removeTag removes a tag of a run, or empties the field in which it is stored.
+// removeTag removes a tag of a run. If the tag is stored in another field, removeTag clears
+// that field.
 func (c *call) removeTag(id, key string) error {
 	if key == tagRunName {
 		return domain.Invalid("key", "A run must have a name; change it instead.")

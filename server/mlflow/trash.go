@@ -4,18 +4,18 @@ import (
 	"tracker/store/domain"
 )
 
-// The deleted records of the protocol are the records in the trash. They can be read,
-// but not written.
+// The protocol's deleted records are the records in the trash. Clients can read records in the
+// trash but can't change them.
 
-// reading returns c with a context in which reads find records in the trash.
+// reading returns a copy of c whose reads include records in the trash.
 func (c *call) reading() *call {
 	r := *c
 	r.ctx = domain.WithTrash(c.ctx)
 	return &r
 }
 
-// activeRun returns the error of the protocol for a deleted run if a write failed
-// because its run is in the trash. Otherwise it returns err.
+// activeRun returns the protocol's error for a deleted run if err means that the run is in the
+// trash. It returns other errors unchanged.
 func (c *call) activeRun(id string, err error) error {
 	if !isNotFound(err) {
 		return err
@@ -26,7 +26,7 @@ func (c *call) activeRun(id string, err error) error {
 	return err
 }
 
-// activeExperiment is activeRun for an experiment.
+// activeExperiment is like activeRun, but for an experiment.
 func (c *call) activeExperiment(id string, err error) error {
 	if !isNotFound(err) {
 		return err
@@ -37,7 +37,7 @@ func (c *call) activeExperiment(id string, err error) error {
 	return err
 }
 
-// deleteRun moves a run to the trash. It does nothing if the run is there already.
+// deleteRun moves a run to the trash. It does nothing if the run is in the trash.
 func (c *call) deleteRun(in runRef) error {
 	id, err := in.id()
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *call) deleteRun(in runRef) error {
 	return err
 }
 
-// restoreRun takes a run out of the trash. It does nothing if the run is not there.
+// restoreRun restores a run from the trash. It does nothing if the run is not in the trash.
 func (c *call) restoreRun(in runRef) error {
 	id, err := in.id()
 	if err != nil {

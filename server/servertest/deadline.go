@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// deadlines is a ResponseRecorder that records the read deadlines that a handler sets.
+// deadlines is a ResponseRecorder that records the read deadlines set by a handler.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	set []time.Time
@@ -19,7 +19,8 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// WantDeadline reports a test error if the handler sets no read deadline for the body of a POST request.
+// WantDeadline reports a test error if h handles a POST request without setting a read
+// deadline.
 func WantDeadline(t *testing.T, h http.Handler, path, body string) {
 	t.Helper()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}

@@ -1,5 +1,5 @@
-// Package servertest runs a server with a database of its own, and holds checks for the tests of several
-// ports and protocols.
+// Package servertest starts a server with an empty database for a test. It also contains checks
+// that tests for several ports and protocols share.
 package servertest
 
 import (
@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// Password is the password of the user default.
+	// Password is the password of the user "default".
 	Password = "correct horse battery"
-	// Begin is the time of a new server, in Unix milliseconds.
+	// Begin is the initial time of a server's clock in Unix milliseconds.
 	Begin = 1_800_000_000_000
 )
 
-// Options configure Start.
+// Options configures Start.
 type Options struct {
 	SignIn  bool
-	Proxies []netip.Prefix // proxies that the server trusts
+	Proxies []netip.Prefix // proxies trusted by the server
 }
 
 // Server is a running server.
@@ -36,10 +36,10 @@ type Server struct {
 	DB   *store.DB
 	Auth *auth.Auth
 	HTTP *httptest.Server
-	Now  *atomic.Int64 // the time, in Unix milliseconds
+	Now  *atomic.Int64 // time of the server's clock in Unix milliseconds
 }
 
-// Start runs a server until the test ends.
+// Start starts a server that runs until the test ends.
 func Start(t testing.TB, o Options) Server {
 	t.Helper()
 	must := func(err error) {
@@ -67,7 +67,7 @@ func Start(t testing.TB, o Options) Server {
 	return s
 }
 
-// Send sends a request and returns the response with its body.
+// Send sends a request and returns the response and its body.
 func Send(t testing.TB, r *http.Request) (*http.Response, string) {
 	t.Helper()
 	res, err := http.DefaultClient.Do(r)

@@ -15,7 +15,8 @@ import (
 	"tracker/store/wandb"
 )
 
-// artifactURL returns the address of a file of a version, with credentials that expire.
+// artifactURL returns the URL of a file in an artifact version. The URL contains credentials
+// that expire.
 func (c *call) artifactURL(a *wandb.Artifact, name string) (string, error) {
 	link, err := c.s.auth.Link(c.user, artifactSubject(a.ID, name), linkAge)
 	parts := strings.Split(name, "/")
@@ -58,8 +59,8 @@ func (c *call) readArtifactFile() error {
 	return c.serveFile(a.IterationID, a.File(c.vars["name"]))
 }
 
-// readArtifactFileByMD5 answers with the bytes of a file that was new in a version.
-// Clients use it for a single entry of a manifest.
+// readArtifactFileByMD5 sends the bytes of a file that an artifact version has added. Clients
+// use this route for a single manifest entry.
 func (c *call) readArtifactFileByMD5() error {
 	sum, err := hex.DecodeString(c.vars["md5"])
 	if err != nil {
@@ -72,7 +73,7 @@ func (c *call) readArtifactFileByMD5() error {
 	return c.serveFile(run, name)
 }
 
-// artifactObject returns a version with all fields that clients request.
+// artifactObject returns an artifact version with all fields that clients query.
 func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
 	project := func() object {
 		return object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity, "entity": c.entity(entity)}
@@ -114,7 +115,7 @@ func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
 	}
 }
 
-// runByID returns the run for an iteration.
+// runByID returns the run whose iteration has the given id.
 func (c *call) runByID(entity, id string) (object, error) {
 	r, err := c.db.Wandb.RecordOf(c.ctx, c.actor, id)
 	if err != nil {
@@ -124,7 +125,7 @@ func (c *call) runByID(entity, id string) (object, error) {
 	return c.runObject(entity, project, &r), err
 }
 
-// collection returns the versions of a name.
+// collection returns the collection that contains all versions of an artifact name.
 func (c *call) collection(entity string, a *wandb.Artifact) object {
 	return object{
 		"__typename": "ArtifactSequence", "id": a.ProjectID + "/" + a.Collection, "name": a.Collection, "description": nil, "state": "READY",
@@ -166,14 +167,15 @@ func (c *call) collection(entity string, a *wandb.Artifact) object {
 	}
 }
 
-// membership returns a version as a part of its collection.
+// membership returns an artifact version as a member of its collection.
 func (c *call) membership(entity string, a *wandb.Artifact) object {
 	o := c.artifactObject(entity, a)
 	return object{"__typename": "ArtifactCollectionMembership", "id": a.ID, "versionIndex": a.Version, "createdAt": isoTime(a.CreatedDate),
 		"aliases": o["aliases"], "artifactCollection": o["artifactSequence"], "artifact": o, "files": o["files"]}
 }
 
-// artifactPage returns a page of versions.
+// artifactPage returns a page of artifact versions. The arguments "first" and "after" select
+// the page.
 func (c *call) artifactPage(entity string, all []wandb.Artifact, in args) (any, error) {
 	offset, err := offsetOf(in.str("after"))
 	if err != nil {
@@ -190,8 +192,8 @@ func (c *call) artifactPage(entity string, all []wandb.Artifact, in args) (any, 
 	return page, nil
 }
 
-// version returns the committed version for a name like model:v3 or model:latest, nil if
-// there is none.
+// version returns the committed artifact version with a name such as model:v3 or model:latest.
+// It returns nil if the version does not exist.
 func (c *call) version(projectID, name string) (*wandb.Artifact, error) {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	collection, alias, ok := strings.Cut(name, ":")
@@ -210,7 +212,7 @@ func (c *call) version(projectID, name string) (*wandb.Artifact, error) {
 	return nil, nil
 }
 
-// projectArtifacts adds the fields about artifacts to a project.
+// projectArtifacts adds the artifact fields to a project object.
 func (c *call) projectArtifacts(o object, entity, projectID string) {
 	find := func(kind, collection string) ([]wandb.Artifact, error) {
 		return c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: projectID, Type: kind, Collection: collection})
@@ -289,7 +291,7 @@ func (c *call) projectArtifacts(o object, entity, projectID string) {
 	}
 }
 
-// metadataText returns metadata, "" for an empty object.
+// metadataText returns the JSON text of the metadata, or "" if the text is "null".
 func metadataText(a args) string {
 	text := a.str("metadata")
 	if text == "null" {
@@ -298,11 +300,11 @@ func metadataText(a args) string {
 	return text
 }
 
-// aliasNames returns the aliases of a list of objects.
+// aliasNames returns the alias names in the argument "aliases". It omits version numbers.
 func aliasNames(a args) []string {
 	var names []string
 	for _, o := range a.objects("aliases") {
-		// v3 is the number of a version, which clients can't set.
+		// A name such as v3 is a version number, which clients can't set.
 		if alias := o.str("alias"); alias != "" && !isVersion(alias) {
 			names = append(names, alias)
 		}

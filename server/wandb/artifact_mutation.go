@@ -8,7 +8,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// artifactMutations returns the fields of a mutation that are about artifacts.
+// artifactMutations returns the mutation fields for artifacts.
 func (c *call) artifactMutations() object {
 	return object{
 		"createArtifact":         c.createArtifact,
@@ -24,7 +24,7 @@ func (c *call) artifactMutations() object {
 	}
 }
 
-// entityOr returns the named entity, or the caller's if name is empty.
+// entityOr returns name, or the caller's username if name is empty.
 func (c *call) entityOr(name string) string {
 	if name == "" {
 		return c.user.Username
@@ -74,8 +74,9 @@ func orDefault(project string) string {
 	return project
 }
 
-// manifestObject returns a manifest of a version with its upload address. Its id is the id
-// of the version, followed for a part by a slash and the name of the part.
+// manifestObject returns the manifest of an artifact version, with its upload address. The
+// manifest's id is the id of the version. The id of a manifest part also has a slash and the
+// part's name.
 func (c *call) manifestObject(a wandb.Artifact, name string) object {
 	id := a.ID
 	if name != manifestName {
@@ -86,8 +87,9 @@ func (c *call) manifestObject(a wandb.Artifact, name string) object {
 		"name": manifestName, "displayName": manifestName, "uploadHeaders": []string{}, "uploadUrl": address, "directUrl": address}}}
 }
 
-// createManifest returns the manifest of a version, or a new part of it if several writers
-// share the version or files are added to the newest version.
+// createManifest returns the manifest of an artifact version. It returns a new part of the
+// manifest in two cases: several writers share the version, or the version adds files to the
+// newest version.
 func (c *call) createManifest(in args) (any, error) {
 	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, in.str("artifactID"))
 	if err != nil {
@@ -114,7 +116,7 @@ func (c *call) updateManifest(in args) (any, error) {
 	return c.manifestObject(a, name), nil
 }
 
-// createArtifactFiles returns the upload addresses of files, in the order of the request.
+// createArtifactFiles returns an upload address for each file, in the order of the request.
 func (c *call) createArtifactFiles(a args) (any, error) {
 	known := map[string]*wandb.Artifact{}
 	var nodes []object

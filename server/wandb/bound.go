@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	maxDocument = 32 << 20 // bytes in a request: it may contain a configuration or a summary
-	maxTokens   = 20_000   // in a document
-	maxValues   = 200_000  // in a request: its variables may name thousands of files
-	maxDepth    = 40       // nesting of selections
-	maxWork     = 500_000  // answered fields and read parts of the document
-	// checkWork is the amount of work between two checks whether an operation must
-	// end.
+	maxDocument = 32 << 20 // bytes in a request; a request can contain a configuration or a summary
+	maxTokens   = 20_000   // tokens in a GraphQL document
+	maxValues   = 200_000  // JSON values in a request; its variables can name thousands of files
+	maxDepth    = 40       // nesting depth of selections
+	maxWork     = 500_000  // answered fields and evaluated parts of a document
+	// checkWork is the amount of work between two checks of the time limit.
 	checkWork = 1000
-	// maxTime is the maximum duration of an operation, the same as for the searches of
-	// a read.
+	// maxTime is the maximum duration of an operation. It equals the store's time limit for
+	// searches.
 	maxTime = domain.SearchLimit
 
-	// A string in a request may be JSON itself, such as a filter. Its values are not
-	// counted with the body.
-	maxInner       = 1 << 20 // bytes
+	// A string in a request can itself contain JSON, such as a filter. maxInner and
+	// maxInnerValues limit the JSON in a string, because maxValues does not count values in
+	// strings.
+	maxInner       = 1 << 20 // in bytes
 	maxInnerValues = 20_000
-	// namedFile is the memory in bytes of a file in an answer that a client has named,
-	// with its address, in addition to four times its name.
+	// namedFile is the estimated memory in bytes for a file that a client names, with its
+	// address in the response. takeNamed adds four times the length of the file's name.
 	namedFile = 1000
 )
 
@@ -36,14 +36,15 @@ var (
 	errTooLong  = domain.Invalid("query", "The query took more than %d seconds and was stopped; request less at once.", int(maxTime.Seconds()))
 )
 
-// bounds counts the work and the memory of one operation.
+// bounds counts the work of one operation and the size of its response.
 type bounds struct {
 	ctx      context.Context
 	work     int
-	answered int64 // bytes of text
+	answered int64 // bytes of text in the response
 }
 
-// step counts n fields or parts of the document.
+// step counts n fields or document parts as work. It returns an error if the operation exceeds
+// maxWork or its time limit.
 func (b *bounds) step(n int) error {
 	before := b.work
 	if b.work += n; b.work > maxWork {
@@ -55,7 +56,7 @@ func (b *bounds) step(n int) error {
 	return b.ctx.Err()
 }
 
-// text counts a text in the answer.
+// text counts a string in the response. It returns errTooLarge if the response is too large.
 func (b *bounds) text(s string) error {
 	if b.answered += int64(len(s)); b.answered > domain.MaxAnswerBytes {
 		return errTooLarge
@@ -63,8 +64,8 @@ func (b *bounds) text(s string) error {
 	return nil
 }
 
-// inner reads a string of a request that contains JSON into a variable. It returns
-// invalid if the string is not such JSON.
+// inner decodes a string of a request that contains JSON. It returns the error invalid if the
+// string is not the expected JSON. It returns another error if the string exceeds a limit.
 func inner(field, text string, into any, invalid error) error {
 	if len(text) > maxInner || json.Values([]byte(text)) > maxInnerValues {
 		return domain.Invalid(field, "%s may have up to %d bytes and %d values; send less at once.", field, maxInner, maxInnerValues)
@@ -75,21 +76,20 @@ func inner(field, text string, into any, invalid error) error {
 	return nil
 }
 
-// untimed suspends the time limit of the operation until end is called. It is used for
-// the files of a version, which are written and deleted in pieces.
+// untimed suspends the time limit of the operation until the caller calls end. Operations use
+// untimed while they write or delete the files of an artifact version in batches.
 func (c *call) untimed() (end func()) {
 	c.timer.Stop()
 	return func() { c.timer.Reset(maxTime) }
 }
 
-// takeNamed counts the memory of a file in an answer that a client has named.
+// takeNamed counts the memory for a file that a client has named.
 func (c *call) takeNamed(name string) error {
 	return domain.Take(c.ctx, namedFile+4*int64(len(name)))
 }
 
-// bounded runs answer, which carries out an operation, with bounds on its time and on
-// the memory that it reads. If other requests hold too much memory, an operation that
-// only reads is run again when there is enough.
+// bounded runs an operation with limits for its time and for the memory that it reads. If other
+// requests use too much memory, bounded waits and repeats an operation that only reads.
 func (c *call) bounded(reads bool, answer func(*bounds) error) error {
 	before := c.ctx
 	defer func() { c.ctx = before }()

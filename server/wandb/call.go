@@ -13,7 +13,7 @@ import (
 	"tracker/store/domain"
 )
 
-// call is one request on its way through a handler.
+// call holds one request and the state of its handling.
 type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
@@ -22,13 +22,13 @@ type call struct {
 	db    *store.DB
 	user  domain.User
 	actor domain.Actor
-	vars  map[string]string // variables of the path, decoded
-	share *web.Share        // share of the memory of all requests
-	timer *time.Timer       // ends the operation
+	vars  map[string]string // decoded variables of the path
+	share *web.Share        // this request's share of the memory for all requests
+	timer *time.Timer       // cancels the operation after maxTime
 }
 
-// serve returns an http.Handler that finds the account and the variables of the path
-// and calls the handler of a route.
+// serve returns an http.Handler for a route. The handler authenticates the account, decodes the
+// variables of the path and calls the route's handler.
 func (s *Server) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{w: w, r: r, s: s, ctx: r.Context(), db: s.db, share: s.memory.Share(r.Context())}
@@ -66,10 +66,11 @@ func (c *call) prepare(rt route) (err error) {
 	return nil
 }
 
-// telemetry refuses the telemetry of clients with a status that they do not retry.
+// telemetry rejects the telemetry of a client with NOT_FOUND, because clients do not retry
+// after this error.
 func (c *call) telemetry() error {
 	return domain.Errorf(domain.CodeNotFound, "This server takes no telemetry.")
 }
 
-// base returns the address of the service for the client.
+// base returns the address at which the client reaches this server.
 func (c *call) base() string { return web.Address(c.r, c.s.basePath) }

@@ -6,7 +6,7 @@ import (
 	"tracker/server/web"
 )
 
-// message is an error in the format of the protocol.
+// message is an error in the protocol's format.
 type message struct {
 	Message string   `json:"message"`
 	Path    []string `json:"path,omitzero"`
@@ -16,10 +16,12 @@ type failure struct {
 	Errors []message `json:"errors"`
 }
 
-// writeError answers with err in the protocol's form. The cause of a server error is
-// written to the log and never sent. Clients repeat a request after 429 and all statuses
-// from 500, and older ones after all except 400, 401, 403, 404 and 409, so a caller's
-// error gets one of these five.
+// writeError sends err in the protocol's format. It logs the cause of a server error but never
+// sends the cause.
+//
+// Clients repeat a request after status 429, and after 500 and above. Older clients repeat a
+// request after most other errors, except after 400, 401, 403, 404 and 409. writeError
+// therefore replaces most other client error statuses by 400.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := web.AsError(err)
 	status := web.StatusOf(e.Code)

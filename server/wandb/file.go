@@ -19,13 +19,14 @@ import (
 )
 
 const (
-	// linkParameter is the name of the parameter with the credentials in an address.
+	// linkParameter is the name of the query parameter that contains credentials.
 	linkParameter = "token"
-	// linkAge is the lifetime of an address with credentials.
+	// linkAge is the lifetime of the credentials in an address.
 	linkAge = 24 * time.Hour
 )
 
-// subject returns the file that the credentials in the address must be issued for.
+// subject returns the name of the requested file. Credentials in an address are valid only for
+// one such name.
 func (c *call) subject() string {
 	if id := c.vars["artifact"]; id != "" {
 		return artifactSubject(id, c.vars["name"])
@@ -37,7 +38,7 @@ func subjectOf(project, run, name string) string {
 	return url.PathEscape(project) + "/" + url.PathEscape(run) + "/" + name
 }
 
-// fileURL returns the address of a file of a run.
+// fileURL returns the address of a run's file.
 func (c *call) fileURL(entity, project, run, name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -46,7 +47,7 @@ func (c *call) fileURL(entity, project, run, name string) string {
 	return fmt.Sprintf("%s/files/%s/%s/%s/%s", c.base(), url.PathEscape(entity), url.PathEscape(project), url.PathEscape(run), strings.Join(parts, "/"))
 }
 
-// linkURL is fileURL with credentials that are valid for linkAge.
+// linkURL is like fileURL, but adds credentials that are valid for linkAge.
 func (c *call) linkURL(entity, project, run, name string) (string, error) {
 	link, err := c.s.auth.Link(c.user, subjectOf(project, run, name), linkAge)
 	return c.fileURL(entity, project, run, name) + "?" + linkParameter + "=" + link, err
@@ -82,14 +83,14 @@ func (c *call) writeFile() error {
 	return nil
 }
 
-// lose records in a run that data was cut or left out.
+// lose adds a sentence about lost data to the data losses of a run.
 func (c *call) lose(id, what string) error {
 	_, err := c.db.Wandb.Append(c.ctx, c.actor, id, wandb.Stream{Lost: []string{what}})
 	return err
 }
 
-// typeOf returns the content type that a client gives, or else the type for the file
-// name.
+// typeOf returns the content type for the extension of name. If the extension is unknown,
+// typeOf returns the type given by the client, or "" if that type is invalid.
 func typeOf(given, name string) string {
 	if strings.HasSuffix(name, ".log") {
 		return "text/plain; charset=utf-8"
@@ -111,7 +112,7 @@ func (c *call) readFile() error {
 	return c.serveFile(id, transfer.FitPath(c.vars["name"]))
 }
 
-// serveFile answers with the bytes of a file of a run.
+// serveFile sends the bytes of a run's file.
 func (c *call) serveFile(id, name string) error {
 	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: id}, name)
 	if err != nil {
@@ -124,11 +125,11 @@ func (c *call) serveFile(id, name string) error {
 	return nil
 }
 
-// sentFile returns the file in the body of a request. A client repeats a request that
-// was refused as unavailable.
+// sentFile returns the file in a request body. If reading fails, the error has the code
+// domain.CodeUnavailable, because clients repeat a request after this error.
 func sentFile(r *http.Request) io.Reader { return web.FileBody(r, domain.CodeUnavailable) }
 
-// put stores the bytes of r as a file of a run.
+// put reads r to its end and stores the bytes as a file of a run.
 func (c *call) put(id, name, contentType string, r io.Reader) error {
 	data, err := c.db.Files.Receive(c.ctx, r, "")
 	if err != nil {
@@ -138,7 +139,7 @@ func (c *call) put(id, name, contentType string, r io.Reader) error {
 	return c.db.Files.WriteFile(c.ctx, c.actor, files.Tree{IterationID: id}, name, contentType, data)
 }
 
-// isNotFound reports whether err is about a record that does not exist.
+// isNotFound reports whether err means that a record does not exist.
 func isNotFound(err error) bool {
 	return err != nil && domain.AsError(err).Code == domain.CodeNotFound
 }

@@ -14,25 +14,26 @@ import (
 	"tracker/store/wandb"
 )
 
-// test reports whether a run passes a filter.
+// test reports whether a run matches a filter.
 type test func(*subject) bool
 
-// Bounds on a filter. The time of an operation is checked before each comparison, so
-// none of them may take long.
+// Limits for a filter. The time limit is checked only before each comparison, so a single
+// comparison must not take long.
 const (
-	maxField   = 1000   // bytes in the name of a field
-	maxNested  = 20     // dots in the name of a field
+	maxField   = 1000   // bytes in a field name
+	maxNested  = 20     // dots in a field name
 	maxRegexp  = 1000   // bytes in a regular expression
-	maxProgram = 2000   // parts in all regular expressions, with repetitions written out
-	maxMatched = 10_000 // bytes in a text that a regular expression is compared with
+	maxProgram = 2000   // nodes in all regular expressions of a filter, with repetitions expanded
+	maxMatched = 10_000 // bytes in a text that is matched against a regular expression
 )
 
-// filterParser reads a filter in the form of MongoDB's queries.
+// filterParser parses a filter in MongoDB's query format.
 type filterParser struct {
-	program int // parts of the regular expressions so far
+	program int // number of nodes in the regular expressions parsed so far
 }
 
-// subject is a run that is tested. Its JSON is decoded when a field needs it.
+// subject is a run to which a filter is applied. The JSON fields of the run are decoded on
+// first use.
 type subject struct {
 	ctx             context.Context
 	r               *wandb.Record
@@ -40,7 +41,7 @@ type subject struct {
 	config, summary map[string]any
 }
 
-// filter reads an object of fields or operators and their conditions.
+// filter parses an object that maps fields or operators to conditions.
 func (p *filterParser) filter(f any, depth int) (test, error) {
 	fields, ok := f.(map[string]any)
 	if !ok || depth > maxDepth {
@@ -188,8 +189,8 @@ func (p *filterParser) operator(name, op string, want any, depth int) (test, err
 	return nil, domain.Invalid("filters", "The operator %s is not supported.", web.Clip(op))
 }
 
-// regexp compiles a regular expression. It returns an error if the expression is too
-// large.
+// regexp compiles a regular expression. It returns an error if the regular expressions of the
+// filter are too large.
 func (p *filterParser) regexp(text string) (*regexp.Regexp, error) {
 	if len(text) > maxRegexp {
 		return nil, domain.Invalid("filters", "A regular expression can have at most %d bytes.", maxRegexp)
@@ -207,8 +208,7 @@ func (p *filterParser) regexp(text string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// sizeOf returns the number of parts of a regular expression, with its repetitions
-// written out.
+// sizeOf returns the number of nodes in a regular expression with its repetitions expanded.
 func sizeOf(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)
 	for _, sub := range re.Sub {
@@ -220,7 +220,7 @@ func sizeOf(re *syntax.Regexp) int {
 	return n
 }
 
-// equal reports whether a value equals want, or is a list with such a value.
+// equal reports whether v equals want, or is a list that contains want.
 func equal(v, want any) bool {
 	if list, ok := v.([]any); ok {
 		if _, isList := want.([]any); !isList {
@@ -235,10 +235,10 @@ func equal(v, want any) bool {
 	return reflect.DeepEqual(v, want)
 }
 
-// value returns a field of a run, nil if it has no such field.
+// value returns the value of a run's field, or nil if the run does not have the field.
 func (s *subject) value(name string) any {
 	if s.ctx.Err() != nil {
-		return nil // the operation has ended
+		return nil // the time limit is exceeded
 	}
 	name, _ = strings.CutPrefix(name, "run.")
 	switch name {
@@ -290,8 +290,8 @@ func (s *subject) value(name string) any {
 	return nil
 }
 
-// decoded returns a JSON object. NaN and infinities, which JSON does not have, become
-// strings.
+// decoded parses text as a JSON object. NaN and infinities are not valid JSON and are converted
+// to strings.
 func decoded(text string) map[string]any {
 	var out map[string]any
 	if err := json.Unmarshal([]byte(text), &out, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err == nil {
@@ -301,8 +301,8 @@ func decoded(text string) map[string]any {
 	return out
 }
 
-// below returns the value at a path of names joined by dots; a name may contain dots
-// itself.
+// below returns the value at a path. The path consists of names joined by dots, and a name
+// itself can contain dots.
 func below(o map[string]any, path string) any {
 	if v, ok := o[path]; ok {
 		return v

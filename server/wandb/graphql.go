@@ -11,14 +11,14 @@ import (
 	"tracker/store/domain"
 )
 
-// object is a value with fields. A field is a value, or a func(args) (any, error) that
-// returns it. A missing field is null.
+// object is a GraphQL object. A field holds a value, or a func(args) (any, error) that returns
+// the value. A missing field is null.
 type object map[string]any
 
-// args holds the arguments of a field.
+// args holds the arguments of a GraphQL field.
 type args map[string]any
 
-// text returns a text, nil if it is null or missing.
+// text returns the named string argument, or nil if it is null or missing.
 func (a args) text(name string) *string {
 	if s, ok := a[name].(string); ok {
 		return &s
@@ -26,13 +26,13 @@ func (a args) text(name string) *string {
 	return nil
 }
 
-// str returns a text, "" if it is null or missing.
+// str returns the named string argument, or "" if it is null or missing.
 func (a args) str(name string) string {
 	s, _ := a[name].(string)
 	return s
 }
 
-// number returns a number, or fallback if it is null or missing.
+// number returns the named number argument, or fallback if it is null or missing.
 func (a args) number(name string, fallback int64) int64 {
 	switch n := a[name].(type) {
 	case float64:
@@ -43,13 +43,14 @@ func (a args) number(name string, fallback int64) int64 {
 	return fallback
 }
 
-// truth reports whether an argument is true.
+// truth reports whether the named argument is true.
 func (a args) truth(name string) bool {
 	b, _ := a[name].(bool)
 	return b
 }
 
-// texts returns a list of texts, nil if it is null or missing.
+// texts returns the named argument, which is a list of strings. It returns nil if the argument
+// is null or missing.
 func (a args) texts(name string) []string {
 	list, ok := a[name].([]any)
 	if !ok {
@@ -64,7 +65,7 @@ func (a args) texts(name string) []string {
 	return all
 }
 
-// objects returns a list of objects.
+// objects returns the named argument, which is a list of objects.
 func (a args) objects(name string) []args {
 	list, _ := a[name].([]any)
 	var all []args
@@ -76,7 +77,7 @@ func (a args) objects(name string) []args {
 	return all
 }
 
-// request is the body of a request.
+// request is the JSON body of a GraphQL request.
 type request struct {
 	Query     string         `json:"query"`
 	Variables map[string]any `json:"variables"`
@@ -138,7 +139,7 @@ func (c *call) graphql() error {
 	return nil
 }
 
-// execution is the execution of one operation.
+// execution holds the state of one GraphQL operation.
 type execution struct {
 	fragments ast.FragmentDefinitionList
 	variables map[string]any
@@ -146,13 +147,14 @@ type execution struct {
 	*bounds
 }
 
-// wanted is a requested field. Several fragments may request the same one.
+// wanted is a requested field. below contains the selections of all fragments that request the
+// field.
 type wanted struct {
 	field *ast.Field
 	below ast.SelectionSet
 }
 
-// selection returns the requested fields of an object.
+// selection returns the requested fields of o.
 func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[string]any, error) {
 	if depth > maxDepth {
 		return nil, domain.Invalid("query", "The query is nested more than %d deep.", maxDepth)
@@ -189,7 +191,8 @@ func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[st
 	return out, nil
 }
 
-// value returns a value with the requested fields.
+// value returns v. If v is an object or a list of objects, value returns only the requested
+// fields.
 func (x *execution) value(set ast.SelectionSet, v any, depth int) (any, error) {
 	switch v := v.(type) {
 	case object:
@@ -218,15 +221,15 @@ func (x *execution) value(set ast.SelectionSet, v any, depth int) (any, error) {
 	return v, nil
 }
 
-// visit is the state of a fragment in a selection.
+// visit is the progress of collecting a fragment's fields.
 type visit int
 
 const (
 	visiting visit = 1 + iota
-	visited        // its fields are collected, and need not be again
+	visited        // all fields of the fragment are collected
 )
 
-// collect adds the fields of a selection, including its fragments, to all.
+// collect adds the fields of a selection to the map all. It includes the fields of fragments.
 func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*wanted, order *[]string, seen map[string]visit, nested int) error {
 	if nested > maxDepth {
 		return domain.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
@@ -277,18 +280,18 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 	return nil
 }
 
-// kinds holds the concrete types. A fragment on one of them does not apply to an object
-// of another type.
+// kinds holds concrete type names. A fragment on a concrete type applies only to objects of
+// that type.
 var kinds = map[string]bool{"ArtifactSequence": true, "ArtifactPortfolio": true, "Run": true, "User": true}
 
-// applies reports whether a fragment on a type applies to an object. A fragment on an
-// interface applies to all.
+// applies reports whether a fragment on the type condition applies to o. A fragment on an
+// interface applies to every object.
 func applies(condition string, o object) bool {
 	name, _ := o["__typename"].(string)
 	return condition == name || !kinds[condition] || name == ""
 }
 
-// included reports whether the directives of a field or a fragment include it.
+// included reports whether the directives include a field or fragment in the response.
 func (x *execution) included(all ast.DirectiveList) bool {
 	for _, d := range all {
 		if d.Name != "include" && d.Name != "skip" {
@@ -315,14 +318,14 @@ func (x *execution) arguments(f *ast.Field) (args, error) {
 		}
 		in[a.Name] = v
 	}
-	// Mutations have one argument, an object.
+	// A mutation has a single argument "input", which is an object.
 	if only, ok := in["input"].(map[string]any); ok {
 		return only, nil
 	}
 	return in, nil
 }
 
-// connection returns a list as a page of nodes.
+// connection returns a page that contains all nodes.
 func connection(nodes []object) object {
 	edges := make([]object, len(nodes))
 	for i, n := range nodes {
@@ -331,7 +334,8 @@ func connection(nodes []object) object {
 	return pageOf(edges, "", false)
 }
 
-// pageOf returns a page of edges; next is the cursor of the next page.
+// pageOf returns a page with the given edges. next is the cursor of the next page, and more
+// reports whether that page exists. If next is "", the page uses the cursor of its last edge.
 func pageOf(edges []object, next string, more bool) object {
 	var end any
 	if next != "" {

@@ -13,7 +13,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// historyKeys returns the names of the values in the history of a run.
+// historyKeys returns the names of all values in a run's history.
 func historyKeys(r *wandb.Record) any {
 	out := allKeys{Last: lastStep(r), Sets: []any{}, Keys: map[string]keyInfo{}}
 	count := max(1, r.HistoryLines)
@@ -35,7 +35,7 @@ func historyKeys(r *wandb.Record) any {
 	return out
 }
 
-// lastStep returns the last step of the history of a run, -1 if it has none.
+// lastStep returns the last step in a run's history, or -1 if the history is empty.
 func lastStep(r *wandb.Record) int64 {
 	last := int64(-1)
 	if r.HistoryLines > 0 {
@@ -49,7 +49,7 @@ func lastStep(r *wandb.Record) int64 {
 	return last
 }
 
-// historyTail returns a list with the last row of the history.
+// historyTail returns a JSON list with the last row of a run's history.
 func (c *call) historyTail(r *wandb.Record) (any, error) {
 	last := lastStep(r)
 	if last < 0 {
@@ -72,7 +72,8 @@ func startOf(r *wandb.Record) scalar.Time {
 	return r.CreatedDate
 }
 
-// history returns rows of the history, or of the system metrics, as texts.
+// history returns history rows as JSON strings. If system is set, it returns rows of the system
+// metrics.
 func (c *call) history(r *wandb.Record, a args, system bool) (any, error) {
 	q := wandb.HistoryQuery{From: scalar.Step(a.number("minStep", math.MinInt64)), To: scalar.Step(a.number("maxStep", math.MaxInt64)),
 		System: system, Limit: wandb.MaxRows, Samples: int(max(0, min(a.number("samples", 0), wandb.MaxRows)))}
@@ -91,7 +92,7 @@ func (c *call) history(r *wandb.Record, a args, system bool) (any, error) {
 	return out, nil
 }
 
-// systemRow returns a row of the system metrics under the names of W&B.
+// systemRow returns a row of system metrics with W&B's metric names.
 func systemRow(row wandb.Row) wandb.Row {
 	members := make([]format.Member, len(row.Members))
 	for i, m := range row.Members {
@@ -101,7 +102,8 @@ func systemRow(row wandb.Row) wandb.Row {
 	return row
 }
 
-// sample returns up to n rows, evenly spread.
+// sample returns at most n evenly distributed elements of all. If n is not positive, sample
+// returns all.
 func sample[T any](all []T, n int) []T {
 	if n <= 0 || len(all) <= n {
 		return all
@@ -113,7 +115,7 @@ func sample[T any](all []T, n int) []T {
 	return some
 }
 
-// sampleSpec is one query of sampledHistory.
+// sampleSpec is one query in the argument "specs" of sampledHistory.
 type sampleSpec struct {
 	Keys    []string `json:"keys"`
 	Samples int64    `json:"samples"`
@@ -123,7 +125,7 @@ type sampleSpec struct {
 
 var errSpec = domain.Invalid("specs", "A request for rows of the history must be a JSON object with keys and samples.")
 
-// sampledHistory returns for each query the rows that have all of its keys.
+// sampledHistory returns rows for each query. A row must have values for all keys of the query.
 func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 	var out []any
 	for _, text := range a.texts("specs") {
@@ -145,8 +147,8 @@ func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 		}
 		if spec.Max != nil {
 			q.To = scalar.Step(*spec.Max)
-			// Newer clients request the last step like this, with as many samples as
-			// there are steps.
+			// Newer clients request all steps up to and including maxStep. Their number of
+			// samples is then equal to the number of steps.
 			if spec.Min != nil && spec.Samples == *spec.Max-*spec.Min+1 {
 				q.To++
 			}
@@ -169,12 +171,12 @@ func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 	return out, nil
 }
 
-// pick returns the values of a row for some keys. ok is false if the row lacks one of
-// them, or if ctx has ended.
+// pick returns the values in a row for the given keys. ok is false if the row lacks a key or if
+// ctx has ended.
 func pick(ctx context.Context, row wandb.Row, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
 	members := map[string]string{}
 	for _, m := range slices.Backward(row.All(start)) {
-		members[m.Key] = m.Value // the first of several
+		members[m.Key] = m.Value // the first member with a key wins
 	}
 	picked = map[string]any{}
 	for _, key := range keys {
@@ -198,7 +200,7 @@ func pick(ctx context.Context, row wandb.Row, keys []string, start scalar.Time) 
 	return picked, true
 }
 
-// jsonValue returns a value for JSON: NaN and the infinities are texts.
+// jsonValue decodes a JSON value. NaN and infinities are returned as strings.
 func jsonValue(text string) any {
 	switch text {
 	case "NaN", "Infinity", "-Infinity":

@@ -1,7 +1,7 @@
 package wandb
 
-// types holds the names of fields that clients before 0.26 look up before they use
-// them. Other types have no fields here.
+// types holds the field names that clients before 0.26 look up before they use the fields. It
+// omits types that clients do not look up.
 var types = map[string][]string{
 	"Query": {"viewer", "serverInfo", "project", "model", "entity", "models", "artifact"},
 	"Mutation": {"upsertBucket", "createRunFiles", "upsertModel", "deleteRun", "deleteFiles", "notifyScriptableRunAlert", "createArtifact", "createArtifactFiles",
@@ -14,7 +14,7 @@ var types = map[string][]string{
 	"Run":            {"id", "name", "historyKeys", "sampledHistory", "projectId", "wandbConfig"},
 }
 
-// inputs holds the names of the arguments of mutations.
+// inputs holds the argument names of mutations.
 var inputs = map[string][]string{
 	"DeleteFilesInput":            {"files"},
 	"CreateArtifactInput":         {"clientID", "sequenceClientID", "enableDigestDeduplication", "historyStep", "metadata", "description", "aliases"},
@@ -23,7 +23,7 @@ var inputs = map[string][]string{
 	"AddAliasesInput":             {"artifactID", "aliases"},
 }
 
-// typeNamed returns the listed fields of a type, nil if it is not listed.
+// typeNamed returns the description of a type, or nil if types and inputs do not list the type.
 func typeNamed(name string) object {
 	fields, ok := types[name]
 	arguments, isInput := inputs[name]

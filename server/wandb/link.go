@@ -7,9 +7,9 @@ import (
 	"tracker/server/web"
 )
 
-// linked returns the page of the dashboard for a link that a client has printed, such as
-// /ada/project/runs/8fj2k1, and "" for other requests. The page finds the record and checks
-// the right to read it.
+// linked returns the dashboard address for a link printed by a client, such as
+// /ada/project/runs/8fj2k1. It returns "" for other requests. The dashboard page finds the
+// record and checks the reader's permission.
 func (s *Server) linked(r *http.Request) string {
 	if s.dashboardPort == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return ""
@@ -17,7 +17,7 @@ func (s *Server) linked(r *http.Request) string {
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	page := ""
 	switch {
-	case len(parts) == 1 && parts[0] == "authorize": // wandb login prints this address as the place of the keys
+	case len(parts) == 1 && parts[0] == "authorize": // wandb login prints this address as the place to copy the API key
 		page = "/account"
 	case len(parts) < 2 || s.taken[parts[0]] || parts[0] == "mlflow" || parts[0] == "api":
 		return ""

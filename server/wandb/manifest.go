@@ -17,34 +17,35 @@ import (
 )
 
 const (
-	// manifestName is the name of the file that lists the files of a version.
+	// manifestName is the name of the file that lists the files of an artifact version.
 	manifestName = "wandb_manifest.json"
-	maxManifest  = 64 << 20 // bytes
-	maxEntries   = 500_000  // in a manifest, at least 130 bytes each
-	// entryBytes is the memory of an entry without its texts.
+	maxManifest  = 64 << 20 // in bytes
+	maxEntries   = 500_000  // entries of a manifest, at least 130 bytes each
+	// entryBytes is the memory that an entry needs without its strings.
 	entryBytes = 120
 )
 
-// manifest is the list of the files of a version.
+// manifest lists the files of an artifact version.
 type manifest struct {
 	Contents entries `json:"contents"`
 }
 
 type manifestEntry struct {
-	Digest string `json:"digest"` // MD5 in base64; any text for a reference
+	Digest string `json:"digest"` // MD5 in base64, or any text if Ref is set
 	Ref    string `json:"ref"`
 	Size   int64  `json:"size"`
 }
 
-// entries holds the files of a manifest. Reading returns an error if there are too many.
+// entries holds the files of a manifest. Decoding returns errEntries if a manifest has more
+// than maxEntries files.
 type entries struct {
 	list []wandb.Entry
-	take func(bytes int64) error // counts their memory
+	take func(bytes int64) error // counts the memory of the entries
 }
 
 var errEntries = errors.New("too many files")
 
-// UnmarshalJSONFrom reads an object of entries by their names.
+// UnmarshalJSONFrom reads a JSON object that maps file names to entries.
 func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if dec.PeekKind() != '{' {
 		return dec.SkipValue()
@@ -74,8 +75,8 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// decodeManifest reads a manifest without holding its text. take counts the memory of the
-// entries. If several entries have the same name, the last one is returned.
+// decodeManifest decodes a manifest without loading its whole text. It calls take with the
+// memory of each entry. If several entries have the same name, it returns only the last entry.
 func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, error) {
 	m := manifest{entries{take: take}}
 	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
@@ -88,7 +89,8 @@ func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, e
 	return slices.CompactFunc(all, func(a, b wandb.Entry) bool { return a.Name == b.Name }), nil
 }
 
-// manifestError returns the error for the client when a manifest can't be read.
+// manifestError returns the client error for err, an error of decoding a manifest. It returns
+// nil if err is nil.
 func manifestError(err error) error {
 	var known *domain.Error
 	switch {
@@ -106,7 +108,7 @@ var errLongManifest = domain.Errorf(domain.CodePayloadTooLarge, "The manifest of
 
 var errManifest = domain.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", domain.MaxAnswerBytes>>20)
 
-// readManifest returns the files of a version, by name.
+// readManifest returns the files of an artifact version, sorted by name.
 func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
 	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(manifestName))
 	if err != nil {
@@ -127,13 +129,13 @@ func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
 
 const (
 	partsName = wandb.Parts
-	maxParts  = 1000 // parts of a version
-	// incremental is the suffix of the name of a part that adds to the newest version.
+	maxParts  = 1000 // manifest parts of an artifact version
+	// incremental is the name suffix of a manifest part that adds files to the newest version.
 	incremental = "-incremental.json"
 )
 
-// newPart returns the name of a new part of the manifest of a version. It sorts after the
-// names of the parts sent so far.
+// newPart returns the name of a new part in the manifest of an artifact version. The name sorts
+// after the names of all earlier parts.
 func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
 	parts, err := c.db.Files.Files(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(partsName))
 	if err != nil {
@@ -150,7 +152,7 @@ func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
 	return fmt.Sprintf("%s/%04d-%s%s", partsName, len(parts), name, end), err
 }
 
-// wholeManifest is a manifest whose entries are kept as they were sent.
+// wholeManifest is a manifest that keeps its entries as JSON text.
 type wholeManifest[C contents | map[string]json.Value] struct {
 	Version  json.Value `json:"version,omitzero"`
 	Policy   json.Value `json:"storagePolicy,omitzero"`
@@ -158,14 +160,14 @@ type wholeManifest[C contents | map[string]json.Value] struct {
 	Contents C          `json:"contents"`
 }
 
-// contents holds the entries of a manifest by name. Reading adds to them, and returns an
-// error if there are too many.
+// contents holds manifest entries by file name. Decoding adds entries. It returns errEntries if
+// there are more than maxEntries entries.
 type contents struct {
 	of   map[string]json.Value
-	take func(bytes int64) error // counts their memory
+	take func(bytes int64) error // counts the memory of the entries
 }
 
-// UnmarshalJSONFrom reads an object of entries by their names.
+// UnmarshalJSONFrom reads a JSON object that maps file names to entries.
 func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if dec.PeekKind() != '{' {
 		return dec.SkipValue()
@@ -194,9 +196,10 @@ func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// joinManifest writes the manifest of a version that has parts. It contains the files of
-// all parts; if several have the same name, the last one. If the version adds to others,
-// the manifest begins with the files of the newest one.
+// joinManifest writes the manifest of an artifact version whose manifest was sent in parts. The
+// manifest contains the files in all parts. If several parts contain the same file name, the
+// last part wins. If a part is incremental, the manifest also contains the files of the newest
+// version.
 func (c *call) joinManifest(a *wandb.Artifact) error {
 	tree := files.Tree{IterationID: a.IterationID}
 	parts, err := c.db.Files.Files(c.ctx, c.actor, tree, a.File(partsName))
@@ -249,7 +252,8 @@ func (c *call) joinManifest(a *wandb.Artifact) error {
 	return c.put(a.IterationID, a.File(manifestName), "application/json", bytes.NewReader(text))
 }
 
-// artifactFiles returns a page of the files of a version, or of the named files only.
+// artifactFiles returns a page of the files in an artifact version. If the argument "names" is
+// set, the page contains only the named files.
 func (c *call) artifactFiles(a *wandb.Artifact, in args) (any, error) {
 	entries, err := c.readManifest(a)
 	if err != nil {
@@ -286,7 +290,7 @@ func (c *call) artifactFiles(a *wandb.Artifact, in args) (any, error) {
 	return page, nil
 }
 
-// hexMD5 returns a hash in base64 as hex, nil when it can't be read.
+// hexMD5 converts an MD5 from base64 to hex. It returns nil if s is not valid base64.
 func hexMD5(s string) any {
 	sum, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {

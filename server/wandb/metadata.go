@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// metadataName is the name of the file in which clients describe the
-	// machine and the code.
+	// metadataName is the name of the file in which clients describe their machine and code.
 	metadataName = "wandb-metadata.json"
-	maxMetadata  = 1 << 20 // bytes; a larger file is not decoded
+	maxMetadata  = 1 << 20 // in bytes; a larger file is stored but not decoded
 )
 
-// metadata holds the fields of the file that are used.
+// metadata holds the used fields of the file metadataName.
 type metadata struct {
 	Python  string   `json:"python"`
 	Program string   `json:"program"`
@@ -29,7 +28,7 @@ type metadata struct {
 	} `json:"git"`
 }
 
-// writeMetadata stores the description of a run as a file, and in its
+// writeMetadata stores a run's metadata file. It also copies the metadata to the run's
 // snapshot.
 func (c *call) writeMetadata(id, name string, body io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(body, maxMetadata))

@@ -16,7 +16,7 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// mutations returns the fields of a mutation.
+// mutations returns the fields of the GraphQL type Mutation.
 func (c *call) mutations() object {
 	all := object{
 		"__typename":               "Mutation",
@@ -33,7 +33,7 @@ func (c *call) mutations() object {
 	return all
 }
 
-// upsertBucket creates or changes a run.
+// upsertBucket creates or updates a run.
 func (c *call) upsertBucket(a args) (any, error) {
 	change := wandb.Change{
 		ID: a.str("id"), Project: a.str("modelName"), Name: a.str("name"),
@@ -70,7 +70,7 @@ func (c *call) upsertBucket(a args) (any, error) {
 	case err == nil && change.ID != "":
 		project, err = c.projectOf(&r)
 	case err != nil && domain.AsError(err).Code == domain.CodeProjectPermissionRequired:
-		// A user may have the right to add runs, but not to read them.
+		// A user can have the permission to add runs without the permission to read runs.
 		r, err = wandb.Record{Run: saved.Run}, nil
 		r.ID, r.Name = saved.ID, saved.RunID
 	}
@@ -81,20 +81,20 @@ func (c *call) upsertBucket(a args) (any, error) {
 		"serverSettings": object{"serverMessages": []object{}}}, nil
 }
 
-// featureShared is the number of the shared mode in the list of client features that a
-// run uses. Clients send the list with the configuration (field 67 of Feature in
-// wandb_telemetry.proto).
+// featureShared is the number of shared mode in the list of client features that a run uses.
+// Clients send the list in the configuration (field 67 of Feature in wandb_telemetry.proto).
 const featureShared = 67
 
-// sharedMode reports whether a run is written in shared mode, in which several processes
-// number its rows independently. own is the client's own part of the configuration.
+// sharedMode reports whether a run uses shared mode. In shared mode, several processes write to
+// the run and number their rows independently. own is the client's own part of the
+// configuration.
 func sharedMode(own string) bool {
 	var features []int
 	err := json.Unmarshal([]byte(format.MemberOf(format.MemberOf(own, "t"), "3")), &features)
 	return err == nil && slices.Contains(features, featureShared)
 }
 
-// projectOf returns the name of the project of a run.
+// projectOf returns the name of a run's project.
 func (c *call) projectOf(r *wandb.Record) (name string, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		e, err := v.Projects.Experiment(r.ExperimentID)
@@ -126,7 +126,7 @@ func (c *call) upsertModel(a args) (any, error) {
 	return object{"model": p, "project": p, "inserted": true}, err
 }
 
-// createRunFiles returns the upload addresses of files of a run.
+// createRunFiles returns an upload address for each named file of a run.
 func (c *call) createRunFiles(a args) (any, error) {
 	entity, project, run := a.str("entityName"), a.str("projectName"), a.str("runName")
 	if entity == "" {
@@ -164,7 +164,7 @@ func (c *call) deleteFiles(a args) (any, error) {
 	return object{"success": true}, nil
 }
 
-// alert adds a message of a script to the notes of the run.
+// alert appends a message from a training script to the run's notes.
 func (c *call) alert(a args) (any, error) {
 	r, err := c.db.Wandb.Record(c.ctx, c.actor, a.str("projectName"), a.str("runName"))
 	if err != nil {

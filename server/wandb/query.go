@@ -9,7 +9,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// queries returns the fields of a query.
+// queries returns the fields of the GraphQL type Query.
 func (c *call) queries() object {
 	return object{
 		"__typename": "Query",
@@ -62,12 +62,12 @@ func fullName(u domain.User) string {
 
 func (c *call) serverInfo() object {
 	return object{"__typename": "ServerInfo", "cliVersionInfo": map[string]any{"max_cli_version": "9.9.9"}, "latestLocalVersionInfo": nil,
-		// Without it list(artifact.files()) raises NotImplementedError.
+		// Without this feature, list(artifact.files()) raises NotImplementedError in the
+		// client.
 		"features": []object{{"__typename": "ServerFeature", "name": "TOTAL_COUNT_IN_FILE_CONNECTION", "isEnabled": true}}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
 }
 
-// entity returns a person or a team. The server does not have teams: any name
-// means the caller.
+// entity returns a user or team. The server has no teams, so every name stands for the caller.
 func (c *call) entity(name string) object {
 	if name == "" {
 		name = c.user.Username
@@ -76,14 +76,13 @@ func (c *call) entity(name string) object {
 		"triggers": connection(nil), "integrations": connection(nil)}
 }
 
-// isoTime returns a time in the form that clients read.
+// isoTime formats a time in the format that clients parse.
 func isoTime(t scalar.Time) string { return t.Time().UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// defaultProject is the project of runs without a project, as in W&B.
+// defaultProject is the project of a run without a project name, as in W&B.
 const defaultProject = "uncategorized"
 
-// project returns a project, nil if it does not exist or the caller may not
-// read it.
+// project returns a project, or nil if the project does not exist or the caller can't read it.
 func (c *call) project(entity, name string) (any, error) {
 	if name == "" {
 		name = defaultProject
@@ -123,11 +122,10 @@ func (c *call) projectObject(entity string, p projects.Project) object {
 	return o
 }
 
-// number returns a whole number derived from an id, for clients that need
-// one.
+// number returns a decimal integer computed from id. Some clients need a numeric id.
 func number(id string) string {
 	h := fnv.New32a()
-	h.Write([]byte(id)) // never fails
+	h.Write([]byte(id)) // a hash never returns an error
 	return itoa(int64(h.Sum32()))
 }
 

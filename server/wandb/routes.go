@@ -1,13 +1,15 @@
-// Package wandb serves the protocol of W&B's clients, so that they work with this
-// server unchanged. A handler decodes the request, calls the store, and answers in
-// W&B's format. The store holds the records and checks all rules; a run that such a
-// client logs is an ordinary iteration.
+// Package wandb serves the protocol of W&B's clients. These clients work with this server
+// unchanged. A handler decodes the request, calls the store, and sends the result in W&B's
+// format. The store holds the records and checks all rules. A run that a W&B client logs is
+// stored as an ordinary iteration.
 //
-// The protocol consists of one route for GraphQL (graphql.go reads a document, query.go
-// and mutation.go have its fields), the stream of a run (stream.go), and files
-// (file.go). Documents change with each release of a client but their fields hardly do,
-// so fields are answered one by one, whatever the document. docs/wandb.md describes how
-// the records of W&B and the store correspond, and the unsupported parts.
+// The protocol consists of a GraphQL route, the stream of a run (stream.go) and files
+// (file.go). graphql.go executes a GraphQL document. query.go and mutation.go contain its
+// fields. Each client release changes its documents, but rarely the fields in them. The server
+// therefore resolves each field independently of the document.
+//
+// docs/wandb.md describes how the records of W&B and the store correspond, and lists
+// unsupported features.
 package wandb
 
 import (
@@ -22,21 +24,22 @@ import (
 	"tracker/store/domain"
 )
 
-// Options configure a Server.
+// Options configures a Server.
 type Options struct {
 	DB       *store.DB
 	Auth     *auth.Auth
-	Memory   *web.Memory // bounds bodies and answers
-	BasePath string      // prefix of all paths, "" or one that begins with a slash
+	Memory   *web.Memory // limits the memory of request bodies and responses
+	BasePath string      // prefix of all paths; empty or begins with a slash
 
-	// DashboardPort is the port of the dashboard, to which links that clients print are
-	// redirected; "" if the dashboard is not served. Taken holds the first segments of
-	// paths that are not such links.
+	// DashboardPort is the port of the dashboard. The server redirects links that clients print
+	// to this port. DashboardPort is "" if the dashboard is not served. Taken holds the first
+	// path segments of the other routes. Paths that begin with these segments are never
+	// redirected.
 	DashboardPort string
 	Taken         map[string]bool
 }
 
-// Server serves the routes of the protocol.
+// Server serves the routes of W&B's protocol.
 type Server struct {
 	db       *store.DB
 	auth     *auth.Auth
@@ -52,12 +55,12 @@ type route struct {
 	method string
 	path   string
 	handle func(*call) error
-	link   bool // the address may contain credentials
-	open   bool // needs no credentials
-	stream bool // sends or reads the bytes of a file; the answer is never compressed
+	link   bool // whether the address can contain credentials
+	open   bool // whether requests need no credentials
+	stream bool // whether the route streams a file's bytes; the response is never compressed
 }
 
-// routes returns the supported routes of the protocol. GET also serves HEAD.
+// routes returns all supported routes. A GET route also serves HEAD.
 func (s *Server) routes() []route {
 	return []route{
 		{method: "POST", path: "/graphql", handle: (*call).graphql},
@@ -66,15 +69,15 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/files/{entity}/{project}/{run}/{name:.+}", handle: (*call).readFile, link: true, stream: true},
 		{method: "PUT", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).writeArtifactFile, link: true, stream: true},
 		{method: "GET", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).readArtifactFile, link: true, stream: true},
-		// Clients before 0.19 send requests without the project and the collection.
+		// Clients before 0.19 omit the project and the collection.
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{artifact}/{md5}", handle: (*call).readArtifactFileByMD5, stream: true},
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}", handle: (*call).readArtifactFileByMD5, stream: true},
-		// Clients send telemetry here.
+		// Clients send their telemetry to this path.
 		{method: "POST", path: "/sdk/otel/{rest:.+}", handle: (*call).telemetry, open: true},
 	}
 }
 
-// New returns a Server.
+// New returns a Server with the given options.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, basePath: o.BasePath,
 		dashboardPort: o.DashboardPort, taken: o.Taken}
@@ -94,8 +97,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Or returns a handler that serves requests of the protocol, and passes all others to
-// next.
+// Or returns a handler that serves W&B's protocol and redirects printed links to the dashboard.
+// It passes other requests to next.
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()

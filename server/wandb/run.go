@@ -17,9 +17,9 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// newName returns a random id for a run.
+// newName returns a random run id.
 func newName() (string, error) {
-	const letters = "abcdefghijklmnopqrstuvwxyz012345" // 32
+	const letters = "abcdefghijklmnopqrstuvwxyz012345" // 32 characters
 	b := make([]byte, 8)
 	if _, err := rand.Read(b); err != nil {
 		return "", err
@@ -30,12 +30,13 @@ func newName() (string, error) {
 	return string(b), nil
 }
 
-// cleanName returns the name of a file without parts that are empty or ".".
+// cleanName returns a file name with slashes as separators and without "..", "." and empty
+// parts.
 func cleanName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/")
 }
 
-// run returns a run of a project, nil if it does not exist.
+// run returns a run of a project, or nil if the run does not exist.
 func (c *call) run(entity, project, name string) (any, error) {
 	r, err := c.db.Wandb.Record(c.ctx, c.actor, project, name)
 	if isNotFound(err) {
@@ -47,7 +48,7 @@ func (c *call) run(entity, project, name string) (any, error) {
 	return c.runObject(entity, project, &r), nil
 }
 
-// stateOf returns W&B's name of the state of a run.
+// stateOf returns W&B's name for the state of a run.
 func stateOf(r *wandb.Record, now time.Time) string {
 	switch r.Status {
 	case domain.Succeeded:
@@ -69,7 +70,7 @@ func stateOf(r *wandb.Record, now time.Time) string {
 	return "running"
 }
 
-// runObject returns a run with all fields that clients request.
+// runObject returns a run with all fields that clients query.
 func (c *call) runObject(entity, project string, r *wandb.Record) object {
 	if entity == "" {
 		entity = c.user.Username
@@ -144,17 +145,17 @@ func lines(text string) []string {
 	return []string{text}
 }
 
-// textList returns texts as a JSON list.
+// textList returns a list of strings as JSON.
 func textList(all []string) string {
 	b, err := json.Marshal(all, json.AllowInvalidUTF8(true))
 	if err != nil {
-		return "[]" // encoding texts can't fail
+		return "[]" // encoding strings can't fail
 	}
 	return string(b)
 }
 
-// ownConfig returns the part of a configuration that clients write for themselves, reduced
-// to keys.
+// ownConfig returns the part of a configuration that belongs to the client itself, reduced to
+// the given keys.
 func ownConfig(config string, keys []string) string {
 	var kept []format.Member
 	own := format.MemberOf(format.MemberOf(config, "_wandb"), "value")
@@ -164,13 +165,13 @@ func ownConfig(config string, keys []string) string {
 		}
 	}
 	if len(kept) == 0 {
-		// Without it clients assume that the run does not exist.
+		// Clients treat an empty object as a missing run.
 		return `{"t":{}}`
 	}
 	return format.Object(kept)
 }
 
-// keyType is the number of values of one type in a metric.
+// keyType holds a value type and the number of a metric's values with this type.
 type keyType struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -195,15 +196,15 @@ func (c *call) fileCount(r *wandb.Record) (any, error) {
 	return l.Total, err
 }
 
-// ownFiles returns the query for the files of a run without the files of versions that it
-// has logged.
+// ownFiles returns a query for the files of a run, without the files of artifact versions that
+// the run has logged.
 func ownFiles(r *wandb.Record) files.ArtifactQuery {
 	return files.ArtifactQuery{IterationID: &r.ID, WithoutVersions: true}
 }
 
-// files returns a page of the files of a run. If all files fit into one page, it also
-// returns the files that are requested by name and do not exist. With upload, it returns
-// the upload addresses of the named files.
+// files returns a page of the files of a run. If the page contains all files, it also lists the
+// requested names that do not exist. If the argument "upload" is true, files returns only the
+// upload addresses of the named files.
 func (c *call) files(entity, project string, r *wandb.Record, a args) (any, error) {
 	names := a.texts("names")
 	wanted := map[string]bool{}
@@ -275,7 +276,7 @@ func (c *call) files(entity, project string, r *wandb.Record, a args) (any, erro
 					if err := c.takeNamed(name); err != nil {
 						return nil, err
 					}
-					// Clients recognize a missing file by this hash.
+					// Clients recognize a missing file by this MD5 value.
 					n := node("", name)
 					n["sizeBytes"], n["mimetype"], n["updatedAt"], n["md5"] = "0", typeOf("", name), nil, "0"
 					edges = append(edges, object{"node": n, "cursor": itoa(int64(offset))})
@@ -288,8 +289,8 @@ func (c *call) files(entity, project string, r *wandb.Record, a args) (any, erro
 	}
 }
 
-// like reports whether a text contains parts in their order, the first at its beginning and
-// the last at its end.
+// like reports whether s contains the given parts in order. s must begin with the first part
+// and end with the last part.
 func like(s string, parts []string) bool {
 	if len(parts) == 1 {
 		return s == parts[0]
@@ -308,17 +309,17 @@ func like(s string, parts []string) bool {
 	return strings.HasSuffix(s, parts[len(parts)-1])
 }
 
-// maxLogLines is the maximum number of lines that are returned at once. They have up to
-// maxPage bytes.
+// maxLogLines is the maximum number of log lines in a response. Together, the lines have at
+// most maxPage bytes.
 const maxLogLines = 10_000
 
-// logLines returns printed lines of a run: the last ones, or a page after a cursor, which
-// is the number of the line before.
+// logLines returns output lines of a run. It returns the last lines, or a page after a cursor.
+// A cursor is the number of the line before the page.
 func (c *call) logLines(r *wandb.Record, a args) (any, error) {
 	isLast := a["last"] != nil
 	n := int(max(1, min(a.number("last", maxLogLines), a.number("first", maxLogLines), maxLogLines)))
 	edges := []object{}
-	var sizes []int // size of each line in bytes
+	var sizes []int // size of each line, in bytes
 	more := false
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		end, err := v.Runs.Console(r.ID, console.Query{Limit: 1})
@@ -360,8 +361,8 @@ func (c *call) logLines(r *wandb.Record, a args) (any, error) {
 	return pageOf(edges, "", more), err
 }
 
-// loose returns a value for JSON. NaN and infinities in it, which JSON does not have,
-// become strings.
+// loose decodes text as JSON. NaN and infinities are not valid JSON and are converted to
+// strings.
 func loose(text string) any {
 	members, err := format.Members(text)
 	if err != nil {

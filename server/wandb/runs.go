@@ -12,7 +12,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// offsetOf reads a cursor, which is the number of records before it.
+// offsetOf parses a page cursor. A cursor is the number of records before the page.
 func offsetOf(cursor string) (int, error) {
 	if cursor == "" {
 		return 0, nil
@@ -24,8 +24,8 @@ func offsetOf(cursor string) (int, error) {
 	return n, nil
 }
 
-// found returns the numbers of the runs of a project that pass a filter, a JSON text, in an
-// order such as "-created_at".
+// found returns the numbers of a project's runs that match a filter. filters is the filter as
+// JSON text. order is the order of the result, such as "-created_at".
 func (c *call) found(p projects.Project, filters, order string) ([]int64, error) {
 	nums, err := c.db.Wandb.RunNums(c.ctx, c.actor, p.ID)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *call) found(p projects.Project, filters, order string) ([]int64, error)
 			return nil, err
 		}
 	}
-	// Clients sort by one key. Without one, runs are sorted by creation.
+	// Clients sort by a single key. The default order is the order of creation.
 	key := strings.TrimSpace(order)
 	if i := strings.IndexByte(key, ','); i >= 0 {
 		key = strings.TrimSpace(key[:i])
@@ -89,7 +89,7 @@ func (c *call) found(p projects.Project, filters, order string) ([]int64, error)
 			slices.Reverse(rows)
 		}
 		slices.SortStableFunc(rows, func(a, b row) int {
-			if (a.v == nil) != (b.v == nil) { // runs without a value are last
+			if (a.v == nil) != (b.v == nil) { // runs without a value come last
 				if a.v == nil {
 					return 1
 				}
@@ -110,11 +110,11 @@ func (c *call) found(p projects.Project, filters, order string) ([]int64, error)
 
 var errFilters = domain.Invalid("filters", "The filters must be a JSON object.")
 
-// maxSortKey is the maximum number of bytes of a text that runs are sorted by.
+// maxSortKey is the maximum length of a string sort key in bytes.
 const maxSortKey = 200
 
-// sortKey returns the sort key for a value of a run. The key does not keep the run in
-// memory.
+// sortKey returns a sort key for the field value v. The key has its own memory, so the memory
+// of the run can be freed.
 func sortKey(v any) any {
 	switch v := v.(type) {
 	case nil, float64, bool:
@@ -122,10 +122,11 @@ func sortKey(v any) any {
 	case string:
 		return strings.Clone(v[:min(len(v), maxSortKey)])
 	}
-	return struct{}{} // lists and objects have no order
+	return struct{}{} // all lists and objects are equal in the order
 }
 
-// compare compares two values: values of the same type by value, others by type.
+// compare compares two sort keys. It compares keys with the same type by value, and other keys
+// by type.
 func compare(a, b any) int {
 	switch x := a.(type) {
 	case float64:
@@ -160,21 +161,21 @@ func (c *call) runCount(p projects.Project, a args) (any, error) {
 }
 
 const (
-	// maxPage is the size of the runs in a page, in bytes, after which the page ends. The
-	// next page continues there.
+	// maxPage is the maximum size of the runs in a page, in bytes. A page ends after the run
+	// that exceeds it.
 	maxPage = 32 << 20
-	// runBytes is the size of a run in bytes without its texts.
+	// runBytes is the size of a run without its strings, in bytes.
 	runBytes = 4 << 10
 )
 
 var errPageFull = errors.New("the page is full")
 
-// bytesOf returns the size of a run in a page, in bytes.
+// bytesOf returns a run's size in a page, in bytes.
 func bytesOf(r *wandb.Record) int {
 	return len(r.Config) + len(r.Summary) + len(r.Notes) + len(r.Events) + runBytes
 }
 
-// runs returns a page of the runs of a project.
+// runs returns a page of runs in a project.
 func (c *call) runs(entity string, p projects.Project, a args) (any, error) {
 	all, err := c.found(p, a.str("filters"), a.str("order"))
 	if err != nil {

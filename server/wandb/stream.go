@@ -10,25 +10,25 @@ import (
 	"tracker/store/wandb"
 )
 
-// maxStream is the size limit of a part of a stream, in bytes. Clients send 10 MiB of
-// lines, and a longer line by itself.
+// maxStream is the maximum size of a stream part in bytes. Clients send at most 10 MiB of lines
+// in a part, or a single longer line.
 const maxStream = 64 << 20
 
-// streamAnswer is the answer to a part of a stream. Stopped is set if the client must stop
-// its script.
+// streamAnswer is the response to a stream part. Stopped is true if the client must stop its
+// script.
 type streamAnswer struct {
 	ExitCode *int           `json:"exitcode"`
 	Limits   map[string]any `json:"limits"`
 	Stopped  bool           `json:"stopped"`
 }
 
-// fileStream reads a part of the stream of a run. It decodes and writes the part while it
-// arrives, so that little of it is in memory. A part can be written any number of times:
-// after an error in the middle the client sends it again.
+// fileStream reads a part of a run's stream. It decodes and stores the part while it arrives,
+// so that only a small batch is in memory. After an error, the client sends the whole part a
+// second time. Storing data a second time has no effect.
 //
-// After a status from 400 to 422 a client sends nothing more of its run. So this status is
-// not used if the run was changed or deleted during the request, or if a line can't be
-// read.
+// After a status from 400 to 422, a client sends no more data of its run. fileStream therefore
+// does not use these statuses if the run was changed or deleted during the request, or if a
+// line is invalid.
 func (c *call) fileStream() error {
 	answer := streamAnswer{Limits: map[string]any{}}
 	id, err := c.iteration()
@@ -38,7 +38,7 @@ func (c *call) fileStream() error {
 		return nil
 	}
 	if err == nil {
-		err = c.db.Runs.AllowPoints(c.ctx, c.actor, id) // before anything is read
+		err = c.db.Runs.AllowPoints(c.ctx, c.actor, id) // check the permission before reading the body
 	}
 	if err != nil {
 		return err
@@ -54,14 +54,14 @@ func (c *call) fileStream() error {
 	})
 	if err := in.read(); err != nil {
 		err = body.Error(err)
-		_, _ = io.Copy(io.Discard, body) // otherwise a client that still sends might miss the answer
+		_, _ = io.Copy(io.Discard, body) // a client that is still sending might otherwise miss the response
 		return err
 	}
 	web.WriteJSON(c.w, c.r, http.StatusOK, answer)
 	return nil
 }
 
-// iteration returns the id of the iteration for the run in the path.
+// iteration returns the iteration id of the run that the path names.
 func (c *call) iteration() (id string, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		id, err = v.Wandb.Iteration(c.vars["project"], c.vars["run"])
@@ -70,11 +70,11 @@ func (c *call) iteration() (id string, err error) {
 	return id, err
 }
 
-// inTrash reports whether the run in the path is in the trash.
+// inTrash reports whether the run that the path names is in the trash.
 func (c *call) inTrash() bool {
 	ctx := domain.WithTrash(c.ctx)
 	found := false
-	_ = c.db.View(ctx, c.actor, func(v *store.View) (err error) { // after an error found is false
+	_ = c.db.View(ctx, c.actor, func(v *store.View) (err error) { // found stays false after an error
 		found, err = v.Wandb.Deleted(c.vars["project"], c.vars["run"])
 		return err
 	})

@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	maxLines = 1_000_000 // lines in a part of a stream
-	// maxLine is the maximum number of values in a line.
+	maxLines = 1_000_000 // maximum number of lines in a stream part
+	// maxLine is the maximum number of JSON values in a line.
 	maxLine = 100_000
-	// pieceValues and pieceBytes are the maximum size of a piece. A piece of one line may be
-	// larger.
+	// pieceValues and pieceBytes limit the size of a batch that is written at once. A batch
+	// with a single line can exceed the limits.
 	pieceValues = 20_000
 	pieceBytes  = 4 << 20
-	// valueBytes is the maximum memory of a value before it is written, not counting its text.
+	// valueBytes is the maximum memory of a value before it is written, without its string.
 	valueBytes = 256
 )
 
-// streamReader reads a part of a stream from its body, and writes it in pieces. The last piece has
-// all data that is not in lines.
+// streamReader reads a stream part from a request body and writes it in batches. The last batch
+// contains all data outside of lines.
 type streamReader struct {
 	d     *json.Decoder
-	most  int                      // maximum number of values in a piece with several lines
-	grow  func(bytes int64) error  // counts memory until the next write
-	write func(wandb.Stream) error // writes a piece
+	most  int                      // maximum number of values in a batch with several lines
+	grow  func(bytes int64) error  // counts memory that the next write releases
+	write func(wandb.Stream) error // writes a batch
 
 	piece  wandb.Stream
-	values int // values in the piece
-	bytes  int // bytes of its lines
-	lines  int // lines in the whole part
+	values int // number of values in piece
+	bytes  int // number of bytes in the lines of piece
+	lines  int // number of lines read from the stream part
 	end    end
 }
 
-// end holds the fields of the last piece.
+// end holds fields that are written with the last batch.
 type end struct {
 	summary    *string
 	preempting bool
@@ -54,7 +54,7 @@ func newStreamReader(body io.Reader, most int, grow func(int64) error, write fun
 	return &streamReader{d: d, most: most, grow: grow, write: write}
 }
 
-// read reads and writes the whole part.
+// read reads the stream part to its end and writes all data.
 func (s *streamReader) read() error {
 	err := s.object(s.member)
 	if err == nil {
@@ -62,7 +62,7 @@ func (s *streamReader) read() error {
 			return errTrailing
 		}
 	}
-	if err != io.EOF { // an empty body returns io.EOF, too
+	if err != io.EOF { // an empty body also returns io.EOF
 		return err
 	}
 	s.piece.Summary, s.piece.Preempting, s.piece.Complete = s.end.summary, s.end.preempting, s.end.complete
@@ -88,9 +88,9 @@ func (s *streamReader) member(name string) error {
 	return s.d.SkipValue()
 }
 
-// file reads the lines that were added to a file since the last request.
+// file reads the lines that the stream part adds to a file.
 func (s *streamReader) file(name string) error {
-	offset, n := int64(0), int64(0) // number of the first line, and of lines so far
+	offset, n := int64(0), int64(0) // number of the first line, and number of lines read
 	var last string
 	var printed []string
 	err := s.object(func(field string) error {
@@ -109,7 +109,7 @@ func (s *streamReader) file(name string) error {
 					last = line
 				case "output.log":
 					printed = append(printed, withoutStamp(line))
-					if len(printed) == 2*console.MaxLines { // Append uses at most the last MaxLines+1
+					if len(printed) == 2*console.MaxLines { // Append uses at most the last MaxLines+1 lines
 						printed = append(printed[:0], printed[console.MaxLines-1:]...)
 					}
 				}
@@ -134,11 +134,11 @@ func (s *streamReader) file(name string) error {
 	return err
 }
 
-// object calls member with each name of the next value, which must be an object or null. member
-// reads the value of the name.
+// object reads a JSON object and calls member with each name. member reads the value that
+// follows the name. object also accepts null.
 func (s *streamReader) object(member func(name string) error) error {
 	if s.d.PeekKind() != '{' {
-		return json.UnmarshalDecode(s.d, new(struct{})) // it is null, otherwise this returns an error
+		return json.UnmarshalDecode(s.d, new(struct{})) // accepts null; other values cause an error
 	}
 	if _, err := s.d.ReadToken(); err != nil {
 		return err
@@ -156,11 +156,11 @@ func (s *streamReader) object(member func(name string) error) error {
 	return err
 }
 
-// content calls line with each text of the next value, which must be a list or null. A null in the
-// list is an empty text.
+// content reads a JSON list of strings and calls line with each string. It treats null in the
+// list as an empty string. content also accepts null in place of the list.
 func (s *streamReader) content(line func(text string) error) error {
 	if s.d.PeekKind() != '[' {
-		return json.UnmarshalDecode(s.d, new([]string)) // it is null, otherwise this returns an error
+		return json.UnmarshalDecode(s.d, new([]string)) // accepts null; other values cause an error
 	}
 	if _, err := s.d.ReadToken(); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (s *streamReader) content(line func(text string) error) error {
 
 var errLines = domain.Errorf(domain.CodePayloadTooLarge, "The body has more than %d lines; send less at once.", maxLines)
 
-// history adds a line of the history to the piece.
+// history adds a history line to piece.
 func (s *streamReader) history(line string) error {
 	row, ok, err := s.row(line)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *streamReader) history(line string) error {
 	return nil
 }
 
-// event adds a line of the system metrics to the piece.
+// event adds a line of system metrics to piece.
 func (s *streamReader) event(line string) error {
 	row, ok, err := s.row(line)
 	if err != nil {
@@ -225,8 +225,8 @@ func (s *streamReader) event(line string) error {
 	return nil
 }
 
-// row returns the row of a line and makes room for it in the piece. ok is false if the line can't
-// be read.
+// row parses a line. If the row would exceed the size of the current batch, row writes the
+// batch first. ok is false if the line is invalid or too long.
 func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	n := json.Values([]byte(line))
 	if s.values > 0 && (s.values+n > s.most || s.bytes+len(line) > pieceBytes) {
@@ -247,17 +247,17 @@ func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	return row, err == nil, nil
 }
 
-// lost records that data could not be read.
+// lost adds a sentence about lost data to piece.
 func (s *streamReader) lost(what string) {
 	if !slices.Contains(s.piece.Lost, what) {
 		s.piece.Lost = append(s.piece.Lost, what)
 	}
 }
 
-// stamp matches the prefix that clients write before each printed line.
+// stamp matches the time stamp that clients write before each output line.
 var stamp = regexp.MustCompile(`^(ERROR )?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)? `)
 
-// withoutStamp returns a line without that prefix.
+// withoutStamp returns an output line without its time stamp.
 func withoutStamp(line string) string {
 	line = line[len(stamp.FindString(line)):]
 	return strings.ToValidUTF8(strings.ReplaceAll(line, "\n", " "), "\uFFFD")

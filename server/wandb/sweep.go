@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxPriorRuns = 1000 // prior runs at the beginning of a sweep
-	maxRunning   = 1000 // runs of an agent
+	maxPriorRuns = 1000 // maximum number of prior runs in a new sweep
+	maxRunning   = 1000 // maximum number of running runs of an agent
 )
 
 var (
@@ -27,7 +27,7 @@ func (c *call) sweepMutations() object {
 	return object{"upsertSweep": c.upsertSweep, "createAgent": c.createAgent, "agentHeartbeat": c.agentHeartbeat}
 }
 
-// upsertSweep creates or changes a sweep.
+// upsertSweep creates or updates a sweep.
 func (c *call) upsertSweep(a args) (any, error) {
 	if scheduler := a.str("launchScheduler") + a.str("scheduler"); strings.Trim(scheduler, "{}nul ") != "" {
 		return nil, domain.Invalid("scheduler", "Sweeps of W&B Launch are not supported; leave out the scheduler, and start agents with wandb agent.")
@@ -52,7 +52,7 @@ func (c *call) upsertSweep(a args) (any, error) {
 	return object{"sweep": c.sweepObject(a.str("entityName"), change.Project, s), "configValidationWarnings": []string{}}, nil
 }
 
-// priorRuns reads the names of runs from a filter such as {"$or":[{"name":"a"}]}.
+// priorRuns returns the run names in a filter such as {"$or":[{"name":"a"}]}.
 func priorRuns(filter string) (names []string, err error) {
 	if strings.Trim(filter, "{}nul ") == "" {
 		return nil, nil
@@ -83,7 +83,7 @@ func (c *call) createAgent(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
 }
 
-// commandText returns a command for an agent in the format of the protocol.
+// commandText returns an agent command in the protocol's format.
 func commandText(cmd wandb.Command) (string, error) {
 	out := []format.Member{{Key: "type", Value: format.Quote(cmd.Type)}, {Key: "run_id", Value: format.Quote(cmd.Run)}}
 	if cmd.Type != "run" {
@@ -103,7 +103,7 @@ func commandText(cmd wandb.Command) (string, error) {
 	return format.Object(out), nil
 }
 
-// agentHeartbeat answers the heartbeat of an agent with its next command.
+// agentHeartbeat handles an agent's heartbeat and returns the agent's next commands.
 func (c *call) agentHeartbeat(a args) (any, error) {
 	states := map[string]any{}
 	if text := a.str("runState"); text != "" {
@@ -131,7 +131,7 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": a.str("id")}, "commands": "[" + strings.Join(commands, ",") + "]"}, nil
 }
 
-// projectSweeps adds the fields about sweeps to a project.
+// projectSweeps adds the sweep fields to a project object.
 func (c *call) projectSweeps(o object, entity string, p projects.Project) {
 	all := func() (list []wandb.Sweep, err error) {
 		err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
@@ -216,7 +216,7 @@ func (c *call) sweepObject(entity, project string, s wandb.Sweep) object {
 	return o
 }
 
-// agentObject returns an agent with all fields that clients request.
+// agentObject returns an agent with all fields that clients query.
 func (c *call) agentObject(entity, project string, s wandb.Sweep, a wandb.Agent) object {
 	state := "FINISHED"
 	if a.Active {
@@ -232,8 +232,8 @@ func (c *call) agentObject(entity, project string, s wandb.Sweep, a wandb.Agent)
 	}
 }
 
-// runsOfSweep returns the runs of a sweep, or of one of its agents if agent is not "",
-// oldest first. It returns as many as fit into a page.
+// runsOfSweep returns the runs of a sweep, oldest first. If agent is not "", it returns only
+// the runs of this agent. It returns at most one page of runs.
 func (c *call) runsOfSweep(entity, project string, s wandb.Sweep, agent string) (nodes []object, err error) {
 	projectID, nums, err := c.db.Wandb.SweepRunNums(c.ctx, c.actor, s.ID, agent)
 	if err != nil {

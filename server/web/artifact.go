@@ -14,24 +14,23 @@ import (
 	"tracker/store/files"
 )
 
-// ServeContent answers with the bytes of r, or the requested range of them. The
-// bytes are untrusted, so its headers prevent a browser from guessing their type
-// and from running them. The caller must set Content-Type and Content-Disposition.
-// ServeContent calls fail for a range outside of the bytes, and for bytes that
-// can't be read.
+// ServeContent sends the bytes of r or the requested range of bytes. The bytes are untrusted.
+// The headers therefore prevent browsers from guessing the content type and from executing the
+// content. The caller must set Content-Type and Content-Disposition. ServeContent calls fail if
+// the range is invalid, or if content can't be read.
 func ServeContent(w http.ResponseWriter, req *http.Request, r files.Artifact, content io.ReadSeeker, fail func(*domain.Error)) {
 	ServeContentUnder(w, req, r, content, "sandbox; default-src 'none'", fail)
 }
 
-// ServeContentUnder is ServeContent with the content security policy policy.
+// ServeContentUnder is like ServeContent, but with the given Content-Security-Policy.
 func ServeContentUnder(w http.ResponseWriter, req *http.Request, r files.Artifact, content io.ReadSeeker, policy string, fail func(*domain.Error)) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "private, no-cache") // a PATCH gives the same id other bytes
+	h.Set("Cache-Control", "private, no-cache") // a PATCH can replace the bytes of this URL
 	h.Set("ETag", `"`+r.ContentHash+`"`)
 	if sum, err := hex.DecodeString(r.ContentHash); err == nil {
-		// The digest is for the whole, also in the answer to a range (RFC 9530).
+		// Repr-Digest covers all bytes, even if the response contains a range (RFC 9530).
 		h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
 	}
 	source := &failingReader{ReadSeeker: content}
@@ -43,13 +42,13 @@ func ServeContentUnder(w http.ResponseWriter, req *http.Request, r files.Artifac
 	case !answer.begun:
 		answer.refuse(domain.AsError(source.err))
 	default:
-		// The answer must not end as if it were whole.
+		// The client must not mistake a partial response for a complete response.
 		InfoOf(req).Err = source.err
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// failingReader keeps the error of a reader, which http.ServeContent drops.
+// failingReader records a read error, because http.ServeContent does not return the error.
 type failingReader struct {
 	io.ReadSeeker
 	err error
@@ -63,13 +62,13 @@ func (f *failingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lateWriter sends the status with the first byte. So an error before that, such as
-// unreadable bytes or a range outside of them, is answered like any other error.
+// lateWriter sends the status together with the first byte. If an error occurs earlier, an
+// error response is still possible. Examples are unreadable content and an invalid range.
 type lateWriter struct {
 	http.ResponseWriter
 	fail   func(*domain.Error)
 	status int
-	begun  bool // the status has been sent
+	begun  bool // whether the status has been sent
 }
 
 func (w *lateWriter) WriteHeader(status int) {
@@ -87,7 +86,7 @@ func (w *lateWriter) begin() {
 	}
 }
 
-// refuse answers with an error instead of the bytes.
+// refuse sends an error response in place of the content.
 func (w *lateWriter) refuse(e *domain.Error) {
 	w.begun = true
 	h := w.Header()
@@ -102,15 +101,15 @@ func (w *lateWriter) refuse(e *domain.Error) {
 
 func (w *lateWriter) Write(p []byte) (int, error) {
 	if w.status == http.StatusRequestedRangeNotSatisfiable {
-		return len(p), nil // drops the text of http.ServeContent
+		return len(p), nil // discards the error text of http.ServeContent
 	}
 	w.begin()
 	return w.ResponseWriter.Write(p)
 }
 
-// Attachment returns the Content-Disposition that makes a browser save the bytes
-// under the last part of a name (RFC 6266). It contains the name in ASCII and, if
-// that differs, also in full.
+// Attachment returns a Content-Disposition header that makes browsers save the content (RFC
+// 6266). The file name is the last part of name. If the file name has characters other than
+// printable ASCII, the header contains both an ASCII version and the full file name.
 func Attachment(name string) string {
 	name = path.Base(name)
 	plain := strings.Map(func(r rune) rune {
@@ -121,7 +120,8 @@ func Attachment(name string) string {
 	}, name)
 	header := `attachment; filename="` + plain + `"`
 	if plain != name {
-		// RFC 5987 also escapes these characters, which PathEscape leaves.
+		// RFC 5987 requires escapes for =, : and @. url.PathEscape does not escape these
+		// characters.
 		escaped := strings.NewReplacer("=", "%3D", ":", "%3A", "@", "%40").Replace(url.PathEscape(name))
 		header += `; filename*=UTF-8''` + escaped
 	}

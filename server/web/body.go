@@ -16,15 +16,15 @@ import (
 	"tracker/store/json"
 )
 
-// Limits holds the bounds on the body of a request.
+// Limits holds the limits for a request body.
 type Limits struct {
-	Size   int64  // bytes, decompressed
-	Packed bool   // the body may have a Content-Encoding of gzip or zstd
-	Values int    // maximum number of JSON values, including nested ones; 0 for any number
-	Share  *Share // counts the memory of the body; may be nil
+	Size   int64  // maximum size after decompression, in bytes
+	Packed bool   // whether Content-Encoding can be gzip or zstd
+	Values int    // maximum number of JSON values, including nested values; 0 for no limit
+	Share  *Share // counts the memory of the body; can be nil
 }
 
-// ReadBody returns the body of a request, which must be JSON, or nil if the body is empty.
+// ReadBody returns the JSON body of a request, or nil if the body is empty.
 func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, error) {
 	if limits.Share != nil {
 		limits.Share.HoldBody(r)
@@ -63,21 +63,21 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 	return body, err
 }
 
-// checkHeader checks that the header of a request declares JSON without a Content-Encoding.
-// encoding is the Content-Encoding.
+// checkHeader returns an error if the request has a Content-Encoding or its Content-Type is not
+// JSON. encoding is the Content-Encoding.
 func checkHeader(r *http.Request, encoding string) error {
 	if encoding != "" {
 		return domain.Errorf(CodeUnsupportedMediaType, "This route does not accept Content-Encoding %q; send plain JSON.", Clip(encoding))
 	}
-	// A page of another origin can send a body without this header, or as a form, without a
-	// preflight request of the browser. It can't send one that is declared as JSON.
+	// Without a preflight request, a page of another origin can send a body without a
+	// Content-Type, or a form. It can't send a body with the Content-Type application/json.
 	if !isJSON(r.Header.Get("Content-Type")) {
 		return domain.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
 	}
 	return nil
 }
 
-// readError returns the error for the client when its body can't be read.
+// readError returns the client error for err, an error of reading a body.
 func readError(err error, limits Limits) error {
 	var tooLarge *http.MaxBytesError
 	var known *domain.Error
@@ -90,15 +90,15 @@ func readError(err error, limits Limits) error {
 	return domain.Errorf(CodeMalformedBody, "The body is damaged or incomplete; send it again.")
 }
 
-// Body is a JSON body that is decoded while it arrives.
+// Body is a JSON body that can be decoded while it arrives.
 type Body struct {
 	r      io.Reader
 	limits Limits
-	err    error // error of the connection
+	err    error // read error of the connection
 }
 
-// OpenBody returns the body of a request, which must be JSON. It does not accept a
-// Content-Encoding, and does not count values.
+// OpenBody returns the JSON body of a request for decoding. It rejects a Content-Encoding. It
+// ignores limits.Values.
 func OpenBody(w http.ResponseWriter, r *http.Request, limits Limits) (*Body, error) {
 	if limits.Share != nil {
 		limits.Share.HoldBody(r)
@@ -122,8 +122,9 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Error returns the error for the client when a decoder of the body has returned err. It
-// returns an unrelated error unchanged.
+// Error returns the client error for err, an error from a decoder of b. If the connection
+// failed, it returns the error of the connection. It does not change errors that do not concern
+// the body.
 func (b *Body) Error(err error) error {
 	if b.err != nil {
 		return readError(b.err, b.limits)
@@ -131,8 +132,8 @@ func (b *Body) Error(err error) error {
 	return decodeError(err, new(struct{}))
 }
 
-// FileBody returns the body of a request that is a file. Errors of reading it become errors
-// of the client with the given code.
+// FileBody returns the body of a request whose body is a file. Its read errors are client
+// errors with the given code.
 func FileBody(r *http.Request, code domain.Code) io.Reader { return fileBody{r.Body, code} }
 
 type fileBody struct {
@@ -149,9 +150,9 @@ func (b fileBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readAll is io.ReadAll for a body with a declared length, -1 for none. Once half of the
-// body has arrived, it allocates the declared length, which leaves less garbage. A declared
-// length alone allocates nothing.
+// readAll is like io.ReadAll, but uses the body's declared length to produce less garbage.
+// declared is -1 if the request declares no length. After half of the body has arrived, readAll
+// allocates the declared length. A declared length without data therefore allocates nothing.
 func readAll(r io.Reader, declared int64) ([]byte, error) {
 	b := make([]byte, 0, 512)
 	for {
@@ -167,14 +168,14 @@ func readAll(r io.Reader, declared int64) ([]byte, error) {
 			continue
 		}
 		room := 2 * int64(cap(b))
-		if need := declared + 1; need > int64(cap(b)) && need <= room { // one byte more than declared, to detect the end
+		if need := declared + 1; need > int64(cap(b)) && need <= room { // one byte more than the declared length, to detect the end
 			room = need
 		}
 		b = append(make([]byte, 0, room), b...)
 	}
 }
 
-// isJSON reports whether a Content-Type is JSON in UTF-8.
+// isJSON reports whether a Content-Type means JSON in UTF-8.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" {
 		return true
@@ -184,26 +185,27 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8"))
 }
 
-// elementBytes is the memory of a decoded element of a list, including the garbage of a
-// list that grows by doubling. In the body an element may have three bytes.
+// elementBytes is the memory that a decoded list element needs. It includes the garbage of a
+// list that doubles its capacity as it grows. In the body, an element can be as short as three
+// bytes.
 const elementBytes = 64
 
-// valueBytes is the maximum memory of a value where objects are decoded: an empty one may
-// become a struct of many fields, or a map.
+// valueBytes is the maximum memory that a decoded JSON value needs without its string. An empty
+// object can become a map or a struct with many fields.
 const valueBytes = 256
 
-// zstdWindow is the maximum window of zstd in bytes, which suffices for its levels up to
-// 19.
+// zstdWindow is the maximum zstd window size in bytes. It is sufficient for the zstd levels 1
+// to 19.
 const zstdWindow = 8 << 20
 
-// unpacking bounds the number of bodies that are decompressed at once, so that half of the
-// processors are left for other requests.
+// unpacking limits the number of bodies that are decompressed concurrently. It reserves half of
+// the processors for other requests.
 var unpacking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 var errUnpackedSize = errors.New("the body is too large after decompression")
 
-// unpackAll returns packed decompressed. It decompresses it twice: first to find its size,
-// because it may have to wait for that much memory.
+// unpackAll returns the decompressed content of packed. It decompresses packed twice. The first
+// pass only finds the size, because unpackAll might have to wait for that much memory.
 func unpackAll(encoding string, packed []byte, limits Limits) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil
@@ -232,7 +234,8 @@ func unpackAll(encoding string, packed []byte, limits Limits) ([]byte, error) {
 	return body, err
 }
 
-// unpackedSize returns the decompressed size of packed.
+// unpackedSize returns the size of packed after decompression. It returns errUnpackedSize if
+// the size exceeds limit.
 func unpackedSize(encoding string, packed []byte, limit int64) (int64, error) {
 	unpacking <- struct{}{}
 	defer func() { <-unpacking }()
@@ -248,7 +251,8 @@ func unpackedSize(encoding string, packed []byte, limit int64) (int64, error) {
 	return size, err
 }
 
-// unpack returns a reader of the decompressed body.
+// unpack returns a reader that decompresses body. The caller must call the returned function
+// when it has finished reading.
 func unpack(encoding string, body io.Reader, size int64) (io.Reader, func(), error) {
 	switch encoding {
 	case "gzip":

@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// MaxConnections is the maximum number of connections of a port. Each takes some
-	// 20 KiB and a file descriptor.
+	// MaxConnections is the maximum number of connections to a port. Each connection needs
+	// about 20 KiB and a file descriptor.
 	MaxConnections = 2000
-	// refusalTime is the maximum duration of a connection above the limit, which
-	// is open only to send the reason.
+	// refusalTime is the maximum duration of a connection above the limit. The server keeps
+	// this connection open only to send an error.
 	refusalTime = time.Second
-	// maxRefusals is the maximum number of such connections; further ones are
-	// closed at once.
+	// maxRefusals is the maximum number of connections above the limit that get an error. The
+	// server immediately closes any further connection.
 	maxRefusals = 64
 )
 
-// LimitConnections returns a listener for l with at most limit connections at
-// once. A connection above the limit is answered with 503 and closed, and does
-// not wait for others to end.
+// LimitConnections returns a listener that accepts at most limit concurrent connections from l.
+// It sends status 503 to a connection above the limit and closes that connection.
 func LimitConnections(l net.Listener, limit int) net.Listener {
 	return &limitedListener{Listener: l, limit: int64(limit)}
 }
@@ -69,13 +68,13 @@ func (l *limitedListener) refuse(c net.Conn) {
 		_, err := io.WriteString(c, "HTTP/1.1 "+strconv.Itoa(http.StatusServiceUnavailable)+" Service Unavailable\r\nConnection: close\r\n"+
 			"Retry-After: 1\r\nContent-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(refusal))+"\r\n\r\n"+refusal)
 		if t, ok := c.(*net.TCPConn); ok && err == nil && t.CloseWrite() == nil {
-			// The client reads the answer only after its request was read.
+			// Most clients read the response only after they have sent the whole request.
 			_, _ = io.Copy(io.Discard, io.LimitReader(c, maxHeader))
 		}
 	})
 }
 
-// maxHeader is the maximum number of bytes read of a refused request.
+// maxHeader is the maximum number of bytes that are read from a refused request.
 const maxHeader = 64 << 10
 
 func (l *limitedListener) Close() error {

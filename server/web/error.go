@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// Error codes for HTTP, tokens and the tus protocol. Package domain defines the
-// other codes.
+// Error codes for HTTP, tokens and the tus protocol. Package domain defines all other error
+// codes.
 const (
 	CodeMalformedBody        domain.Code = "MALFORMED_BODY"
 	CodeTokenMissing         domain.Code = "TOKEN_MISSING"
@@ -28,7 +28,7 @@ const (
 	CodeChecksumMismatch     domain.Code = "CHECKSUM_MISMATCH"
 )
 
-// statuses is the only table from error codes to statuses.
+// statuses maps each error code to its HTTP status.
 var statuses = map[domain.Code]int{
 	CodeMalformedBody:                    http.StatusBadRequest,
 	CodeTokenMissing:                     http.StatusUnauthorized,
@@ -59,11 +59,11 @@ var statuses = map[domain.Code]int{
 	domain.CodeStorageFull:               http.StatusInsufficientStorage,
 }
 
-// errAccountGone is the error for a token of a deleted account.
+// errAccountGone means that the account of a token was deleted.
 var errAccountGone = domain.Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
 
-// AsError returns err as the error to answer a request with; nil for nil. It is
-// domain.AsError with the codes of this package.
+// AsError converts err to an error for a response. It is like domain.AsError, but can return
+// codes of this package. It returns nil if err is nil.
 func AsError(err error) *domain.Error {
 	e := domain.AsError(err)
 	if e != nil && e.Code == domain.CodeActorGone {
@@ -72,7 +72,7 @@ func AsError(err error) *domain.Error {
 	return e
 }
 
-// StatusOf returns the HTTP status of a code.
+// StatusOf returns the HTTP status for an error code.
 func StatusOf(c domain.Code) int {
 	if status, ok := statuses[c]; ok {
 		return status
@@ -80,12 +80,11 @@ func StatusOf(c domain.Code) int {
 	return http.StatusInternalServerError
 }
 
-// retryUnavailable is the value of Retry-After for a server that stops or a
-// database that is locked.
+// retryUnavailable is the minimum Retry-After value for the error UNAVAILABLE, such as when the
+// server is stopping or the database is locked.
 const retryUnavailable = time.Second
 
-// RetryAfter sets the header Retry-After if e is an error after which waiting
-// helps.
+// RetryAfter sets the header Retry-After if a later request might succeed.
 func RetryAfter(w http.ResponseWriter, e *domain.Error) {
 	wait := e.RetryAfter
 	if e.Code == domain.CodeUnavailable {
@@ -96,8 +95,7 @@ func RetryAfter(w http.ResponseWriter, e *domain.Error) {
 	}
 }
 
-// PartialError is the error of a batch that stopped after a part of it was
-// written.
+// PartialError is the error of a batch that was only partly written.
 type PartialError struct {
 	Err *domain.Error
 	IDs []string // ids of the written records
@@ -108,14 +106,13 @@ func (e *PartialError) Error() string { return e.Err.Error() }
 // Unwrap returns the error that stopped the batch.
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// errorBody is the body of every error answer.
+// errorBody is the JSON body of an error response.
 type errorBody struct {
 	*domain.Error
-	IDs []string `json:"ids,omitzero"` // nil except for a batch that has stopped
+	IDs []string `json:"ids,omitzero"` // set only if a batch was partly written
 }
 
-// WriteError answers with err as JSON. The cause of a server error is written to
-// the log and never sent.
+// WriteError sends err as JSON. It logs the cause of a server error but never sends the cause.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	body := errorBody{Error: AsError(err)}
 	var partial *PartialError

@@ -15,26 +15,27 @@ import (
 )
 
 const (
-	// pause is the time between two checks for changes.
+	// pause is the time from one check for changes to the next.
 	pause = 500 * time.Millisecond
-	// keepAlive is the time between two comments that keep an idle stream open.
+	// keepAlive is the maximum time without data on a stream. After this time, the server sends
+	// a comment to keep the stream open.
 	keepAlive = 15 * time.Second
 )
 
-// Events serves streams of server-sent events. Streams with the same subject share
-// the work: one goroutine looks for changes and encodes them, and checks once for
-// all streams of a viewer whether the viewer may still see them.
+// Events serves streams of server-sent events. Streams with the same subject share work: a
+// single goroutine finds and encodes changes. For each viewer, it also checks whether the
+// viewer can still read the subject.
 type Events struct {
 	streams *Streams
 	mu      sync.Mutex
-	feeds   map[string]*feed // by subject
+	feeds   map[string]*feed // feeds by subject
 
 	closing context.Context
 	close   context.CancelFunc
 }
 
-// NewEvents returns an Events whose streams count towards the bound of streams. If
-// streams is nil, it has a bound of its own.
+// NewEvents returns an Events that counts its streams in the given Streams. If streams is nil,
+// NewEvents creates a Streams with the limit MaxStreams.
 func NewEvents(streams *Streams) *Events {
 	if streams == nil {
 		streams = NewStreams(MaxStreams, nil)
@@ -44,39 +45,40 @@ func NewEvents(streams *Streams) *Events {
 	return e
 }
 
-// Close ends all streams, and refuses later ones.
+// Close ends all streams. Later calls of Serve fail.
 func (e *Events) Close() { e.close() }
 
-// EventStream describes the stream that a request opens.
+// EventStream describes a stream that a request opens.
 type EventStream struct {
-	Subject string // streams with the same subject have the same events
-	Viewer  string // streams with the same viewer have the same rights
-	Cursor  string // where the stream begins; "" for now
-	// Allow returns an error if the viewer may not, or no longer, see the subject.
-	// It may be called after the request has ended.
+	Subject string // streams with equal subjects receive the same events
+	Viewer  string // streams with equal viewers have the same permissions
+	Cursor  string // position at which the stream begins; "" for the current position
+	// Allow returns an error if the viewer can't read the subject. Events calls Allow
+	// repeatedly, even after the request has ended.
 	Allow func(context.Context) error
-	// Changes returns the changes of the subject since a cursor, for any viewer.
+	// Changes returns all changes of the subject since the given cursor. The result does not
+	// depend on the viewer.
 	Changes func(ctx context.Context, cursor string) (runs.Changes, error)
-	// Watch returns a function that adds changes without a write, such as a run
-	// that becomes lost. It may be nil. It is called for the first stream of a
-	// subject; the returned function is called by one goroutine.
+	// Watch returns a function that adds changes not caused by a write, such as a run that
+	// becomes lost. Watch can be nil. Events calls Watch for the first stream of a subject. A
+	// single goroutine calls the returned function.
 	Watch func(context.Context) (add func(context.Context, *runs.Changes) error, err error)
-	// Ended reports whether the stream should end by itself; nil means never. It
-	// must not wait.
+	// Ended reports whether the server should end the stream. A nil function means never. Ended
+	// must not block.
 	Ended func() bool
 }
 
-// feed has the events of one subject for its streams.
+// feed sends the events of one subject to its streams.
 type feed struct {
 	start   sync.Once
-	failed  error // the error of start
+	failed  error // error of launch
 	changes func(context.Context, string) (runs.Changes, error)
 	add     func(context.Context, *runs.Changes) error
 	stop    context.CancelFunc
-	ended   chan struct{} // closed when there will be no more events
+	ended   chan struct{} // closed after the last event
 
 	mu      sync.Mutex
-	tail    *event // the next event, which is not complete yet
+	tail    *event // the next event, still incomplete
 	members map[*member]struct{}
 }
 
@@ -84,31 +86,30 @@ func newFeed() *feed {
 	return &feed{ended: make(chan struct{}), tail: newEvent(0), members: map[*member]struct{}{}}
 }
 
-// member is a stream of a feed.
+// member is one stream of a feed.
 type member struct {
 	viewer string
 	allow  func(context.Context) error
 	over   func() bool
-	next   *event        // to be written
-	ended  chan struct{} // closed when the stream must end after the pending events
+	next   *event        // next event to write
+	ended  chan struct{} // closed if the stream must end after its pending events
 }
 
-// event is an event of a feed, in a linked list. Each stream walks the list by
-// itself, and events that all streams have sent are garbage collected.
+// event is an element in the linked list of a feed's events. Each stream has its own position
+// in the list. Events that all streams have sent become garbage.
 type event struct {
 	number int
-	ready  chan struct{} // closed when text and next are set
+	ready  chan struct{} // closed after text and next are set
 	text   string
 	next   *event
 }
 
 func newEvent(number int) *event { return &event{number: number, ready: make(chan struct{})} }
 
-// Serve answers with a stream of server-sent events until the client disconnects.
-// An event "change" contains the changes since the event before it. An event
-// "reset" means that some older changes can't be sent. The id of an event is the
-// next cursor. A change may be sent twice. If Serve returns an error, nothing was
-// answered yet.
+// Serve sends server-sent events until the client disconnects. The event "change" contains all
+// changes since the previous event. The event "reset" means that older changes are no longer
+// available. The id of an event is the cursor after the event. Serve can send a change twice.
+// If Serve returns an error, it has sent nothing.
 func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) error {
 	if err := s.Allow(r.Context()); err != nil {
 		return err
@@ -117,7 +118,8 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 		return err
 	}
 	defer e.streams.leave()
-	// After join the feed has the events after the first one.
+	// Join the feed before reading older changes. Otherwise a change between the two steps
+	// could be missed.
 	f, m, err := e.join(&s)
 	if err != nil {
 		return err
@@ -146,14 +148,14 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	return nil
 }
 
-// serve sends the events of f to a stream until it ends.
+// serve sends the events of f to the stream m until the stream ends.
 func (f *feed) serve(w http.ResponseWriter, r *http.Request, m *member) {
 	for f.wait(r.Context(), m) && !f.isBehind(m) && send(w, m.next.text) == nil {
 		m.next = m.next.next
 	}
 }
 
-// wait waits for the next event of a stream. It reports false if the stream ends.
+// wait waits for the next event of a stream. It returns false if the stream has ended.
 func (f *feed) wait(ctx context.Context, m *member) bool {
 	select {
 	case <-m.next.ready:
@@ -171,14 +173,15 @@ func (f *feed) wait(ctx context.Context, m *member) bool {
 	}
 }
 
-// isBehind reports whether a stream has more than maxBehind unread events.
+// isBehind reports whether a stream has more than maxBehind unsent events.
 func (f *feed) isBehind(m *member) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tail.number-m.next.number > maxBehind
 }
 
-// send sends a part of a stream to the client.
+// send sends text to the client of a stream. It returns an error if the client does not read
+// the text within the time patience.
 func send(w http.ResponseWriter, text string) error {
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
@@ -190,8 +193,8 @@ func send(w http.ResponseWriter, text string) error {
 	return c.Flush()
 }
 
-// join adds a stream to the feed of its subject. The stream gets the events from
-// there on.
+// join adds a stream to the feed of its subject, and creates the feed if necessary. The stream
+// receives all events after this call.
 func (e *Events) join(s *EventStream) (*feed, *member, error) {
 	m := &member{viewer: s.Viewer, allow: s.Allow, over: s.Ended, ended: make(chan struct{})}
 	e.mu.Lock()
@@ -213,7 +216,7 @@ func (e *Events) join(s *EventStream) (*feed, *member, error) {
 	return f, m, nil
 }
 
-// drop removes a stream, and ends the feed of its subject if it was the last.
+// drop removes a stream from its feed. It ends the feed if no stream remains.
 func (e *Events) drop(subject string, f *feed, m *member) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -226,15 +229,15 @@ func (e *Events) drop(subject string, f *feed, m *member) {
 	f.stop()
 }
 
-// remove removes a feed, so that the next stream of its subject creates another
-// one. e must be locked.
+// remove removes a feed from e. The next stream with the same subject creates a new feed. The
+// caller must hold e.mu.
 func (e *Events) remove(subject string, f *feed) {
 	if e.feeds[subject] == f {
 		delete(e.feeds, subject)
 	}
 }
 
-// launch starts a feed, which sends the changes from now on.
+// launch starts a feed. The feed sends changes that occur after this call.
 func (e *Events) launch(f *feed, s *EventStream) (err error) {
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(e.closing)
@@ -257,8 +260,8 @@ func (e *Events) launch(f *feed, s *EventStream) (err error) {
 	return nil
 }
 
-// run looks for changes since cursor until ctx ends or the changes can't be read,
-// for example because the subject was deleted.
+// run sends changes since cursor to the streams. It returns if ctx ends or if the changes can't
+// be read, for example because the subject was deleted.
 func (f *feed) run(ctx context.Context, cursor string) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -292,7 +295,8 @@ func (f *feed) run(ctx context.Context, cursor string) {
 	}
 }
 
-// check ends the streams that must end. Only run calls it.
+// check ends streams that must end. A stream must end if its viewer has lost the permission, or
+// if its Ended function returns true. Only run calls check.
 func (f *feed) check(ctx context.Context) {
 	f.mu.Lock()
 	members := slices.Collect(maps.Keys(f.members))
@@ -310,7 +314,7 @@ func (f *feed) check(ctx context.Context) {
 	}
 }
 
-// end makes a stream end after the pending events.
+// end tells a stream to end after its pending events.
 func (m *member) end() {
 	select {
 	case <-m.ended:
@@ -319,7 +323,7 @@ func (m *member) end() {
 	}
 }
 
-// send sends an event to all streams.
+// send adds an event with the given text to the list that all streams read.
 func (f *feed) send(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -329,7 +333,7 @@ func (f *feed) send(text string) {
 	close(sent.ready)
 }
 
-// encodeChanges returns the event for changes, "" for none.
+// encodeChanges returns changes as the text of an event. It returns "" if there are no changes.
 func encodeChanges(found runs.Changes) (string, error) {
 	if found.Empty() {
 		return "", nil

@@ -9,20 +9,21 @@ import (
 	"tracker/store/domain"
 )
 
-// Hosts holds the values of the header Host that a port without sign-in accepts.
-// A page whose name an attacker has pointed to this machine (DNS rebinding) sends
-// that name, and is refused.
+// Hosts contains the Host header values that a port without sign-in accepts. An attacker can
+// point a host name to this machine (DNS rebinding). Pages with that host name send it as the
+// Host header, and Hosts rejects it.
 type Hosts struct {
-	addresses bool            // accept every IP address, not only loopback
+	addresses bool            // accept all IP addresses, not only loopback addresses
 	names     map[string]bool // in lower case
-	domains   []string        // in lower case, with the leading dot
+	domains   []string        // in lower case, with a leading dot
 }
 
-// NewHosts returns the hosts of a port that listens on bound, an IP address or a
-// name. Loopback names are always accepted. IP addresses are accepted if bound is
-// not a loopback address: they can't be pointed elsewhere. Each of names is an IP
-// address, a host name, or a domain with a leading dot, which stands for itself
-// and all its subdomains.
+// NewHosts returns the hosts of a port that listens on bound, an IP address or host name. Hosts
+// always accepts loopback names. It accepts IP addresses if bound is not a loopback address,
+// because an attacker can't point an IP address to another machine.
+//
+// Each of the names is an IP address, a host name, or a domain with a leading dot. Such a
+// domain matches the domain itself and all its subdomains.
 func NewHosts(bound string, names ...string) Hosts {
 	h := Hosts{addresses: !loopback(bound), names: map[string]bool{}}
 	for _, name := range append([]string{bound}, names...) {
@@ -36,9 +37,8 @@ func NewHosts(bound string, names ...string) Hosts {
 	return h
 }
 
-// Known reports whether h accepts host, the value of the header in a request. An
-// empty host is accepted: HTTP/1.0 does not require the header, and browsers
-// always send it.
+// Known reports whether h accepts host, the Host header of a request. It accepts an empty host,
+// because HTTP/1.0 does not require the header and browsers always send it.
 func (h Hosts) Known(host string) bool {
 	if host == "" {
 		return true
@@ -58,8 +58,8 @@ func (h Hosts) Known(host string) bool {
 	return false
 }
 
-// HostName returns host in lower case, without the port, the brackets of an IPv6
-// address and the dot at the end of a full name.
+// HostName returns the name in host in lower case. It removes the port, the brackets of an IPv6
+// address, and a trailing dot.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -68,7 +68,7 @@ func HostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// loopback reports whether a name or an address always means this machine.
+// loopback reports whether a host name or IP address always means this machine.
 func loopback(name string) bool {
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return addr.Unmap().IsLoopback()
@@ -76,8 +76,8 @@ func loopback(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// CheckHost passes requests to known hosts on to next. It answers others by
-// calling fail with HOST_NOT_ALLOWED.
+// CheckHost returns a handler that passes requests with a known host to next. For other hosts,
+// it calls fail with the error HOST_NOT_ALLOWED.
 func CheckHost(next http.Handler, known Hosts, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if known.Known(r.Host) {

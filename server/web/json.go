@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// heldAnswer is the number of bytes at the beginning of an answer that are held
-	// back. An error before they are sent still gets its own status.
+	// heldAnswer is the number of bytes that WriteJSON encodes before it sends the status. If
+	// encoding fails within the first heldAnswer bytes, WriteJSON sends an error with status
+	// 500.
 	heldAnswer = 64 << 10
-	// answerPause is the time in which a client must read each heldAnswer bytes.
+	// answerPause is the time in which a client must read heldAnswer bytes.
 	answerPause = 30 * time.Second
 )
 
-// WriteJSON answers with v as JSON, which it encodes while sending. Invalid UTF-8,
-// which a message may quote, is replaced.
+// WriteJSON sends v as JSON. It encodes a large value while it sends the value. It replaces
+// invalid UTF-8, because error messages can quote invalid input.
 func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -35,7 +36,7 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	case out.err != nil: // the connection is broken
 	case err == nil:
 		if !out.begun {
-			h.Set("Content-Length", strconv.Itoa(len(out.held))) // it marks the end, also while Pace reads on
+			h.Set("Content-Length", strconv.Itoa(len(out.held))) // marks the end of the response even while Pace reads the request
 		}
 		out.send()
 	case !out.begun:
@@ -44,28 +45,28 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 		out.send()
 	default:
 		InfoOf(r).Err = err
-		panic(http.ErrAbortHandler) // otherwise half an answer would look complete
+		panic(http.ErrAbortHandler) // an incomplete response must not look complete
 	}
 	if out.timed {
 		_ = out.conn.SetWriteDeadline(time.Time{})
 	}
 }
 
-// answer is the body of an answer whose beginning is held back.
+// answer is a response body that delays its first heldAnswer bytes.
 type answer struct {
 	w      http.ResponseWriter
 	conn   *http.ResponseController
 	status int
 	held   []byte
-	begun  bool  // the status was sent
-	timed  bool  // the connection has a deadline
-	err    error // error of the connection
+	begun  bool  // whether the status was sent
+	timed  bool  // whether the connection has a deadline
+	err    error // write error of the connection
 }
 
 func (a *answer) Write(p []byte) (int, error) {
 	a.held = append(a.held, p...)
 	if len(a.held) >= heldAnswer {
-		// A test has no connection.
+		// Ignore the error: writers in tests do not support deadlines.
 		a.timed = a.conn.SetWriteDeadline(time.Now().Add(answerPause)) == nil
 		a.send()
 	}
@@ -81,13 +82,13 @@ func (a *answer) send() {
 	a.held = a.held[:0]
 }
 
-// Decode reads a JSON object into the struct that dst points to. Unknown and repeated
-// fields are errors.
+// Decode decodes a JSON object into the struct to which dst points. It returns an error if a
+// field is unknown or repeated.
 func Decode(body []byte, dst any) error {
 	return decode(body, dst, json.RejectUnknownMembers(true))
 }
 
-// DecodeLenient is Decode that ignores unknown fields, and uses the last value of a
+// DecodeLenient is like Decode, but ignores unknown fields and uses the last value of a
 // repeated field.
 func DecodeLenient(body []byte, dst any) error {
 	return decode(body, dst, json.AllowDuplicateNames(true))
@@ -97,18 +98,18 @@ func decode(body []byte, dst any, options json.Options) error {
 	err := json.Unmarshal(body, dst, options)
 	if err == nil {
 		if bytes.TrimLeft(body, " \t\r\n")[0] != '{' {
-			return errNotObject // null
+			return errNotObject // the body is null
 		}
 		return nil
 	}
 	if err := wellFormed(body); err != nil {
-		return err // a syntax error takes precedence over wrong values before it
+		return err // a syntax error takes precedence over an earlier invalid value
 	}
 	return decodeError(err, dst)
 }
 
-// decodeError returns the error for the client when its JSON can't be decoded into the
-// struct that dst points to. It returns an unrelated error unchanged.
+// decodeError returns the client error for JSON that can't be decoded into the struct to which
+// dst points. It returns other errors unchanged.
 func decodeError(err error, dst any) error {
 	var syntax *json.SyntacticError
 	var semantic *json.SemanticError
@@ -126,8 +127,8 @@ func decodeError(err error, dst any) error {
 	return err
 }
 
-// wellFormed checks that body is one JSON value in UTF-8. A decoder of a bytes.Buffer
-// does not copy it.
+// wellFormed returns an error if body is not a single JSON value in UTF-8. It uses a
+// bytes.Buffer, because the decoder does not copy a bytes.Buffer.
 func wellFormed(body []byte) error {
 	dec := json.NewDecoder(bytes.NewBuffer(body), json.AllowDuplicateNames(true))
 	err := dec.SkipValue()
@@ -144,7 +145,7 @@ func wellFormed(body []byte) error {
 
 var errNotObject = domain.Errorf(domain.CodeInvalidPayload, "The body must be a JSON object.")
 
-// semanticError returns the error about the content of well-formed JSON.
+// semanticError returns the client error for valid JSON with an invalid field or value.
 func semanticError(e *json.SemanticError, dst any) error {
 	field := fieldName(e.JSONPointer)
 	switch {
@@ -158,7 +159,8 @@ func semanticError(e *json.SemanticError, dst any) error {
 	return domain.Invalid(field, "%s must be %s.", field, kindName(e.GoType))
 }
 
-// isOurs reports whether a type decodes itself and returns errors that are sentences.
+// isOurs reports whether a type has its own JSON decoder. Errors of these decoders complete a
+// sentence that begins with the field name.
 func isOurs(t reflect.Type) bool {
 	if t == nil {
 		return false
@@ -167,7 +169,7 @@ func isOurs(t reflect.Type) bool {
 	return ok
 }
 
-// fieldName returns a JSON pointer in the form metrics.0.value.
+// fieldName converts a JSON pointer to the form metrics.0.value.
 func fieldName(p json.Pointer) string {
 	var names []string
 	for name := range p.Tokens() {
@@ -176,8 +178,8 @@ func fieldName(p json.Pointer) string {
 	return Clip(strings.Join(names, "."))
 }
 
-// Clip returns the beginning of a name that a caller sent, so that it can't fill an
-// answer.
+// Clip returns s shortened to about 300 bytes. It prevents a caller from filling an error
+// message with a long name.
 func Clip(s string) string {
 	const most = 300
 	if len(s) <= most {
@@ -186,7 +188,7 @@ func Clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// fieldsOf returns the JSON names of a struct's fields.
+// fieldsOf returns the JSON names of the fields in the struct to which dst points.
 func fieldsOf(dst any) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(dst).Elem()) {

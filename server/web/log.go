@@ -12,20 +12,21 @@ import (
 	"time"
 )
 
-// Info holds facts about a request that are found while it is served.
-// Handlers set them, and Log reads them.
+// Info holds facts about a request for the log. Handlers set these facts while they serve the
+// request.
 type Info struct {
 	RequestID string
-	Route     string // template of the path, "" if no route matches
-	User      string // name of the account, "" if it is unknown
+	Route     string // path template of the route; "" if no route matches
+	User      string // username of the account; "" if unknown
 	body      *pacedBody
-	begun     time.Time // when an event stream has begun; its duration is not measured
-	Err       error     // cause of a server error, for the log
+	begun     time.Time // start of an event stream; its duration is not measured
+	Err       error     // cause of a server error
 }
 
 type infoKey struct{}
 
-// InfoOf returns the Info of a request that came through Log.
+// InfoOf returns the Info of a request. It returns an empty Info if Log did not handle the
+// request.
 func InfoOf(r *http.Request) *Info {
 	if i, ok := r.Context().Value(infoKey{}).(*Info); ok {
 		return i
@@ -33,13 +34,13 @@ func InfoOf(r *http.Request) *Info {
 	return &Info{}
 }
 
-// Observer is called after every answered request.
+// Observer is a function that Log calls after every answered request.
 type Observer func(method, route string, status int, took time.Duration)
 
-// Log gives each request an id, the caller's X-Request-Id if it is valid. It
-// answers a panic with onPanic, or closes the connection if the answer had
-// begun. It writes a line to the log, without bodies, headers and query
-// strings.
+// Log returns a handler that logs requests to next, without bodies, headers and query strings.
+// Each request has an id: the caller's X-Request-Id if it is valid, otherwise a new id. If next
+// panics before it has sent a byte, the handler calls onPanic. If next panics later, the
+// handler closes the connection.
 func Log(next http.Handler, log *slog.Logger, observe Observer, onPanic http.HandlerFunc) http.Handler {
 	var prefix [6]byte
 	rand.Read(prefix[:]) // never fails
@@ -63,12 +64,12 @@ func Log(next http.Handler, log *slog.Logger, observe Observer, onPanic http.Han
 		}
 		write(log, r, info, sw.code(), took)
 		if !whole {
-			panic(http.ErrAbortHandler) // closes the connection, since half an answer would look complete
+			panic(http.ErrAbortHandler) // closes the connection: an incomplete response must not look complete
 		}
 	})
 }
 
-// serve reports whether the request got a complete answer.
+// serve calls next and reports whether the response is complete.
 func serve(next http.Handler, w *statusWriter, r *http.Request, info *Info, onPanic http.HandlerFunc) (whole bool) {
 	defer func() {
 		p := recover()
@@ -119,7 +120,7 @@ func soundID(s string) bool {
 	return true
 }
 
-// statusWriter records the status of the answer.
+// statusWriter records the status of the response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -139,7 +140,7 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap returns the writer below, for http.ResponseController.
+// Unwrap returns the wrapped writer for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *statusWriter) code() int {

@@ -14,52 +14,48 @@ import (
 )
 
 const (
-	// MaxMemory is the maximum number of bytes in bodies and answers that all
-	// requests of a port hold together.
+	// MaxMemory is the maximum number of bytes for the bodies and responses of all requests to
+	// a port.
 	MaxMemory = 96 << 20
-	// quantum is the number of bytes that are taken at a time. The first
-	// quantum of a request is not counted, so that small requests never wait
-	// for large ones.
+	// quantum is the number of bytes that a share takes from the Memory at once. The first
+	// quantum of a request is not counted, so small requests never wait for large requests.
 	quantum = 64 << 10
-	// largeShare is the minimum size in bytes of a share that is garbage
-	// collected before it is released.
+	// largeShare is the size in bytes above which Release runs the garbage collector first.
 	largeShare = 16 << 20
-	// memoryWait is the maximum time that a request waits for others to release
-	// memory.
+	// memoryWait is the maximum time that a request waits for memory.
 	memoryWait = 10 * time.Second
 )
 
-// Memory bounds the bytes that requests hold together. A request that waits too
-// long for its share is refused with UNAVAILABLE, so requests that wait for
-// each other end.
+// Memory limits the number of bytes that all requests use together. A request that waits too
+// long for its share fails with UNAVAILABLE. This time limit ends deadlocks between waiting
+// requests.
 type Memory struct {
 	total int64
 	sem   *semaphore.Weighted
 	wait  time.Duration
 }
 
-// NewMemory returns a Memory of total bytes.
+// NewMemory returns a Memory with total bytes.
 func NewMemory(total int64) *Memory {
 	return &Memory{total: total, sem: semaphore.NewWeighted(total), wait: memoryWait}
 }
 
-// Share is the memory that one request holds. It must be used by one goroutine
-// only.
+// Share is the memory of one request. Only one goroutine can use a Share at a time.
 type Share struct {
 	of   *Memory
 	ctx  context.Context
-	used int64 // bytes that the request holds
-	held int64 // bytes that are taken from the Memory
+	used int64 // bytes used by the request
+	held int64 // bytes taken from the Memory
 }
 
-// Share returns a share for a request. The caller must call Release.
+// Share returns an empty Share for a request. The caller must call Release.
 func (m *Memory) Share(ctx context.Context) *Share { return &Share{of: m, ctx: ctx, used: -quantum} }
 
 var errNoMemory = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: time.Second,
 	Message: "Other large requests use all available memory; try again in a moment, or request less at once."}
 
-// Grow takes n more bytes, waiting for them if necessary. If it returns an
-// error, it has taken nothing.
+// Grow takes n more bytes. If too few bytes are free, Grow waits. If it returns an error, it
+// has taken nothing.
 func (s *Share) Grow(n int64) error {
 	if s.tryGrow(n) {
 		return nil
@@ -75,7 +71,7 @@ func (s *Share) Grow(n int64) error {
 	return nil
 }
 
-// Take is Grow without waiting.
+// Take is like Grow, but returns an error instead of waiting.
 func (s *Share) Take(n int64) error {
 	if s.tryGrow(n) {
 		return nil
@@ -83,10 +79,10 @@ func (s *Share) Take(n int64) error {
 	return errNoMemory
 }
 
-// Hold runs read, which creates an answer, and counts the memory of the answer
-// until Release. The store takes that memory from a budget in the context. If
-// there is not enough, read is stopped, so that it holds no snapshot, and runs
-// again when twice as much is available.
+// Hold calls read, which reads data for a response. The memory of the data counts until
+// Release. The store takes the memory from a budget in the context. If too little memory is
+// free, Hold stops read, so that read does not block a database snapshot. Hold then waits for
+// twice the memory and calls read a second time.
 func (s *Share) Hold(ctx context.Context, read func(context.Context) error) error {
 	before := s.used
 	for paid := int64(0); ; {
@@ -108,8 +104,8 @@ func (s *Share) Hold(ctx context.Context, read func(context.Context) error) erro
 		if !short {
 			return err
 		}
-		// The memory must be released, or else waiting requests would wait for
-		// each other.
+		// Release the memory before waiting. Otherwise waiting requests would wait for each
+		// other.
 		s.Release()
 		paid = 2 * paid
 		s.used = before
@@ -119,7 +115,7 @@ func (s *Share) Hold(ctx context.Context, read func(context.Context) error) erro
 	}
 }
 
-// tryGrow is Grow without waiting. It reports whether there was enough.
+// tryGrow is like Grow, but returns false instead of waiting.
 func (s *Share) tryGrow(n int64) bool {
 	need := s.need(n)
 	if need > 0 && !s.of.sem.TryAcquire(need) {
@@ -130,23 +126,23 @@ func (s *Share) tryGrow(n int64) bool {
 	return true
 }
 
-// need returns the number of bytes to take to grow by n bytes.
+// need returns the number of bytes that s must take from the Memory to grow by n bytes.
 func (s *Share) need(n int64) int64 {
 	return min((s.used+n+quantum-1)/quantum*quantum, s.of.total) - s.held
 }
 
-// Release returns all memory of s.
+// Release returns all bytes of s to the Memory.
 func (s *Share) Release() {
 	if s.held > 0 {
 		if s.held > largeShare {
-			runtime.GC() // otherwise the next requests would allocate beside this garbage
+			runtime.GC() // free the garbage before other requests allocate
 		}
 		s.of.sem.Release(s.held)
 	}
 	s.used, s.held = -quantum, 0
 }
 
-// HoldBody makes s grow while the body of r is read.
+// HoldBody replaces the body of r by a body that grows s while it is read.
 func (s *Share) HoldBody(r *http.Request) { r.Body = heldBody{r.Body, s} }
 
 type heldBody struct {

@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// bodyGrace is the time that any body may take.
+	// bodyGrace is the time that every body has to arrive.
 	bodyGrace = 20 * time.Second
-	// bodyRate is the minimum rate in bytes per second after that.
+	// bodyRate is the number of bytes that extend the time for a body by a second.
 	bodyRate = 8 << 10
-	// restTime is the maximum time for reading and dropping the rest of a body
-	// after the answer.
+	// restTime is the maximum time for reading the unread part of a body after the response.
 	restTime = 10 * time.Second
-	// RestSize is the maximum number of bytes that are read of that rest, and
-	// restUpload is the maximum after AllowUpload.
+	// RestSize is the maximum number of bytes that are read from a body after the response.
+	// After AllowUpload, the maximum is restUpload.
 	RestSize   = 16 << 20
 	restUpload = 1 << 30
 )
 
-// Pace ends the reading of a body that arrives too slowly: a body has 20 seconds,
-// and one more for each 8 KiB that have arrived. A handler removes this limit by
-// calling AllowUpload. When a handler has answered before the end of a body, Pace
-// reads the rest, within bounds.
+// Pace returns a handler that limits the time in which a request body must arrive. A body has
+// 20 seconds, and one more second for each 8 KiB that have arrived. AllowUpload removes this
+// limit. If next returns before it has read the whole body, Pace reads and discards the unread
+// part, up to RestSize bytes.
 func Pace(next http.Handler) http.Handler { return pace(next, bodyGrace) }
 
 func pace(next http.Handler, grace time.Duration) http.Handler {
@@ -48,8 +47,8 @@ func pace(next http.Handler, grace time.Duration) http.Handler {
 	})
 }
 
-// AllowUpload removes the time limit of the body of r. It must be called only after
-// the right to upload was checked.
+// AllowUpload removes the time limit for the body of r. The caller must first check the
+// permission to upload.
 func AllowUpload(r *http.Request) {
 	if b := InfoOf(r).body; b != nil {
 		b.upload = true
@@ -57,10 +56,11 @@ func AllowUpload(r *http.Request) {
 	}
 }
 
-// drop sends the answer and reads the rest of the body, for at most limit: many
-// clients read an answer only after they have sent everything, and lose it if the
-// connection is closed before. A client that expects a reply of 100 sends nothing
-// if the handler has not begun to read.
+// drop sends the response and discards the unread part of the body for at most limit. Many
+// clients read a response only after they have sent the whole request. They would lose the
+// response if the connection were closed earlier. expects reports whether the client waits for
+// status 100 before it sends the body. If such a client has sent nothing, drop does not wait
+// for the body.
 func (b *pacedBody) drop(limit time.Duration, expects bool) {
 	b.deadline(time.Now().Add(limit))
 	if expects && b.n == 0 || b.conn.Flush() != nil {
@@ -70,18 +70,18 @@ func (b *pacedBody) drop(limit time.Duration, expects bool) {
 	if b.upload {
 		size = restUpload
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(b.ReadCloser, size)) // the client may have gone
+	_, _ = io.Copy(io.Discard, io.LimitReader(b.ReadCloser, size)) // the client might have disconnected
 }
 
-// pacedBody is a body with a deadline that is extended as bytes arrive.
+// pacedBody is a request body with a read deadline. Arriving bytes extend the deadline.
 type pacedBody struct {
 	io.ReadCloser
 	conn   *http.ResponseController
 	start  time.Time
 	grace  time.Duration
-	n      int64 // bytes that have arrived
-	upload bool  // it has no deadline
-	late   bool  // it has not arrived in time; net/http does not wait for the rest
+	n      int64 // number of bytes that have arrived
+	upload bool  // whether the deadline was removed
+	late   bool  // whether the deadline was exceeded; net/http then closes the connection
 	ended  bool
 }
 
@@ -97,7 +97,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		b.late, err = true, errBodyTimeout
 	case err != nil:
 		b.ended = true
-		// net/http goes on reading, to notice when the client disconnects.
+		// net/http continues reading to detect that the client disconnects.
 		b.deadline(time.Time{})
 	default:
 		b.deadline(b.start.Add(b.grace + time.Duration(b.n)*time.Second/bodyRate))
@@ -105,6 +105,6 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// deadline sets the time at which reads of the connection fail. A writer in a test
-// has no connection.
+// deadline sets the read deadline of the connection. It ignores the error, because writers in
+// tests do not support deadlines.
 func (b *pacedBody) deadline(at time.Time) { _ = b.conn.SetReadDeadline(at) }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Paths removes the base path and a trailing slash from the path of a request. Routes match
-// whether or not a proxy has removed the base path before. base is "" or begins with a slash
-// and does not end with one.
+// Paths returns a handler that removes the base path and a trailing slash from the request's
+// path. Routes match whether or not a proxy has removed the base path. base is empty, or begins
+// with a slash and does not end with a slash.
 func Paths(next http.Handler, base string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -24,7 +24,7 @@ func Paths(next http.Handler, base string) http.Handler {
 		if path != r.URL.EscapedPath() {
 			decoded, err := url.PathUnescape(path)
 			if err != nil {
-				http.NotFound(w, r) // impossible: the path was parsed before
+				http.NotFound(w, r) // impossible: net/http has parsed the path
 				return
 			}
 			u := *r.URL

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ClientAddress returns the address of the client of a request, without the port.
+// ClientAddress returns the IP address of a request's client, without the port.
 func ClientAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -16,15 +16,16 @@ func ClientAddress(r *http.Request) string {
 	return host
 }
 
-// maxHops is the maximum number of addresses of a forwarded request that are read.
+// maxHops is the maximum number of addresses that are read from a header of a proxy.
 const maxHops = 32
 
-// TrustProxies replaces the address of a proxy by the address of its client. If a
-// request comes from one of proxies, its client is the last address in
-// X-Forwarded-For or Forwarded (RFC 7239) that is not itself a proxy; the addresses
-// before it may be forged. If the two headers disagree, the proxy did not write one
-// of them, and the address of the proxy is kept. X-Forwarded-Host is removed from
-// requests that do not come from a proxy; see ForwardedHost.
+// TrustProxies returns a handler that sets RemoteAddr to the address of the client if a trusted
+// proxy sent the request. The client is the last address in X-Forwarded-For or Forwarded (RFC
+// 7239) that is not a proxy. Earlier addresses can be forged.
+//
+// If the two headers disagree, the proxy has not written both. TrustProxies then leaves
+// RemoteAddr unchanged. It removes X-Forwarded-Host from requests that do not come from a
+// trusted proxy, see ForwardedHost.
 func TrustProxies(next http.Handler, proxies []netip.Prefix) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddr(ClientAddress(r))
@@ -41,15 +42,16 @@ func TrustProxies(next http.Handler, proxies []netip.Prefix) http.Handler {
 
 const forwardedHost = "X-Forwarded-Host"
 
-// ForwardedHost returns the host that the client of a trusted proxy requested, the
-// last in X-Forwarded-Host; "" if there is none. The request must have passed
+// ForwardedHost returns the host that the client requested from a trusted proxy. It is the last
+// host in X-Forwarded-Host, or "" if the header is missing. The request must have passed
 // TrustProxies.
 func ForwardedHost(r *http.Request) string {
 	hosts := strings.Join(r.Header.Values(forwardedHost), ",")
 	return strings.TrimSpace(hosts[strings.LastIndexByte(hosts, ',')+1:])
 }
 
-// withoutHeader returns r, or a copy that lacks a header.
+// withoutHeader returns r without a header. It does not modify r, but returns a copy if r has
+// the header.
 func withoutHeader(r *http.Request, name string) *http.Request {
 	if _, ok := r.Header[name]; !ok {
 		return r
@@ -60,8 +62,8 @@ func withoutHeader(r *http.Request, name string) *http.Request {
 	return &r2
 }
 
-// forwardedFor returns the address of the client of a trusted proxy that sent r;
-// the zero Addr if there is none.
+// forwardedFor returns the client's address in the headers of a trusted proxy. It returns the
+// zero Addr if the headers have no such address or disagree.
 func forwardedFor(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	plain := lastClient(strings.Join(r.Header.Values("X-Forwarded-For"), ","), func(hop string) string { return hop }, proxies)
 	standard := lastClient(strings.Join(r.Header.Values("Forwarded"), ","), forOf, proxies)
@@ -74,8 +76,9 @@ func forwardedFor(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	return netip.Addr{}
 }
 
-// lastClient returns the last address of a list of hops that is not a proxy. A hop
-// that can't be read ends the search.
+// lastClient returns the last address in hops that is not a proxy. It returns the zero Addr if
+// all addresses are proxies. It also returns the zero Addr if it finds an invalid address
+// first.
 func lastClient(hops string, addressOf func(string) string, proxies []netip.Prefix) netip.Addr {
 	for range maxHops {
 		at := strings.LastIndexByte(hops, ',')
@@ -94,7 +97,7 @@ func lastClient(hops string, addressOf func(string) string, proxies []netip.Pref
 	return netip.Addr{}
 }
 
-// forOf returns the parameter "for" of an element of Forwarded.
+// forOf returns the value of the parameter "for" in an element of the header Forwarded.
 func forOf(element string) string {
 	for pair := range strings.SplitSeq(element, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
@@ -105,7 +108,7 @@ func forOf(element string) string {
 	return ""
 }
 
-// parseHop reads an address, with or without a port and brackets.
+// parseHop parses an IP address with or without a port and brackets.
 func parseHop(hop string) (netip.Addr, error) {
 	if at, err := netip.ParseAddrPort(hop); err == nil {
 		return at.Addr().Unmap(), nil

@@ -1,9 +1,10 @@
-// Package web is the HTTP server code that the API and the dashboard share: the
-// router, request ids and the request log, the base path, checks of the origin,
-// JSON bodies and answers, the table from error codes to statuses, event streams
-// and the bytes of artifacts. It does not depend on the routes or the rules of
-// the domain. Package domain defines most error codes; this package adds the
-// codes for HTTP.
+// Package web contains HTTP server code that the API and the dashboard share. It contains the
+// router, request ids, the request log and base path handling. It checks origins, decodes JSON
+// bodies and sends JSON responses. It maps error codes to HTTP statuses, and serves event
+// streams and the bytes of artifacts.
+//
+// The package does not depend on routes or on rules of the domain. Package domain defines most
+// error codes. This package defines the error codes for HTTP.
 package web
 
 import (
@@ -17,22 +18,23 @@ import (
 	"tracker/store/domain"
 )
 
-// Route is a handler for a method and a path template. GET also serves HEAD.
+// Route is a handler for a method and a path template. A GET route also serves HEAD.
 type Route struct {
 	Method  string
 	Path    string
 	Handler http.Handler
 }
 
-// Router returns a handler that calls the handler of the matching route and
-// records the route for the log. It matches the path first and the method
-// second. For a known path with a wrong method it sets Allow and calls fail with
-// METHOD_NOT_ALLOWED, and for an unknown path it calls fail with noPath.
-// Variables of the path stay escaped. The first segment of a path can't be a
-// variable: it selects the routes that are compared with the path.
+// Router returns a handler that calls the handler of the matching route and records the route
+// for the log. It matches the path before the method. If the path matches but the method does
+// not, Router sets the header Allow and calls fail with METHOD_NOT_ALLOWED. If no path matches,
+// it calls fail with noPath.
+//
+// Path variables stay escaped. The first segment of a route's path must not be a variable,
+// because Router selects the candidate routes by this segment.
 func Router(routes []Route, noPath *domain.Error, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	notFound := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fail(w, r, noPath) })
-	routers := map[string]*mux.Router{} // by the first segment of the path
+	routers := map[string]*mux.Router{} // keyed by the first segment of the path
 	handlers := map[string]map[string]http.Handler{}
 	var paths []string
 	for _, rt := range routes {
@@ -72,7 +74,7 @@ func Router(routes []Route, noPath *domain.Error, fail func(http.ResponseWriter,
 	})
 }
 
-// firstSegment returns the path up to its second slash.
+// firstSegment returns path up to its second slash, without that slash.
 func firstSegment(path string) string {
 	if i := strings.IndexByte(path[min(1, len(path)):], '/'); i >= 0 {
 		return path[:i+1]

@@ -71,7 +71,7 @@ def connect(uri):
 def raw(uri, client, experiment, n, own):
     """Return the points per second of a route that takes 1000 points in each of n prepared bodies.
 
-    It is that of log_batch or, with own, tracker's own for points in bulk; None where there is none.
+    It is log_batch's address or, with own, the address of tracker's own bulk route. None if there is no such address.
     """
     if own and requests.get(uri + "/health", timeout=60).text == "OK":
         return None

@@ -154,7 +154,7 @@ def compare(servers, call, name, paged, home):
 
 
 def path_of_search(path):
-    """Report whether a path is that of a search, which changes nothing."""
+    """Report whether a path belongs to a search, which changes nothing."""
     return path.endswith("/search") or path.endswith("get-latest-versions")
 
 

@@ -49,7 +49,7 @@ RECORDS = [
     ("a run has an end when it has ended, and only then", end),
     ("end_time alone ends a run", ended),
     ("an empty note or source is none", field),
-    ("parameters of a logged model are cut like those of a run", cut),
+    ("parameters of a logged model are truncated like parameters of a run", cut),
     ("of several points with the largest step, the last one written is the latest", latest),
 ]
 
@@ -76,7 +76,7 @@ def reason(call, theirs, ours, unknown):
     if set(statuses) <= {400, 404} and (unknown or path.startswith(("model-versions/", "registered-models/"))):
         return "of two mistakes at once, another one is reported"
     if statuses == (200, 404) and "mlflow-artifacts" in path:
-        return "artifacts are those of runs that exist"
+        return "artifacts belong to runs that exist"
     if statuses == (200, 404) and path == "metrics/get-history":
         return "the history of a run that does not exist is 404"
     if statuses == (400, 200) and " like " in json.dumps(body):
@@ -106,7 +106,7 @@ def reason(call, theirs, ours, unknown):
     if path == "runs/restore" and statuses == (200, 400):
         return "a run of a deleted experiment comes back with the experiment"
     if path == "experiments/search" and "last_update_time" in body.get("order_by", []):
-        return "last_update_time is that of tags, too"
+        return "last_update_time includes changes of tags"
     if path.startswith("/api/2.0/mlflow-artifacts/") and statuses == (200, 400):
         return "a deleted run takes no artifacts"
     if path == "runs/delete-tag" and "mlflow.user" in json.dumps(body):

@@ -3,7 +3,7 @@
     TRACKER_BINARY=./tracker python bench.py --turns 3
 
 It starts a server of its own in an empty folder, and the client knows only its address and a key. First a training logs
-each step with its metrics to that server and, in turns, with WANDB_MODE=offline; the time is that of the whole script, from
+each step with its metrics to that server and, in turns, with WANDB_MODE=offline. The time of the whole script is measured, from
 before the import to its end, and each point is found afterwards. Then the same history goes to the server without the client,
 as bodies of the client's stream and in turns as bodies of the route for points in bulk. A line has the median of all turns,
 and the least and the most; memory is what the server held at most, as the kernel counts it (Linux only): in any training, and

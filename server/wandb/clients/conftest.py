@@ -3,7 +3,6 @@
 TRACKER_BINARY names the program. The clients get WANDB_BASE_URL and a key, and nothing else.
 """
 
-import fcntl
 import itertools
 import json
 import os
@@ -30,20 +29,20 @@ QUICK = {"WANDB__FILE_STREAM_TRANSMIT_INTERVAL": "0.2", "WANDB_X_FILE_STREAM_TRA
 
 
 PORTS = 500
-claimed = []  # the ports of this process, and the locked file that says whose they are
+claimed = []  # the ports of this process, and the bound socket that claims them
 
 
 def own_port():
-    """Return a port that can be given up for a while and taken again: it is below those that the system gives to whoever asks
-    for any, and no other process that runs tests takes it. The tests of tracker's own client share the files of claims."""
+    """Return a port that a server can leave and use again. It is below the ports that the system assigns, and no other process
+    that runs tests uses it. The tests of tracker's own client claim their ports in the same way."""
     for first in range(12000, 32000, PORTS) if not claimed else []:
-        claim = open(os.path.join(tempfile.gettempdir(), f"tracker-test-ports-{first}"), "a")
+        claim = socket.socket()
         try:
-            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            claim.bind(("127.0.0.1", first))
         except OSError:
             claim.close()
-            continue  # another process has them
-        claimed.extend((itertools.cycle(range(first, first + PORTS)), claim))
+            continue  # claimed by another process
+        claimed.extend((itertools.cycle(range(first + 2, first + PORTS)), claim))
         break
     for port in itertools.islice(claimed[0], PORTS):
         with socket.socket() as free:
@@ -179,7 +178,7 @@ def run_client(folder, uri, *args, **env):
 
     The output goes to files: a service process that outlives the client would keep a pipe open. The service of client 0.17
     announces its port before it listens. On a busy machine the client can be refused then, before it has sent anything to
-    the server. This ends the client, and is tried again.
+    the server, and ends. run_client starts it again in this case.
     """
     for _ in range(5):
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:

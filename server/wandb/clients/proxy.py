@@ -58,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(fault, int):
             return self.answer(fault, b"", {})
         connection = http.client.HTTPConnection(self.server.target)
-        # The host stays that of the proxy, so that the addresses for uploads lead through it.
+        # The Host header stays the proxy's, so that the addresses for uploads lead through the proxy.
         connection.request(self.command, self.path, body, {k: v for k, v in self.headers.items() if k.lower() != "connection"})
         answer = connection.getresponse()
         data = answer.read()

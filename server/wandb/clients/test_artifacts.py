@@ -74,7 +74,7 @@ other = latest.download(root="changed", skip_cache=True)
 open(other + "/second.txt", "a").write("!")
 try:
     latest.verify(other)
-    raise SystemExit("a changed file is taken for that of the artifact")
+    raise SystemExit("a changed file is mistaken for the artifact's file")
 except ValueError:
     pass
 print(json.dumps([[[a.version, sorted(a.aliases), a.state, a.metadata] for a in arts], first.digest == best.digest, first.description,

@@ -74,7 +74,7 @@ def test_answers(tmp_path, fault):
 
 @pytest.mark.parametrize("fault", [500, 429, "lost", "refused"])
 def test_outage(tmp_path, fault):
-    """For a while nothing comes through: the script ends meanwhile, and its client waits until all is sent."""
+    """For a while the server is unreachable. The script ends in this time, and its client waits until all data is sent."""
     server = Server(tmp_path)
     proxy = Proxy(server.uri, port=own_port())
     process = begin(tmp_path, proxy.uri, 0.3)
@@ -101,7 +101,7 @@ def children(parent):
             if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
                 found.append(int(stat.parent.name))
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # the process has ended
     return found
 
 

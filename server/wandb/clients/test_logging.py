@@ -131,7 +131,7 @@ def test_console(server, script):
     assert [line for line in lines if line.startswith("line")] == [f"line {i}" for i in range(20)]
 
 
-def test_console_logs(server, script):
+def test_console_logs(server, script, tmp_path):
     """The public API reads all lines, page by page, and the last ones."""
     script(server.uri, """
         run = wandb.init(project="console-logs", id="long")
@@ -146,8 +146,15 @@ def test_console_logs(server, script):
             assert found == [f"line {i}" for i in range(2500)], (len(found), found[:3])
             assert [line.number for line in run.console_logs(last=3)] == [line.number for line in lines[-3:]]
     """, WANDB_CONSOLE="wrap", **QUICK)
+    # Client 0.17 can lose lines before it sends them. Its own copy of the output lacks these lines, too.
+    kept = next((tmp_path / "wandb").glob("run-*-long/files/output.log")).read_text().splitlines()
     run = server.runs("console-logs")["long"]
-    assert server.get(f"/iteration/{run['id']}/console")["next"] >= 2500
+    shown, start = [], 0
+    while page := server.get(f"/iteration/{run['id']}/console?from={start}")["lines"]:
+        shown += [line["text"].rstrip() for line in page]
+        start = page[-1]["number"] + 1
+    assert [line for line in shown if line.startswith("line ")] == [line for line in kept if line.startswith("line ")]
+    assert len(shown) > 1000
 
 
 def test_offline_synced_twice(server, script, wandb_command, tmp_path):
@@ -242,7 +249,7 @@ def test_interrupted(server, script):
 
 
 def test_stopped(server, tmp_path):
-    """A run that is ended here stops its script; what the script has logged until then is kept."""
+    """A run that is ended in the dashboard stops its script. Everything that the script logged before is stored."""
     (tmp_path / "script.py").write_text(textwrap.dedent("""
         import time, wandb
         run = wandb.init(project="stopped", name="stopped", id="stopped")

@@ -117,7 +117,7 @@ print(json.dumps([files, text, only, left]))
 """)
     files, text, only, left = out
     assert files["note.txt"] == 9 and text == "some text" and only == ["note.txt"] and "note.txt" not in left
-    assert not [name for name in files if name.startswith("data:")], "files of versions are not those of the run"
+    assert not [name for name in files if name.startswith("data:")], "the run lists files of versions"
 
 
 def test_run_of_another_client(server, script):

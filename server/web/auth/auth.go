@@ -1,5 +1,5 @@
-// Package auth implements the sign-in of the API and the dashboard: tokens, the throttling
-// of wrong passwords, and the account of a request.
+// Package auth implements the sign-in to the API and the dashboard. It issues and checks
+// tokens, limits the number of wrong passwords, and returns the account of a request.
 package auth
 
 import (
@@ -21,50 +21,49 @@ import (
 )
 
 const (
-	// Lifetime is the validity of a token from a sign-in.
+	// Lifetime is the time for which a token from a sign-in is valid.
 	Lifetime = 24 * time.Hour
-	// DefaultSecret is a value of SERVICE_JWT_SECRET that is refused when authentication is
-	// on.
+	// DefaultSecret is a value of SERVICE_JWT_SECRET that is invalid if authentication is
+	// enabled.
 	DefaultSecret = "change-me"
-	// MinSecret is the minimum length of the secret in bytes when authentication is
-	// on.
+	// MinSecret is the minimum length of the secret in bytes if authentication is enabled.
 	MinSecret = 16
 
 	issuer = "tracker"
 )
 
-// Options configure an Auth.
+// Options configures an Auth.
 type Options struct {
-	// Enabled reports whether tokens are required. If it is false, every request is made by
+	// Enabled reports whether requests need a token. If Enabled is false, all requests act as
 	// the default user.
 	Enabled bool
-	// Secret signs the tokens. If it is empty or DefaultSecret, a random secret is used and
-	// never stored, so that nobody else can create a token.
+	// Secret is the key that signs tokens. If it is empty or DefaultSecret, New generates a
+	// random key. The random key is never stored, so only this server can create tokens.
 	Secret string
-	// Now returns the time; nil means time.Now.
+	// Now returns the current time. If Now is nil, time.Now is used.
 	Now func() time.Time
 }
 
-// Auth signs users in and returns the user of a request. It stores no tokens.
+// Auth signs users in and returns the user of a request. It does not store tokens.
 type Auth struct {
 	db       *store.DB
 	enabled  bool
 	secret   []byte
 	now      func() time.Time
-	failures *throttle                   // by name and address
-	sprays   *throttle                   // by address
-	hashing  *gate                       // bounds the passwords that are hashed at once
-	fallback atomic.Pointer[domain.User] // the user of all requests when authentication is off
+	failures *throttle                   // failed sign-ins by name and address
+	sprays   *throttle                   // failed sign-ins by address
+	hashing  *gate                       // limits the number of concurrent password hashes
+	fallback atomic.Pointer[domain.User] // cached default user, for requests when authentication is disabled
 
 	checked        checkedPasswords
-	passwordSecret []byte // for the keys in checked; never the secret of the tokens
+	passwordSecret []byte // key of the hashes in checked; differs from secret
 }
 
-// Grant is the answer to a sign-in.
+// Grant is the response to a sign-in.
 type Grant struct {
 	AccessToken string      `json:"access_token"`
 	TokenType   string      `json:"token_type"` // always "Bearer"
-	ExpiresAt   int64       `json:"expires_at"` // Unix seconds
+	ExpiresAt   int64       `json:"expires_at"` // in Unix seconds
 	User        domain.User `json:"user"`
 }
 
@@ -73,7 +72,7 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// New returns an Auth on the accounts of db.
+// New returns an Auth that uses the accounts in db.
 func New(db *store.DB, o Options) *Auth {
 	a := &Auth{db: db, enabled: o.Enabled, secret: []byte(o.Secret), now: o.Now}
 	if a.now == nil {
@@ -86,17 +85,18 @@ func New(db *store.DB, o Options) *Auth {
 	a.passwordSecret = make([]byte, 32)
 	rand.Read(a.passwordSecret) // never fails
 	a.failures, a.sprays = newThrottle(a.now, maxFailures), newThrottle(a.now, maxSpray)
-	// Hashing leaves half of the processors to other requests.
+	// Reserve half of the processors for other requests.
 	a.hashing = newGate(max(1, runtime.GOMAXPROCS(0)/2))
 	return a
 }
 
-// Enabled reports whether tokens are required.
+// Enabled reports whether requests need a token.
 func (a *Auth) Enabled() bool { return a.enabled }
 
-// SignIn checks a name and a password from address. Errors: INVALID_CREDENTIALS, and
-// RATE_LIMITED after ten failures within a minute for the same name and address, or sixty
-// for the address. Failures from other addresses do not count.
+// SignIn checks a username and a password, and returns a token. It returns INVALID_CREDENTIALS
+// if they do not match. It returns RATE_LIMITED after ten failures in a minute for the same
+// name and address, or after sixty failures for the same address. Failures from other addresses
+// do not count.
 func (a *Auth) SignIn(ctx context.Context, username, password, address string) (Grant, error) {
 	user, err := a.signIn(ctx, username, password, address)
 	if err != nil {
@@ -105,7 +105,8 @@ func (a *Auth) SignIn(ctx context.Context, username, password, address string) (
 	return a.Grant(user, Lifetime)
 }
 
-// signIn returns the account with a name and a password. It returns the errors of SignIn.
+// signIn returns the account with the given username and password. It returns the errors of
+// SignIn.
 func (a *Auth) signIn(ctx context.Context, username, password, address string) (domain.User, error) {
 	address = network(address)
 	from, who := visitorOf("", address), visitorOf(username, address)
@@ -113,10 +114,10 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 		return domain.User{}, &domain.Error{Code: web.CodeRateLimited, RetryAfter: wait,
 			Message: "There were too many failed sign-ins from your address; wait a minute and try again."}
 	}
-	ended := undecided // an aborted request must not reset the earlier failures
+	ended := undecided // an aborted request must not reset earlier failures
 	defer func() {
 		if ended == right {
-			a.sprays.end(from, undecided) // a correct password does not reset the failures with other names
+			a.sprays.end(from, undecided) // a correct password must not reset failures with other names
 			return
 		}
 		a.sprays.end(from, ended)
@@ -141,7 +142,7 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 	return user, nil
 }
 
-// Grant returns a token for user that is valid for lifetime.
+// Grant returns a new token for user. The token is valid for lifetime.
 func (a *Auth) Grant(user domain.User, lifetime time.Duration) (Grant, error) {
 	now := a.now()
 	expires := jwt.NewNumericDate(now.Add(lifetime))
@@ -161,8 +162,9 @@ func (a *Auth) Grant(user domain.User, lifetime time.Duration) (Grant, error) {
 	return Grant{AccessToken: signed, TokenType: "Bearer", ExpiresAt: expires.Unix(), User: user}, nil
 }
 
-// Refresh returns a new token for the account of a request. A token from before the last
-// change of the password is TOKEN_INVALID. Refresh also returns the errors of User.
+// Refresh returns a new token for the account of a request. It returns TOKEN_INVALID if the
+// request's token is older than the account's password. Refresh also returns the errors of
+// User.
 func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 	if !a.enabled {
 		u, err := a.defaultUser(r.Context())
@@ -185,9 +187,10 @@ func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 	return a.Grant(u, Lifetime)
 }
 
-// User returns the account of a request, by its bearer token or API key. A key may also be
-// the password of Basic authentication, with any name. Errors: TOKEN_MISSING,
-// TOKEN_INVALID, TOKEN_EXPIRED.
+// User returns the account of a request. The request has a bearer token, an API key, or Basic
+// authentication with an API key as the password. User ignores the name in Basic
+// authentication. It returns TOKEN_MISSING, TOKEN_INVALID or TOKEN_EXPIRED if the
+// authentication fails.
 func (a *Auth) User(r *http.Request) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())
@@ -206,7 +209,7 @@ func (a *Auth) User(r *http.Request) (domain.User, error) {
 	return u, err
 }
 
-// keyOwner returns the account of an API key.
+// keyOwner returns the account to which an API key belongs.
 func (a *Auth) keyOwner(ctx context.Context, key string) (domain.User, error) {
 	u, err := a.db.Users.UserOfAPIKey(ctx, key)
 	if err != nil && domain.AsError(err).Code == domain.CodeInvalidCredentials {
@@ -215,7 +218,7 @@ func (a *Auth) keyOwner(ctx context.Context, key string) (domain.User, error) {
 	return u, err
 }
 
-// bearer returns the token of a request.
+// bearer returns the bearer token of a request.
 func bearer(r *http.Request) (string, error) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
@@ -224,8 +227,8 @@ func bearer(r *http.Request) (string, error) {
 	return strings.TrimSpace(token), nil
 }
 
-// defaultUser returns the default user. It is cached: its id never changes, it
-// can't be deleted or demoted, and every write reads the account again.
+// defaultUser returns the default user from a cache. The cached record stays valid: its id
+// never changes, and it can't be deleted or demoted. Writes read the account from the database.
 func (a *Auth) defaultUser(ctx context.Context) (domain.User, error) {
 	if u := a.fallback.Load(); u != nil {
 		return *u, nil
@@ -246,7 +249,7 @@ var (
 	errExpired = domain.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
 )
 
-// verify returns the current account of a token, and the claims of the token.
+// verify checks a token. It returns the current account of the token, and the token's claims.
 func (a *Auth) verify(ctx context.Context, token string) (u domain.User, c claims, err error) {
 	if err := a.parse(token, &c, issuer); err != nil {
 		return u, c, err
@@ -258,8 +261,8 @@ func (a *Auth) verify(ctx context.Context, token string) (u domain.User, c claim
 	return u, c, err
 }
 
-// parse reads the claims of a token that was issued here. Errors: TOKEN_INVALID,
-// TOKEN_EXPIRED.
+// parse checks a token that this server has issued, and decodes its claims into c. It returns
+// TOKEN_INVALID or TOKEN_EXPIRED if the token is not valid.
 func (a *Auth) parse(token string, c jwt.Claims, issuer string, further ...jwt.ParserOption) error {
 	_, err := jwt.ParseWithClaims(token, c,
 		func(*jwt.Token) (any, error) { return a.secret, nil },
@@ -279,5 +282,5 @@ func (a *Auth) parse(token string, c jwt.Claims, issuer string, further ...jwt.P
 	return nil
 }
 
-// Now returns the time that tokens are checked against.
+// Now returns the current time, as used for checking tokens.
 func (a *Auth) Now() time.Time { return a.now() }

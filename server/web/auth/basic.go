@@ -17,14 +17,15 @@ import (
 const (
 	// basicAge is the maximum age of a cached password.
 	basicAge = 5 * time.Minute
-	// keyUsername is the name that W&B's clients send with a key.
+	// keyUsername is the username that W&B's clients send together with an API key.
 	keyUsername = "api"
 	// maxBasic is the maximum number of cached passwords.
 	maxBasic = 10_000
 )
 
-// checkedPasswords caches correct passwords of clients that send a name and a password with every request,
-// because bcrypt takes a tenth of a second. It holds keyed hashes, never a password.
+// checkedPasswords caches correct passwords, because bcrypt takes a tenth of a second. Some
+// clients send a username and a password with every request. The cache contains keyed hashes,
+// never passwords.
 type checkedPasswords struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]checkedPassword
@@ -32,13 +33,13 @@ type checkedPasswords struct {
 
 type checkedPassword struct {
 	userID  string
-	changed scalar.Time // time of the last change of the password
+	changed scalar.Time // time at which the password was last changed
 	until   time.Time
 }
 
-// Account is User for clients that may also send a name and a password with each request (RFC 7617). An API key
-// may be sent in place of the password. A correct password is cached for some minutes, or until it is changed.
-// Account returns the errors of User and SignIn.
+// Account is like User, but also accepts Basic authentication with a username and a password
+// (RFC 7617). The password can also be an API key. Account caches a correct password for
+// basicAge. A changed password ends the caching. Account returns the errors of User and SignIn.
 func (a *Auth) Account(r *http.Request) (domain.User, error) {
 	username, password, ok := r.BasicAuth()
 	if !a.enabled || !ok {
@@ -61,7 +62,8 @@ func (a *Auth) Account(r *http.Request) (domain.User, error) {
 	return u, err
 }
 
-// remembered returns the account of a cached password.
+// remembered returns the account of a cached password. ok is false if the password is not
+// cached.
 func (a *Auth) remembered(ctx context.Context, key [sha256.Size]byte) (u domain.User, ok bool, err error) {
 	a.checked.mu.Lock()
 	c, ok := a.checked.known[key]

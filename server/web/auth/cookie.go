@@ -10,8 +10,8 @@ import (
 
 const cookieName = "tracker_token"
 
-// SetCookie stores the token of g in the browser until it expires. path is
-// the base path of the dashboard, "" for none.
+// SetCookie stores the token of g in the browser until the token expires. path is the
+// dashboard's base path, or "".
 func SetCookie(w http.ResponseWriter, r *http.Request, path string, g Grant) {
 	c := cookie(r, path)
 	c.Value, c.Expires = g.AccessToken, time.Unix(g.ExpiresAt, 0)
@@ -28,15 +28,15 @@ func ClearCookie(w http.ResponseWriter, r *http.Request, path string) {
 func cookie(r *http.Request, path string) *http.Cookie {
 	return &http.Cookie{
 		Name:     cookieName,
-		Path:     cmp.Or(path, "/"), // without a slash at its end, so that the bare base path gets it, too
+		Path:     cmp.Or(path, "/"), // no trailing slash, because the path of the start page has none
 		HttpOnly: true,
 		SameSite: http.SameSiteStrictMode,
 		Secure:   r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
 	}
 }
 
-// CookieUser returns the account for the cookie of a request. It returns the
-// errors of User.
+// CookieUser returns the account that the cookie of a request identifies. It returns the errors
+// of User.
 func (a *Auth) CookieUser(r *http.Request) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())

@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// gate admits a few callers at once. Waiting addresses take turns, so that many
-// callers from one address do not delay the others.
+// gate limits the number of concurrent callers. Waiting addresses take turns, so many callers
+// from one address do not delay callers from other addresses.
 type gate struct {
 	mu      sync.Mutex
 	free    int
-	turns   []string // addresses with waiting callers, the next one first
+	turns   []string // addresses with waiting callers; the first is next
 	waiting map[string][]chan struct{}
 }
 
 func newGate(width int) *gate { return &gate{free: width, waiting: map[string][]chan struct{}{}} }
 
-// enter waits for a place, which leave returns. It returns an error if ctx ends
-// first.
+// enter waits until the caller is admitted. An admitted caller must call leave afterwards.
+// enter returns an error if ctx ends first.
 func (g *gate) enter(ctx context.Context, address string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -48,12 +48,12 @@ func (g *gate) enter(ctx context.Context, address string) error {
 	}
 	g.mu.Unlock()
 	if at < 0 {
-		g.leave() // its turn had come
+		g.leave() // leave has just admitted this caller
 	}
 	return ctx.Err()
 }
 
-// leave gives the place to the next caller.
+// leave ends the admission of a caller and admits the next waiting caller.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +73,7 @@ func (g *gate) leave() {
 	delete(g.waiting, address)
 }
 
-// set replaces the queue of an address.
+// set replaces the queue of waiting callers from an address.
 func (g *gate) set(address string, queue []chan struct{}) {
 	if len(queue) > 0 {
 		g.waiting[address] = queue

@@ -9,13 +9,13 @@ import (
 	"tracker/store/domain"
 )
 
-// linkIssuer distinguishes links from tokens, so that neither is accepted as the
-// other.
+// linkIssuer is the issuer of links. It differs from the issuer of tokens, so a link is not
+// valid as a token, and a token is not valid as a link.
 const linkIssuer = "tracker-link"
 
-// Link returns a text that authenticates user when it is part of the address of a
-// request. It is valid for subject alone and for lifetime. It is for clients that
-// send no credentials to an address that the server gave them.
+// Link returns a string that authenticates user when a request's address contains the string.
+// The string is valid only for subject and only for lifetime. Links are for clients that send
+// no credentials when they request an address that the server gave them.
 func (a *Auth) Link(user domain.User, subject string, lifetime time.Duration) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Subject:   user.ID,
@@ -26,8 +26,9 @@ func (a *Auth) Link(user domain.User, subject string, lifetime time.Duration) (s
 	return token.SignedString(a.secret)
 }
 
-// Linked returns the account for a text of Link. If tokens are not required it
-// returns the default user for any text. Errors: TOKEN_INVALID, TOKEN_EXPIRED.
+// Linked returns the account for a string that Link has returned. It returns TOKEN_INVALID or
+// TOKEN_EXPIRED if link is not valid for subject. If requests need no token, Linked returns the
+// default user for any link.
 func (a *Auth) Linked(ctx context.Context, link, subject string) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(ctx)

@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	// maxFailures is the maximum number of failures within a minute for one name
-	// and address.
+	// maxFailures is the maximum number of failures in a minute for one name and address.
 	maxFailures = 10
-	// maxSpray is the maximum for one address and all names together.
+	// maxSpray is the maximum number of failures in a minute for one address.
 	maxSpray      = 60
 	failureWindow = time.Minute
-	// maxTracked bounds the memory that strangers can use. Above it, visitors
-	// without a failure in the last minute are dropped, and then any.
+	// maxTracked is the maximum number of visitors. It limits the memory that anonymous clients
+	// can use. At the limit, makeRoom drops visitors.
 	maxTracked = 10_000
 )
 
-// throttle counts the failed sign-ins of the last minute, by name and address or
-// by address alone. Attempts in progress count as failures until they end, and
-// an attempt that would exceed the limit with them waits. So concurrent attempts
-// get no more tries than consecutive ones, and the jobs of a cluster that start
-// together are all admitted.
+// throttle counts the failed sign-ins of the last minute. It counts by name and address, or by
+// address alone. An attempt in progress counts as a failure until it ends. If an attempt would
+// exceed the limit only because of attempts in progress, it waits.
+//
+// Concurrent attempts therefore get no more guesses than consecutive attempts. Yet many jobs of
+// a cluster can sign in at the same time.
 type throttle struct {
 	now   func() time.Time
-	limit int // maximum number of failures
+	limit int // maximum number of failures in a minute
 	mu    sync.Mutex
-	ended *sync.Cond // signals that an attempt has ended
+	ended *sync.Cond // signals the end of an attempt
 	of    map[visitor]*attempts
 }
 
-// visitor identifies a name and an address, or an address alone. It is a hash,
-// since a name can be as long as a body.
+// visitor identifies a name and an address, or an address alone. It is a hash, because names
+// can be very long.
 type visitor [sha256.Size]byte
 
 type attempts struct {
 	pending int
-	failed  []time.Time // oldest first
+	failed  []time.Time // times of failures, oldest first
 }
 
 type outcome int
@@ -53,8 +53,8 @@ func visitorOf(username, address string) visitor {
 	return sha256.Sum256([]byte(username + "\x00" + address))
 }
 
-// network returns the part of an address that counts as one address. For IPv6 it
-// is the /64, since one client can have a whole /64.
+// network returns the part of an IP address by which throttle counts. For IPv6 this is the /64
+// network, because one client can have a whole /64 network.
 func network(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || addr.Unmap().Is4() {
@@ -73,8 +73,8 @@ func newThrottle(now func() time.Time, limit int) *throttle {
 	return t
 }
 
-// begin records an attempt, which must be followed by end, or returns the time
-// to wait before the next one.
+// begin records the start of an attempt and returns 0. The caller must call end afterwards. If
+// the visitor has too many failures, begin returns the time until the next attempt is allowed.
 func (t *throttle) begin(who visitor) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,8 +98,7 @@ func (t *throttle) begin(who visitor) (wait time.Duration) {
 	}
 }
 
-// end records the outcome of an attempt. A correct password resets the
-// failures.
+// end records the outcome of an attempt. A correct password resets the visitor's failures.
 func (t *throttle) end(who visitor, o outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,9 +116,9 @@ func (t *throttle) end(who visitor, o outcome) {
 	t.ended.Broadcast()
 }
 
-// makeRoom drops visitors without a failure in the last minute, and if that is
-// not enough, a quarter of the others. Visitors with an attempt in progress are
-// kept.
+// makeRoom drops visitors if the throttle tracks maxTracked visitors. First it drops visitors
+// without a failure in the last minute. If that is not enough, it drops arbitrary visitors
+// until a quarter of the places is free. It keeps visitors with an attempt in progress.
 func (t *throttle) makeRoom(now time.Time) {
 	if len(t.of) < maxTracked {
 		return
