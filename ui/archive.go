@@ -19,13 +19,13 @@ import (
 
 // importView is the view of the page that imports archives.
 type importView struct {
-	Most   int64           // maximum size of an archive in bytes, 0 for no limit
-	Name   string          // name of the imported file
+	Most   int64           // maximum archive size in bytes, 0 for no limit
+	Name   string          // file name of the archive
 	Result *archive.Result // nil before an import
 	Wrong  string
 }
 
-// exportProject answers with an archive of a project.
+// exportProject responds with an archive of a project.
 func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	p, err := s.DB.Projects.Project(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user domain
 	return s.sendArchive(w, r, user, p.Name, archive.Query{ProjectID: p.ID})
 }
 
-// exportExperiment answers with an archive of an experiment. With a filter in the query, the
-// archive has only the runs that pass it.
+// exportExperiment responds with an archive of an experiment. If the query contains a filter,
+// the archive contains only matching runs.
 func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	e, err := s.DB.Projects.Experiment(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user dom
 	return s.sendArchive(w, r, user, e.Name, archive.Query{ExperimentID: e.ID, Filter: searchOf(r.URL.Query()).Filter})
 }
 
-// exportRuns answers with an archive of the runs in the query.
+// exportRuns responds with an archive of the runs in the query.
 func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ids := r.URL.Query()["i"]
 	if len(ids) == 0 {
@@ -53,8 +53,8 @@ func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.sendArchive(w, r, user, "runs", archive.Query{IterationIDs: ids})
 }
 
-// sendArchive completes an archive before it sends it, so that a failure is answered like any other
-// and browsers know the size.
+// sendArchive writes the whole archive to a file and then sends the file. An export that fails
+// therefore gets an error response, and browsers know the size of the download.
 func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.User, name string, q archive.Query) error {
 	f, err := s.DB.Archive.ScratchFile()
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.U
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	_, err = io.Copy(w, f) // fails when the client has disconnected
+	_, err = io.Copy(w, f) // err != nil if the client has disconnected
 	web.InfoOf(r).Err = err
 	return nil
 }
@@ -103,13 +103,13 @@ func (s *site) showImport(w http.ResponseWriter, r *http.Request, user domain.Us
 	})
 }
 
-// importArchive imports the archive in a form.
+// importArchive imports the archive that the user uploaded in the form.
 func (s *site) importArchive(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	v, err := s.receiveArchive(r, user)
 	if err == nil {
 		return s.showImport(w, r, user, http.StatusOK, v)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // fails when the sender has disconnected
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // returns an error if the sender has disconnected
 	e := formError(err)
 	if refused := web.AsError(err); refused != nil && web.StatusOf(refused.Code) == http.StatusForbidden {
 		e = refused
@@ -148,7 +148,7 @@ func (s *site) receiveArchive(r *http.Request, user domain.User) (v importView, 
 	}
 }
 
-// watched is a reader that records whether reading has failed.
+// watched is a reader that records whether a read failed.
 type watched struct {
 	r      io.Reader
 	failed bool
@@ -160,7 +160,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// archive returns the path of an archive of the runs.
+// archive returns the path from which the browser downloads an archive of the runs.
 func (v *changeView) archive() string {
 	query := url.Values{}
 	for _, r := range v.Runs {
@@ -169,7 +169,8 @@ func (v *changeView) archive() string {
 	return "/archive?" + query.Encode()
 }
 
-// archive returns the path of an archive of the runs that pass the filter.
+// archive returns the path from which the browser downloads an archive of the runs that match
+// the filter.
 func (v bulkView) archive() string {
 	path := "/experiment/" + v.Experiment.ID + "/archive"
 	if v.Filter != "" {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// exportLink offers an archive of what is on the page.
+// exportLink shows a link that downloads an archive of the page's records.
 func exportLink(f frame, what, path string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -23,27 +23,27 @@ import (
 	"tracker/ui/preview"
 )
 
-// artifactRow is a line of a list of artifacts.
+// artifactRow is a row of an artifact list.
 type artifactRow struct {
 	ID          string
 	Name        string
 	Description string
 	Type        string
 	Size        string
-	Bytes       string // the exact size
+	Bytes       string // exact size, with thousands separators
 	Hash        string
 	Created     moment
 	Run         *link  // nil if the artifact belongs to no run
-	Thumbnail   string // path of a picture of the artifact, "" for none
+	Thumbnail   string // path of the thumbnail image, "" for none
 }
 
-// maxThumbnail is the maximum size in bytes of an image that a list shows.
+// maxThumbnail is the maximum size in bytes of an image that is shown as a thumbnail.
 const maxThumbnail = 1 << 20
 
-// Short returns the part of the hash that a list shows.
+// Short returns the first eight characters of the hash.
 func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
 
-// Part returns the id of the element with the details of the artifact.
+// Part returns the ID of the HTML element with the artifact's details.
 func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
 func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*link) (artifactRow, error) {
@@ -70,26 +70,26 @@ func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*li
 // artifactsView is a list of the artifacts of an experiment or a run.
 type artifactsView struct {
 	ExperimentID string
-	IterationID  string // "" for the whole experiment
-	Path         string // path of the page that has the list
-	Self         string // Path narrowed to the run Only
-	Only         string // id of the run to which the list of an experiment is narrowed, "" for all
-	All          string // path of the page that has the whole list, "" for none
+	IterationID  string // "" for an experiment
+	Path         string // path of the page that contains the list
+	Self         string // Path with the search, the run filter and the offset
+	Only         string // ID of the run that the experiment's list is filtered by, "" for all runs
+	All          string // path of the page with the whole list, "" for none
 	Rows         []artifactRow
 	Total        int
 	Query        string
 	Pager        pager
 	Rights       domain.Permission
-	Open         bool  // the experiment takes artifacts
-	Most         int64 // maximum size of an artifact in bytes, 0 for no limit
+	Open         bool  // whether the experiment accepts artifacts
+	Most         int64 // maximum artifact size in bytes, 0 for no limit
 	Wrong        string
-	Lesson       *lesson // set only if there are none
+	Lesson       *lesson // nil if there are artifacts
 }
 
-// run returns the id of the run whose artifacts are listed, "" for all runs.
+// run returns the ID of the run whose artifacts are listed, "" for all runs.
 func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
 
-// fillArtifacts reads a list of artifacts.
+// fillArtifacts reads a page of the artifact list into v.
 func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView, page domain.Page) error {
 	q := files.ArtifactQuery{Page: page, Name: v.Query}
 	if run := v.run(); run != "" {
@@ -173,18 +173,18 @@ func (s *site) experimentOf(db *store.View, id string) (projects.Experiment, pro
 	return e, p, err
 }
 
-// artifactView is the view of the page of one artifact.
+// artifactView is the view of an artifact's page.
 type artifactView struct {
 	artifactRow
-	Listed       bool // whether it is shown within a list
+	Listed       bool // whether the artifact is shown within a list
 	ExperimentID string
 	Backend      artifact.Backend
 	Preview      preview.Preview
-	Images       string // JSON of the images of a series
+	Images       string // JSON of the images in a series
 	Versions     []registry.MadeVersion
 	Rights       domain.Permission
-	Models       []link // models of the project, with their ids
-	Runs         []link // runs to choose from as the origin of a version, if no run made the artifact
+	Models       []link // models of the project; Path holds the model's ID
+	Runs         []link // source runs to choose from if the artifact belongs to no run
 	Form         registerForm
 	WrongDelete  string
 }
@@ -198,14 +198,14 @@ type registerForm struct {
 	Wrong       *domain.Error
 }
 
-// wrong returns the error message about a field, "" for none. Errors that concern no field of the
-// form are listed under "".
+// wrong returns the error message for the given field, "" for none. Errors that concern no
+// field of the form are listed under "".
 func (f registerForm) wrong(field string) string {
 	return wrongOf(f.Wrong, field, "name", "description", "iteration_id")
 }
 
-// wrongOf returns the message of e if e concerns field, otherwise "". An error that concerns none
-// of the known fields is listed under "".
+// wrongOf returns the message of e if e concerns field, otherwise "". An error that concerns
+// none of the known fields is listed under "".
 func wrongOf(e *domain.Error, field string, known ...string) string {
 	if e == nil {
 		return ""
@@ -222,13 +222,13 @@ func wrongOf(e *domain.Error, field string, known ...string) string {
 	return e.Message
 }
 
-// artifact shows one artifact.
+// artifact shows the page of an artifact.
 func (s *site) artifact(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showArtifact(w, r, user, http.StatusOK, registerForm{}, "")
 }
 
-// runsOffered is the number of runs to choose from as the origin of a version, if the artifact
-// belongs to no run.
+// runsOffered is the maximum number of source runs that the form for a model version offers.
+// The form offers runs only if the artifact belongs to no run.
 const runsOffered = 100
 
 func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.User, status int, form registerForm, wrongDelete string) error {
@@ -268,9 +268,10 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	if err != nil {
 		return err
 	}
-	// The bytes may come from an object store, so no snapshot is held while they are read.
+	// Do not hold a database snapshot while reading the bytes, which might come from a slow
+	// object store.
 	if v.Preview, err = preview.Read(r.Context(), s.DB, domain.Actor{UserID: user.ID}, a); err != nil {
-		// The rest of the page, and deleting the artifact, still work.
+		// Without a preview, the user can still use the page and delete the artifact.
 		web.InfoOf(r).Err = err
 		v.Preview = preview.Preview{Kind: preview.Text, Note: "The preview failed. " + web.AsError(err).Message}
 	}
@@ -280,8 +281,8 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	return s.render(w, r, status, artifactPage(f, v))
 }
 
-// imageStep is an image of a series, with the columns of a list, for the script that moves through
-// the series.
+// imageStep is one image of a series, with the columns of the artifact list. A script uses
+// imageStep to show the images one after another.
 type imageStep struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
@@ -292,7 +293,7 @@ type imageStep struct {
 	Created moment `json:"created"`
 }
 
-// imageSteps returns the images of a series as JSON, "" for none.
+// imageSteps returns the images of a series as JSON, or "" without images.
 func (s *site) imageSteps(images []preview.LoggedImage) (string, error) {
 	var steps []imageStep
 	for _, i := range images {
@@ -305,7 +306,7 @@ func (s *site) imageSteps(images []preview.LoggedImage) (string, error) {
 	return string(text), err
 }
 
-// fillRegister reads the choices of the form that creates a model version.
+// fillRegister reads the models and source runs that the user can choose for a model version.
 func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) error {
 	models, err := db.Models.Models(projectID, registry.ModelQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 	if err != nil {
@@ -324,7 +325,8 @@ func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) e
 	return err
 }
 
-// artifactData answers with the bytes of an artifact, with a content type under which browsers run no script.
+// artifactData responds with the bytes of an artifact. Its content type prevents browsers from
+// running scripts.
 func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
@@ -340,7 +342,8 @@ func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.
 	return nil
 }
 
-// deleteArtifact deletes an artifact. An artifact that a model version uses can't be deleted.
+// deleteArtifact deletes an artifact. If a model version uses the artifact, deleteArtifact
+// shows an error.
 func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
 	a, err := s.DB.Files.Artifact(ctx, actor, id)
@@ -353,7 +356,7 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domai
 	if err != nil {
 		return err
 	}
-	if inPlace(r) && !s.current(r, "/artifact/"+id) { // it is in a list, which reads itself again
+	if inPlace(r) && !s.current(r, "/artifact/"+id) { // the artifact is shown in a list; the trigger reloads the list
 		w.Header().Set("HX-Trigger", "artifacts")
 		return nil
 	}
@@ -361,7 +364,8 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domai
 	return nil
 }
 
-// register creates a model version from an artifact. It creates a model if none was chosen.
+// register creates a model version from an artifact. If the user chose no model, register
+// creates a model first.
 func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -71,7 +71,7 @@ func artifactsPage(f frame, v artifactsView) templ.Component {
 	})
 }
 
-// artifactSection is the list of artifacts, and the way to add some.
+// artifactSection shows the artifact list and the upload form.
 func artifactSection(f frame, v artifactsView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -545,7 +545,7 @@ func artifactList(f frame, v artifactsView) templ.Component {
 	})
 }
 
-// artifactItem is opened to see what is in the artifact; that is loaded then.
+// artifactItem shows a collapsed artifact. The browser loads the details when the user expands it.
 func artifactItem(f frame, a artifactRow, run bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -852,7 +852,7 @@ func artifactPage(f frame, v artifactView) templ.Component {
 	})
 }
 
-// artifactBody is all that is known of an artifact, and what can be done with it.
+// artifactBody shows the preview, the details and the actions of an artifact.
 func artifactBody(f frame, v artifactView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1162,7 +1162,7 @@ var backendWords = map[artifact.Backend]string{
 	artifact.Inline: "database", artifact.Filesystem: "filesystem", artifact.S3: "S3 bucket",
 }
 
-// madeVersions lists versions of models, by model.
+// madeVersions lists model versions with links to their models.
 func madeVersions(f frame, versions []registry.MadeVersion) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -7,17 +7,18 @@ import (
 	"tracker/store/domain"
 )
 
-// wasPrefix is the prefix of the hidden fields with the fingerprints of a form's original values.
+// wasPrefix is the name prefix of hidden form fields that contain fingerprints of original
+// values.
 const wasPrefix = "was-"
 
-// basis holds the fingerprints of the values with which a form was rendered. With them a form
-// changes only the fields that were edited.
+// basis holds the fingerprints of the original field values of a form. The fingerprints show
+// which fields the user edited. Only edited fields are saved.
 type basis struct {
 	Before domain.Before
-	Theirs map[string]string // current values of fields that were changed both in this form and by somebody else
+	Theirs map[string]string // stored values of fields that both this user and someone else changed
 }
 
-// basisOf reads the fingerprints of a form's original values.
+// basisOf reads the fingerprints of the original values from the submitted form.
 func basisOf(fields url.Values) basis {
 	b := basis{Before: domain.Before{}}
 	for name := range fields {
@@ -28,7 +29,7 @@ func basisOf(fields url.Values) basis {
 	return b
 }
 
-// changed returns the value of a field if it was edited, otherwise nil.
+// changed returns the value of a field if the user edited the field, otherwise nil.
 func changed[T ~string](fields url.Values, field string, typed T) *T {
 	if !fields.Has(field) || fields.Get(wasPrefix+field) == domain.Fingerprint(string(typed)) {
 		return nil
@@ -36,7 +37,8 @@ func changed[T ~string](fields url.Values, field string, typed T) *T {
 	return &typed
 }
 
-// checked returns the new state of a check box, nil if it was not changed.
+// checked returns the new state of a check box, or nil if the user did not change the check
+// box.
 func checked(fields url.Values, field string) *bool {
 	has := fields.Get(field) != ""
 	if fields.Get(wasPrefix+field) == domain.Fingerprint(box(has)) {
@@ -45,7 +47,7 @@ func checked(fields url.Values, field string) *bool {
 	return &has
 }
 
-// box returns the value of a check box in a form.
+// box returns the form value of a check box.
 func box(checked bool) string {
 	if checked {
 		return "yes"
@@ -53,9 +55,10 @@ func box(checked bool) string {
 	return ""
 }
 
-// renew updates a form that is shown again to the current stored value now. If the field was not
-// edited, it gets that value. If both sides changed it, the stored value is shown beside the field,
-// so that the user overwrites it knowingly.
+// renew updates a field of a form that is shown again. The current stored value is now. If the
+// user did not edit the field, renew sets the field to now. If both the user and someone else
+// changed the field, renew stores now in Theirs. The form then shows the stored value beside
+// the field, and the user can overwrite it knowingly.
 func (b *basis) renew(field string, typed *string, now string) {
 	was, sent := b.Before[field]
 	at := domain.Fingerprint(now)
@@ -73,7 +76,8 @@ func (b *basis) renew(field string, typed *string, now string) {
 	b.Before[field] = at
 }
 
-// wrong returns a message about the conflict if somebody else has changed the field too, otherwise message.
+// wrong returns a message about the conflict if someone else also changed the field, otherwise
+// message.
 func (b basis) wrong(field, message string) string {
 	theirs, ok := b.Theirs[field]
 	switch {

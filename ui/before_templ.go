@@ -8,8 +8,8 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// was holds the value that a field had when its form was rendered, and shows a newer one that
-// somebody else has saved.
+// was adds the fingerprint of a field's original value to the form as a hidden field. If someone
+// else has changed the stored value, was shows the stored value.
 func was(b basis, field string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

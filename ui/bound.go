@@ -9,19 +9,22 @@ import (
 )
 
 const (
-	// maxRows is the maximum number of rows in a table of the records of a run.
+	// maxRows is the maximum number of rows in a table of a run's parameters or metrics.
 	maxRows = 5000
-	// maxCells is the maximum number of cells in a comparison.
+	// maxCells is the maximum number of cells in a comparison of runs.
 	maxCells = 80_000
-	// maxShort is the maximum length in bytes of a text in a table that has a row for each run.
+	// maxShort is the maximum length in bytes of a parameter value in a table with one row per
+	// run.
 	maxShort = 1000
-	// maxTable is the maximum total length in bytes of the texts of such a table, and maxCell of each of them.
+	// maxTable is the maximum total length in bytes of the texts in a table. The text of a cell
+	// is cut to maxCell bytes.
 	maxTable = 2 << 20
 	maxCell  = 64 << 10
 )
 
-// fit returns the first rows: at most most rows, whose texts have at most maxTable bytes in total,
-// but at least one row. size returns the length of a row's text, which counts up to maxCell.
+// fit returns the first rows, up to most rows with a total text length of maxTable bytes. If
+// there are rows, fit returns at least one row. The function size returns the text length of a
+// row in bytes; fit counts at most maxCell bytes per row.
 func fit[T any](rows []T, most int, size func(T) int) []T {
 	sum := 0
 	for i, row := range rows {
@@ -32,7 +35,8 @@ func fit[T any](rows []T, most int, size func(T) int) []T {
 	return rows
 }
 
-// leftOut returns a note if only some of the rows are shown, otherwise "".
+// leftOut returns a note if rows < all, otherwise "". The note says that only the first rows
+// are shown.
 func leftOut(rows, all int) string {
 	if rows == all {
 		return ""
@@ -40,7 +44,7 @@ func leftOut(rows, all int) string {
 	return fmt.Sprintf("The first %s of %s; the API returns all.", humanize.Comma(int64(rows)), humanize.Comma(int64(all)))
 }
 
-// short returns texts, cut to maxShort bytes each, for tables of runs.
+// short returns texts with each text cut to maxShort bytes. Tables of runs show the cut texts.
 func short(texts map[string]string) map[string]string {
 	var cut map[string]string
 	for key, text := range texts {
@@ -58,7 +62,7 @@ func short(texts map[string]string) map[string]string {
 	return cut
 }
 
-// cell returns the text of a table cell. A very long text is cut.
+// cell returns the text of a table cell. A text longer than maxCell bytes is cut.
 func cell(text string) string {
 	if len(text) <= maxCell {
 		return text

@@ -17,33 +17,34 @@ import (
 	"tracker/ui/plain"
 )
 
-// bulkAtOnce is the number of runs that are changed concurrently, so that the
-// store writes them in one commit.
+// bulkAtOnce is the number of runs that are changed concurrently. The store can write
+// concurrent changes in one commit.
 const bulkAtOnce = 32
 
-// bulkView is a form that changes all runs that pass a filter.
+// bulkView is the view of the form that changes all runs that match a filter.
 type bulkView struct {
 	Experiment projects.Experiment
 	Filter     string
-	N          int // number of runs that pass the filter
+	N          int // number of runs that match the filter
 	Runs       string
 	Rights     domain.Permission
-	Tag        string // tag as entered
+	Tag        string // entered tag
 	Status     string
 	Wrong      string
-	Field      string // field that was rejected
-	Done       string // message about the changed runs
-	Left       string // message about the unchanged runs, with the reason
-	Back       string // path of the table with these runs
-	Undoing    string // whether and how a deletion can be undone
+	Field      string // name of the rejected field
+	Done       string // message with the number of changed runs
+	Left       string // message with the number of unchanged runs and the reason
+	Back       string // path of the table with the matching runs
+	Undoing    string // sentence that says whether and how a deletion can be undone
 }
 
-// allChanges shows the form for the tags, the status and the deletion of all runs that pass a filter.
+// allChanges shows the form that changes all runs that match a filter. The form sets tags or
+// the status, or deletes the runs.
 func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showBulk(w, r, user, http.StatusOK, plain.Readable(r.URL.Query().Get("filter")), func(*bulkView) {})
 }
 
-// passing reads the runs of an experiment that pass a filter.
+// passing reads the experiment and the IDs of its runs that match a filter.
 func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView, ids []string, err error) {
 	if v.Experiment, err = db.Projects.Experiment(experimentID); err != nil {
 		return v, nil, err
@@ -59,7 +60,7 @@ func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView,
 	return v, ids, nil
 }
 
-// showBulk shows the form. fill adds the input, the errors and the results.
+// showBulk shows the form. The function fill adds the input, the errors and the results.
 func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user domain.User, status int, filter string, fill func(*bulkView)) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v, _, err := s.passing(db, idOf(r), filter)
@@ -76,9 +77,9 @@ func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user domain.User
 	})
 }
 
-// changeAll applies the form to all runs that pass a filter, if their number is still the number
-// that the form showed. Runs that can't be changed are skipped, and the page shows their number and
-// the reason.
+// changeAll applies the form to all runs that match a filter. If the number of matching runs
+// differs from the number in the form, nothing is changed. Runs that can't be changed are
+// skipped. The page shows the number of skipped runs and the reason.
 func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -129,8 +130,8 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.Use
 	})
 }
 
-// doAll changes the runs with these ids. It returns the number of changed runs and the number of
-// skipped runs, which can't be changed in this way.
+// doAll changes the runs with the given IDs. The result done is the number of changed runs. The
+// result left is the number of runs that can't be changed and were skipped.
 func (s *site) doAll(ctx context.Context, actor domain.Actor, ids []string, do, tag, status string) (done, left int, err error) {
 	switch do {
 	case "add", "remove":
@@ -152,9 +153,10 @@ func (s *site) doAll(ctx context.Context, actor domain.Actor, ids []string, do, 
 	return 0, 0, errBrokenForm
 }
 
-// each calls fn for all ids, some of them concurrently. It returns the number of successes, and the
-// number of failures with the code leave. Missing records count as neither. It stops at the first
-// other error.
+// each calls fn for all ids, with up to bulkAtOnce calls at a time. The result done is the
+// number of successful calls. The result left is the number of calls that returned an error
+// with the code leave. Calls that return NOT_FOUND are not counted. After any other error, each
+// starts no more calls and returns that error.
 func each(ids []string, leave domain.Code, fn func(string) error) (done, left int, failed error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -18,21 +18,21 @@ import (
 	"tracker/ui/plain"
 )
 
-// maxAtOnce is the maximum number of runs that a form changes.
+// maxAtOnce is the maximum number of selected runs that one form changes.
 const maxAtOnce = 200
 
-// changeView is a form that changes or deletes some runs of one experiment.
+// changeView is the view of a form that changes or deletes selected runs of one experiment.
 type changeView struct {
 	Experiment projects.Experiment
 	Runs       []changeRow
-	Table      *string // query of the table in which the runs were chosen, nil if they were not chosen in one
+	Table      *string // query of the table in which the user selected the runs, nil for none
 	Deletion   runs.Deletion
-	Undoing    string // whether and how the deletion can be undone
+	Undoing    string // sentence that says whether and how the deletion can be undone
 	Rights     domain.Permission
-	Tag        string // tag as entered
+	Tag        string // entered tag
 	Status     string
 	Wrong      string
-	Field      string // field that was rejected: "status", or "" for the tag
+	Field      string // rejected field: "status", or "" for the tag
 }
 
 type changeRow struct {
@@ -45,7 +45,7 @@ type changeRow struct {
 
 var errRunsGone = domain.Errorf(domain.CodeNotFound, "A selected run was deleted. Select the runs again in the table.")
 
-// chosen reads the runs that a form is about.
+// chosen reads the runs that are selected in a form or a query.
 func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err error) {
 	ids := fields["i"]
 	if len(ids) == 0 || len(ids) > maxAtOnce {
@@ -83,7 +83,7 @@ func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err erro
 	return v, err
 }
 
-// ids returns the ids of the runs.
+// ids returns the IDs of the selected runs.
 func (v *changeView) ids() []string {
 	var ids []string
 	for _, r := range v.Runs {
@@ -92,8 +92,8 @@ func (v *changeView) ids() []string {
 	return ids
 }
 
-// back returns the path of the page on which the runs were chosen, in the same state. With picked,
-// the runs are selected there again.
+// back returns the path of the page on which the user selected the runs, with the same filter
+// and sort order. If picked is true, the path selects the runs.
 func (v *changeView) back(picked bool) string {
 	at := "/experiment/" + v.Experiment.ID
 	if v.Table == nil {
@@ -115,7 +115,7 @@ func (v *changeView) back(picked bool) string {
 	return at
 }
 
-// origin returns the name of the experiment or project of that page.
+// origin returns the name of the run or experiment that the Back link leads to.
 func (v *changeView) origin() string {
 	if v.Table == nil && len(v.Runs) == 1 {
 		return v.Runs[0].Name
@@ -123,7 +123,7 @@ func (v *changeView) origin() string {
 	return v.Experiment.Name
 }
 
-// going returns the runs that can be deleted.
+// going returns the selected runs that can be deleted.
 func (v *changeView) going() (runs []changeRow) {
 	for _, r := range v.Runs {
 		if len(r.Versions) == 0 {
@@ -133,7 +133,7 @@ func (v *changeView) going() (runs []changeRow) {
 	return runs
 }
 
-// question returns the question on the page of a deletion.
+// question returns the heading that asks the user to confirm the deletion.
 func (v *changeView) question() string {
 	going, all := len(v.going()), len(v.Runs)
 	switch {
@@ -147,7 +147,7 @@ func (v *changeView) question() string {
 	return "These runs can't be deleted"
 }
 
-// stays returns the reason why runs can't be deleted, "" if all can.
+// stays returns the reason why some runs can't be deleted, or "" if all runs can be deleted.
 func (v *changeView) stays() string {
 	switch staying := len(v.Runs) - len(v.going()); staying {
 	case 0:
@@ -159,7 +159,7 @@ func (v *changeView) stays() string {
 	}
 }
 
-// gone returns a description of the records that are deleted with the deletable runs.
+// gone returns a sentence that names the records deleted with the deletable runs.
 func (v *changeView) gone() string {
 	going := v.going()
 	their := "their"
@@ -190,7 +190,8 @@ func (v *changeView) gone() string {
 	return text
 }
 
-// deletion asks for confirmation before runs are deleted, and lists what is deleted with them.
+// deletion shows the page that asks the user to confirm the deletion of runs. The page lists
+// the records that are deleted with the runs.
 func (s *site) deletion(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showDeletion(w, r, user, http.StatusOK, r.URL.Query(), "")
 }
@@ -229,7 +230,8 @@ func (s *site) changeFrame(db *store.View, user domain.User, title string, v cha
 	return f, err
 }
 
-// delete deletes all given runs. If one of them can't be deleted, it deletes none and shows the reason.
+// delete deletes all selected runs. If a run can't be deleted, delete deletes no run and shows
+// the reason.
 func (s *site) delete(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, v, err := s.sent(r, user)
 	if err != nil {
@@ -245,7 +247,7 @@ func (s *site) delete(w http.ResponseWriter, r *http.Request, user domain.User) 
 	return err
 }
 
-// sent reads a form and the runs that it is about.
+// sent reads a submitted form and the runs that are selected in it.
 func (s *site) sent(r *http.Request, user domain.User) (fields url.Values, v changeView, err error) {
 	if fields, err = form(r); err != nil {
 		return nil, v, err
@@ -257,12 +259,12 @@ func (s *site) sent(r *http.Request, user domain.User) (fields url.Values, v cha
 	return fields, v, err
 }
 
-// changes shows the form for the tags and the status of runs.
+// changes shows the form that changes the tags or the status of runs.
 func (s *site) changes(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showChanges(w, r, user, http.StatusOK, r.URL.Query(), func(*changeView) {})
 }
 
-// showChanges shows the form. fill adds the input and the errors.
+// showChanges shows the form. The function fill adds the input and the errors.
 func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user domain.User, status int, fields url.Values, fill func(*changeView)) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v, err := s.chosen(db, fields)
@@ -278,7 +280,8 @@ func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user domain.U
 	})
 }
 
-// change adds a tag to runs, removes a tag, or sets their status. After an error no run is changed.
+// change adds a tag to runs, removes a tag from runs, or sets the status of runs. After an
+// error, no run is changed.
 func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, v, err := s.sent(r, user)
 	if err != nil {
@@ -311,7 +314,8 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) 
 	return err
 }
 
-// ended returns a sentence about the runs that ended with a different status than the requested one.
+// ended returns an error message that names runs that ended with a status other than the
+// requested status.
 func (v *changeView) ended() string {
 	var names []string
 	for _, r := range v.Runs {

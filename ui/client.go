@@ -8,8 +8,8 @@ import (
 	"tracker/client"
 )
 
-// pythonClient serves the Python client to pip. It needs no token, because the client is installed
-// before anybody can sign in with it.
+// pythonClient serves the Python client to pip. The request needs no token, because users
+// install the client before they can sign in with it.
 func (s *site) pythonClient(w http.ResponseWriter, r *http.Request) error {
 	found, err := client.ServePython(w, r, s.BasePath+"/client/python", mux.Vars(r)["rest"])
 	if err == nil && !found {

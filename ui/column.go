@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	defaultColumns = 3  // default parameters, and default metrics, of a table
-	telling        = 20 // number of newest runs that are read
+	defaultColumns = 3  // default number of parameters, and of metrics, in a table
+	telling        = 20 // number of newest runs whose parameters are compared
 )
 
-// defaultColumns returns the default columns of a table: the best value of the objective,
-// parameters that differ among the newest runs, and metrics of the training result.
+// defaultColumns returns the default columns of a table. The default columns are the best value
+// of the objective, parameters that differ among the newest runs, and the most interesting
+// metrics.
 func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objective) (string, error) {
 	params, err := db.Runs.VaryingParams(experimentID, telling)
 	if err != nil {

@@ -17,19 +17,19 @@ import (
 	"tracker/store/scalar"
 )
 
-// maxCompared is the maximum number of runs that are compared at once.
+// maxCompared is the maximum number of runs in a comparison.
 const maxCompared = 200
 
-// compareView shows runs side by side.
+// compareView is the view of the page that compares runs.
 type compareView struct {
 	ExperimentID string
-	Best         string // id of the best run, "" for none
+	Best         string // ID of the best run, "" for none
 
 	Runs     []run
 	Note     string // note about omitted runs or rows, "" for none
 	Sections []compareSection
 	Diffs    []sharedDiff
-	MoreDiff int // diffs that are not shown
+	MoreDiff int // number of diffs that are not shown
 }
 
 type compareSection struct {
@@ -38,25 +38,25 @@ type compareSection struct {
 	Note  string // note about omitted runs or rows, "" for none
 }
 
-// compareRow holds the values of the runs under one name.
+// compareRow holds one value per run, for example the values of one parameter.
 type compareRow struct {
 	Key     string
-	Metric  string // metric whose last values the row shows, "" for none
+	Metric  string // name of the metric whose last values the row shows, "" for none
 	Cells   []string
-	Best    []bool // by run, whether it has the best value; nil if the best value is unknown
+	Best    []bool // for each run, whether it has the best value; nil if the best value is unknown
 	Differs bool
 }
 
-// compared is a run with the data that is compared.
+// compared is a run with the data that the page compares.
 type compared struct {
 	run
 	summary  runs.Summary
 	snapshot runs.Snapshot
 }
 
-// comparedIDs returns the ids of the runs that the query compares. The query holds full ids, short
-// ids of runs of one experiment, or a filter that selects the first runs of an experiment. note
-// describes the runs that are omitted.
+// comparedIDs returns the IDs of the runs that the query compares. The query contains full IDs,
+// short IDs of runs of one experiment, or a filter. A filter selects the first matching runs of
+// an experiment. The result note describes omitted runs.
 func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note string, err error) {
 	ids = runs.Unique(query["i"])
 	if short := query.Get("runs"); short != "" {
@@ -98,7 +98,7 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 	return ids, note, nil
 }
 
-// leftOutRuns returns a note about the runs in a query that no longer exist.
+// leftOutRuns returns a note with the number of requested runs that no longer exist.
 func leftOutRuns(missing int) string {
 	if missing == 1 {
 		return "One of the runs was deleted and is not shown."
@@ -106,8 +106,8 @@ func leftOutRuns(missing int) string {
 	return fmt.Sprintf("%d of the runs were deleted and are not shown.", missing)
 }
 
-// runEndings parses the short form of run ids in addresses: the last 48 bits of each id in base64,
-// separated by dots.
+// runEndings parses a list of short run IDs. A short run ID is the last 48 bits of the ID in
+// base64. Dots separate the short IDs.
 func runEndings(short string) ([]string, error) {
 	var endings []string
 	for part := range strings.SplitSeq(short, ".") {
@@ -123,8 +123,9 @@ func runEndings(short string) ([]string, error) {
 	return runs.Unique(endings), nil
 }
 
-// compared returns the existing runs that the query compares, and the experiment of the first one.
-// note describes the runs that are omitted. Errors: NOT_FOUND if none of the runs exists.
+// compared returns the existing runs that the query compares, and the experiment ID of the
+// first run. The result note describes omitted runs. The error has the code NOT_FOUND if none
+// of the runs exists.
 func (s *site) compared(db *store.View, query url.Values) (all []compared, experimentID, note string, err error) {
 	ids, note, err := s.comparedIDs(db, query)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 	return all, runs[0].ExperimentID, note, nil
 }
 
-// comparison shows runs side by side.
+// comparison shows the page that compares runs.
 func (s *site) comparison(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		all, experimentID, note, err := s.compared(db, r.URL.Query())
@@ -199,7 +200,7 @@ func (s *site) comparison(w http.ResponseWriter, r *http.Request, user domain.Us
 	})
 }
 
-// comparedData returns the runs for the plots of the page.
+// comparedData returns the runs for the plots of the comparison page.
 func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
 	all, experimentID, _, err := s.compared(db, r.URL.Query())
 	if err != nil {
@@ -207,9 +208,9 @@ func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
 	}
 	answer := struct {
 		Runs      []run               `json:"runs"`
-		Objective string              `json:"objective,omitempty"` // name of the best values
-		Best      []*scalar.Value     `json:"best,omitempty"`      // by run, nil for none
-		Extremes  map[string]extremes `json:"extremes,omitempty"`  // by metric
+		Objective string              `json:"objective,omitempty"` // label of the values in Best
+		Best      []*scalar.Value     `json:"best,omitempty"`      // best value of each run; a nil element for none
+		Extremes  map[string]extremes `json:"extremes,omitempty"`  // extremes by metric name
 	}{Extremes: extremesOf(all)}
 	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {

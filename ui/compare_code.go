@@ -13,18 +13,19 @@ import (
 
 const (
 	maxDiffs    = 8      // maximum number of diffs in a comparison
-	maxDiffSize = 20_000 // characters of one diff
-	maxPackages = 200    // maximum number of packages that differ
-	maxExtremes = 50_000 // values
+	maxDiffSize = 20_000 // maximum number of characters shown of one diff
+	maxPackages = 200    // maximum number of packages listed in a comparison
+	maxExtremes = 50_000 // maximum number of minimum and maximum values in a response
 )
 
-// sharedDiff holds an uncommitted diff that some runs have in common.
+// sharedDiff holds an uncommitted diff and the runs that recorded it.
 type sharedDiff struct {
 	Runs []run
 	Text string
 }
 
-// sharedDiffs returns the distinct uncommitted diffs, most common first, and the number omitted.
+// sharedDiffs returns the distinct uncommitted diffs, most common first, and the number of
+// omitted diffs.
 func sharedDiffs(all []compared) (diffs []sharedDiff, more int) {
 	places := map[string]int{}
 	for _, c := range all {
@@ -45,7 +46,7 @@ func sharedDiffs(all []compared) (diffs []sharedDiff, more int) {
 	return diffs[:len(diffs)-more], more
 }
 
-// diffOf returns a text that names the runs that have a diff.
+// diffOf returns a title that names the first run with the diff and the number of further runs.
 func diffOf(d sharedDiff) string {
 	name := d.Runs[0].Name
 	if more := len(d.Runs) - 1; more > 0 {
@@ -54,8 +55,9 @@ func diffOf(d sharedDiff) string {
 	return name
 }
 
-// packagesOf parses the dependencies of a run into versions by package name. It reads lines like
-// name==1.2 or name @ address. Other lines are names without a version.
+// packagesOf parses the recorded dependencies of a run and returns versions by package name.
+// Lines have the form "name==1.2" or "name @ address". Any other line is a package name without
+// a version.
 func packagesOf(dependencies string) map[string]string {
 	packages := map[string]string{}
 	for line := range strings.Lines(dependencies) {
@@ -75,9 +77,10 @@ func packagesOf(dependencies string) map[string]string {
 	return packages
 }
 
-// packageSection compares the packages whose versions differ among the runs that recorded their dependencies.
+// packageSection lists the packages whose versions differ among runs. Runs without recorded
+// dependencies are not compared.
 func packageSection(all []compared) compareSection {
-	versions := map[string]map[string]string{} // by run, then package
+	versions := map[string]map[string]string{} // by run ID, then package name
 	for _, c := range all {
 		if c.snapshot.Dependencies != "" {
 			versions[c.ID] = packagesOf(c.snapshot.Dependencies)
@@ -119,13 +122,15 @@ func packageSection(all []compared) compareSection {
 	return s
 }
 
-// extremes are the smallest and largest values of a metric, by run; nil for none.
+// extremes holds the minimum and maximum of a metric for each run. An element is nil if the run
+// has none.
 type extremes struct {
 	Min []*scalar.Value `json:"min"`
 	Max []*scalar.Value `json:"max"`
 }
 
-// extremesOf returns the extremes of the most interesting metrics, up to maxExtremes values.
+// extremesOf returns the minima and maxima of the most interesting metrics, up to maxExtremes
+// values in total.
 func extremesOf(all []compared) map[string]extremes {
 	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
 	chart.Sort(names, func(name string) string { return name }, nil)

@@ -87,7 +87,7 @@ func compareSections(all []compared, o *goal.Objective) []compareSection {
 	}
 }
 
-// differingFirst moves the rows in which runs differ before the others.
+// differingFirst moves rows with different values before rows with equal values.
 func differingFirst(rows []compareRow) {
 	slices.SortStableFunc(rows, func(a, b compareRow) int {
 		rank := map[bool]int{true: 0, false: 1}
@@ -95,7 +95,8 @@ func differingFirst(rows []compareRow) {
 	})
 }
 
-// bestValue returns a function that returns the best value of a run.
+// bestValue returns a function that returns a run's best value of the objective. The function
+// returns false if the run has none.
 func bestValue(o goal.Objective) func(compared) (scalar.Value, bool) {
 	return func(c compared) (scalar.Value, bool) {
 		m := c.summary.Metrics[o.Metric]
@@ -110,7 +111,7 @@ func bestValue(o goal.Objective) func(compared) (scalar.Value, bool) {
 	}
 }
 
-// bestOf returns the indexes of the runs that have the best value; none without a goal.
+// bestOf returns the indexes of the runs with the best value. It returns nil if aim is "".
 func bestOf(all []compared, aim goal.Goal, of func(compared) (scalar.Value, bool)) (places []int) {
 	if aim == "" {
 		return nil
@@ -129,8 +130,8 @@ func bestOf(all []compared, aim goal.Goal, of func(compared) (scalar.Value, bool
 	return places
 }
 
-// workingTree returns a text that describes whether the working tree had uncommitted changes; "" if
-// no commit was recorded.
+// workingTree returns a text that says whether the working tree had uncommitted changes. It
+// returns "" if the run recorded no commit.
 func workingTree(s runs.Snapshot) string {
 	if s.GitDirty == nil || s.GitSHA == "" {
 		return ""
@@ -155,7 +156,7 @@ func keys[V any](m map[string]V) []string {
 	return all
 }
 
-// keysOf returns the names that any of the runs has, sorted.
+// keysOf returns the sorted names that at least one run has.
 func keysOf(all []compared, of func(compared) []string) []string {
 	var names []string
 	for _, c := range all {

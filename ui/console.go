@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// consoleLines is the maximum number of console lines on the page of a run.
+	// consoleLines is the maximum number of console lines on a run's page.
 	consoleLines = 400
 	// consoleBefore is the number of lines that are shown before the line in the query.
 	consoleBefore = 20
 )
 
-// consoleView is the part of a run's console that is shown.
+// consoleView holds the shown lines of a run's console.
 type consoleView struct {
 	Lines  []consoleLine
 	First  int64  // number of the oldest stored line
-	Next   int64  // one more than the number of the newest line
-	Search string // text that the shown lines contain, "" for all lines
-	Line   *int64 // line in the query
+	Next   int64  // number of the newest stored line plus one
+	Search string // search text that all shown lines contain, "" for no search
+	Line   *int64 // line number in the query, nil for none
 }
 
 type consoleLine struct {
@@ -33,7 +33,8 @@ type consoleLine struct {
 	Spans  []terminal.Span `json:"spans"`
 }
 
-// earlier returns a line number for a link to the lines before the shown ones, nil if there are none.
+// earlier returns the line number for a link to earlier lines. It returns nil during a search
+// or if the first shown line is the oldest.
 func (v consoleView) earlier() *int64 {
 	if v.Search != "" || len(v.Lines) == 0 || v.Lines[0].Number <= v.First {
 		return nil
@@ -41,12 +42,14 @@ func (v consoleView) earlier() *int64 {
 	return new(max(v.First, v.Lines[0].Number-consoleLines+consoleBefore))
 }
 
-// end reports whether the last line is shown, or would be shown if it contained the search text.
+// end reports whether the shown lines reach the end of the console. It returns true for a
+// search or an empty console.
 func (v consoleView) end() bool {
 	return v.Search != "" || len(v.Lines) == 0 || v.Lines[len(v.Lines)-1].Number+1 >= v.Next
 }
 
-// consoleQuery returns the console query in an address, and its line number.
+// consoleQuery parses an address and returns the console query and the linked line number. The
+// line number is nil if the address contains none or contains a search text.
 func consoleQuery(query url.Values) (console.Query, *int64) {
 	q := console.Query{Limit: consoleLines, Search: plain.Readable(query.Get("console"))}
 	line, err := strconv.ParseInt(query.Get("line"), 10, 64)
@@ -65,7 +68,8 @@ func linesOf(lines []console.Line) []consoleLine {
 	return all
 }
 
-// consoleData returns lines of a run's console: from a number on, or the last lines.
+// consoleData returns lines of a run's console. It returns the last lines, or the lines from a
+// given number on.
 func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
 	q := console.Query{Limit: domain.MaxLimit, Search: plain.Readable(query.Get("q"))}
@@ -82,7 +86,7 @@ func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 	}{linesOf(c.Lines), c.First, c.Next}, err
 }
 
-// consoleText answers with the whole console of a run as plain text.
+// consoleText responds with the whole console of a run as plain text.
 func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ctx, actor, from := r.Context(), domain.Actor{UserID: user.ID}, int64(0)
 	out := bufio.NewWriterSize(w, 64<<10)
@@ -95,7 +99,7 @@ func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user domain.U
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		}
 		if err != nil || len(c.Lines) == 0 {
-			break // a part of the answer was sent already
+			break // end of the console, or an error after part of the response was sent
 		}
 		for _, l := range c.Lines {
 			out.WriteString(terminal.Plain(l.Text))

@@ -13,8 +13,9 @@ import (
 	"tracker/store/search"
 )
 
-// runsCSV answers with all runs that pass the filter, in the order and with the columns of the
-// table. Numbers have full precision, times are in RFC 3339, durations in seconds.
+// runsCSV responds with all runs that match the filter as CSV. The file has the order and
+// columns of the table. Numbers have full precision, times are in RFC 3339 format, and
+// durations are in seconds.
 func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	e, err := s.DB.Projects.Experiment(ctx, actor, idOf(r))
@@ -27,7 +28,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 	if err != nil {
 		return err
 	}
-	// The first rows are buffered, so that an invalid search is answered with an error.
+	// Buffer the first rows. An invalid search can then get an error response.
 	buffer := bufio.NewWriterSize(w, 64<<10)
 	out := csv.NewWriter(buffer)
 	begun := false
@@ -66,7 +67,8 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 		err = buffer.Flush()
 	}
 	if err != nil {
-		// The answer has begun. It must not end as if it were complete.
+		// Part of the response was sent. Abort the connection, or the client would mistake the
+		// response for a complete file.
 		web.InfoOf(r).Err = err
 		panic(http.ErrAbortHandler)
 	}
@@ -88,9 +90,9 @@ func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {
 		harmless(strings.Join(i.Tags, ", ")), i.ID)
 }
 
-// harmless returns a text that a spreadsheet does not evaluate as a formula. As OWASP advises on
-// CSV injection, an apostrophe is put before a text that begins like a formula. Numbers are
-// unchanged.
+// harmless returns text in a form that a spreadsheet does not evaluate as a formula. If text
+// begins like a formula, harmless puts an apostrophe before text. OWASP recommends this against
+// CSV injection. Numbers are unchanged.
 func harmless(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return text

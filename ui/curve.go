@@ -16,7 +16,7 @@ import (
 	"tracker/ui/chart"
 )
 
-// The axes of a chart. The store supports steps and times.
+// These are the X axes of a chart. The store supports steps and times.
 const (
 	stepAxis     = "step"
 	timeAxis     = "time"
@@ -26,43 +26,45 @@ const (
 const (
 	maxCurveRuns = 1000
 	maxCurveKeys = 200
-	// maxMembers is the maximum number of runs of a mean. The first runs of the table are used.
+	// maxMembers is the maximum number of runs in a mean. A larger group uses its first runs in
+	// table order.
 	maxMembers = 1000
-	// maxTails is the maximum number of curves in one request for new points.
+	// maxTails is the maximum number of curves in a request for new points.
 	maxTails = 2000
-	// maxMeanPoints is the maximum number of places of a mean. The page requests no more.
+	// maxMeanPoints is the maximum number of points of a mean curve. The page never requests
+	// more points.
 	maxMeanPoints = 2000
 )
 
-// curveRequest requests the curves of runs or groups.
+// curveRequest is a request for the curves of runs or groups.
 type curveRequest struct {
 	Keys       []string     `json:"keys"`
 	Points     int          `json:"points"`
 	X          string       `json:"x"`
-	Against    string       `json:"against"` // a metric, instead of x
+	Against    string       `json:"against"` // metric for the X axis; overrides X
 	Scale      points.Scale `json:"scale"`
 	Groups     *groupCurves `json:"groups,omitzero"`
 	Iterations []string     `json:"iterations,omitzero"`
 	From       *int64       `json:"from,omitzero"`
 	To         *int64       `json:"to,omitzero"`
-	Tails      []curveTail  `json:"tails,omitzero"` // instead of all that is above but points and scale
+	Tails      []curveTail  `json:"tails,omitzero"` // if set, all other fields except Points and Scale are ignored
 }
 
-// curveTail requests the new points of a curve over steps.
+// curveTail is a request for the points of a curve after a given step.
 type curveTail struct {
 	ID    string `json:"id"`
 	Key   string `json:"key"`
-	After int64  `json:"after"` // the last step that is known
+	After int64  `json:"after"` // last step that the client has
 }
 
-// groupCurves names groups of the runs of an experiment.
+// groupCurves selects groups of runs in an experiment.
 type groupCurves struct {
 	Experiment string      `json:"experiment"`
 	By         string      `json:"by"`
 	Filter     string      `json:"filter"`
 	Sort       string      `json:"sort"`
-	Hide       []string    `json:"hide"` // runs that don't count
-	Most       int         `json:"most"` // maximum number of runs of a group, 0 for maxMembers
+	Hide       []string    `json:"hide"` // IDs of runs to exclude
+	Most       int         `json:"most"` // maximum number of runs per group, 0 for maxMembers
 	Values     [][]*string `json:"values"`
 }
 
@@ -70,16 +72,16 @@ type curveAnswer struct {
 	Curves []chart.Curve `json:"curves"`
 }
 
-// The scripts have the same numbers, in workbench.js and panel.js.
+// The scripts workbench.js and panel.js contain the same numbers.
 const (
-	drawnAtFirst = 10  // runs
-	mostDrawn    = 200 // runs
+	drawnAtFirst = 10  // number of runs
+	mostDrawn    = 200 // number of runs
 	firstCharts  = 6
-	curvesAtOnce = 400 // maximum number of curves of one request
+	curvesAtOnce = 400 // maximum number of curves in a request
 	maxEarly     = 6000
 )
 
-// drawnRuns returns the number of runs at the top of the table that are drawn.
+// drawnRuns returns the number of table rows, counted from the top, whose runs the charts draw.
 func drawnRuns(query url.Values) int {
 	if !query.Has("top") {
 		return drawnAtFirst
@@ -88,10 +90,10 @@ func drawnRuns(query url.Values) int {
 	return max(0, min(n, mostDrawn))
 }
 
-// earlyCurves returns the address of the curves that the page of an experiment shows first, so that
-// the browser can request them before it has loaded the scripts. The scripts take the request from
-// the address and request the rest themselves. It is "" if the shown curves are not known, or if
-// the request is too long for an address.
+// earlyCurves returns the URL of the first curves on an experiment's page. The browser can
+// request this URL before it has loaded the scripts. The scripts read the request from the URL
+// and request the other curves themselves. The URL is "" if the shown curves are unknown or the
+// request is too long for a URL.
 func earlyCurves(query url.Values, runs []run, keys []search.Key) string {
 	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media"} {
 		if query.Has(name) {
@@ -99,7 +101,7 @@ func earlyCurves(query url.Values, runs []run, keys []search.Key) string {
 		}
 	}
 	runs = runs[:min(len(runs), drawnRuns(query))]
-	// The group of the machine's metrics is folded.
+	// Skip system metrics, whose group is collapsed at first.
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k search.Key) bool { return strings.HasPrefix(k.Key, "system/") })
 	if len(runs) == 0 || len(keys) == 0 {
 		return ""
@@ -143,7 +145,7 @@ func (s *site) curvesData(r *http.Request, actor domain.Actor) (any, error) {
 	q := points.PairQuery{Against: b.Against, CurveQuery: points.CurveQuery{
 		Keys: b.Keys, Points: b.Points, X: points.ByStep, Scale: b.Scale, From: b.From, To: b.To}}
 	switch {
-	case b.Against != "": // paired by step
+	case b.Against != "": // X is another metric, paired by step
 	case b.X == timeAxis:
 		q.X = points.ByTime
 	case b.X == relativeAxis:
@@ -165,7 +167,7 @@ func (s *site) curvesData(r *http.Request, actor domain.Actor) (any, error) {
 	return answer, err
 }
 
-// tailCurves returns the new points of curves.
+// tailCurves returns the points after the given steps of the requested curves.
 func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (any, error) {
 	if len(b.Tails) > maxTails {
 		return nil, domain.Invalid("tails", "A request can name at most %d curves.", maxTails)
@@ -197,7 +199,8 @@ func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (
 	return answer, nil
 }
 
-// relativeCurves reads a range of relative times, which is a different range of absolute times for each run.
+// relativeCurves returns curves over the time since each run's start. It converts the requested
+// range to absolute times for each run.
 func (s *site) relativeCurves(r *http.Request, actor domain.Actor, ids []string, q points.CurveQuery) (any, error) {
 	answer := curveAnswer{[]chart.Curve{}}
 	from, to := q.From, q.To
@@ -242,7 +245,8 @@ func (s *site) pairedCurves(r *http.Request, actor domain.Actor, ids []string, q
 	return answer, err
 }
 
-// groupCurves returns the means of groups over the first runs of the table.
+// groupCurves returns the mean curves of groups. Each mean includes the first runs of the group
+// in table order.
 func (s *site) groupCurves(r *http.Request, actor domain.Actor, g groupCurves, q points.PairQuery) (any, error) {
 	if len(g.Values) > maxCurveRuns {
 		return nil, domain.Invalid("groups", "A request may name up to %d groups.", maxCurveRuns)

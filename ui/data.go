@@ -21,8 +21,9 @@ import (
 	"tracker/ui/plain"
 )
 
-// data returns a handler for the scripts of the pages. It answers with JSON, and with errors in the
-// form of the API. The memory of the answer is counted until it is sent.
+// data returns a handler for requests of the pages' scripts. The handler responds with JSON,
+// and with errors in the format of the API. The response counts against the memory limit until
+// it is sent.
 func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
@@ -34,7 +35,7 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 		share := s.memory.Share(r.Context())
 		defer share.Release()
 		var v any
-		var body bytes.Buffer // the part of the body that was read, for another attempt
+		var body bytes.Buffer // body bytes read so far; a repeated attempt reads them from body
 		rest := io.TeeReader(r.Body, &body)
 		err = share.Hold(r.Context(), func(ctx context.Context) (err error) {
 			try := r.WithContext(ctx)
@@ -51,7 +52,8 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 	}
 }
 
-// viewed is data for answers that need several reads. All reads use one snapshot.
+// viewed is data for a function that reads the database more than once. All reads of the
+// function use one snapshot.
 func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handler {
 	return s.data(func(r *http.Request, actor domain.Actor) (answer any, err error) {
 		err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
@@ -65,7 +67,8 @@ func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handle
 // foundAtOnce is the maximum number of records that a search by name returns.
 const foundAtOnce = 30
 
-// idOf returns the id in the path. For an invalid id it returns an id that no record has.
+// idOf returns the ID in the request path. It returns "" if the escaping of the path is
+// invalid.
 func idOf(r *http.Request) string {
 	id, err := url.PathUnescape(mux.Vars(r)["id"])
 	if err != nil {
@@ -97,7 +100,7 @@ func (s *site) iterationsData(r *http.Request, db *store.View) (any, error) {
 	return explained(s, db, idOf(r), q.Filter, s.runs(list))
 }
 
-// runs returns a page of runs in the form for scripts.
+// runs converts a page of runs to the JSON format of the scripts.
 func (s *site) runs(list domain.List[runs.Iteration]) domain.List[run] {
 	rows := domain.List[run]{Data: []run{}, Total: list.Total, Limit: list.Limit, Offset: list.Offset}
 	for _, i := range list.Data {
@@ -106,8 +109,8 @@ func (s *site) runs(list domain.List[runs.Iteration]) domain.List[run] {
 	return rows
 }
 
-// readValues parses the values that a group has in common: a JSON list of texts, with null for a
-// missing value.
+// readValues parses the values that the runs of a group have in common. The text is a JSON list
+// of strings, with null for a missing value.
 func readValues(text string) (values []*string, err error) {
 	if err := json.Unmarshal([]byte(text), &values); err != nil {
 		return nil, domain.Invalid("values", "values must be a list of strings.")
@@ -128,7 +131,8 @@ func (s *site) groupsData(r *http.Request, db *store.View) (any, error) {
 	return explained(s, db, idOf(r), q.Filter, list)
 }
 
-// sameData returns the parameters that are the same in all runs.
+// sameData returns the names of the requested parameters that have the same value in all runs
+// matching the filter.
 func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
 	same, err := s.DB.Runs.SameParams(r.Context(), actor, idOf(r), plain.Readable(query.Get("filter")), query["key"])
@@ -140,7 +144,7 @@ func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 	}{same}, err
 }
 
-// tagData adds a tag to runs or removes it.
+// tagData adds a tag to runs or removes a tag from runs.
 func (s *site) tagData(r *http.Request, actor domain.Actor) (any, error) {
 	var b struct {
 		Iterations []string `json:"iterations"`
@@ -158,7 +162,7 @@ func (s *site) tagData(r *http.Request, actor domain.Actor) (any, error) {
 
 var errRequest = domain.Errorf(web.CodeMalformedBody, "The request can't be read. Reload the page.")
 
-// readBody reads the JSON body that a script has sent.
+// readBody reads and decodes the JSON body of a script's request.
 func readBody(r *http.Request, into any) error {
 	body, err := web.ReadBody(nil, r, web.Limits{Size: maxForm})
 	if err != nil {
@@ -174,8 +178,8 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-// mistake is the answer to an invalid search. It is not a failure of the request, because searches
-// are often invalid while somebody types.
+// mistake is the response to an invalid search. The response has status 200, because searches
+// are often invalid while the user types.
 type mistake struct {
 	Wrong *domain.Error `json:"wrong"`
 }
@@ -204,7 +208,7 @@ func (s *site) keysData(r *http.Request, actor domain.Actor) (any, error) {
 	return s.DB.Runs.Keys(r.Context(), actor, idOf(r), q)
 }
 
-// valuesData returns the values of a parameter, or the tags, of the runs of an experiment.
+// valuesData returns the parameter values or the tags that the runs of an experiment have.
 func (s *site) valuesData(r *http.Request, db *store.View) (any, error) {
 	query := r.URL.Query()
 	var answer struct {
@@ -226,7 +230,8 @@ func (s *site) findData(r *http.Request, actor domain.Actor) (any, error) {
 	}{found}, err
 }
 
-// summaryData returns the statistics of a run's metrics: of all, or of the metrics in the request.
+// summaryData returns the statistics of a run's metrics. If the request names metrics,
+// summaryData returns only the statistics of these metrics.
 func (s *site) summaryData(r *http.Request, actor domain.Actor) (any, error) {
 	summary, err := s.DB.Runs.Summary(r.Context(), actor, idOf(r))
 	if named := r.URL.Query()["key"]; err == nil && named != nil {

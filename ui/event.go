@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// streamAge is the age at which a stream ends. The browser then requests another one with its
-	// present cookie, because the server does not store who has signed out.
+	// streamAge is the age at which the server ends an event stream. The browser then opens a
+	// new stream with its current cookie. A user who has signed out has no cookie and gets no
+	// new stream. The server can't end the stream earlier, because it does not store sign-outs.
 	streamAge = time.Minute
-	// silencePause is the time between two checks for lost runs.
+	// silencePause is the pause between two checks for lost runs.
 	silencePause = 5 * time.Second
 )
 
@@ -36,9 +37,10 @@ func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// follow answers with a stream of changes, starting at Last-Event-ID or, because a script can't set
-// a header, at ?cursor=. Runs that were lost or found again since the last check count as changed,
-// although nothing was written.
+// follow responds with an event stream of changes. The stream starts at the cursor in the
+// header Last-Event-ID. Without this header, the stream starts at ?cursor=, because a script
+// can't set the header. A run also counts as changed if it became lost or was seen again since
+// the last check, although nothing was written.
 func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 	changes func(context.Context, domain.Actor, string, string) (runs.Changes, error),
 	silent func(context.Context, string) ([]string, error)) error {
@@ -58,7 +60,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 		Viewer:  r.Header.Get("Cookie"),
 		Cursor:  cursor,
 		Allow: func(ctx context.Context) error {
-			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // the user may have signed out
+			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // the user might have signed out
 			if err == nil {
 				_, err = changes(ctx, domain.Actor{UserID: user.ID}, id, "")
 			}
@@ -68,7 +70,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 			return changes(ctx, domain.System, id, cursor)
 		},
 		Watch: func(ctx context.Context) (func(context.Context, *runs.Changes) error, error) {
-			told, err := silent(ctx, id) // the lost runs that were sent to the client
+			told, err := silent(ctx, id) // told: IDs of the lost runs that the client knows
 			looked := s.Now()
 			return func(ctx context.Context, c *runs.Changes) error {
 				if s.Now().Sub(looked) < silencePause {
@@ -90,7 +92,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 	return nil
 }
 
-// addChanged adds the runs that are in only one of two lists to the changes.
+// addChanged adds runs to the changes if their ID is in only one of the lists before and now.
 func (s *site) addChanged(ctx context.Context, c *runs.Changes, before, now []string) error {
 	changed := slices.DeleteFunc(slices.Concat(before, now), func(id string) bool {
 		return slices.Contains(before, id) && slices.Contains(now, id)

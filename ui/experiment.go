@@ -21,36 +21,36 @@ import (
 	"tracker/ui/plain"
 )
 
-// experimentView is the view of the page of an experiment.
+// experimentView is the view of an experiment's page.
 type experimentView struct {
 	ID          string
-	Cursor      string // cursor of the changes before the page was read
+	Cursor      string // change cursor at the time of the snapshot
 	Name        string
 	Description string
 	Status      string
-	Ended       string // a note if the experiment is not in progress
+	Ended       string // note if the experiment is not in progress
 	Total       string
 	Filter      string
 	Wrong       string // error message about the search, "" for none
 	Sort        string
-	Objective   *goal.Objective // nil for none
+	Objective   *goal.Objective // objective, nil for none
 	Sweeps      bool            // whether the experiment has sweeps
-	Guessed     bool            // whether the objective was guessed, not chosen
-	Best        string          // path of the best run that passes the filter, "" for none
-	Columns     string          // columns to show, in the language of searches
+	Guessed     bool            // whether the objective was guessed instead of chosen
+	Best        string          // path of the best run that matches the filter, "" for none
+	Columns     string          // columns to show, in search syntax
 	Params      []string
 	Metrics     []string
 	Rows        []run
 	Pager       pager
 	Rights      domain.Permission
-	First       string   // JSON: the data that the scripts need first
-	Lesson      *lesson  // set only if the experiment is empty
-	Nothing     *nothing // set only if no iteration passes the filter
-	CSV, All    string   // addresses of the runs as a file, and of the form for all of them
+	First       string   // JSON of the data that the scripts need first
+	Lesson      *lesson  // nil if the experiment has runs
+	Nothing     *nothing // nil if runs match the filter
+	CSV, All    string   // paths of the CSV file and of the form that changes all runs
 }
 
-// experiment shows the runs of an experiment in a table. The table works without scripts, and the
-// scripts add to it.
+// experiment shows an experiment's runs in a table. The table works without scripts. Scripts
+// add interactive features.
 func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		e, err := db.Projects.Experiment(idOf(r))
@@ -90,8 +90,8 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 			v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 		}
 		asked := q
-		if q.Page == domain.FirstPage { // the drawn runs are needed, even if they are further down
-			pages := (drawnRuns(query) + q.Limit - 1) / q.Limit // the table stores whole pages
+		if q.Page == domain.FirstPage { // read all runs that the charts draw, even if they are not on the first page
+			pages := (drawnRuns(query) + q.Limit - 1) / q.Limit // the scripts store whole table pages
 			asked.Limit = q.Limit * max(1, pages)
 		}
 		list, err := db.Runs.Iterations(e.ID, asked)
@@ -138,17 +138,18 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 	})
 }
 
-// firstKeys is the number of metric names that the scripts request at once.
+// firstKeys is the number of metric names that the scripts request first.
 const firstKeys = 60
 
-// first returns the data that the scripts of the page need first: the rows at the top of the table,
-// null if the page has others, and the names of metrics. none explains an empty table. early is the
-// address of the curves that are requested next.
+// first returns the data that the scripts need first, as JSON in text. The data holds the first
+// table rows and the metric names. The rows are null if the page does not start with the first
+// row. The parameter none explains an empty table. The result early is the URL of the first
+// curves.
 func (s *site) first(db *store.View, experimentID string, o *goal.Objective, query url.Values,
 	q runs.IterationQuery, list domain.List[runs.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
 		Rows any                      `json:"rows"`
-		Keys *domain.List[search.Key] `json:"keys"` // null when they can't be searched for
+		Keys *domain.List[search.Key] `json:"keys"` // null if the search for metric names is invalid
 	}
 	var runs domain.List[run]
 	switch {
@@ -166,7 +167,7 @@ func (s *site) first(db *store.View, experimentID string, o *goal.Objective, que
 				return "", "", err
 			}
 		}
-	case list.Limit > 0: // the search could be read
+	case list.Limit > 0: // the search is valid
 		runs = s.runs(list)
 		first.Rows = found[run]{runs, none}
 	}
@@ -187,7 +188,7 @@ var experimentWords = map[domain.ExperimentStatus]string{
 	domain.InProgress: "in progress", domain.Stopped: "stopped", domain.Finished: "finished",
 }
 
-// fillRuns sets the rows of the table.
+// fillRuns sets the rows, columns and pager of the table.
 func (s *site) fillRuns(v *experimentView, list domain.List[runs.Iteration], query url.Values, page domain.Page) {
 	params, metrics := map[string]bool{}, map[string]bool{}
 	for _, i := range list.Data {
@@ -207,9 +208,9 @@ func (s *site) fillRuns(v *experimentView, list domain.List[runs.Iteration], que
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
 }
 
-// projectView is the view of the page of a project.
+// projectView is the view of a project's page.
 type projectView struct {
-	Form        recordForm // form for a new experiment
+	Form        recordForm // form that creates an experiment
 	Rights      domain.Permission
 	ID          string
 	Name        string
@@ -218,7 +219,7 @@ type projectView struct {
 	Found       string
 	Rows        []experimentRow
 	Pager       pager
-	Lesson      *lesson // set only if the project is empty
+	Lesson      *lesson // nil if the project has experiments
 }
 
 type experimentRow struct {

@@ -426,7 +426,7 @@ func projectLinks(f frame, v projectView) templ.Component {
 	})
 }
 
-// experimentLinks lead to what belongs to an experiment beside its runs.
+// experimentLinks shows links to other pages of the experiment.
 func experimentLinks(f frame, v experimentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -674,8 +674,8 @@ func experimentPage(f frame, v experimentView) templ.Component {
 	})
 }
 
-// workbench is the table of runs beside the charts. The scripts take both over;
-// without them there is a table with a form.
+// workbench shows the table of runs beside the charts. Without scripts, it shows the table with a
+// search form.
 func workbench(f frame, v experimentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1062,7 +1062,7 @@ func workbench(f frame, v experimentView) templ.Component {
 	})
 }
 
-// objective is what the runs are judged by, with the way to the best of them.
+// objective shows the objective of an experiment and a link to the best run.
 func objective(f frame, v experimentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,20 +16,21 @@ import (
 	"tracker/ui/preview"
 )
 
-// heatSteps is the maximum number of steps of a histogram over steps.
+// heatSteps is the maximum number of steps in a heat map of histograms.
 const heatSteps = 100
 
-// heat is a histogram over steps: the counts of values in bins of equal width between low and high, at each step.
+// heat is a heat map of histograms over steps. Counts holds the number of values by step and
+// bin. The bins have equal width between Low and High.
 type heat struct {
 	Run    string       `json:"run"`
 	Low    scalar.Value `json:"low"`
 	High   scalar.Value `json:"high"`
 	Steps  []int64      `json:"steps"`
-	Counts [][]float64  `json:"counts"` // by step
-	All    int          `json:"all"`    // steps, with those that are left out
+	Counts [][]float64  `json:"counts"` // by step, then bin
+	All    int          `json:"all"`    // number of logged steps, including omitted steps
 }
 
-// heatData answers with the histograms of one run under a name.
+// heatData returns the histograms that one run logged under a given name.
 func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 	q, found, err := s.media(r, actor)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 			c, err = s.countsOf(r.Context(), actor, id)
 		}
 		if web.AsError(err) != nil && web.AsError(err).Code == domain.CodeNotFound || err == nil && c == nil {
-			continue // deleted, or not a histogram
+			continue // the artifact was deleted or is not a histogram
 		}
 		if err != nil {
 			return nil, err
@@ -90,7 +91,8 @@ func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 	return h, nil
 }
 
-// countsOf reads a histogram. It returns nil if the artifact is not a histogram.
+// countsOf reads the artifact with the given ID and parses it as a histogram. It returns nil if
+// the artifact is not a histogram.
 func (s *site) countsOf(ctx context.Context, actor domain.Actor, id string) (*chart.Histogram, error) {
 	_, data, err := s.DB.Files.OpenArtifact(ctx, actor, id)
 	if err != nil {

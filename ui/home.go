@@ -12,23 +12,24 @@ import (
 )
 
 const (
-	// homeRuns is the number of runs in each list of the first page.
+	// homeRuns is the maximum number of runs in each list on the home page.
 	homeRuns = 5
-	// homeExperiments is the number of experiments whose best run is looked up.
+	// homeExperiments is the maximum number of experiments whose best run is searched for the
+	// home page.
 	homeExperiments = 6
 )
 
-// homeView is the view of the first page. It shows recent runs of all projects.
+// homeView is the view of the home page. It shows recent runs of all projects.
 type homeView struct {
 	Running []homeRun
 	Ended   []homeRun
-	Best    []homeRun // best runs of the experiments of these runs
+	Best    []homeRun // best runs of the experiments of the runs in Running and Ended
 }
 
-// empty reports whether there is nothing to show.
+// empty reports whether there are no runs to show.
 func (v homeView) empty() bool { return len(v.Running)+len(v.Ended) == 0 }
 
-// homeRun is a run in a list of the first page.
+// homeRun is a run in a list on the home page.
 type homeRun struct {
 	Path       string
 	Name       string
@@ -36,11 +37,12 @@ type homeRun struct {
 	Experiment link
 	Project    string
 	Metric     string // metric of the experiment's objective, "" for none
-	Value      string // value of the metric, "" for none
-	When       moment // time of the end or, for a running run, of the start
+	Value      string // value of Metric, "" for none
+	When       moment // end time of an ended run, start time of a running run
 }
 
-// home reads the running runs, the runs that ended last, and the best runs of their experiments.
+// home reads the running runs, the runs that ended last, and the best runs of their
+// experiments.
 func (s *site) home(db *store.View) (v homeView, err error) {
 	running, err := db.Runs.RunningIterations(homeRuns)
 	if err != nil {
@@ -51,7 +53,7 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 		return v, err
 	}
 	all := slices.Concat(running, ended)
-	ids := map[string][]string{} // run ids by experiment
+	ids := map[string][]string{} // run IDs by experiment ID
 	var experiments []runs.RecentIteration
 	for _, r := range all {
 		if ids[r.ExperimentID] == nil {
@@ -100,7 +102,8 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 	return v, nil
 }
 
-// onlyValue returns the value of the only metric that was read with an iteration.
+// onlyValue returns the formatted value of an iteration that was read with a single metric, ""
+// for none.
 func onlyValue(i runs.Iteration) string {
 	for _, value := range i.Metrics {
 		return plain.Number(value)

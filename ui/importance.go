@@ -24,20 +24,21 @@ import (
 type importanceView struct {
 	ExperimentID string
 	Filter       string
-	Metrics      []string // metrics to choose from
+	Metrics      []string // names of metrics to choose from
 	Objective    goal.Objective
 	Rows         []importanceRow
-	Summary      string   // description of the data of the estimate, or the reason why there is none
-	Notes        []string // notes about runs that are treated specially
+	Summary      string   // description of the data behind the estimate, or the reason why there is no estimate
+	Notes        []string // notes about excluded runs and about parameters that interact
 }
 
-// importanceRow is the importance of a parameter. Share, Low and High are percentages.
+// importanceRow is the estimated importance of a parameter. Share, Low and High are
+// percentages.
 type importanceRow struct {
 	Name             string
 	Share, Low, High float64
 	Known            bool
 	Direction        string
-	Levels           []string // the direction for the values of another parameter
+	Levels           []string // effects of the parameter, one for each value range of an interacting parameter
 	Runs             string
 }
 
@@ -49,8 +50,10 @@ func (r importanceRow) interval() string {
 	return fmt.Sprintf("%.0f to %.0f%%", r.Low, r.High)
 }
 
-// objectiveOf returns the metric and goal in the query, otherwise the known objective of the
-// experiment. The metric is "" if there is none.
+// objectiveOf returns the objective with the metric in the query. The goal of this metric is
+// guessed from the metric's name. Without a new metric in the query, objectiveOf returns the
+// known objective of the experiment. A goal in the query overrides the guessed or known goal.
+// The metric is "" if neither the query nor the experiment has a metric.
 func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 	var o goal.Objective
 	if known != nil {
@@ -68,7 +71,7 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 	return o
 }
 
-// importance shows the influence of the parameters of an experiment on a metric.
+// importance shows how strongly each parameter of an experiment influences a metric.
 func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	query := r.URL.Query()
 	v := importanceView{ExperimentID: idOf(r), Filter: plain.Readable(query.Get("filter"))}
@@ -169,8 +172,9 @@ func counts(n int) string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// direction describes how a result depends on a parameter. With a goal the result is better or
-// worse, without one it is the value of the metric.
+// direction describes how a result depends on a parameter. With a goal, the text says which
+// values are better or worse. Without a goal, the text says where the metric is higher or
+// lower.
 func direction(e importance.Estimate, aim goal.Goal) string {
 	if e.Shape == importance.Unknown && len(e.Levels) > 0 {
 		return "depends on " + plain.Line(e.With, 40)
@@ -187,7 +191,7 @@ func direction(e importance.Estimate, aim goal.Goal) string {
 	return "no clear effect"
 }
 
-// levelTexts describes a parameter for the values of another one.
+// levelTexts describes the parameter's effect for each value range of an interacting parameter.
 func levelTexts(e importance.Estimate, aim goal.Goal) []string {
 	var all []string
 	for _, l := range e.Levels {
@@ -202,7 +206,7 @@ func levelTexts(e importance.Estimate, aim goal.Goal) []string {
 	return all
 }
 
-// formText describes the form of a curve. It returns "" for an unknown form.
+// formText describes the form of a dependency. It returns "" for an unknown form.
 func formText(f importance.Form, aim goal.Goal) string {
 	low, high, best := "lowest", "highest", f.Min
 	switch aim {
@@ -244,7 +248,8 @@ func formText(f importance.Form, aim goal.Goal) string {
 	return ""
 }
 
-// settingText formats the value of a parameter: a number with two digits, or the start of a text.
+// settingText formats a parameter value. A number is rounded to two digits, and a text is cut
+// to 40 characters.
 func settingText(value string) string {
 	f, err := strconv.ParseFloat(value, 64)
 	if err != nil {

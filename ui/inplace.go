@@ -9,23 +9,22 @@ import (
 	"github.com/a-h/templ"
 )
 
-// htmxConfig restricts htmx to the content security policy: it adds no styles and requests nothing
-// from other origins. The history is left to the browser. Scripts in attributes would need eval,
-// which the policy forbids.
+// htmxConfig adapts htmx to the content security policy. With this configuration, htmx adds no
+// styles, sends no requests to other origins and does not change the browser history. Scripts
+// in htmx attributes do not work, because the policy forbids eval.
 const htmxConfig = "includeIndicatorCSS:false, mode:same-origin, history:false"
 
-// The parts of every page that are updated with a change of another part.
+// These parts of a page are updated whenever another part changes.
 const (
 	titlePart  = "title"
 	crumbsPart = "crumbs"
 )
 
-// inPlace reports whether the request comes from htmx, which changes a part of
-// a page.
+// inPlace reports whether htmx sent the request to update a part of a page.
 func inPlace(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
-// partOf returns the id of the element that htmx will replace, "" if the whole
-// page is wanted.
+// partOf returns the ID of the HTML element that htmx will replace. It returns "" if the
+// request is for a whole page.
 func partOf(r *http.Request) string {
 	if !inPlace(r) {
 		return ""
@@ -34,16 +33,16 @@ func partOf(r *http.Request) string {
 	return id
 }
 
-// current reports whether htmx sends the request from the page at a path.
+// current reports whether htmx sent the request from the page whose path equals at.
 func (s *site) current(r *http.Request, at string) bool {
 	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && path.Clean("/"+strings.TrimPrefix(u.Path, s.BasePath)) == at
 }
 
-// posts returns the attributes of a form that works without scripts and that replaces only the
-// element with the id part if scripts run. The page of the answer must have a fragment with that
-// name.
+// posts returns the attributes of a form. With scripts, the response replaces only the HTML
+// element with the ID part. The page of the response must have a fragment with the name part.
+// Without scripts, the form works as an ordinary form.
 func posts(address, part string) templ.Attributes {
 	return templ.Attributes{"method": "post", "action": address, "hx-post": address, "hx-target": "#" + part, "hx-swap": "outerHTML",
-		"hx-sync": "drop"} // a second click while the first is under way
+		"hx-sync": "drop"} // ignore a second click while a request is running
 }

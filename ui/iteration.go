@@ -24,57 +24,57 @@ import (
 	"tracker/ui/preview"
 )
 
-// iterationChildren is the maximum number of children that a page lists.
+// iterationChildren is the maximum number of child runs that a run's page lists.
 const iterationChildren = 100
 
-// iterationView is the view of the page of an iteration.
+// iterationView is the view of a run's page.
 type iterationView struct {
 	Run          run
-	Cursor       string // cursor of the changes before the page was read
+	Cursor       string // change cursor at the time of the snapshot
 	ExperimentID string
-	Running      bool // whether the iteration has not ended; lost iterations count too
+	Running      bool // whether the run has not ended; true for lost runs
 	Ended        *moment
 	Seen         moment
 	Parent       *link
 	Children     []link
-	AllChildren  int // number of all children
+	AllChildren  int // number of child runs, including omitted ones
 	Notes        string
 	NotesHTML    templ.Component
 	ErrorText    string
 	Params       []runs.Parameter
-	AllParams    int // number of all parameters
+	AllParams    int // number of parameters, including omitted ones
 	Properties   []domain.Property
-	NotSent      []string // sentences about data that the client could not send
+	NotSent      []string // messages about data that the client could not send
 	Datasets     []runs.DatasetName
 	AllDatasets  int
 	Metrics      []metricRow
 	AllMetrics   int
-	Snapshot     *runs.Snapshot // nil if none was recorded
-	Known        bool           // whether the browser has the snapshot, which is large, already
-	System       bool           // whether the run has metrics of the machine
+	Snapshot     *runs.Snapshot // environment snapshot, nil if the run recorded none
+	Known        bool           // whether the browser has the snapshot; if true, the response omits the snapshot's data
+	System       bool           // whether the run has system metrics
 	Console      consoleView
 	Plots        tablePlots
 	Artifacts    artifactsView
-	Versions     []registry.MadeVersion // model versions from this run
+	Versions     []registry.MadeVersion // model versions created from this run
 	LoggedModels []loggedModelLink
 	Rights       domain.Permission
 	Form         editForm
 }
 
-// editForm holds the rejected input of a form.
+// editForm holds the rejected input of a form on a run's page.
 type editForm struct {
 	basis
-	Part   string // form that was sent: "edit", "end" or "tag"; "" for none
+	Part   string // submitted form: "edit", "end" or "tag"; "" for none
 	Name   string
 	Notes  string
 	Status string
-	Error  string // reason for the end
+	Error  string // entered error message
 	Tag    string
 	Wrong  *domain.Error
 }
 
-// wrong returns the error message about a field, "" for none. Errors that concern no field of the
-// form are listed under "".
+// wrong returns the error message for the given field, "" for none. Errors that concern no
+// field of the form are listed under "".
 func (f editForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value"))
 }
@@ -85,13 +85,13 @@ type link struct {
 	Status string
 }
 
-// loggedModelLink is a link to the files of a logged model of a run.
+// loggedModelLink is a link to the files of a run's logged model.
 type loggedModelLink struct {
 	link
-	Input bool // whether the model is an input of the run
+	Input bool // whether the run used the model as input
 }
 
-// loggedModelPath returns the address of the files of a logged model.
+// loggedModelPath returns the path of the page with the files of a logged model.
 func loggedModelPath(experimentID, id string) string {
 	return "/experiment/" + experimentID + "/artifacts?" + url.Values{"q": {registry.LoggedModelFolder(id)}}.Encode()
 }
@@ -104,10 +104,11 @@ type metricRow struct {
 	Count                string
 }
 
-// runArtifacts is the number of artifacts that the page of a run lists. Media are shown above them.
+// runArtifacts is the maximum number of artifacts that a run's page lists. The list is below
+// the run's media.
 const runArtifacts = 20
 
-// iteration shows one run.
+// iteration shows the page of a run.
 func (s *site) iteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showIteration(w, r, user, http.StatusOK, editForm{})
 }
@@ -176,7 +177,8 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 	return s.render(w, r, status, iterationPage(f, v))
 }
 
-// fillIteration adds the records of a run.
+// fillIteration reads the run's records into v: parameters, properties, datasets, metrics, the
+// snapshot, models, and related runs.
 func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Iteration, v *iterationView) error {
 	summary, err := db.Runs.Summary(i.ID)
 	if err != nil {
@@ -275,7 +277,8 @@ func step(s *scalar.Step) string {
 	return "step " + humanize.Comma(int64(*s))
 }
 
-// editIteration changes the name and the notes if they were edited. The run itself may write them too.
+// editIteration changes the name and notes of a run if the user edited them. The run itself
+// might change its name and notes at the same time.
 func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -288,12 +291,12 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain
 	return s.answerForm(w, r, user, err, typed)
 }
 
-// text reads a text area, in which browsers end lines with CR and LF.
+// text returns the value of a text area with LF line endings. Browsers send CR LF.
 func text(fields url.Values, name string) string {
 	return strings.ReplaceAll(plain.Readable(fields.Get(name)), "\r\n", "\n")
 }
 
-// endIteration ends the iteration with a status, or reopens it with RUNNING.
+// endIteration ends a run with the submitted status. The status RUNNING reopens the run.
 func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -308,8 +311,8 @@ func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user domain.
 	return s.answerForm(w, r, user, err, typed)
 }
 
-// answerForm redirects to the page of the run. After an error it shows the form again with the
-// message beside the field.
+// answerForm redirects to the page of the run. After an error, answerForm shows the form with
+// the input and an error message beside the field.
 func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.User, err error, typed editForm) error {
 	if err == nil {
 		s.redirect(w, r, "/iteration/"+idOf(r))
@@ -320,7 +323,7 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.Us
 		return err
 	}
 	typed.Wrong = e
-	if typed.Part != "edit" { // the other form shows the stored values
+	if typed.Part != "edit" { // the edit form was not submitted and shows the stored values
 		i, err := s.DB.Runs.Iteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 		if err != nil {
 			return err
@@ -330,7 +333,7 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.showIteration(w, r, user, web.StatusOf(e.Code), typed)
 }
 
-// tagIteration adds a tag to a run, or removes one.
+// tagIteration adds a tag to a run or removes a tag from it.
 func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -595,7 +595,7 @@ func crumbs(f frame) templ.Component {
 	})
 }
 
-// problem is what went wrong with a change of a part of a page.
+// problem shows the error message of a request that htmx sent. The page stays open.
 func problem(v errorView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -693,8 +693,8 @@ func problem(v errorView) templ.Component {
 	})
 }
 
-// themeSwitch is shown where JavaScript runs; without it the page follows the
-// system.
+// themeSwitch shows a button that changes the colour theme. The button is visible only if scripts
+// run. Without scripts, the page uses the theme of the system.
 func themeSwitch() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -792,8 +792,8 @@ func ago(m moment) templ.Component {
 	})
 }
 
-// side is a column at the edge, and on a narrow window a list that the button
-// in the bar opens.
+// side shows the sidebar. In a narrow window, the sidebar is a list that a button in the header
+// opens.
 func side(f frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -994,7 +994,7 @@ func sideList(f frame, links []sideLink) templ.Component {
 	})
 }
 
-// help lists the keys. It is closed until a script opens it.
+// help is a dialog that lists keyboard shortcuts. A script opens the dialog.
 func help() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,16 +10,16 @@ import (
 	"tracker/store/domain"
 )
 
-// lesson holds the commands on an empty page that create its first records.
+// lesson holds example commands for an empty page. The commands create the first records.
 type lesson struct {
-	Install string // shell command that installs the requirements of Python; "" for none
+	Install string // shell command that installs the Python client; "" for none
 	Python  string
-	MLflow  string // shell commands; "" if MLflow does not apply
+	MLflow  string // shell commands for MLflow, "" for none
 	Shell   string
 }
 
-// lessonFrom holds the records that exist already. A field is "" for a missing record, which the
-// commands create.
+// lessonFrom names the records that exist. An empty field means that the example commands
+// create the record.
 type lessonFrom struct {
 	projectID    string
 	project      string
@@ -43,8 +43,8 @@ func (s *site) lesson(r *http.Request, user domain.User, from lessonFrom) *lesso
 	return l
 }
 
-// mlflowLesson returns the commands that make a script log to a project with
-// MLflow.
+// mlflowLesson returns shell commands that run a training script with MLflow and log to the
+// project.
 func (s *site) mlflowLesson(user domain.User, from lessonFrom) string {
 	address := s.APIURL
 	if from.project != "" {
@@ -60,7 +60,7 @@ func (s *site) mlflowLesson(user domain.User, from lessonFrom) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// origin returns the address of the dashboard as the browser sees it.
+// origin returns the URL of the dashboard as the browser sees it.
 func (s *site) origin(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
@@ -69,10 +69,10 @@ func (s *site) origin(r *http.Request) string {
 	return scheme + "://" + r.Host + s.BasePath
 }
 
-// shell builds the commands of a lesson.
+// shell builds the commands or the script of a lesson.
 type shell struct {
 	strings.Builder
-	bearer string // header that each request sends, "" if sign-in is off
+	bearer string // curl option with the authorization header, "" if sign-in is off
 }
 
 func (b *shell) line(parts ...string) {
@@ -84,7 +84,7 @@ func (b *shell) line(parts ...string) {
 
 const jsonBody = ` -H 'Content-Type: application/json'`
 
-// shellStart starts the commands with the address of the API and the sign-in.
+// shellStart returns shell commands that set the URL of the API and sign in.
 func (s *site) shellStart(user domain.User) *shell {
 	b := new(shell)
 	b.line("API='", strings.ReplaceAll(s.APIURL, "'", `%27`), "'")
@@ -104,7 +104,7 @@ func (s *site) shellLesson(user domain.User, from lessonFrom) string {
 	return strings.TrimRight(s.shellRun(user, from).String(), "\n")
 }
 
-// shellRun returns commands that create a run and log to it.
+// shellRun returns shell commands that create a run and log a metric.
 func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
 	b := s.shellStart(user)
 	line, bearer := b.line, b.bearer
@@ -132,8 +132,8 @@ func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
 	return b
 }
 
-// pythonStart starts a script with the address of the API and the sign-in. It uses only Python's
-// standard library.
+// pythonStart returns the start of a Python script, which sets the URL of the API and signs in.
+// The script uses only Python's standard library.
 func (s *site) pythonStart(user domain.User) *shell {
 	b := new(shell)
 	line := b.line
@@ -151,7 +151,7 @@ func (s *site) pythonStart(user domain.User) *shell {
 	return b
 }
 
-// pythonRun returns a script that creates a run in a project and logs to it.
+// pythonRun returns a Python script that creates a run in a project and logs a metric.
 func (s *site) pythonRun(user domain.User, projectID string) *shell {
 	b := s.pythonStart(user)
 	line := b.line
@@ -189,9 +189,9 @@ func (s *site) artifactLesson(user domain.User, project, experiment string, v *a
 	return &lesson{Shell: strings.TrimRight(b.String(), "\n"), Python: strings.TrimRight(p.String(), "\n")}
 }
 
-// modelLesson returns commands that create a model in a project, with a version in production.
-// iterationID is the run of the project that the version comes from; if it is "", the commands
-// create one.
+// modelLesson returns commands that create a model and a model version in a project. The shell
+// commands also move the version to production. The version's source run is iterationID. If
+// iterationID is "", the commands create a run.
 func (s *site) modelLesson(user domain.User, projectID, iterationID string) *lesson {
 	var b, p *shell
 	if iterationID == "" {
@@ -220,17 +220,18 @@ func (s *site) modelLesson(user domain.User, projectID, iterationID string) *les
 	return &lesson{Shell: strings.TrimRight(b.String(), "\n"), Python: strings.TrimRight(p.String(), "\n")}
 }
 
-// quoted returns s as JSON, which is a Python literal too.
+// quoted returns s as a JSON string, which is also a valid Python literal.
 func quoted(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		return `""` // impossible: a string can always be JSON
+		return `""` // unreachable: every string can be encoded as JSON
 	}
 	return string(b)
 }
 
-// shellQuoted returns s quoted as one word of a shell.
+// shellQuoted returns s quoted as a single shell word.
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shellJSON returns s as JSON that can stand between single quotes in a shell.
+// shellJSON returns s as a JSON string that can be used between single quotes in a shell
+// command.
 func shellJSON(s string) string { return strings.ReplaceAll(quoted(s), "'", `\u0027`) }

@@ -15,25 +15,25 @@ import (
 	"tracker/ui/plain"
 )
 
-// loginView is the view of the sign-in form.
+// loginView is the view of the sign-in page.
 type loginView struct {
 	Username string
-	Next     string // path to open after the sign-in
+	Next     string // path to open after sign-in
 	Message  string // error message of the last attempt, "" for none
 	Kept     []keptField
 }
 
-// keptField is a field of a form that was sent after the session had ended.
+// keptField is a field of a form that the user submitted after the session had expired.
 type keptField struct{ Name, Value string }
 
-// keptPrefix distinguishes kept fields from the fields of the sign-in form.
+// keptPrefix is the name prefix of kept fields in the sign-in form.
 const keptPrefix = "kept."
 
-// secretFields are never kept.
+// secretFields holds the names of form fields that are never kept.
 var secretFields = map[string]bool{"password": true, "current": true, "again": true}
 
-// askWho answers with the sign-in form, which leads on to the requested page. The input of a form
-// that was sent is kept through the sign-in.
+// askWho responds with the sign-in form. After sign-in, the browser opens the requested page.
+// If the request submitted a form, askWho keeps its input through the sign-in.
 func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost && isForm(r) {
 		fields, err := form(r)
@@ -50,8 +50,9 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.render(w, r, http.StatusUnauthorized, loginPage(s.frame("Sign in", domain.User{}), v))
 	}
-	// Browsers do not send the cookie when a page of another site links here. A request for the
-	// same address from a page of this site has it.
+	// Browsers do not send the cookie when the user follows a link from another site. The
+	// arrival page requests the same address from this site, and that request includes the
+	// cookie.
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return s.render(w, r, http.StatusOK, arrivalPage(s.frame("Opening", domain.User{}), localPath(returnPath(r))))
 	}
@@ -59,7 +60,7 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keptFields returns the fields that askWho kept.
+// keptFields returns the fields that askWho kept, without keptPrefix.
 func keptFields(fields url.Values) (kept []keptField) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if bare, ok := strings.CutPrefix(name, keptPrefix); ok {
@@ -71,7 +72,7 @@ func keptFields(fields url.Values) (kept []keptField) {
 	return kept
 }
 
-// login shows the sign-in form. Users who are signed in are redirected.
+// login shows the sign-in form. A user who is signed in is redirected.
 func (s *site) login(w http.ResponseWriter, r *http.Request) error {
 	next := localPath(r.URL.Query().Get("next"))
 	if !s.Auth.Enabled() {
@@ -94,7 +95,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, r, http.StatusOK, loginPage(s.frame("Sign in", domain.User{}), v))
 }
 
-// signIn checks the password and sets the token as a cookie.
+// signIn checks the password and sets the cookie with the access token.
 func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 	if !s.Auth.Enabled() {
 		s.redirect(w, r, "/")
@@ -125,7 +126,8 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// signOut removes the token from this browser. Copies of the token stay valid until they expire.
+// signOut removes the token cookie from this browser. Other copies of the token stay valid
+// until they expire.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	if user, err := s.Auth.CookieUser(r); err == nil {
 		web.InfoOf(r).User = user.Username
@@ -135,8 +137,8 @@ func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// returnPath returns the path of a request without the base path, or "/" if it
-// was not for a page.
+// returnPath returns the path and query of a page request, without the base path. It returns
+// "/" if the method is not GET or HEAD.
 func returnPath(r *http.Request) string {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return "/"
@@ -144,11 +146,12 @@ func returnPath(r *http.Request) string {
 	return r.URL.RequestURI()
 }
 
-// maxNext is the maximum length in bytes of the address that is carried through the sign-in.
+// maxNext is the maximum length in bytes of the path to open after sign-in.
 const maxNext = 2000
 
-// localPath returns next if it is a path of this site, with its query, otherwise "/". The base path
-// is put before it, so it can't lead to another path on the same host.
+// localPath returns next if it is a path of this site, with an optional query. Otherwise
+// localPath returns "/". Callers put the base path before the result. Redirects therefore stay
+// below the base path.
 func localPath(next string) string {
 	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
 		strings.ContainsFunc(next, unicode.IsControl) {
@@ -158,7 +161,7 @@ func localPath(next string) string {
 	if err != nil || strings.ContainsFunc(u.Path, unicode.IsControl) || strings.Contains(u.Path, `\`) {
 		return "/"
 	}
-	// Browsers resolve dots, and some treat two slashes as the start of a host.
+	// Browsers resolve dot segments, and some treat two slashes as the start of a host name.
 	if path.Clean(u.Path) != u.Path {
 		return "/"
 	}

@@ -11,7 +11,7 @@ import (
 	"tracker/ui/preview"
 )
 
-// mediaKey is a name under which media were logged.
+// mediaKey is a name under which runs logged media.
 type mediaKey struct {
 	Key   string       `json:"key"`
 	Kind  preview.Kind `json:"kind"`
@@ -22,7 +22,7 @@ type mediaKey struct {
 // mediaRuns is the maximum number of runs whose media are shown at once.
 const mediaRuns = 50
 
-// media parses a request for media and reads them.
+// media parses a media request and reads the requested media.
 func (s *site) media(r *http.Request, actor domain.Actor) (q preview.MediaQuery, found preview.Media, err error) {
 	if err := readBody(r, &q); err != nil {
 		return q, found, err
@@ -37,7 +37,8 @@ func (s *site) media(r *http.Request, actor domain.Actor) (q preview.MediaQuery,
 	return q, found, err
 }
 
-// mediaData answers with the names under which media were logged, or with the media of one name.
+// mediaData returns the names under which runs logged media. If the request contains a name,
+// mediaData returns the media with that name.
 func (s *site) mediaData(r *http.Request, actor domain.Actor) (any, error) {
 	q, found, err := s.media(r, actor)
 	if err != nil {
@@ -78,12 +79,12 @@ func (s *site) mediaData(r *http.Request, actor domain.Actor) (any, error) {
 	return map[string]any{"keys": keys, "more": found.More}, nil
 }
 
-// framePolicy isolates a logged HTML page: the page has its own origin, so it can read neither
-// cookies nor pages of this site, and it loads nothing.
+// framePolicy isolates a logged HTML page. The page gets an origin of its own and can read
+// neither the cookies nor the pages of this site. The page can't load other resources.
 const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
 	"img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
 
-// artifactFrame answers with a logged HTML page, to be shown in a frame.
+// artifactFrame responds with a logged HTML page for a frame.
 func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"tracker/ui/plain"
 )
 
-// membersView is the view of the page of a project's members and their permissions.
+// membersView is the view of the page with a project's members and their permissions.
 type membersView struct {
 	Project projects.Project
 	Rows    []domain.Permission
@@ -25,13 +25,13 @@ type membersView struct {
 
 // memberForm holds the rejected input of the form that adds or changes a member.
 type memberForm struct {
-	ID       string // id of the permission, "" to add one
+	ID       string // ID of the permission, "" for a new member
 	Username string
 	Rights   users.PermissionPatch
 	Wrong    *domain.Error
 }
 
-// wrong returns the error message of the form for a permission, "" for none.
+// wrong returns the error message about the permission with the given ID, "" for none.
 func (f memberForm) wrong(id string) string {
 	if f.Wrong == nil || f.ID != id {
 		return ""
@@ -39,7 +39,7 @@ func (f memberForm) wrong(id string) string {
 	return f.Wrong.Message
 }
 
-// rights returns p with the submitted check boxes.
+// rights returns p with the submitted check boxes applied.
 func (f memberForm) rights(p domain.Permission) domain.Permission {
 	if f.wrong(p.ID) == "" {
 		return p
@@ -60,8 +60,8 @@ func (v membersView) newName() string {
 	return v.Form.Username
 }
 
-// members lists the members of a project and their permissions. Admins may
-// change them.
+// members lists the members of a project and their permissions. Only admins can change
+// permissions.
 func (s *site) members(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showMembers(w, r, user, http.StatusOK, membersView{})
 }
@@ -90,7 +90,7 @@ func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user domain.U
 	})
 }
 
-// changeMember grants permissions to a user, changes them, or removes them.
+// changeMember adds a member, changes a member's permissions, or removes a member.
 func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -9,13 +9,14 @@ import (
 	"tracker/ui/chart"
 )
 
-// The data that spreads are estimated from.
+// These constants limit the data from which spreads are estimated.
 const (
-	spreadRuns   = 20   // first runs of an experiment
-	spreadValues = 2000 // approximate number of metric summaries
+	spreadRuns   = 20   // maximum number of runs, oldest first
+	spreadValues = 2000 // approximate maximum number of metric summaries
 )
 
-// spreadsOf returns the spreads of the metrics of an experiment, nil if there are too many metrics.
+// spreadsOf returns the spread of each metric of an experiment, for chart.Sort. It returns nil
+// if the experiment has too many metrics.
 func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int, error) {
 	limit := min(spreadRuns, spreadValues/max(1, metrics))
 	if limit < 2 {
@@ -33,9 +34,10 @@ func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int
 	return chart.Spreads(summaries), err
 }
 
-// metricKeys returns a page of the metrics of an experiment whose names contain part. The first
-// ones in alphabetical order, up to store.MaxLimit, are sorted by interest and spread, after the
-// metric of the objective if there is one.
+// metricKeys returns a page of an experiment's metrics whose names contain part. If pattern is
+// true, the names match the pattern part. Among the first domain.MaxLimit metrics, the
+// objective's metric comes first, and all others are sorted by interest and spread. Later
+// metrics are sorted by name.
 func metricKeys(db *store.View, experimentID string, o *goal.Objective, part string, pattern bool, page domain.Page) (domain.List[search.Key], error) {
 	kind := search.MetricKey
 	q := runs.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}

@@ -20,7 +20,8 @@ import (
 	"tracker/ui/preview"
 )
 
-// The stages of a version as pages show them, in the order of their buttons.
+// stages holds the stages of a model version in the order of their buttons. stageWords holds
+// the names that pages show.
 var (
 	stages     = []registry.Stage{registry.NoStage, registry.Staging, registry.Production, registry.Archived}
 	stageWords = map[registry.Stage]string{
@@ -28,10 +29,10 @@ var (
 	}
 )
 
-// stageClass returns the class of a stage in the style sheet.
+// stageClass returns the CSS class of a stage.
 func stageClass(s registry.Stage) string { return "stage-" + stageWords[s] }
 
-// modelsView is the view of the page of a project's models.
+// modelsView is the view of the page that lists a project's models.
 type modelsView struct {
 	ProjectID string
 	Project   string
@@ -41,7 +42,7 @@ type modelsView struct {
 	Pager     pager
 	Rights    domain.Permission
 	Form      recordForm
-	Lesson    *lesson // set only if there are none
+	Lesson    *lesson // nil if the project has models
 }
 
 type modelRow struct {
@@ -49,7 +50,7 @@ type modelRow struct {
 	Name        string
 	Description string
 	Versions    string
-	Production  string // number of the version in production, "" for none
+	Production  string // number of the production version, "" for none
 	Created     moment
 }
 
@@ -108,8 +109,7 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user domain.Us
 	})
 }
 
-// lastRun returns the id of the newest run of the newest experiment of a
-// project, "" if there is none.
+// lastRun returns the ID of the newest run in the newest experiment of a project, "" for none.
 func (s *site) lastRun(db *store.View, projectID string) (string, error) {
 	one := domain.Page{Limit: 1}
 	experiments, err := db.Projects.Experiments(projectID, projects.ExperimentQuery{Page: one})
@@ -140,23 +140,23 @@ func (s *site) createModel(w http.ResponseWriter, r *http.Request, user domain.U
 	return err
 }
 
-// modelView is the view of the page of a model.
+// modelView is the view of a model's page.
 type modelView struct {
 	ID          string
 	Name        string
 	Description string
 	Created     moment
-	Total       int // number of all versions
+	Total       int // number of versions, including those on other pages
 	Rows        []versionRow
 	Pager       pager
-	Production  string // number of the version in production, "" for none
-	Done        string // message about a change of stage
+	Production  string // number of the production version, "" for none
+	Done        string // message after a version changed its stage, "" for none
 	Rights      domain.Permission
 	Form        recordForm
 	Of          versionForm
 }
 
-// versionForm holds the rejected input of the version form.
+// versionForm holds the rejected input of a version's form.
 type versionForm struct {
 	basis
 	ID          string
@@ -180,13 +180,14 @@ type versionRow struct {
 	Prose       templ.Component
 	Run         *link
 	Artifact    *link
-	Source      link // has a path if it is a logged model on this server
+	Source      link // Path is set if the source is a logged model on this server
 	Aliases     []string
 	Created     moment
 	Form        versionForm
 }
 
-// promotes returns a description of the other effects of promoting the version.
+// promotes returns a sentence about the version that is archived if r moves to production. It
+// returns "" if no version is archived.
 func (v modelView) promotes(r versionRow) string {
 	if v.Production == "" || v.Production == r.Number {
 		return ""
@@ -194,7 +195,7 @@ func (v modelView) promotes(r versionRow) string {
 	return "Replaces version " + v.Production + ", which is archived"
 }
 
-// model shows a model with its versions.
+// model shows a model and its versions.
 func (s *site) model(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showModel(w, r, user, http.StatusOK, idOf(r), modelView{})
 }
@@ -290,7 +291,7 @@ func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, 
 	return row, err
 }
 
-// saveModel changes name and description of a model.
+// saveModel changes the name and description of a model.
 func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -308,7 +309,7 @@ func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user domain.Use
 	return err
 }
 
-// deleteModel removes a model with its versions.
+// deleteModel deletes a model and its versions.
 func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	m, err := s.DB.Models.Model(ctx, actor, idOf(r))
@@ -321,7 +322,8 @@ func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user domain.U
 	return err
 }
 
-// setStage moves a version to another stage. The page then shows which version it replaced there.
+// setStage moves a version to another stage. After the redirect, the model's page shows which
+// version was archived.
 func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -344,7 +346,8 @@ func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User
 	return nil
 }
 
-// stageDone returns the message about a change of stage, for the page after the redirect.
+// stageDone returns the message that the model's page shows after a version changed its stage.
+// The query of the redirect holds the version and the stage.
 func stageDone(query url.Values) string {
 	version, err := strconv.ParseUint(query.Get("version"), 10, 63)
 	word := stageWords[registry.Stage(query.Get("stage"))]
@@ -365,7 +368,7 @@ func stageDone(query url.Values) string {
 	return text + "."
 }
 
-// saveVersion changes the description of a version, or deletes it.
+// saveVersion changes the description of a version or deletes the version.
 func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {

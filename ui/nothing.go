@@ -13,13 +13,13 @@ import (
 	"tracker/ui/plain"
 )
 
-// nothing holds the reason why a table is empty.
+// nothing explains why a table is empty.
 type nothing struct {
 	Text  string   `json:"text"`
-	Hints []string `json:"hints"` // one for each name in the filter that no run has
+	Hints []string `json:"hints"` // one hint for each unknown name in the filter
 }
 
-// nothing returns the reason why no run passes a filter.
+// nothing explains why no run matches a filter.
 func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, error) {
 	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, e
 	return &n, nil
 }
 
-// filterQuery returns a query string with only this filter, "" for none.
+// filterQuery returns a query string with the given filter, or "" if the filter is empty.
 func filterQuery(filter string) string {
 	if strings.TrimSpace(filter) == "" {
 		return ""
@@ -56,13 +56,14 @@ func filterQuery(filter string) string {
 	return "?" + url.Values{"filter": {filter}}.Encode()
 }
 
-// found is a page of runs or groups. If it is empty, it holds the reason.
+// found is a page of runs or groups. If no run matches the filter, Nothing explains why.
 type found[T any] struct {
 	domain.List[T]
 	Nothing *nothing `json:"nothing,omitzero"`
 }
 
-// explained adds the reason to an empty listing.
+// explained returns list as a found. It sets Nothing if the list is empty because of the
+// filter.
 func explained[T any](s *site, db *store.View, experimentID, filter string, list domain.List[T]) (f found[T], err error) {
 	f.List = list
 	if list.Total == 0 && strings.TrimSpace(filter) != "" {

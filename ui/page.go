@@ -20,35 +20,39 @@ import (
 )
 
 const (
-	// maxForm is the maximum size in bytes of a form that anybody may send, and of a JSON body from a script.
+	// maxForm is the maximum size in bytes of a JSON body from a script, and of the sign-out
+	// form.
 	maxForm = 64 << 10
-	// maxKept is the maximum size of a form that is sent after the session has ended, and of a
-	// sign-in, which includes such a form. Every text that the store accepts must fit. A form
-	// escapes a byte as three bytes and a line end as six.
+	// maxKept is the maximum size in bytes of a form that is submitted after the session
+	// expired. The same limit applies to the sign-in form, which includes the fields of the
+	// expired form. Every text that the store accepts must fit. URL encoding takes three bytes
+	// for a byte and six for a line end.
 	maxKept = 8 * domain.MaxText
-	// maxStrangers is the maximum memory of all requests that are not signed in.
+	// maxStrangers is the maximum memory in bytes of all requests that are not signed in.
 	maxStrangers = 16 << 20
-	// maxPage is the maximum size of a form from a user who is signed in. If a field is too long,
-	// the store returns an error and the form is shown again with the input.
+	// maxPage is the maximum size in bytes of a form from a signed-in user. If a field of a
+	// smaller form is too long, the store returns an error. The dashboard shows the form again
+	// with the input and the error.
 	maxPage = 32 * domain.MaxText
 )
 
-// handler answers a request or returns an error. If it returns an error, it must not have written anything.
+// handler responds to a request or returns an error. A handler that returns an error must not
+// have written anything to the response.
 type handler func(http.ResponseWriter, *http.Request) error
 
-// page returns a handler for users who are signed in. Other users are redirected to the sign-in,
-// and return afterwards with the form that they sent.
+// page returns a handler for signed-in users. Other users are redirected to the sign-in form.
+// The input of a submitted form is kept through the sign-in.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, domain.User) error) handler {
 	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user domain.User) error {
 		err := s.holding(s.memory, bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) }))(w, r)
 		if r.ContentLength > maxPage {
-			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // fails when the sender has disconnected
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // returns an error if the sender has disconnected
 		}
 		return err
 	})
 }
 
-// bounded rejects bodies of more than limit bytes.
+// bounded returns a handler that rejects request bodies larger than limit bytes.
 func bounded(limit int64, next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if r.ContentLength > limit {
@@ -59,7 +63,8 @@ func bounded(limit int64, next handler) handler {
 	}
 }
 
-// holding counts the request body, and the data that is read for the page, in the memory of all requests.
+// holding returns a handler whose requests share the memory budget m. The request body and the
+// data read for the page count against the budget.
 func (s *site) holding(m *web.Memory, next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		share := m.Share(r.Context())
@@ -71,12 +76,13 @@ func (s *site) holding(m *web.Memory, next handler) handler {
 
 type shareContext struct{}
 
-// pageBytes is the number of bytes in memory for each byte that is read for a
-// page: the record, the view model, and the HTML.
+// pageBytes is the memory in bytes for each byte that is read for a page. The data is held
+// three times: as record, as view model and as HTML.
 const pageBytes = 3
 
-// fromStranger returns a handler for requests that are not signed in. Their forms are small, except
-// forms that were filled in before the session ended. Such forms share a small memory budget.
+// fromStranger returns a handler for requests that are not signed in. A form that the user
+// submits after the session expired can be large. All these requests share a small memory
+// budget.
 func (s *site) fromStranger(next handler) handler {
 	return s.holding(s.strangers, bounded(maxKept, next))
 }
@@ -100,15 +106,15 @@ func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, s.BasePath+path, http.StatusSeeOther)
 }
 
-// view runs fn on one snapshot of the data that the user may read. If too little memory is left, fn
-// is stopped and called again later, so each call must start afresh.
+// view runs fn on a snapshot of the data that the user can read. If memory runs short, view
+// stops fn and calls it again later. Each call of fn must start afresh.
 func (s *site) view(r *http.Request, user domain.User, fn func(*store.View) error) error {
 	actor := domain.Actor{UserID: user.ID}
 	return withBudget(r.Context(), func(ctx context.Context) error { return s.DB.View(ctx, actor, fn) })
 }
 
-// withBudget runs read with a context that counts the data that is read for a page in the memory of
-// all requests. If too little is left, read is stopped and called again later.
+// withBudget runs read with a context that counts the data read for a page against the memory
+// budget. If memory runs short, withBudget stops read and calls it again later.
 func withBudget(ctx context.Context, read func(context.Context) error) error {
 	share, ok := ctx.Value(shareContext{}).(*web.Share)
 	if !ok {
@@ -119,7 +125,7 @@ func withBudget(ctx context.Context, read func(context.Context) error) error {
 	})
 }
 
-// show answers with the page that build makes from one snapshot, so that all parts of the page agree.
+// show responds with the page that build returns. All data of the page comes from one snapshot.
 func (s *site) show(w http.ResponseWriter, r *http.Request, user domain.User, status int,
 	build func(*store.View) (templ.Component, error)) error {
 	var page templ.Component
@@ -135,8 +141,9 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, user domain.User, st
 	return s.render(w, r, status, page)
 }
 
-// render answers with a page, or with the part of it that htmx requests. The page is complete
-// before the first byte is sent, so that a failure can still become an error page.
+// render responds with a page, or with the part of the page that htmx requests. render
+// completes the page before it sends the first byte. If rendering fails, the caller can still
+// send an error page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	var b bytes.Buffer
 	ctx := context.WithoutCancel(r.Context())
@@ -144,11 +151,11 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 		if err := templ.RenderFragments(ctx, &b, c, part); err != nil {
 			return err
 		}
-		if b.Len() == 0 { // the page has no such part
+		if b.Len() == 0 { // the page has no part with this name
 			w.Header().Set("HX-Redirect", s.BasePath+r.URL.RequestURI())
 			return nil
 		}
-		if s.current(r, r.URL.Path) { // not a part that is shown in a list
+		if s.current(r, r.URL.Path) { // the part belongs to the open page, not to an item in a list
 			if err := templ.RenderFragments(ctx, &b, c, titlePart, crumbsPart); err != nil {
 				return err
 			}
@@ -159,7 +166,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Add("Vary", "HX-Request")
 	w.WriteHeader(status)
-	b.WriteTo(w) // fails when the client has disconnected
+	b.WriteTo(w) // returns an error if the client has disconnected
 	return nil
 }
 
@@ -202,11 +209,12 @@ type errorView struct {
 	Status    int
 	Headline  string
 	Message   string
-	RequestID string // set only for internal errors
-	SignIn    string // address of the sign-in, "" if signing in would not help
+	RequestID string // "" for client errors
+	SignIn    string // path of the sign-in page, "" if signing in would not help
 }
 
-// fail answers with the error page of err. The cause of an internal error is logged and never shown.
+// fail responds with an error page for err. The cause of an internal error is logged, and pages
+// never show it.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := web.AsError(err)
 	status := web.StatusOf(e.Code)
@@ -217,8 +225,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		info.Err = err
 	}
 	web.RetryAfter(w, e)
-	// The user is read again instead of being passed along, because errors are rare and an answer
-	// is needed even if reading the user fails.
+	// Read the user again. Errors are rare, and fail must also work if the user can't be read.
 	user, err := s.Auth.CookieUser(r)
 	if err == nil {
 		info.User = user.Username
@@ -226,12 +233,12 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if status == http.StatusUnauthorized {
 		v.Message, v.SignIn = "Your session has expired. Your input is kept.", s.BasePath+"/login"
 	}
-	if inPlace(r) { // the page stays as it is, with all input
+	if inPlace(r) { // keep the page and all input, and show only the message
 		w.Header().Set("HX-Retarget", "#problem")
 		w.Header().Set("HX-Reswap", "innerHTML")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		problem(v).Render(r.Context(), w) // fails when the client has disconnected
+		problem(v).Render(r.Context(), w) // returns an error if the client has disconnected
 		return
 	}
 	f := s.frame(v.Headline, user)
@@ -242,14 +249,14 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// isForm reports whether the body is a form without files.
+// isForm reports whether the request body is a form without files.
 func isForm(r *http.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return kind == "application/x-www-form-urlencoded"
 }
 
-// form reads the fields of a form from the body. Errors: MALFORMED_BODY,
-// PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
+// form parses the form fields in the request body. The error has the code MALFORMED_BODY,
+// PAYLOAD_TOO_LARGE or UNSUPPORTED_MEDIA_TYPE.
 func form(r *http.Request) (url.Values, error) {
 	if !isForm(r) {
 		return nil, errNotForm
@@ -268,28 +275,28 @@ func form(r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// frame is the layout around every page.
+// frame is the layout of every page.
 type frame struct {
 	Title    string
 	Crumbs   []crumb
-	User     string // name of the user who is signed in, "" for none
+	User     string // name of the signed-in user, "" for none
 	Open     bool   // whether sign-in is off
-	Admin    bool   // whether the user may manage accounts
+	Admin    bool   // whether the user can manage accounts
 	Version  string
-	Document bool // whether there is an API description to link to
+	Document bool // whether the server provides an API description
 	Side     []sideLink
-	Trash    bool   // whether it is the page of the trash
-	Undoing  string // whether and how a deletion can be undone
-	Module   string // script of the page, "" for the script of all pages
-	Charts   bool   // whether it draws charts
-	Early    string // address of data that the scripts need first, "" for none
-	InPlace  bool   // whether htmx changes parts of the page
+	Trash    bool   // whether the page is the trash page
+	Undoing  string // sentence that says whether and how a deletion can be undone
+	Module   string // script module of the page, "" for the default
+	Charts   bool   // whether scripts draw charts on the page
+	Early    string // URL of data that the scripts need first, "" for none
+	InPlace  bool   // whether htmx updates parts of the page
 	Wide     bool   // whether the page fills the window and its parts scroll separately
 	base     string
 	assets   assets
 }
 
-// crumb is an element of the breadcrumbs of a page. The last one has no path.
+// crumb is an element of a page's breadcrumbs. The last crumb has no path.
 type crumb struct {
 	Name string
 	Path string
@@ -304,7 +311,7 @@ func (s *site) frame(title string, user domain.User) frame {
 	return f
 }
 
-// inside returns the frame of a page that has the sidebar.
+// inside returns the frame of a page with a sidebar.
 func (s *site) inside(db *store.View, title string, user domain.User, at place) (frame, error) {
 	f := s.frame(title, user)
 	side, err := s.side(db, at)
@@ -312,15 +319,15 @@ func (s *site) inside(db *store.View, title string, user domain.User, at place) 
 	return f, err
 }
 
-// url returns the address of a path of this site.
+// url returns the URL of a path of this site, which begins with the base path.
 func (f frame) url(path string) string { return f.base + path }
 
-// static returns the address of the file that browsers load for a source.
+// static returns the URL of the bundled file for the source with the given name.
 func (f frame) static(name string) string {
 	return f.base + "/static/" + f.assets.bySource[name].File
 }
 
-// module returns the name of the script module that the page loads.
+// module returns the source name of the script module that the page loads.
 func (f frame) module() string {
 	switch {
 	case f.Module != "":
@@ -331,8 +338,8 @@ func (f frame) module() string {
 	return "frame.js"
 }
 
-// imports returns the addresses of the files that the page's module imports, so that a browser can
-// load all of them at once.
+// imports returns the URLs of the files that the page's module imports. The page lists these
+// URLs, and the browser can load all files at once.
 func (f frame) imports() []string {
 	var all []string
 	for _, file := range f.assets.bySource[f.module()].Imports {
@@ -341,11 +348,11 @@ func (f frame) imports() []string {
 	return all
 }
 
-// moment is a time as pages show it.
+// moment is a time in the formats that pages show.
 type moment struct {
-	Text    string `json:"text"`    // how long ago
-	Exact   string `json:"exact"`   // the exact time
-	Machine string `json:"machine"` // RFC 3339
+	Text    string `json:"text"`    // relative, for example "3 minutes ago"
+	Exact   string `json:"exact"`   // date and time in UTC
+	Machine string `json:"machine"` // in RFC 3339 format
 }
 
 func (s *site) moment(t scalar.Time) moment {

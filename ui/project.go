@@ -19,11 +19,11 @@ import (
 type projectsView struct {
 	Form   recordForm
 	Query  string
-	Limit  string // limit as in the query, "" for the default
-	Found  string // number of projects found
+	Limit  string // limit in the query, "" for the default
+	Found  string // number of projects, with "found" after a search
 	Rows   []projectRow
 	Pager  pager
-	Lesson *lesson // set only if the list is empty
+	Lesson *lesson // nil if there are projects
 	Home   homeView
 }
 
@@ -36,7 +36,7 @@ type projectRow struct {
 	Created     moment
 }
 
-// projects lists the projects that the user may read.
+// projects lists the projects that the user can read.
 func (s *site) projects(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showProjects(w, r, user, http.StatusOK, recordForm{})
 }
@@ -86,13 +86,14 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 	})
 }
 
-// nameQuery returns the text of ?q=, cut to MaxName characters, because no name is longer.
+// nameQuery returns the search text in ?q=. The text is cut to domain.MaxName characters,
+// because no name is longer.
 func nameQuery(query url.Values) string {
 	q := []rune(plain.Readable(query.Get("q")))
 	return string(q[:min(len(q), domain.MaxName)])
 }
 
-// keptQuery returns the parameters that links to other pages of a listing by name keep.
+// keptQuery returns the query parameters that the pager's links keep.
 func keptQuery(name string, page domain.Page) url.Values {
 	keep := url.Values{}
 	if name != "" {
@@ -104,8 +105,8 @@ func keptQuery(name string, page domain.Page) url.Values {
 	return keep
 }
 
-// pageOf parses ?limit= and ?offset=. Invalid numbers, as in an address that was edited by hand,
-// select the default page.
+// pageOf parses ?limit= and ?offset=. An invalid number is ignored, because users can edit the
+// address by hand.
 func pageOf(query url.Values) domain.Page {
 	p := domain.FirstPage
 	if n, err := strconv.Atoi(query.Get("limit")); err == nil && n > 0 {
@@ -117,17 +118,17 @@ func pageOf(query url.Values) domain.Page {
 	return p
 }
 
-// pager holds the links to other pages of a listing. Previous and Next are query strings, "" if the
-// page does not exist.
+// pager holds the links to other pages of a listing. First, Previous and Next are query
+// strings. Previous and Next are "" if the page does not exist.
 type pager struct {
-	Shown    string // "51–100 of 240"
+	Shown    string // for example "51–100 of 240"
 	First    string
 	Previous string
 	Next     string
-	Beyond   bool // whether the page is after the last record
+	Beyond   bool // whether the offset is after the last record
 }
 
-// newPager returns the links for a page of a listing. keep holds the other parameters of the query.
+// newPager returns the pager of a listing. The links keep the query parameters in keep.
 func newPager(keep url.Values, page domain.Page, shown, total int) pager {
 	at := func(offset int) string {
 		v := maps.Clone(keep)
@@ -141,7 +142,7 @@ func newPager(keep url.Values, page domain.Page, shown, total int) pager {
 		p.Previous = at(max(0, page.Offset-page.Limit))
 	}
 	if shown > 0 && page.Offset+shown < total {
-		p.Next = at(page.Offset + shown) // a page of large records has fewer than its limit
+		p.Next = at(page.Offset + shown) // a page of large records can hold fewer records than its limit
 	}
 	if p.Previous != "" || p.Next != "" {
 		p.Shown = humanize.Comma(int64(page.Offset+1)) + "–" + humanize.Comma(int64(page.Offset+shown)) +

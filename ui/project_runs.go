@@ -20,43 +20,45 @@ import (
 )
 
 const (
-	// projectColumns is the number of default metrics, and of default parameters, in the table of a
+	// projectColumns is the default number of metrics, and of parameters, in the table of a
 	// project's runs.
 	projectColumns = 3
-	// projectExperiments is the number of newest experiments that are read for the default columns.
+	// projectExperiments is the number of newest experiments from which the default columns are
+	// computed.
 	projectExperiments = 20
 )
 
-// projectRunsView is the view of the page of a project's runs.
+// projectRunsView is the view of the page that lists a project's runs.
 type projectRunsView struct {
 	ID      string
 	Name    string
 	Total   string
 	Filter  string
 	Sort    string
-	Columns string // columns as in the query, "" for the default
+	Columns string // columns in the query, "" for the default
 	Wrong   string // error message about the search, "" for none
 	Heads   []runHead
 	Rows    []projectRun
 	Pager   pager
 }
 
-// runHead is a column by which the table can be sorted.
+// runHead is the head of a sortable table column.
 type runHead struct {
 	Label  string
 	Number bool
-	Query  string // query that sorts by the column
-	Order  string // value of aria-sort: ascending, descending or none
+	Query  string // query string that sorts by this column
+	Order  string // value of the attribute aria-sort: ascending, descending or none
 }
 
-// projectRun is a row. Its cells belong to the parameters and metrics among the column heads.
+// projectRun is a table row. Cells holds the parameters and metrics in the order of the column
+// heads.
 type projectRun struct {
 	run
 	Experiment link
 	Cells      []plain.Cell
 }
 
-// projectRuns shows the runs of all experiments of a project.
+// projectRuns shows the runs of all experiments in a project.
 func (s *site) projectRuns(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		p, err := db.Projects.Project(idOf(r))
@@ -146,8 +148,9 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q runs.Iterat
 	return nil
 }
 
-// projectDefault returns the default columns of the table: the objectives of the newest
-// experiments, and the parameters that most of these experiments have.
+// projectDefault returns the default columns of the table. The default columns are the
+// objectives of the newest experiments, and the parameters that vary in most of these
+// experiments.
 func (s *site) projectDefault(db *store.View, experiments []projects.Experiment) (string, error) {
 	var metrics, params []string
 	seen := map[string]int{}

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "tracker/ui/plain"
 
-// projectRunsPage is the table of the runs of all experiments of a project.
+// projectRunsPage shows the runs of all experiments in a project.
 func projectRunsPage(f frame, v projectRunsView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

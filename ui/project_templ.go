@@ -432,7 +432,7 @@ func pages(f frame, path string, p pager) templ.Component {
 	})
 }
 
-// firstSteps stands where the list is empty.
+// firstSteps shows example commands in place of an empty project list.
 func firstSteps(f frame, l *lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -509,7 +509,7 @@ func firstSteps(f frame, l *lesson) templ.Component {
 	})
 }
 
-// teach shows the lines that fill an empty page.
+// teach shows the example commands of a lesson.
 func teach(l *lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

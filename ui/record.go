@@ -8,7 +8,7 @@ import (
 	"tracker/ui/plain"
 )
 
-// recordForm holds the input of the form for the name and description of a record.
+// recordForm holds the input of a form that edits a project, an experiment or a model.
 type recordForm struct {
 	basis
 	Name        string
@@ -32,8 +32,8 @@ func (f *recordForm) renewRecord(name, description string) {
 	f.renew("description", &f.Description, description)
 }
 
-// wrong returns the error message about a field, "" for none. Errors that concern no field of the
-// form are listed under "".
+// wrong returns the error message for the given field, "" for none. Errors that concern no
+// field of the form are listed under "".
 func (f recordForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "description", "status", "objective"))
 }

@@ -8,8 +8,8 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// recordFields are the fields of a name and a description. The ids begin with
-// prefix, since a page may have several such forms.
+// recordFields shows the form fields for a name and a description. The IDs of the fields begin with
+// prefix, because a page can contain several forms.
 func recordFields(prefix string, v recordForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -187,7 +187,7 @@ func recordFields(prefix string, v recordForm) templ.Component {
 	})
 }
 
-// creation is a form that makes a record, closed until it is wanted.
+// creation shows a form that creates a record. The form is collapsed at first.
 func creation(f frame, title, path string, v recordForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

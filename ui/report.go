@@ -19,7 +19,7 @@ import (
 	"tracker/ui/report"
 )
 
-// reportsView is the view of the page of a project's reports.
+// reportsView is the view of the page that lists a project's reports.
 type reportsView struct {
 	ProjectID string
 	Found     string
@@ -36,7 +36,7 @@ type reportRow struct {
 	Changed moment
 }
 
-// reportForm holds the input of the report form.
+// reportForm holds the input of the form that edits a report.
 type reportForm struct {
 	basis
 	Name  string
@@ -44,12 +44,12 @@ type reportForm struct {
 	Wrong *domain.Error
 }
 
-// wrong returns the error message about a field, "" for none.
+// wrong returns the error message for the given field, "" for none.
 func (f reportForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "text"))
 }
 
-// firstReport is the text of a new report.
+// firstReport is the initial text of a new report.
 const firstReport = "# What we tried\n\n```chart\nexperiment: NAME\nmetrics: val/loss\nruns: 5\n```\n\n```table\nexperiment: NAME\nruns: 10\n```\n"
 
 // reports lists the reports of a project.
@@ -110,20 +110,21 @@ func (s *site) createReport(w http.ResponseWriter, r *http.Request, user domain.
 	return err
 }
 
-// reportView is the view of the page of a report.
+// reportView is the view of a report's page.
 type reportView struct {
 	ID      string
 	Name    string
-	By      string // creator, "" if unknown
+	By      string // name of the creator, "" if unknown
 	Changed moment
 	Parts   []report.Part
-	Running bool // whether it shows running runs
-	Offline bool // whether it is exported
+	Running bool // whether a run in the report is running
+	Offline bool // whether the report is exported to a file
 	Rights  domain.Permission
 	Form    reportForm
 }
 
-// address returns the function that returns the addresses of runs, nil in a file.
+// address returns a function that maps run IDs to URLs. It returns nil for an exported report,
+// which contains no links.
 func (v reportView) address(f frame) func(runID string) string {
 	if v.Offline {
 		return nil
@@ -170,8 +171,8 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.render(w, r, status, reportPage(f, v))
 }
 
-// building holds a value for each report that is being built. The others wait, so that the first
-// ones are answered first, regardless of the number of requests.
+// building holds one value per report that is being built. Further requests wait, because
+// building all reports at once would delay all of them.
 var building = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Report, v *reportView) (err error) {
@@ -194,7 +195,7 @@ func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Rep
 	})
 }
 
-// reportRuns returns runs as reports show them.
+// reportRuns converts runs to the form that reports show.
 func (s *site) reportRuns(list []runs.Iteration) []report.Run {
 	all := make([]run, len(list))
 	for i, one := range list {
@@ -208,7 +209,8 @@ func (s *site) reportRuns(list []runs.Iteration) []report.Run {
 	return shown
 }
 
-// blockError returns the text of an error for a block of a report. ok is false for internal errors.
+// blockError returns the error message that a block of a report shows. The result ok is false
+// for an internal error.
 func blockError(err error) (text string, ok bool) {
 	if web.StatusOf(web.AsError(err).Code) >= 500 {
 		return "", false
@@ -245,7 +247,7 @@ func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.
 	return err
 }
 
-// exportReport answers with a report as one HTML file.
+// exportReport responds with a report as a single HTML file.
 func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	of, err := s.DB.Projects.Report(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
@@ -260,7 +262,7 @@ func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user domain.
 	return s.writeOffline(r.Context(), w, of.Name, reportBody(frame{}, v))
 }
 
-// writeOffline writes a page that needs no other files.
+// writeOffline writes an HTML page that needs no other files.
 func (s *site) writeOffline(ctx context.Context, w io.Writer, title string, body templ.Component) error {
 	var css string
 	for _, source := range []string{"page.css", "record.css", "plot.css"} {

@@ -11,11 +11,11 @@ import (
 	"tracker/ui/report"
 )
 
-// reportChoice holds the reports to which a chart can be added.
+// reportChoice holds the reports to which the user can add a chart.
 type reportChoice struct {
 	Data   []reportName `json:"data"`
 	Total  int          `json:"total"`
-	Most   int          `json:"most"` // runs of a chart in a report
+	Most   int          `json:"most"` // maximum number of runs in a chart of a report
 	Create bool         `json:"create"`
 	Update bool         `json:"update"`
 }
@@ -25,7 +25,7 @@ type reportName struct {
 	Name string `json:"name"`
 }
 
-// reportsData returns the reports of the project of an experiment, the newest first.
+// reportsData returns the reports of the experiment's project, newest first.
 func (s *site) reportsData(r *http.Request, db *store.View) (any, error) {
 	e, err := db.Projects.Experiment(idOf(r))
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *site) reportsData(r *http.Request, db *store.View) (any, error) {
 	return answer, err
 }
 
-// createReportData creates a report with one chart.
+// createReportData creates a report that contains one chart.
 func (s *site) createReportData(r *http.Request, actor domain.Actor) (any, error) {
 	var b struct {
 		Name  string       `json:"name"`
@@ -66,7 +66,8 @@ func (s *site) createReportData(r *http.Request, actor domain.Actor) (any, error
 	return reportName{made.ID, name}, err
 }
 
-// blockOf returns the text of a chart. It checks that the actor may read the chart's runs.
+// blockOf returns the chart as a fenced block. It returns an error if the actor can't read the
+// chart's runs.
 func (s *site) blockOf(r *http.Request, actor domain.Actor, chart report.Chart) (string, error) {
 	if err := s.DB.View(r.Context(), actor, chart.Visible); err != nil {
 		return "", err
@@ -74,10 +75,11 @@ func (s *site) blockOf(r *http.Request, actor domain.Actor, chart report.Chart) 
 	return chart.Block()
 }
 
-// attempts is the number of attempts to add a chart to a report that others change at the same time.
+// attempts is the maximum number of attempts to add a chart to a report. An attempt fails if
+// another user changes the report at the same time.
 const attempts = 5
 
-// addChartData adds a chart to the end of a report. Concurrent changes of the report are kept.
+// addChartData adds a chart to the end of a report. Concurrent changes to the report are kept.
 func (s *site) addChartData(r *http.Request, actor domain.Actor) (any, error) {
 	var chart report.Chart
 	if err := readBody(r, &chart); err != nil {

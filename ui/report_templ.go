@@ -481,7 +481,7 @@ func reportPage(f frame, v reportView) templ.Component {
 	})
 }
 
-// reportBody is a report as it is read, on the page and in a file.
+// reportBody shows a rendered report, on its page or in an exported file.
 func reportBody(f frame, v reportView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -593,7 +593,7 @@ func reportBody(f frame, v reportView) templ.Component {
 	})
 }
 
-// offlinePage is a page that needs nothing but itself.
+// offlinePage is an HTML page that needs no other files.
 func offlinePage(title, css string, body templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

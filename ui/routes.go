@@ -1,6 +1,6 @@
-// Package ui is the dashboard. Its pages are rendered on the server, for the same accounts and
-// under the same rules as the API. A handler decodes the request, calls one method of the store,
-// and renders a view.
+// Package ui is the dashboard. The server renders the pages of the dashboard. Accounts and
+// permissions are the same as in the API. A handler decodes the request, calls a method of the
+// store, and renders a view.
 package ui
 
 import (
@@ -25,19 +25,19 @@ import (
 type Options struct {
 	DB             *store.DB
 	Auth           *auth.Auth
-	Logger         *slog.Logger // nil discards the log
+	Logger         *slog.Logger // nil discards log messages
 	Version        string
 	BasePath       string               // "" or a path that begins with a slash and does not end with one
-	APIURL         string               // address of the API on this machine, for the commands on empty pages
-	Document       http.Handler         // serves /openapi.yaml and /openapi.json; nil answers 404 there
-	Observe        web.Observer         // may be nil
-	Hosts          *web.Hosts           // host names that requests may use; nil means any
-	Proxies        []netip.Prefix       // proxies that are trusted to report the address of a client
-	TrustedOrigins []string             // scheme://host[:port] of other pages that may post here
-	Notebooks      bool                 // whether pages of other ports of this machine may show the dashboard in a frame
-	Backups        func() backup.Status // nil without a backup schedule
-	Streams        *web.Streams         // bounds the event streams; nil means web.MaxStreams
-	Now            func() time.Time     // nil means time.Now
+	APIURL         string               // URL of the API, shown in the commands on empty pages
+	Document       http.Handler         // handler of /openapi.yaml and /openapi.json; if nil, both return 404
+	Observe        web.Observer         // can be nil
+	Hosts          *web.Hosts           // allowed host names in requests; nil allows any
+	Proxies        []netip.Prefix       // proxies trusted to report the client's address
+	TrustedOrigins []string             // scheme://host[:port] of other sites whose pages are allowed to post to the dashboard
+	Notebooks      bool                 // whether pages on other ports of this machine can show the dashboard in a frame
+	Backups        func() backup.Status // state of the backups; nil without a backup schedule
+	Streams        *web.Streams         // limit on event streams; nil means web.MaxStreams
+	Now            func() time.Time     // current time; nil means time.Now
 }
 
 // site implements the handlers of the dashboard.
@@ -45,18 +45,18 @@ type site struct {
 	Options
 	assets assets
 
-	memory    *web.Memory // memory of bodies
-	strangers *web.Memory // memory of bodies from clients that are not signed in
+	memory    *web.Memory // memory budget of requests from signed-in users
+	strangers *web.Memory // memory budget of requests that are not signed in
 	events    *web.Events
 }
 
-// Dashboard is the handler of the dashboard.
+// Dashboard is the HTTP handler of the dashboard.
 type Dashboard struct {
 	http.Handler
 	end func()
 }
 
-// EndStreams ends the event streams, which http.Server.Shutdown leaves open.
+// EndStreams ends all event streams. The method http.Server.Shutdown does not end them.
 func (d *Dashboard) EndStreams() { d.end() }
 
 type route struct {
@@ -65,8 +65,8 @@ type route struct {
 	handle handler
 }
 
-// routes returns all routes of the dashboard. GET includes HEAD. Every other method is refused to
-// pages of other origins.
+// routes returns all routes of the dashboard. GET routes also accept HEAD. A request with a
+// method other than GET or HEAD is rejected if a page of another origin sent it.
 func (s *site) routes() []route {
 	return []route{
 		{"GET", "/", s.page(s.projects)},
@@ -179,7 +179,7 @@ func (s *site) routes() []route {
 	}
 }
 
-// New returns the handler of the dashboard. It returns an error if one of the trusted origins is invalid.
+// New returns the handler of the dashboard. It returns an error if a trusted origin is invalid.
 func New(o Options) (*Dashboard, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -229,7 +229,8 @@ func (s *site) router() (http.Handler, error) {
 	return web.Router(routes, errNoPage, s.fail), nil
 }
 
-// serve returns an http.Handler that answers with an error page if handle returns an error.
+// serve returns an http.Handler that calls handle and shows an error page if handle returns an
+// error.
 func (s *site) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := handle(w, r); err != nil {
@@ -238,9 +239,10 @@ func (s *site) serve(handle handler) http.Handler {
 	})
 }
 
-// policy returns the content security policy: a page loads only files of the dashboard, and only
-// pages of the same host, such as proxies of notebooks, may show it in a frame. With Notebooks,
-// pages of other ports of this machine may do so too.
+// policy returns the content security policy. A page loads only files of the dashboard. Only
+// pages on the same host, for example notebook proxies, can show the dashboard in a frame. If
+// Notebooks is true, pages on other ports of this machine can also show the dashboard in a
+// frame.
 func (o *Options) policy() string {
 	p := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 		"media-src 'self'; frame-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
@@ -250,19 +252,20 @@ func (o *Options) policy() string {
 	return p
 }
 
-// secure sets the security headers of every answer.
+// secure sets the security headers of each response.
 func secure(next http.Handler, policy string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store") // static files override it
+		h.Set("Cache-Control", "no-store") // static files set a different value
 		next.ServeHTTP(w, r)
 	})
 }
 
-// health answers the health checks of a container: 200 if the database answers.
+// health responds to health checks of a container. The status is 200 if the database is
+// available.
 func (s *site) health(w http.ResponseWriter, r *http.Request) error {
 	if err := s.DB.Ping(r.Context()); err != nil {
 		return err
@@ -272,7 +275,7 @@ func (s *site) health(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// document answers with the description of the API.
+// document responds with the description of the API.
 func (s *site) document(w http.ResponseWriter, r *http.Request) error {
 	if s.Document == nil {
 		return errNoPage

@@ -16,31 +16,32 @@ import (
 	"tracker/ui/plain"
 )
 
-// palette is the number of curve colours, which style.css defines.
+// palette is the number of curve colours. The style sheets define these colours.
 const palette = 12
 
-// run is an iteration in a table. Times are Unix milliseconds.
+// run is an iteration in the form that pages and scripts use. Times are in Unix milliseconds.
 type run struct {
 	ID      string                  `json:"id"`
 	Name    string                  `json:"name"`
 	Status  string                  `json:"status"`
-	Color   int                     `json:"color"` // colour of the curves; the same on every page
+	Color   int                     `json:"color"` // index of the curve colour, the same on all pages
 	Created scalar.Value            `json:"created"`
-	Seconds scalar.Value            `json:"seconds"` // until its end, or until it was last seen
+	Seconds scalar.Value            `json:"seconds"` // duration until the end or, without an end, until last seen
 	Tags    []string                `json:"tags"`
 	Parent  *string                 `json:"parent"`
-	Below   int                     `json:"below"` // runs that lie under it in a folded table
+	Below   int                     `json:"below"` // number of matching runs nested under the run
 	Params  map[string]string       `json:"params"`
 	Metrics map[string]scalar.Value `json:"metrics"`
 
 	started moment
 }
 
-// colorClass returns the CSS class for the colour of a run.
+// colorClass returns the CSS class of the run's colour.
 func colorClass(r run) string { return "c" + strconv.Itoa(r.Color) }
 
-// distinctColors assigns colours to runs that are drawn together. No colour is used twice before
-// all are in use. A run keeps its own colour if no earlier run has it. color.js does the same.
+// distinctColors assigns colours to runs that are drawn together. A colour is repeated only
+// after all colours are in use. A run keeps its own colour if no earlier run has the same
+// colour. The script color.js implements the same rule.
 func distinctColors(runs []run) {
 	var used [palette]int
 	for i := range runs {
@@ -54,7 +55,7 @@ func distinctColors(runs []run) {
 	}
 }
 
-// statusWords holds the names of the states of a run on pages.
+// statusWords maps a run's status to the word that pages show.
 var statusWords = map[domain.IterationStatus]string{
 	domain.Running: "running", domain.Succeeded: "succeeded", domain.Failed: "failed", domain.Killed: "killed",
 }
@@ -88,8 +89,8 @@ func (s *site) status(i runs.Iteration) string {
 	return statusWords[i.Status]
 }
 
-// lostBefore returns the time limit for lost runs: a running run that was last seen before it
-// counts as lost.
+// lostBefore returns a time limit. A running run counts as lost if it was last seen before this
+// limit.
 func (s *site) lostBefore() scalar.Time {
 	return domain.LostBefore(scalar.TimeOf(s.Now()))
 }
@@ -102,8 +103,8 @@ func lasted(i runs.Iteration) time.Duration {
 	return end.Time().Sub(i.CreatedDate.Time())
 }
 
-// searchIn is searchOf for the runs of an experiment. If the experiment has an objective, the best
-// runs come first by default.
+// searchIn is searchOf for the runs of one experiment. If the query sets no order and the
+// experiment has an objective, the best runs come first.
 func searchIn(db *store.View, experimentID string, query url.Values) (runs.IterationQuery, error) {
 	q := searchOf(query)
 	if strings.TrimSpace(query.Get("sort")) != "" {
@@ -120,7 +121,8 @@ func searchIn(db *store.View, experimentID string, query url.Values) (runs.Itera
 	return q, err
 }
 
-// searchOf returns the search for runs in a query. By default the newest come first.
+// searchOf returns the search for runs in a query. If the query sets no order, the newest runs
+// come first.
 func searchOf(query url.Values) runs.IterationQuery {
 	q := runs.IterationQuery{Page: pageOf(query), Filter: plain.Readable(query.Get("filter")),
 		Sort: plain.Readable(query.Get("sort")), Columns: plain.Readable(query.Get("columns"))}
@@ -133,13 +135,14 @@ func searchOf(query url.Values) runs.IterationQuery {
 	return q
 }
 
-// groupsOf returns the search for groups in a query.
+// groupsOf returns the search for groups of runs in a query.
 func groupsOf(query url.Values) runs.GroupQuery {
 	q := searchOf(query)
 	return runs.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: plain.Readable(query.Get("sort")), Columns: q.Columns}
 }
 
-// best returns the best run that passes a filter, nil if none has a value.
+// best returns the best run that matches the filter. It returns nil if no matching run has a
+// value of the objective.
 func (s *site) best(db *store.View, experimentID string, o goal.Objective, filter string) (*run, error) {
 	list, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Filter: filter, Sort: o.BestFirst(), Columns: o.Value()})
 	if err != nil || len(list.Data) == 0 || len(list.Data[0].Metrics) == 0 {
@@ -148,7 +151,7 @@ func (s *site) best(db *store.View, experimentID string, o goal.Objective, filte
 	return new(s.run(list.Data[0])), nil
 }
 
-// bestData returns the best run of an experiment, null for none.
+// bestData returns the best run of an experiment, or null for none.
 func (s *site) bestData(r *http.Request, db *store.View) (any, error) {
 	e, err := db.Projects.Experiment(idOf(r))
 	if err != nil {

@@ -16,22 +16,22 @@ import (
 
 // serverView is the view of the page about the server.
 type serverView struct {
-	Path   string // path of the database
+	Path   string // path of the database file
 	Size   string
 	Log    string // size of the write-ahead log
 	Backup *backupView
 }
 
-// backupView is the state of the backups.
+// backupView holds the state of the backups.
 type backupView struct {
 	Dir      string
 	Interval string
 	Keep     string
 	Running  bool
-	Wrong    string // error of the last attempt; "" if it succeeded
+	Wrong    string // error of the last attempt, "" if it succeeded
 	WrongAt  moment
 	Next     moment
-	Files    []backupRow // newest first
+	Files    []backupRow // backup files, newest first
 }
 
 type backupRow struct {
@@ -40,7 +40,7 @@ type backupRow struct {
 	Size string
 }
 
-// server shows the database and its backups to an admin.
+// server shows admins the state of the database and its backups.
 func (s *site) server(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		storage, err := db.Storage()

@@ -16,22 +16,23 @@ import (
 	"tracker/ui/plain"
 )
 
-// settingsView is the view of the page that changes or deletes a project or an experiment.
+// settingsView is the view of the settings page of a project or an experiment. On this page,
+// users change or delete the record.
 type settingsView struct {
 	What     string // "project" or "experiment"
 	Name     string
 	Path     string // path of the record
 	Rights   domain.Permission
 	Form     recordForm
-	Gone     []string // records that are deleted with it
-	Conflict string   // reason why it can't be deleted
-	Status   bool     // whether it has a status and an objective
+	Gone     []string // records that are deleted with the project or experiment
+	Conflict string   // reason why the record can't be deleted, "" for none
+	Status   bool     // whether the record has a status and an objective
 
-	Guess      string   // the objective that names suggest, "" for none
+	Guess      string   // objective guessed from metric names, "" for none
 	Objectives []string // objectives to choose from
 }
 
-// projectSettings shows the settings of a project.
+// projectSettings shows the settings page of a project.
 func (s *site) projectSettings(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showProjectSettings(w, r, user, http.StatusOK, settingsView{})
 }
@@ -72,7 +73,7 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 	})
 }
 
-// saveProject changes a project, or deletes it.
+// saveProject changes or deletes a project.
 func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user domain.U
 	return err
 }
 
-// experimentSettings shows the settings of an experiment.
+// experimentSettings shows the settings page of an experiment.
 func (s *site) experimentSettings(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showExperimentSettings(w, r, user, http.StatusOK, settingsView{})
 }
@@ -144,10 +145,10 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 	})
 }
 
-// objectivesOffered is the maximum number of metrics to choose an objective from.
+// objectivesOffered is the maximum number of metrics offered as objectives.
 const objectivesOffered = 50
 
-// fillObjectives sets the objectives to choose from.
+// fillObjectives sets the objectives to choose from and the guessed objective.
 func (v *settingsView) fillObjectives(db *store.View, e projects.Experiment) error {
 	keys, err := metricKeys(db, e.ID, nil, "", false, domain.Page{Limit: objectivesOffered})
 	if err != nil {
@@ -170,7 +171,7 @@ func (v *settingsView) fillObjectives(db *store.View, e projects.Experiment) err
 	return err
 }
 
-// saveExperiment changes an experiment, or deletes it.
+// saveExperiment changes or deletes an experiment.
 func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domai
 	return err
 }
 
-// createProject creates a project from the form on the page of all projects.
+// createProject creates a project from the form on the home page.
 func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -220,7 +221,7 @@ func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain
 	return err
 }
 
-// createExperiment creates an experiment from the form on the page of its project.
+// createExperiment creates an experiment from the form on its project's page.
 func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -9,22 +9,24 @@ import (
 )
 
 const (
-	// sideProjects and sideExperiments are the maximum numbers of projects and experiments in the sidebar.
+	// sideProjects and sideExperiments are the maximum numbers of projects and experiments in
+	// the sidebar.
 	sideProjects    = 30
 	sideExperiments = 50
 )
 
-// sideLink is a line of the sidebar: a project, with its experiments if the page belongs to the project.
+// sideLink is a link in the sidebar. A project's link has its experiments in Below if the page
+// belongs to the project.
 type sideLink struct {
 	Name    string
 	Path    string
-	Current bool // whether the page shows this record or one below it
-	Here    bool // whether the link leads to the page itself
+	Current bool // whether the page shows the linked record or a record in it
+	Here    bool // whether the link leads to the current page
 	Below   []sideLink
-	More    bool // whether there are more than the listed ones
+	More    bool // whether Below omits experiments
 }
 
-// current returns the value of aria-current.
+// current returns the value of the attribute aria-current for a current link.
 func (l sideLink) current() string {
 	if l.Here {
 		return "page"
@@ -32,16 +34,16 @@ func (l sideLink) current() string {
 	return "true"
 }
 
-// place is the position of a page in the tree of records. A field is "" if the
-// page is not below such a record.
+// place is the position of a page in the tree of records. A page that belongs to no project or
+// experiment has an empty ID.
 type place struct {
 	projectID    string
 	experimentID string
-	models       bool // whether the page shows models of the project
-	trash        bool // whether the page is the page of the trash
+	models       bool // whether the page shows the project's models
+	trash        bool // whether the page is the trash page
 }
 
-// side returns the sidebar of a page.
+// side returns the sidebar links of a page.
 func (s *site) side(db *store.View, at place) ([]sideLink, error) {
 	list, err := db.Projects.Projects(projects.ProjectQuery{Page: domain.Page{Limit: sideProjects}})
 	if err != nil {

@@ -20,25 +20,26 @@ var dist embed.FS
 
 // assets holds the files that browsers load.
 type assets struct {
-	bySource map[string]asset // assets by source name, such as style.css
+	bySource map[string]asset // assets by source name, for example page.css
 	files    map[string][]byte
 }
 
-// asset is an entry of the manifest.
+// asset is an entry of manifest.json.
 type asset struct {
-	File    string   `json:"file"`    // name, with a hash of the content
-	Imports []string `json:"imports"` // files that a module needs to run
+	File    string   `json:"file"`    // file name that contains a hash of the content
+	Imports []string `json:"imports"` // files that a module imports statically
 }
 
-// contentTypes maps file name extensions to types. The table of the operating system is not used,
-// because it differs between systems, and with nosniff browsers accept only the right type.
+// contentTypes maps file extensions to content types. The type table of the operating system is
+// not used, because it differs between systems. With nosniff, browsers reject a wrong content
+// type.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// loadAssets reads the manifest and the files that it names.
+// loadAssets reads manifest.json and the files that it lists.
 func loadAssets() (assets, error) {
 	a := assets{files: map[string][]byte{}}
 	manifest, err := dist.ReadFile("dist/manifest.json")
@@ -58,7 +59,8 @@ func loadAssets() (assets, error) {
 	return a, nil
 }
 
-// static serves a file of dist. Its name changes with its content, so it may be cached forever.
+// static serves a file of dist. Browsers can cache the file forever, because its name changes
+// with its content.
 func (s *site) static(w http.ResponseWriter, r *http.Request) error {
 	name := mux.Vars(r)["file"]
 	body, ok := s.assets.files[name]

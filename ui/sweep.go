@@ -15,7 +15,7 @@ import (
 	"tracker/ui/plain"
 )
 
-// sweepsView is the view of the page of an experiment's sweeps.
+// sweepsView is the view of the page that lists an experiment's sweeps.
 type sweepsView struct {
 	Rows []sweepRow
 }
@@ -29,15 +29,15 @@ type sweepRow struct {
 	Created moment
 }
 
-// sweepView is the view of the page of a sweep.
+// sweepView is the view of a sweep's page.
 type sweepView struct {
 	sweepRow
 	ID        string
-	Objective string // "" for none
-	Early     string // "" for none
+	Objective string // description, "" for none
+	Early     string // description, "" for none
 	Best      *sweepBest
 	Space     []sweepSetting
-	All       string // path of the runs of the sweep
+	All       string // path of the table with the sweep's runs
 	Rights    domain.Permission
 	States    []sweepButton
 }
@@ -53,12 +53,13 @@ type sweepSetting struct {
 	Name         string
 	Distribution string
 	Values       string
-	Best         string // path of the best run, "" for none
+	Best         string // value in the best run, "" for none
 }
 
 type sweepButton struct{ State, Text, Title string }
 
-// sweepStates holds the names of states, and sweepButtons the actions in each state.
+// sweepStates maps a sweep's state to the text that pages show. The function sweepButtons
+// returns the actions available in a state.
 var sweepStates = map[wandb.SweepState]string{
 	wandb.SweepPending: "Waiting for agents", wandb.SweepRunning: "Running", wandb.SweepPaused: "Paused",
 	wandb.SweepFinished: "Finished", wandb.SweepCanceled: "Canceled",
@@ -108,7 +109,7 @@ func (s *site) sweeps(w http.ResponseWriter, r *http.Request, user domain.User) 
 	})
 }
 
-// sweep shows a sweep: its search space, its progress, and its best run.
+// sweep shows the page of a sweep with its search space, its progress and its best run.
 func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		one, err := db.Wandb.Sweep(idOf(r))
@@ -164,7 +165,7 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) e
 	})
 }
 
-// numbers returns the first elements of a list of numbers as text.
+// numbers returns the first four numbers of a list as text. An ellipsis marks omitted numbers.
 func numbers(all []int) string {
 	var texts []string
 	for i, n := range all {

@@ -17,27 +17,27 @@ import (
 	"tracker/ui/plain"
 )
 
-// trashView is the view of the page of the trash.
+// trashView is the view of the trash page.
 type trashView struct {
 	Rows      []trashRow
 	Found     string
-	ProjectID string // "" for all projects
-	Project   string // name of the project, "" if unknown
+	ProjectID string // project whose records are listed, "" for all projects
+	Project   string // project name, "" if unknown
 	Pager     pager
-	Days      int // number of days after which a record is purged; 0 for at once
+	Days      int // days until a deleted record is purged; 0 for immediately
 	Wrong     string
-	Until     string // records deleted up to this time may be purged together; "" if the user may not
+	Until     string // deletion time up to which the user can empty the trash, in Unix milliseconds; "" if the user can't
 }
 
 type trashRow struct {
 	trash.Trashed
-	Takes   string // description of the records that are restored and purged with it, "" for none
+	Takes   string // description of the records that are restored or purged with this record, "" for none
 	Deleted moment
 	Purged  moment
-	By      string // name of the user who deleted it; "" for the command line or a deleted user
+	By      string // user who deleted the record; "" for the command line or a deleted user
 }
 
-// trash lists the records that the user may restore.
+// trash lists the deleted records that the user can restore.
 func (s *site) trash(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showTrash(w, r, user, http.StatusOK, "")
 }
@@ -102,7 +102,7 @@ func (s *site) trashRow(t trash.Trashed) trashRow {
 	return row
 }
 
-// held returns the reason why a record can't be restored now, "" if it can.
+// held returns the reason why the record can't be restored now, or "" if it can be restored.
 func (r trashRow) held() string {
 	if r.HeldBy == "" {
 		return ""
@@ -110,7 +110,7 @@ func (r trashRow) held() string {
 	return "Its " + r.HeldBy.Word() + " is in the trash too. Restore that first."
 }
 
-// changeTrash restores records, or purges one or all of them.
+// changeTrash restores records, purges a record, or empties the trash.
 func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.U
 		if err != nil {
 			return err
 		}
-		// Undo returns to the table as it was before the deletion.
+		// Undo returns to the table with the same filter and sort order as before the deletion.
 		if table, err := url.ParseQuery(fields.Get("table")); err == nil && len(table) > 0 && strings.HasPrefix(path, experimentPath) {
 			path += "?" + table.Encode()
 		}
@@ -156,8 +156,9 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.U
 	return errBrokenForm
 }
 
-// emptyTrash purges the records that were deleted up to the time until. The form has the time of
-// the page that the user has seen.
+// emptyTrash purges the records that were deleted up to the time until, in Unix milliseconds.
+// The form contains the time at which the server rendered the page. Records deleted later are
+// kept, because the user has not seen them.
 func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user domain.User, until string) error {
 	ms, err := strconv.ParseInt(until, 10, 64)
 	if err != nil {
@@ -195,7 +196,7 @@ func (s *site) restore(ctx context.Context, actor domain.Actor, ids []string) (p
 		return "/artifact/" + first.ID, nil
 	case domain.TrashedVersion:
 		v, err := s.DB.Models.ModelVersion(ctx, actor, first.ID)
-		if err != nil { // a user who may delete may lack the right to read
+		if err != nil { // a user who can delete might not be allowed to read
 			return "/trash", nil
 		}
 		return "/model/" + v.ModelID, nil
@@ -210,10 +211,10 @@ func (s *site) restore(ctx context.Context, actor domain.Actor, ids []string) (p
 	return "/experiment/" + i.ExperimentID, nil
 }
 
-// trashDays returns the number of days for which records stay in the trash.
+// trashDays returns the number of days that records stay in the trash.
 func (s *site) trashDays() int { return int(s.DB.Trash.Age().Hours() / 24) }
 
-// undoing returns a sentence about whether and how a deletion can be undone.
+// undoing returns a sentence that says whether and how a deletion can be undone.
 func (s *site) undoing() string {
 	switch days := s.trashDays(); days {
 	case 0:
@@ -223,7 +224,7 @@ func (s *site) undoing() string {
 	}
 }
 
-// undoingAll is undoing for several records.
+// undoingAll is undoing for the deletion of several records.
 func (s *site) undoingAll() string {
 	if s.trashDays() == 0 {
 		return s.undoing()
@@ -231,15 +232,15 @@ func (s *site) undoingAll() string {
 	return "They are moved to the trash and can be restored for " + plain.Counted(s.trashDays(), "day", "days") + "."
 }
 
-// maxUndo is the maximum number of records that can be restored together after they were deleted
-// together. The trash holds all of them.
+// maxUndo is the maximum number of deleted records for which the page offers Undo. If more
+// records were deleted, the user can restore each record from the trash.
 const maxUndo = 20
 
-// deletedQuery is the query parameter with the records that were just deleted.
+// deletedQuery is the name of the query parameter with the IDs of just deleted records.
 const deletedQuery = "deleted"
 
-// afterDeletion returns path with the ids of the deleted records in the query, so that the page
-// offers to restore them.
+// afterDeletion returns path with the IDs of the deleted records in the query. The page at this
+// path offers Undo.
 func (s *site) afterDeletion(path string, ids ...string) string {
 	if s.trashDays() == 0 || len(ids) == 0 || len(ids) > maxUndo {
 		return path
@@ -251,26 +252,27 @@ func (s *site) afterDeletion(path string, ids ...string) string {
 	return path + join + url.Values{deletedQuery: {strings.Join(ids, " ")}}.Encode()
 }
 
-// experimentPath is the beginning of the path of a table of runs.
+// experimentPath is the path prefix of pages with a table of runs.
 const experimentPath = "/experiment/"
 
-// undo is the offer to restore records that were just deleted.
+// undo is an offer to restore records that were just deleted.
 type undo struct {
 	IDs   []string
 	Text  string
-	Table string // query of the table of runs on the page, "" for none
+	Table string // query of the page's table of runs, "" for none
 }
 
 type undoContext struct{}
 
-// undoFrom returns the offer that the page shows, nil for none.
+// undoFrom returns the undo offer of the page, or nil for none.
 func undoFrom(ctx context.Context) *undo {
 	u, _ := ctx.Value(undoContext{}).(*undo)
 	return u
 }
 
-// offerUndo returns the request with an offer to restore the records in its query, if they are in
-// the trash and the user may restore them.
+// offerUndo returns the request with an undo offer in its context. The offer contains the
+// records in the query that are in the trash and that the user can restore. If there are no
+// records to restore, offerUndo returns r unchanged.
 func (s *site) offerUndo(r *http.Request, db *store.View) (*http.Request, error) {
 	ids := strings.Fields(r.URL.Query().Get(deletedQuery))
 	if len(ids) == 0 || len(ids) > maxUndo || r.Method != http.MethodGet {

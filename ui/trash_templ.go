@@ -596,7 +596,7 @@ func trashFields(v trashView, t trashRow) templ.Component {
 	})
 }
 
-// undoOffer stands above a page after a deletion.
+// undoOffer shows a message and an Undo button after a deletion.
 func undoOffer(f frame, u *undo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,16 +15,17 @@ import (
 )
 
 const (
-	// drained is the maximum size in bytes of a body that is read and discarded after a refusal. A
-	// browser reads the answer only after it has sent its body.
+	// drained is the maximum size in bytes of a request body that is read and discarded after
+	// the request was rejected. Browsers read the response only after they have sent the body.
 	drained = 1 << 30
-	// maxID is the maximum length of the form field before the files.
+	// maxID is the maximum length in bytes of the form field that precedes the files.
 	maxID = 100
 )
 
 var errBrokenUpload = domain.Errorf(web.CodeMalformedBody, "The file is incomplete. Send it again.")
 
-// uploadData stores the files that a script sends, and answers with the ids of their artifacts.
+// uploadData stores files that a script uploads, and responds with the IDs of the new
+// artifacts.
 func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	user, err := s.Auth.CookieUser(r)
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	web.InfoOf(r).User = user.Username
 	made, _, err := s.receive(r, user)
 	if err != nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the client may have disconnected
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // returns an error if the client has disconnected
 		web.WriteError(w, r, err)
 		return nil
 	}
@@ -42,22 +43,22 @@ func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// upload stores the files of a form that was sent without a script.
+// upload stores files from a form that the browser submitted without a script.
 func (s *site) upload(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	_, iteration, err := s.receive(r, user)
 	if err == nil {
 		s.redirect(w, r, "/experiment/"+idOf(r)+"/artifacts")
 		return nil
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the client may have disconnected
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // returns an error if the client has disconnected
 	if e := formError(err); e != nil {
 		return s.showArtifacts(w, r, user, web.StatusOf(e.Code), artifactsView{Only: iteration, Wrong: e.Message})
 	}
 	return err
 }
 
-// uploadAsked answers whether a file of the given size would be accepted, so that nobody sends
-// gigabytes in vain.
+// uploadAsked checks whether the server would accept a file of the given size. Scripts call
+// uploadAsked before they send a large file.
 func (s *site) uploadAsked(r *http.Request, actor domain.Actor) (any, error) {
 	bytes, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
 	if err == nil {
@@ -69,8 +70,8 @@ func (s *site) uploadAsked(r *http.Request, actor domain.Actor) (any, error) {
 	return struct{}{}, err
 }
 
-// receive creates artifacts from the files of a form. The field with their run, if there is one,
-// comes before the files.
+// receive creates artifacts from the files in a form. If the form has a field with the run's
+// ID, this field must come before the files.
 func (s *site) receive(r *http.Request, user domain.User) (made []string, iteration string, err error) {
 	actor, experiment := domain.Actor{UserID: user.ID}, idOf(r)
 	if err := s.DB.Files.AllowUpload(r.Context(), actor, experiment); err != nil {
@@ -98,7 +99,7 @@ func (s *site) receive(r *http.Request, user domain.User) (made []string, iterat
 			continue
 		}
 		if part.FileName() == "" {
-			continue // no file was chosen
+			continue // the user chose no file
 		}
 		id, err := s.receiveFile(r, actor, experiment, iteration, part)
 		if err != nil {

@@ -14,23 +14,24 @@ import (
 	"tracker/ui/plain"
 )
 
-// accountView is the view of the page of an account: the user's own or, for an admin, any account.
+// accountView is the view of an account page. Users see their own account, and admins see any
+// account.
 type accountView struct {
-	basis   // fingerprints of the names
+	basis   // fingerprints of the names and rights
 	User    domain.User
 	Own     bool
-	Admin   bool // whether the viewer is an admin
+	Admin   bool // whether the user who views the page is an admin
 	Typed   users.NewUser
 	Form    string // rejected form: "names", "password", "key" or "delete"
 	Wrong   *domain.Error
 	Saved   string // message after a change, "" for none
 	Keys    []keyRow
 	Key     string // API key that was just created, "" for none
-	KeyName string // rejected name of an API key
+	KeyName string // rejected API key name
 	Created moment
 }
 
-// wrong returns the error message about a field of a form, "" for none.
+// wrong returns the error message for the given field of the given form, "" for none.
 func (v accountView) wrong(form, field string) string {
 	if v.Form != form {
 		return ""
@@ -44,7 +45,7 @@ type keyRow struct {
 	Created moment
 }
 
-// path returns the path that the forms of the page post to.
+// path returns the path to which the forms on the page are posted.
 func (v accountView) path() string {
 	if v.Own {
 		return "/account"
@@ -52,7 +53,7 @@ func (v accountView) path() string {
 	return "/user/" + v.User.ID
 }
 
-// usersView is the page of all accounts.
+// usersView is the view of the page that lists all accounts.
 type usersView struct {
 	Rows  []userRow
 	Pager pager
@@ -70,12 +71,12 @@ func (v usersView) wrong(field string) string {
 	return wrongOf(v.Wrong, field, "username", "password", "first_name", "last_name")
 }
 
-// account shows the user's own account.
+// account shows the user's own account page.
 func (s *site) account(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showAccount(w, r, user, http.StatusOK, accountView{User: user, Own: true})
 }
 
-// user shows an account to an admin.
+// user shows any account page to an admin.
 func (s *site) user(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showAccount(w, r, user, http.StatusOK, accountView{})
 }
@@ -119,11 +120,12 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user domain.U
 	})
 }
 
-// saved holds the messages about saved forms, by the value of ?saved=.
+// saved holds the messages after a saved form, keyed by the value of ?saved=.
 var saved = map[string]string{"names": "The account was saved.", "password": "The password was changed.",
 	"key": "The key was revoked."}
 
-// formError returns an error that is shown beside a form, with the input; nil for other errors.
+// formError returns err as a *domain.Error if a form should show it together with the input. It
+// returns nil for all other errors.
 func formError(err error) *domain.Error {
 	e := web.AsError(err)
 	if e == nil {
@@ -138,7 +140,7 @@ func formError(err error) *domain.Error {
 	return nil
 }
 
-// saveAccount changes the names of the user's own account.
+// saveAccount changes the names in the user's own account.
 func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -155,14 +157,14 @@ func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.U
 	return err
 }
 
-// patch returns the changes of the edited names.
+// patch returns the changes to the names that the user edited.
 func (v accountView) patch(fields url.Values) users.UserPatch {
 	return users.UserPatch{FirstName: changed(fields, "first_name", v.Typed.FirstName),
 		LastName: changed(fields, "last_name", v.Typed.LastName), Before: v.Before}
 }
 
-// savePassword changes the user's own password. It requires the present password, so that an open
-// browser is not enough.
+// savePassword changes the user's own password. It requires the current password, because an
+// attacker might have access to an open browser.
 func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -191,7 +193,8 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.
 	return err
 }
 
-// saveKey creates an API key for the user's own account and shows it, or revokes one.
+// saveKey creates an API key for the user's own account and shows the key, or revokes an API
+// key.
 func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -227,7 +230,8 @@ func typedUser(fields url.Values) users.NewUser {
 	}
 }
 
-// saveUser changes the names, rights or password of an account, or deletes it, for an admin.
+// saveUser changes the names, rights or password of an account, or deletes the account. Only
+// admins can change other accounts.
 func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -257,7 +261,7 @@ func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User
 	return err
 }
 
-// users lists the accounts, for admins.
+// users lists all accounts. Only admins can list accounts.
 func (s *site) users(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showUsers(w, r, user, http.StatusOK, usersView{})
 }

@@ -73,7 +73,7 @@ func accountPage(f frame, v accountView) templ.Component {
 	})
 }
 
-// accountBody is what the forms of the account change.
+// accountBody shows the part of an account page that is replaced after a form is submitted.
 func accountBody(f frame, v accountView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -702,7 +702,7 @@ func passwordField(name, label, complete, wrong string) templ.Component {
 	})
 }
 
-// passwordOf names the account to the password manager of the browser.
+// passwordOf adds a hidden field with the user name. Password managers of browsers read this field.
 func passwordOf(username string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

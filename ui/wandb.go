@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// wandbLink redirects a link of W&B's clients, which has the names of a project and a run, to the
-// page of the run or the project.
+// wandbLink redirects a link printed by a W&B client. The link contains the name of a project
+// and an optional run name. The target is the run's or project's page.
 func (s *site) wandbLink(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	names := map[string]string{}
 	for key, raw := range mux.Vars(r) {

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	maxTablePlots = 12        // maximum number of charts on the page of a run
-	maxPlotTable  = 512 << 10 // maximum size in bytes of a table that is drawn
-	maxPlotTitle  = 200       // maximum number of characters of a title
+	maxTablePlots = 12        // maximum number of charts on a run's page
+	maxPlotTable  = 512 << 10 // maximum size in bytes of a table that is drawn as a chart
+	maxPlotTitle  = 200       // maximum number of characters in a chart title
 )
 
-// tablePlots holds the charts that W&B's client has made from tables.
+// tablePlots holds the charts that the W&B client logged as tables.
 type tablePlots struct {
 	Drawn []tablePlot
 	More  int // number of charts that are not drawn
 }
 
-// tablePlot is a chart that W&B's client has made from a table.
+// tablePlot is a chart that the W&B client logged as a table.
 type tablePlot struct {
 	Title string
-	Plot  *chart.Plot // nil if it can't be drawn
-	Why   string      // reason why it can't be drawn, as a sentence
+	Plot  *chart.Plot // nil if the chart can't be drawn
+	Why   string      // sentence with the reason why the chart can't be drawn, "" for none
 }
 
-// tablePlots draws the charts of a run.
+// tablePlots draws the charts of a run, up to maxTablePlots charts.
 func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, specs []format.Plot) (v tablePlots, err error) {
 	v.More = max(0, len(specs)-maxTablePlots)
 	for _, p := range specs[:len(specs)-v.More] {
@@ -59,7 +59,8 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 	return v, nil
 }
 
-// plotTable reads the table of a chart. If the table can't be read, plotTable returns the reason as a sentence.
+// plotTable reads the table of a chart. If the table can't be shown, the result why is a
+// sentence with the reason.
 func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
 	if p.File == "" {
 		return t, "Its table has not been sent yet.", nil
@@ -85,7 +86,7 @@ func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p f
 	return t, "", nil
 }
 
-// plotsOf returns the charts that W&B's client has made for a run.
+// plotsOf returns the specifications of the charts that the W&B client logged in a run.
 func plotsOf(db *store.View, id string) ([]format.Plot, error) {
 	w, err := db.Wandb.RunOf(id)
 	return format.Plots(w.Config, w.Summary), err

@@ -14,7 +14,7 @@ import (
 	"tracker/ui/chart"
 )
 
-// tablePlotSection shows the charts that W&B's client has made of tables.
+// tablePlotSection shows the charts that the W&B client logged as tables.
 func tablePlotSection(f frame, v tablePlots) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

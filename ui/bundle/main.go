@@ -1,7 +1,7 @@
-// Command bundle builds the files that browsers load from the sources in ui/static. go generate
-// runs it in ui. Scripts and styles are bundled and minified; third-party code is copied unchanged.
-// The name of each file contains a hash of its content. manifest.json maps the names of the sources
-// to the files.
+// Command bundle builds the files that browsers load from the sources in ui/static. The command
+// is run by go generate in the folder ui. The command bundles and minifies scripts and styles,
+// and copies third-party code unchanged. Each file name contains a hash of the file's content.
+// The file manifest.json maps source names to file names.
 package main
 
 import (
@@ -19,21 +19,22 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// entries are the sources that pages refer to. Scripts are modules, except classic scripts, which
-// run before the page is drawn.
+// Pages refer to these sources. The scripts in modules are ES modules. The scripts in classic
+// run before the browser draws the page.
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "workbench.js"}
 	classic = []string{"theme.js"}
 	styles  = []string{"compare.css", "media.css", "model.css", "page.css", "plot.css", "record.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
-	// licenses are the licenses of third-party code. No page refers to them, so their names have no hash.
+	// licenses holds the license files of third-party code. No page refers to license files,
+	// and their names contain no hash.
 	licenses = []string{"htmx.license.txt", "uplot.license.txt"}
 )
 
 // asset is an entry of manifest.json.
 type asset struct {
 	File    string   `json:"file"`
-	Imports []string `json:"imports,omitempty"` // files that a module needs to run
+	Imports []string `json:"imports,omitempty"` // files that a module imports statically
 }
 
 func main() {
@@ -47,7 +48,8 @@ func main() {
 	}
 }
 
-// build returns the files that browsers load, by name. The same sources give the same files in any folder.
+// build returns the files that browsers load, keyed by file name. The same sources give the
+// same files, regardless of the folder that contains them.
 func build(static string) (map[string][]byte, error) {
 	static, err := filepath.Abs(static)
 	if err != nil {
@@ -95,7 +97,7 @@ type imported struct {
 	Kind string
 }
 
-// bundle adds the files of some entries to files and manifest.
+// bundle runs esbuild with the options o and adds the output to files and manifest.
 func bundle(static string, o api.BuildOptions, files map[string][]byte, manifest map[string]asset) error {
 	o.AbsWorkingDir, o.Outdir = static, "dist"
 	o.EntryNames, o.ChunkNames = "[name]-[hash]", "part-[hash]"
@@ -126,7 +128,7 @@ func bundle(static string, o api.BuildOptions, files map[string][]byte, manifest
 		}
 		a := asset{File: path.Base(name)}
 		for _, i := range out.Imports {
-			if i.Kind != "dynamic-import" { // which is loaded when it is needed
+			if i.Kind != "dynamic-import" { // the page loads dynamic imports when it needs them
 				a.Imports = append(a.Imports, path.Base(i.Path))
 			}
 		}
@@ -136,7 +138,7 @@ func bundle(static string, o api.BuildOptions, files map[string][]byte, manifest
 	return nil
 }
 
-// circle returns the sources of an import cycle, nil if there is none.
+// circle returns the sources of an import cycle, or nil if no cycle exists.
 func circle(meta metafile) []string {
 	done := map[string]bool{}
 	var way []string
@@ -171,7 +173,7 @@ func circle(meta metafile) []string {
 	return nil
 }
 
-// replace writes the files to a folder and removes all others from it.
+// replace deletes the folder dir and creates it again with the given files.
 func replace(dir string, files map[string][]byte) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

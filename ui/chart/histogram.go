@@ -13,14 +13,14 @@ import (
 
 const heatBins = 64
 
-// Histogram is a histogram as the Python client writes it.
+// Histogram is a histogram in the JSON format of the Python client.
 type Histogram struct {
 	Edges     []float64 `json:"edges"`
 	Counts    []float64 `json:"counts"`
 	NotFinite int64     `json:"not_finite"`
 }
 
-// ParseHistogram parses a histogram. It returns nil if body is not one.
+// ParseHistogram parses a histogram. It returns nil if body is not a valid histogram.
 func ParseHistogram(body []byte) *Histogram {
 	var c Histogram
 	err := json.Unmarshal(body, &c)
@@ -43,8 +43,8 @@ func (c *Histogram) Valid() bool {
 	return !math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0)
 }
 
-// Spread returns the counts in heatBins bins between low and high. A bin that overlaps several of
-// them is divided in proportion to the overlap.
+// Spread returns the counts in heatBins bins of equal width between low and high. If a bin of c
+// overlaps several new bins, the count is divided in proportion to the overlap.
 func (c Histogram) Spread(low, high float64) []float64 {
 	all := make([]float64, heatBins)
 	width := (high - low) / heatBins
@@ -67,23 +67,23 @@ func (c Histogram) Spread(low, high float64) []float64 {
 			}
 		}
 	}
-	for i, n := range all { // more precision than a picture shows
+	for i, n := range all { // round to six digits, which is more precise than the drawing
 		all[i], _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', 6, 64), 64)
 	}
 	return all
 }
 
-// Bars is a drawing of a histogram.
+// Bars is a histogram drawn on the server.
 type Bars struct {
 	bars      []bar
 	Low, High string
-	Most      string // number of values in the largest bin
+	Most      string // count of the largest bin
 	Total     string
-	NotFinite string // "" for none
+	NotFinite string // number of NaN and infinite values, "" for none
 }
 
-// about returns a description of the number of values, the largest bin, and the number of values
-// that are not finite.
+// about returns a description of the histogram. The description contains the number of values,
+// the count of the largest bin, and the number of NaN and infinite values.
 func (h *Bars) about() string {
 	text := h.Total + " values, up to " + h.Most + " in a bin"
 	if h.NotFinite != "" {
@@ -92,7 +92,8 @@ func (h *Bars) about() string {
 	return text
 }
 
-// bar is a bin in the units of the drawing. The drawing is histogramWidth by histogramHeight units large.
+// bar is a drawn bin. Its coordinates are units of a drawing that is histogramWidth wide and
+// histogramHeight high.
 type bar struct {
 	X, Y, Width, Height string
 	Title               string
@@ -101,10 +102,10 @@ type bar struct {
 const (
 	histogramWidth  = 640.0
 	histogramHeight = 160.0
-	histogramBins   = 4096 // maximum number of bins of a drawn histogram
+	histogramBins   = 4096 // maximum number of bins in a drawn histogram
 )
 
-// Bars returns a drawing of the histogram.
+// Bars returns the histogram drawn as bars.
 func (c *Histogram) Bars() *Bars {
 	low, high, most, total := c.Edges[0], c.Edges[len(c.Edges)-1], 0.0, 0.0
 	for _, n := range c.Counts {
@@ -116,7 +117,7 @@ func (c *Histogram) Bars() *Bars {
 		h.NotFinite = humanize.Comma(c.NotFinite)
 	}
 	at := func(edge float64, i int) float64 {
-		if across == 0 { // all values are equal: draw bins of width 0 side by side
+		if across == 0 { // all values are equal: draw the bins side by side
 			return histogramWidth * float64(i) / float64(len(c.Counts))
 		}
 		return histogramWidth * (edge - low) / across

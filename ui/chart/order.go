@@ -10,7 +10,7 @@ import (
 	"tracker/store/runs"
 )
 
-// groupOf returns the part of a metric's name before the slash, "" for none.
+// groupOf returns the part of a metric name before the first slash, or "" for none.
 func groupOf(key string) string {
 	if at := strings.IndexByte(key, '/'); at > 0 {
 		return key[:at]
@@ -18,10 +18,13 @@ func groupOf(key string) string {
 	return ""
 }
 
-// Sort sorts names of metrics in the order of charts. Groups stay together and are placed by
-// their most interesting metric. Within a group the most interesting metrics come first; among
-// equals, metrics in which runs differ most, by spread. Metrics without a group come after groups
-// of the same interest.
+// Sort sorts elements in the order in which pages show charts. The function key returns an
+// element's metric name. The metrics of a group stay together.
+//
+// Groups are sorted by the interest of their most interesting metric. Groups of equal interest
+// are sorted by spread. Metrics without a group follow all groups of equal interest. Within a
+// group, metrics are sorted by interest and within equal interest by spread. A larger spread
+// comes first.
 func Sort[T any](all []T, key func(T) string, spread map[string]int) {
 	type ranked struct {
 		one        T
@@ -29,7 +32,7 @@ func Sort[T any](all []T, key func(T) string, spread map[string]int) {
 		rank       goal.Interest
 		spread     int
 	}
-	// Each name is ranked once, not in each comparison: there may be 100,000.
+	// Rank each name once, not in each comparison. A list can contain 100,000 names.
 	sorted := make([]ranked, len(all))
 	best, most := map[string]goal.Interest{}, map[string]int{}
 	for i, one := range all {
@@ -56,10 +59,10 @@ func Sort[T any](all []T, key func(T) string, spread map[string]int) {
 	}
 }
 
-// Spreads returns the differences between runs in each metric: the standard deviation of the runs'
-// means as a share of the range of all values, from 0 to 5 in tenths. For a metric that only one
-// run has, it is 1 if the metric changes. It is coarse, so that the order of charts does not change
-// with every point.
+// Spreads returns a number from 0 to 5 for each metric, which grows with the differences
+// between runs. The number is the standard deviation of the runs' means, in tenths of the range
+// of all values, rounded up. A metric that only one run logged gets 1 if its value changes. The
+// coarse scale keeps the order of charts stable while new points arrive.
 func Spreads(runs []runs.Summary) map[string]int {
 	type moments struct{ n, sum, squares, low, high float64 }
 	all := map[string]moments{}
@@ -94,8 +97,8 @@ func Spreads(runs []runs.Summary) map[string]int {
 	return found
 }
 
-// PutFirst moves the group of the objective's metric, and that metric within it, to the beginning,
-// before groups of greater interest.
+// PutFirst moves the group of the objective's metric to the beginning, before more interesting
+// groups. Within the group, PutFirst moves the objective's metric to the beginning.
 func PutFirst[T any](all []T, o *goal.Objective, key func(T) string) {
 	if o == nil {
 		return

@@ -7,16 +7,17 @@ import (
 	"tracker/store/goal"
 )
 
-// far is the factor by which an outlier reaches farther from 0 than most curves.
+// far is the factor by which an outlier is farther from 0 than most curves.
 const far = 10
 
-// ends are the smallest and the largest value of a curve.
+// ends holds the smallest and the largest value of a curve.
 type ends struct{ low, high float64 }
 
-// usualRange returns a range in which most curves of a metric are readable. An end of a curve that
-// is more than ten times as far from 0 as three quarters of the curves is left out, if the rest
-// would otherwise be drawn in less than a tenth of the height. At the end with the better values
-// nothing is left out. usualRange in ui/static/curvemath.js does the same.
+// usualRange returns a value range in which most curves of a metric are readable. A curve's
+// minimum or maximum is an outlier if it is more than ten times as far from 0 as three quarters
+// of the curves. The range excludes outliers only if the other values would otherwise fill less
+// than a tenth of the chart's height. The range never excludes outliers in the better
+// direction. The function usualRange in ui/static/curvemath.js implements the same rule.
 func usualRange(curves []ends, better goal.Goal) ends {
 	all := ends{math.Inf(1), math.Inf(-1)}
 	var reach []float64
@@ -27,7 +28,7 @@ func usualRange(curves []ends, better goal.Goal) ends {
 	if len(curves) < 3 {
 		return all
 	}
-	slices.Sort(reach) // the farthest first
+	slices.Sort(reach) // largest distance first
 	bound := -far * reach[max(1, len(reach)/4)]
 	most := ends{math.Inf(1), math.Inf(-1)}
 	for _, c := range curves {

@@ -1,6 +1,6 @@
-// Package chart computes charts: which metrics come first, the range of an axis, and drawings
-// that need no script. It computes the curves and histograms that scripts draw, too. It reads no
-// database and knows no requests.
+// Package chart computes charts. The package sorts metrics, computes axis ranges and draws
+// charts that need no script. The package also computes the curves and histograms that scripts
+// draw. The package does not depend on the database or on HTTP requests.
 package chart
 
 import (
@@ -12,53 +12,54 @@ import (
 	"tracker/store/runs"
 )
 
-// The positions of a drawn chart, in units of its view box.
+// These are the dimensions of a drawn chart, in units of its view box.
 const (
 	width, height          = 640.0, 240.0
 	left, right, top, foot = 56.0, 12.0, 10.0, 24.0
 )
 
-// Plot is a chart that is drawn on the server, for pages that are printed or saved.
+// Plot is a chart drawn on the server, for pages that are printed or saved.
 type Plot struct {
 	Title string
-	About string // description of the axes, "" if the title is enough
+	About string // description of the axes, "" if the title is sufficient
 	Texts []Text
 	X, Y  []Tick
 	Lines []Line
-	// Beyond is a note about runs whose curves leave the axes, "" if there are none.
+	// Beyond is a note about curves that leave the axes, "" for none.
 	Beyond string
 }
 
-// Tick is a grid line, at a position in the view box.
+// Tick is a grid line at the position At in the view box.
 type Tick struct {
 	Label string
 	At    string
 }
 
-// Text is a text at a position in the view box.
+// Text is a text drawn at a position in the view box.
 type Text struct{ X, Y, Text string }
 
-// Line is a curve, a set of dots or a bar.
+// Line is a drawn shape: a curve, a set of dots, a bar or a matrix cell.
 type Line struct {
-	Class string // CSS classes for kind and colour
+	Class string // CSS classes for shape and colour
 	Name  string
 	Path  string // SVG path
 }
 
-// Run is the name of a run and the CSS class of its colour.
+// Run holds the name of a run and the CSS class of the run's colour.
 type Run struct{ Name, Class string }
 
-// Scales describes the axes of a plot: whether they are logarithmic, and whether Y has room for outliers.
+// Scales describes the axes of a plot. LogX and LogY select logarithmic axes. Outliers extends
+// the Y axis to include outliers.
 type Scales struct{ LogX, LogY, Outliers bool }
 
-// axis maps values to positions. A logarithmic axis has no position for values that are not positive.
+// axis maps values to positions. A logarithmic axis maps positive values only.
 type axis struct {
 	log       bool
-	low, high float64 // logarithms, on a logarithmic axis
+	low, high float64 // bounds; logarithms of the bounds if log is true
 	from, to  float64
 }
 
-// newAxis returns an axis for values that span low to high, which are both finite.
+// newAxis returns an axis for values between low and high, which must be finite.
 func newAxis(log bool, low, high, from, to, least float64) axis {
 	if log {
 		low, high = math.Log10(low), math.Log10(high)
@@ -88,8 +89,10 @@ func (a axis) ticks() []Tick {
 	return all
 }
 
-// New draws curves of runs, which are named by their ids, over their steps. Values that are not finite, or not positive on a
-// logarithmic scale, are gaps. It returns nil if there is nothing to draw.
+// New draws the curves of runs over their steps. The map named holds each run's name and colour
+// by run ID. A value that an axis can't show leaves a gap. An axis can't show NaN and infinite
+// values. A logarithmic axis shows only positive values. New returns nil if there is nothing to
+// draw.
 func New(title string, curves []runs.Curve, named map[string]Run, scales Scales) *Plot {
 	first, last := math.Inf(1), math.Inf(-1)
 	drawn := func(step, v float64) bool {
@@ -137,7 +140,7 @@ func New(title string, curves []runs.Curve, named map[string]Run, scales Scales)
 	return p
 }
 
-// beyond returns the note about curves that are not wholly within the shown range.
+// beyond returns a note with the number of curves that leave the shown range, "" for none.
 func beyond(spans []ends, shown ends) string {
 	n := 0
 	for _, of := range spans {
@@ -154,18 +157,19 @@ func beyond(spans []ends, shown ends) string {
 	return strconv.Itoa(n) + " runs go beyond this range."
 }
 
-// outside limits a position outside of a chart, which need not be exact.
+// outside limits a position to 100 heights from the chart. A position that far outside need not
+// be exact.
 func outside(at float64) float64 { return min(max(at, -100*height), 100*height) }
 
-// axes holds the axes of a chart. Their bounds follow from the points.
+// axes holds the axes of a chart. Their bounds include all points passed to add.
 type axes struct {
-	first, last float64 // bounds of x
-	low, high   float64 // bounds of y
+	first, last float64 // bounds of the x values
+	low, high   float64 // bounds of the y values
 	any         bool
-	x, y        axis // set by fit
+	x, y        axis // axes computed by fit
 }
 
-// add extends the bounds to include a point.
+// add extends the bounds to include the point (x, y).
 func (a *axes) add(x, y float64) {
 	if !a.any {
 		*a = axes{first: x, last: x, low: y, high: y, any: true}
@@ -175,7 +179,8 @@ func (a *axes) add(x, y float64) {
 	a.low, a.high = math.Min(a.low, y), math.Max(a.high, y)
 }
 
-// fit sets the axes and their grid lines. It reports whether there is a point.
+// fit computes the axes from the bounds and sets the grid lines of p. It returns false if no
+// point was added.
 func (a *axes) fit(p *Plot) bool {
 	if !a.any {
 		return false
@@ -186,10 +191,10 @@ func (a *axes) fit(p *Plot) bool {
 	return true
 }
 
-// within limits a value so that the difference of two values is finite.
+// within limits v to keep the difference of two limited values finite.
 func within(v float64) float64 { return min(max(v, -math.MaxFloat64/4), math.MaxFloat64/4) }
 
-// path returns a curve through points as an SVG path.
+// path returns the SVG path of a curve through the points.
 func (a *axes) path(points []dot) string {
 	var path strings.Builder
 	pen := "M"
@@ -202,10 +207,10 @@ func (a *axes) path(points []dot) string {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// place1 returns a position as text with one decimal.
+// place1 formats a position with one decimal.
 func place1(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
-// ticks returns about five round numbers from low to high.
+// ticks returns about five round numbers between low and high.
 func ticks(low, high float64) []float64 {
 	size := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
 	for _, times := range []float64{1, 2, 5, 10} {
@@ -216,21 +221,21 @@ func ticks(low, high float64) []float64 {
 	}
 	var all []float64
 	for i := math.Ceil(low / size); len(all) < 10; i++ {
-		// The product of a round number is one only after rounding.
+		// Round the product: floating-point error would show in the label.
 		v, err := strconv.ParseFloat(strconv.FormatFloat(i*size, 'g', 12, 64), 64)
 		if err != nil || !(v <= high) {
 			break
 		}
 		all = append(all, v)
 	}
-	if len(all) == 0 { // the size is too small to be a number
+	if len(all) == 0 { // size underflowed to zero
 		return []float64{low, high}
 	}
 	return all
 }
 
-// logTicks returns up to ten powers of ten between two logarithms, or round numbers if there are
-// fewer than two.
+// logTicks returns up to ten powers of ten between the logarithms low and high. If fewer than
+// two powers fit, logTicks returns round numbers.
 func logTicks(low, high float64) []float64 {
 	first, last := math.Ceil(low-1e-9), math.Floor(high+1e-9)
 	if last-first < 1 {

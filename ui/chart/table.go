@@ -13,19 +13,19 @@ import (
 	"tracker/ui/plain"
 )
 
-// The limits of a chart of a table.
+// These are the limits of a chart that is drawn from a table.
 const (
-	maxPlotMarks = 1000 // points or bars
+	maxPlotMarks = 1000 // maximum number of points; a tenth of this number for bars
 	maxPlotLines = 12
-	maxPlotNames = 20 // names at an axis, and classes of a matrix
+	maxPlotNames = 20 // maximum number of labels on an axis and of classes in a matrix
 )
 
-// column returns the index of the column with the given use, -1 for none.
+// column returns the index of the column with the given use, or -1 for none.
 func column(p format.Plot, t format.Table, use string) int {
 	return slices.Index(t.Columns, cmp.Or(p.Fields[use], use))
 }
 
-// cellOf returns a cell of a table, nil if it is missing.
+// cellOf returns a cell of a table row, or nil if the cell is missing.
 func cellOf(row []any, column int) any {
 	if column < 0 || column >= len(row) {
 		return nil
@@ -56,7 +56,8 @@ func nameOf(v any) string {
 	return plain.Line(plain.Readable(fmt.Sprint(v)), 40)
 }
 
-// FromTable draws a chart that W&B's client has made from a table. It returns nil for an unknown kind.
+// FromTable draws a chart that the W&B client logged as a table. FromTable returns nil if the
+// kind of chart is unknown.
 func FromTable(p format.Plot, t format.Table) *Plot {
 	switch p.Kind {
 	case "line":
@@ -77,14 +78,15 @@ func FromTable(p format.Plot, t format.Table) *Plot {
 	return nil
 }
 
-// about returns a description of the axes of a chart.
+// about returns a description of a chart's axes.
 func about(p format.Plot, x, y string) string {
 	return plain.Readable(cmp.Or(p.YTitle, p.Fields[y], y) + " over " + cmp.Or(p.XTitle, p.Fields[x], x))
 }
 
 type dot struct{ x, y float64 }
 
-// drawLines draws a line for each value of the column by, or a single line without that column.
+// drawLines draws a line for each value in the column by. If the table lacks that column,
+// drawLines draws a single line.
 func drawLines(p format.Plot, t format.Table, x, y, by string) *Plot {
 	xs, ys, names := column(p, t, x), column(p, t, y), -1
 	if p.Fields[by] != "" {
@@ -113,8 +115,8 @@ func drawLines(p format.Plot, t format.Table, x, y, by string) *Plot {
 		out.About += fmt.Sprintf(", the first %d of %d lines", maxPlotLines, len(order))
 	}
 	for i, name := range order[:min(len(order), maxPlotLines)] {
-		// A curve such as precision over recall may go up and down at one x, so its points stay in
-		// the order of the rows.
+		// An area-under-curve chart, for example precision over recall, can have several points
+		// with the same x. Keep the order of the table rows.
 		points := Thin(lines[name], maxPlotMarks)
 		if p.Kind != "area-under-curve" {
 			slices.SortStableFunc(points, func(a, b dot) int { return cmp.Compare(a.x, b.x) })
@@ -124,7 +126,7 @@ func drawLines(p format.Plot, t format.Table, x, y, by string) *Plot {
 	return out
 }
 
-// Thin returns at most n of the elements, evenly spaced, with the first and the last.
+// Thin returns at most n evenly spaced elements of all, including the first and the last.
 func Thin[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
@@ -178,7 +180,7 @@ func (p *Plot) bars(values []float64, title func(i int) string) {
 	}
 }
 
-// barPlace returns the position of the middle of bar i of n.
+// barPlace returns the x position of the middle of bar i in a chart with n bars.
 func barPlace(i, n int) string {
 	return place1(left + (float64(i)+0.5)/float64(n)*(width-left-right))
 }
@@ -208,7 +210,7 @@ func drawBars(p format.Plot, t format.Table) *Plot {
 	return out
 }
 
-// plotBins is the number of bars of a histogram.
+// plotBins is the number of bins in a histogram that is drawn from a table.
 const plotBins = 20
 
 func drawHistogram(p format.Plot, t format.Table) *Plot {
@@ -241,7 +243,8 @@ func drawHistogram(p format.Plot, t format.Table) *Plot {
 	return out
 }
 
-// drawMatrix draws a confusion matrix: a row for each class, a column for each predicted class.
+// drawMatrix draws a confusion matrix with one row per actual class and one column per
+// predicted class.
 func drawMatrix(p format.Plot, t format.Table) *Plot {
 	actual, predicted, count := column(p, t, "Actual"), column(p, t, "Predicted"), column(p, t, "nPredictions")
 	counts := map[[2]string]float64{}
@@ -288,7 +291,8 @@ func drawMatrix(p format.Plot, t format.Table) *Plot {
 	return out
 }
 
-// Names returns the names of the lines with their colours; none if there is only one line.
+// Names returns the lines with their names and colours for the legend. Names returns nil if the
+// chart has fewer than two lines.
 func (p *Plot) Names() []Line {
 	if len(p.Lines) < 2 || !strings.HasPrefix(p.Lines[0].Class, "line") {
 		return nil

@@ -1,15 +1,14 @@
-// Package markdown renders GitHub Flavored Markdown as HTML, within limits.
+// Package markdown renders GitHub Flavored Markdown as HTML within limits.
 //
-// The text comes from people and trainings, and goldmark sets no limits: its
-// table extension pads every row to the width of the header, and several
-// constructs take quadratic time. Render limits the input, the nesting of
-// blocks, the number of elements, the work of the parsers and the output. It
-// ends with its context, and only a few calls run at the same time. A text that
-// exceeds a limit is not rendered at all: Render returns a LimitError, and the
+// The text comes from users and training scripts, and goldmark itself sets no limits. Its table
+// extension pads every row to the width of the header, and several constructs take quadratic
+// time. Render limits the size of the input and output, the nesting of blocks, the number of
+// elements, and the work of the parsers. Render stops when its context is done, and only a few
+// calls run at the same time. If a text exceeds a limit, Render returns a LimitError, and the
 // caller shows the plain text.
 //
-// Raw HTML and links that would run a script are dropped. Images become links,
-// because a page loads nothing from other sites.
+// Raw HTML and links that would run a script are dropped. Images become links, because pages
+// load nothing from other sites.
 package markdown
 
 import (
@@ -30,25 +29,26 @@ const (
 	MaxBytes = 256 << 10
 
 	maxLines  = 10_000
-	maxOutput = 1 << 20 // bytes of HTML
+	maxOutput = 1 << 20 // maximum bytes of HTML
 
-	// maxDepth is the nesting limit of lists and block quotes. Deeper markers are
-	// text.
+	// maxDepth is the maximum nesting depth of lists and block quotes. Deeper markers are
+	// rendered as text.
 	maxDepth = 32
 
-	// maxElements is the limit of table cells and of elements within lines:
-	// links, emphasis, code and the like. An element takes some 300 bytes of
-	// memory while a text is rendered.
+	// maxElements is the maximum number of table cells and inline elements. Inline elements are
+	// links, emphasis, code spans and similar elements. Each element takes about 300 bytes of
+	// memory during rendering.
 	maxElements = 50_000
 
-	// maxWork is the maximum number of bytes that the parsers read. See meter.
+	// maxWork is the maximum number of bytes that the parsers read; see meter.
 	maxWork = 64 << 20
 
-	// maxTime is the time limit of one call. maxWork is reached in a fraction of it.
+	// maxTime is the maximum duration of a call of Render. A text normally reaches maxWork in a
+	// fraction of maxTime.
 	maxTime = 5 * time.Second
 )
 
-// slots holds a value for each call that is rendering.
+// slots holds one value per running call of Render.
 var slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4))
 
 // LimitError is the error for a text that exceeds a limit.
@@ -58,8 +58,8 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return "the Markdown can't be rendered, because " + e.Reason }
 
-// Render returns the HTML of source. If source exceeds a limit, the error is a LimitError. If ctx
-// ends, it is the error of ctx.
+// Render returns the HTML of source. The error is a LimitError if source exceeds a limit. If
+// ctx is done, Render returns the error of ctx.
 func Render(ctx context.Context, source string) (string, error) {
 	if err := checkSize(source); err != nil {
 		return "", err
@@ -98,8 +98,8 @@ func checkSize(source string) error {
 	return nil
 }
 
-// convert renders source within the limits of a meter. It returns the output, with the meter, also
-// after an error, for tests.
+// convert renders source within the limits of a meter. After an error, convert also returns the
+// output with its meter, which tests use.
 func convert(ctx context.Context, source string) (*output, error) {
 	m := &meter{ctx: ctx}
 	out := &output{meter: m}
@@ -116,13 +116,13 @@ func convert(ctx context.Context, source string) (*output, error) {
 	return out, htmlRenderer.Render(out, bytes, document)
 }
 
-// output is a buffer of at most maxOutput bytes. It implements util.BufWriter.
+// output is a buffer for at most maxOutput bytes. It implements util.BufWriter.
 type output struct {
 	bytes.Buffer
 	meter *meter
 }
 
-// room reports whether n more bytes may be written.
+// room reports whether n more bytes fit into the output.
 func (o *output) room(n int) bool {
 	if o.meter.err == nil && o.Len()+n > maxOutput {
 		o.meter.err = &LimitError{fmt.Sprintf("its page would be larger than %s", humanize.IBytes(maxOutput))}

@@ -13,18 +13,18 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// meter bounds the rendering of one text. When a limit is exceeded, err is set
-// and every metered parser does nothing from then on, so that the rest of the
-// text is parsed in linear time. The result is discarded.
+// meter bounds the rendering of one text. When a limit is exceeded, the meter sets err. All
+// metered parsers then do nothing, and goldmark parses the remaining text in linear time. The
+// caller discards the result.
 //
-// The work is an upper bound of the bytes that the parsers read. A parser for
-// an element within lines reads at most the block that it is in, and what it
-// leaves to be done at the end of the block (matching delimiters, searching
-// links in links) takes at most as long again for each call.
+// The work is an upper bound of the number of bytes that the parsers read. A parser of inline
+// elements reads at most the block that contains the element. At the end of the block, goldmark
+// matches delimiters and searches for nested links. For each parser call, matching and
+// searching read at most as many bytes as the parser.
 type meter struct {
 	ctx      context.Context
 	err      error
-	work     int // bytes
+	work     int // number of bytes read, as an upper bound
 	calls    int // number of calls of spend
 	elements int
 }
@@ -33,7 +33,7 @@ var meterKey = parser.NewContextKey()
 
 func meterOf(pc parser.Context) *meter { return pc.Get(meterKey).(*meter) }
 
-// spend adds to the work and reports whether rendering may continue.
+// spend adds bytes to the work and reports whether rendering can continue.
 func (m *meter) spend(bytes int) bool {
 	if m.err != nil {
 		return false
@@ -48,7 +48,7 @@ func (m *meter) spend(bytes int) bool {
 	return m.err == nil
 }
 
-// add counts elements and reports whether rendering may continue.
+// add adds to the number of elements and reports whether rendering can continue.
 func (m *meter) add(elements int) bool {
 	if m.elements += elements; m.elements > maxElements && m.err == nil {
 		m.err = &LimitError{"it has more than " + humanize.Comma(maxElements) + " table cells, links and other elements"}
@@ -56,8 +56,7 @@ func (m *meter) add(elements int) bool {
 	return m.err == nil
 }
 
-// markdownParser is goldmark's parser for GitHub Flavored Markdown with metered
-// parts.
+// markdownParser is goldmark's parser for GitHub Flavored Markdown with metered parts.
 var markdownParser = parser.NewParser(
 	parser.WithBlockParsers(blockParsers()...),
 	parser.WithInlineParsers(inlineParsers()...),
@@ -77,7 +76,7 @@ func blockParsers() []util.PrioritizedValue {
 	return all
 }
 
-// container is a parser of lists or block quotes that nests at most maxDepth of them.
+// container is a parser of lists or block quotes. It opens no block at nesting depth maxDepth.
 type container struct{ parser.BlockParser }
 
 func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -87,7 +86,8 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 	return c.BlockParser.Open(parent, reader, pc)
 }
 
-// linkifyWork is the work of a search for a URL at the start of a word. A match is not read again.
+// linkifyWork is the work of one search for a URL at the start of a word. Text inside a URL is
+// not searched again.
 const linkifyWork = 256
 
 func inlineParsers() (all []util.PrioritizedValue) {
@@ -106,13 +106,13 @@ func inlineParsers() (all []util.PrioritizedValue) {
 	return append(all, util.Prioritized(linkify, 999))
 }
 
-// inline is a parser of elements within lines.
+// inline is a metered parser of inline elements.
 type inline struct {
 	parser.InlineParser
 	work func(parent ast.Node, line []byte) int
 }
 
-// closingInline is an inline that also acts at the end of a block.
+// closingInline is an inline whose parser also acts at the end of a block.
 type closingInline struct {
 	inline
 	parser.CloseBlocker
@@ -134,8 +134,8 @@ func (p inline) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast
 	return n
 }
 
-// blockWork returns the length of the block times the length of the run of delimiters at the start
-// of line, because each delimiter can be an element.
+// blockWork returns the length of the block times the number of repeated delimiters at the
+// start of line. Each of these delimiters might start an element.
 func blockWork(parent ast.Node, line []byte) int {
 	lines := parent.Lines()
 	if lines == nil || lines.Len() == 0 {
@@ -150,7 +150,8 @@ func blockWork(parent ast.Node, line []byte) int {
 	return run * (lines.At(lines.Len()-1).Stop - lines.At(0).Start)
 }
 
-// meteredTable converts a paragraph into a table if the table has few enough cells.
+// meteredTable converts a paragraph into a table if the table does not exceed the limits of the
+// meter.
 type meteredTable struct{ parser.ParagraphTransformer }
 
 func (t meteredTable) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
@@ -167,14 +168,13 @@ func (t meteredTable) Transform(node *ast.Paragraph, reader text.Reader, pc pars
 	if columns == 0 {
 		return
 	}
-	// For each escaped pipe, the table extension searches all code in the tables.
+	// For each escaped pipe, the table extension searches all code spans in tables.
 	if m.spend(escaped*len(source)) && m.add(columns*lines.Len()) {
 		t.ParagraphTransformer.Transform(node, reader, pc)
 	}
 }
 
-// isDelimiterRow reports whether line can be the row below the header of a
-// table.
+// isDelimiterRow reports whether line can be the delimiter row below a table header.
 func isDelimiterRow(line []byte) bool {
 	return len(bytes.Trim(line, "-:| \t\r\n\v\f")) == 0 && bytes.Contains(line, []byte("-"))
 }

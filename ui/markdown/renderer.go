@@ -17,7 +17,7 @@ var htmlRenderer = renderer.NewRenderer(renderer.WithNodeRenderers(
 	util.Prioritized(metered{ownRenderer{}}, 1),
 ))
 
-// metered ends the rendering when a limit is exceeded.
+// metered stops rendering when a limit is exceeded.
 type metered struct{ renderer.NodeRenderer }
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -39,8 +39,8 @@ func (r meteredRegisterer) Register(kind ast.NodeKind, write renderer.NodeRender
 	})
 }
 
-// nodeWork returns the length of the text that is escaped before it is written. A text can use one
-// link definition many times.
+// nodeWork returns one plus the length of the text that the renderer escapes for n. A text can
+// use the same link definition many times.
 func nodeWork(n ast.Node) int {
 	switch n := n.(type) {
 	case *ast.Link:
@@ -51,7 +51,7 @@ func nodeWork(n ast.Node) int {
 	return 1
 }
 
-// ownRenderer replaces goldmark's HTML for images and tasks.
+// ownRenderer replaces goldmark's HTML for images and task check boxes.
 type ownRenderer struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -60,7 +60,7 @@ func (ownRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(extensionast.KindTaskCheckBox, writeTask)
 }
 
-// writeImage writes a link to an image.
+// writeImage writes a link to the image instead of the image.
 func writeImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	address := util.URLEscape(n.(*ast.Image).Destination, true)
 	if html.IsDangerousURL(address) {
@@ -76,7 +76,7 @@ func writeImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.Walk
 	return ast.WalkContinue, nil
 }
 
-// writeTask writes the check box of a task, with a label.
+// writeTask writes a disabled check box with a label for screen readers.
 func writeTask(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering && n.(*extensionast.TaskCheckBox).IsChecked {
 		w.WriteString(`<input type="checkbox" disabled checked aria-label="done"> `)

@@ -5,13 +5,13 @@ import (
 	"tracker/store/search"
 )
 
-// Cell is a cell in a table of runs.
+// Cell is a cell in a table of runs. Number reports whether Text is a number.
 type Cell struct {
 	Text   string
 	Number bool
 }
 
-// Cells returns the parameters and metrics of a run that columns selects.
+// Cells returns the run's parameters and metrics that columns selects.
 func Cells(i runs.Iteration, columns []runs.Column) (cells []Cell) {
 	for _, c := range columns {
 		cell := Cell{Text: Line(i.Params[c.Name], 60)}

@@ -9,9 +9,10 @@ import (
 	"tracker/store/scalar"
 )
 
-// Numbers are formatted as static/format.js does in the browser.
+// The functions in this file format numbers exactly like static/format.js in the browser.
 
-// Number formats a value with five significant digits. Integers below ten million are written in full.
+// Number formats a value with five significant digits. Integers below ten million keep all
+// digits.
 func Number(v scalar.Value) string {
 	f := float64(v)
 	size := math.Abs(f)
@@ -34,8 +35,9 @@ func significant(f float64, digits int) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// rounded formats a value with the given number of digits. It rounds ties away from zero, while
-// strconv rounds them to even. 25 digits are enough to recognize a tie.
+// rounded formats a value in scientific notation with the given number of digits. It rounds
+// ties away from zero, as browsers do. The package strconv rounds ties to even. 25 digits are
+// enough to recognize a tie.
 func rounded(f float64, digits int) string {
 	exact, _, _ := strings.Cut(strconv.FormatFloat(f, 'e', 24, 64), "e")
 	_, fraction, _ := strings.Cut(exact, ".")
@@ -45,7 +47,8 @@ func rounded(f float64, digits int) string {
 	return strconv.FormatFloat(f, 'e', digits-1, 64)
 }
 
-// Duration formats seconds in the two largest units. Fewer than ten seconds have two significant digits.
+// Duration formats seconds in the two largest units. A duration below ten seconds is formatted
+// with two significant digits.
 func Duration(seconds scalar.Value) string {
 	size := math.Abs(float64(seconds))
 	if size < 10 {

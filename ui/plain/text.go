@@ -6,10 +6,11 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Readable returns s with invalid UTF-8 replaced, for text from a request or a file.
+// Readable returns s with each run of invalid UTF-8 replaced by U+FFFD. Callers use it for text
+// from a request or a file.
 func Readable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// Line returns the first line of s, of at most n characters.
+// Line returns the first line of s, cut to n characters. An ellipsis marks omitted text.
 func Line(s string, n int) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	line = strings.TrimSpace(line)
@@ -22,7 +23,7 @@ func Line(s string, n int) string {
 	return line
 }
 
-// Clip returns at most n characters of s. It marks a cut by an ellipsis.
+// Clip returns s cut to n characters. An ellipsis marks omitted text.
 func Clip(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {
@@ -32,10 +33,10 @@ func Clip(s string, n int) string {
 	return s
 }
 
-// Size returns a number of bytes in a suitable unit.
+// Size formats a number of bytes with a binary unit, for example "4.0 MiB".
 func Size(n int64) string { return humanize.IBytes(uint64(n)) }
 
-// Counted returns a number and the noun after it.
+// Counted returns n followed by the noun one or many.
 func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -17,17 +17,18 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// maxIncrements is the maximum number of increments of a table that are read. W&B's client logs 100.
+// maxIncrements is the maximum number of increments that are read for a table. The W&B client
+// logs up to 100 increments.
 const maxIncrements = 200
 
-// increment is a part of a table that W&B's client logs with log_mode="INCREMENTAL".
+// increment is a part of a table that the W&B client logged with log_mode="INCREMENTAL".
 type increment struct {
 	key    string
 	number int64
-	name   string // name of the artifact
+	name   string // artifact name
 }
 
-// fillIncrements adds to an increment of a table the rows of the previous increments.
+// fillIncrements shows a table increment together with the rows of all previous increments.
 func (v *Preview) fillIncrements(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) error {
 	if r.IterationID == nil || !strings.HasPrefix(r.Name, "media/table/") {
 		return nil
@@ -49,7 +50,7 @@ func (v *Preview) fillIncrements(ctx context.Context, db *store.DB, actor domain
 		}
 		t, ok := parseTable(body)
 		if !ok {
-			missing++ // not sent yet, or deleted
+			missing++ // not uploaded yet, or deleted
 			continue
 		}
 		left -= int64(len(body))
@@ -64,8 +65,8 @@ func (v *Preview) fillIncrements(ctx context.Context, db *store.DB, actor domain
 	return nil
 }
 
-// increments returns the increments of a table in order, up to the given artifact of a run; none if
-// the artifact is not an increment.
+// increments returns the increments of a table in order, up to the artifact with the given
+// name. It returns nil if the artifact is not an increment.
 func increments(ctx context.Context, db *store.DB, actor domain.Actor, run, name string) (all []increment, err error) {
 	err = db.View(ctx, actor, func(v *store.View) error {
 		_, err := v.Wandb.EachValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ scalar.Step, m format.Member) error {
@@ -90,7 +91,8 @@ func increments(ctx context.Context, db *store.DB, actor domain.Actor, run, name
 	return all, nil
 }
 
-// readFile returns the first most bytes of a file of a run. If the file is longer, it returns one byte more.
+// readFile returns up to most+1 bytes of a run's file. A result longer than most bytes means
+// that the file is larger than most bytes.
 func readFile(ctx context.Context, db *store.DB, actor domain.Actor, run, name string, most int64) ([]byte, error) {
 	_, data, err := db.Files.OpenFile(ctx, actor, files.Tree{IterationID: run}, name)
 	if err != nil {

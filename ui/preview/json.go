@@ -12,28 +12,28 @@ import (
 	"tracker/ui/plain"
 )
 
-// treeNodes is the maximum number of values that a tree shows.
+// treeNodes is the maximum number of values in a JSON tree.
 const treeNodes = 2000
 
-// nodeLetters is the maximum number of letters that are shown of a value.
+// nodeLetters is the maximum number of characters shown of one value in a JSON tree.
 const nodeLetters = 2000
 
-// treeDepth is the maximum depth of a tree. Deeper values are shown as JSON text.
+// treeDepth is the maximum depth of a JSON tree. Deeper values are shown as JSON text.
 const treeDepth = 32
 
-// node is a JSON value.
+// node is a value in a JSON tree.
 type node struct {
-	Name   string // name of a member, or index in an array
-	Text   string // text of a value without children
-	Class  string // string, number, word
-	Size   string // number of children, "" for a value that can't have any
+	Name   string // member name in an object, or index in an array
+	Text   string // text of a value that is shown without children
+	Class  string // CSS class "string" or "number"; "" for other values
+	Size   string // number of children in brackets; "" for a value that can't have children
 	Below  []node
-	Hidden int  // number of children that are not shown
-	Open   bool // whether the node is open at first
+	Hidden int  // number of children that the tree omits
+	Open   bool // whether the node is expanded at first
 }
 
-// fillJSON reads JSON as a tree or, if it is one, as a histogram. Invalid JSON is shown as text,
-// with the position of the error.
+// fillJSON shows JSON as a histogram, a table or a tree. Any JSON that is neither a histogram
+// nor a table is shown as a tree. Invalid JSON is shown as text with the position of the error.
 func (v *Preview) fillJSON(data io.Reader) error {
 	body, err := io.ReadAll(data)
 	if err != nil {
@@ -70,7 +70,8 @@ func (v *Preview) fillJSON(data io.Reader) error {
 	return nil
 }
 
-// readNode reads a value with its children, as long as left is positive.
+// readNode reads a value and its children. It reduces left by one for each value and skips
+// children when left is 0.
 func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) {
 	*left = max(*left-1, 0)
 	n := node{Name: name, Open: depth < 2}

@@ -9,7 +9,7 @@ import (
 	"tracker/store/files"
 )
 
-// Kind is the way in which an artifact is shown.
+// Kind specifies how a preview shows an artifact.
 type Kind string
 
 const (
@@ -21,12 +21,11 @@ const (
 	HTML     Kind = "html"
 	Audio    Kind = "audio"
 	Video    Kind = "video"
-	File     Kind = "file" // it can be downloaded
+	File     Kind = "file" // download only
 )
 
-// typeByEnd holds the types of artifacts without a type, by the end of their
-// names. The table of the operating system is not used, because it differs
-// between systems.
+// typeByEnd maps file extensions to media types, for artifacts without a specific media type.
+// The type table of the operating system is not used, because it differs between systems.
 var typeByEnd = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 	".avif": "image/avif", ".bmp": "image/bmp", ".svg": "image/svg+xml",
@@ -40,8 +39,8 @@ var typeByEnd = map[string]string{
 	".rs": "text/plain", ".sql": "text/plain", ".tex": "text/plain", ".diff": "text/plain", ".patch": "text/plain",
 }
 
-// shown holds the types that are served under their own name, since none of them can run a script,
-// and the types that a page shows as text or in a frame.
+// shown maps media types to kinds. Image, audio and video types are served unchanged, because
+// they can't run scripts. Files of other types are shown as text, as a table or in a frame.
 var shown = map[string]Kind{
 	"image/png": Image, "image/jpeg": Image, "image/gif": Image, "image/webp": Image, "image/avif": Image,
 	"image/bmp":  Image,
@@ -58,11 +57,11 @@ const (
 	plainType = "text/plain; charset=utf-8"
 )
 
-// pageTable is the type that Debian gives to names that end in .pt, which are
-// mostly files of PyTorch.
+// pageTable is the media type that Debian assigns to the extension .pt. Most files with this
+// extension are PyTorch files.
 const pageTable = "application/vnd.snesdev-page-table"
 
-// MediaType returns the type of an artifact without its parameters.
+// MediaType returns the media type of an artifact without parameters.
 func MediaType(r files.Artifact) string {
 	media, _, err := mime.ParseMediaType(r.ContentType)
 	if err != nil || media == files.DefaultContentType || media == pageTable {
@@ -71,7 +70,7 @@ func MediaType(r files.Artifact) string {
 	return media
 }
 
-// TypeOf returns the type of an artifact that pages show.
+// TypeOf returns the media type that pages show for an artifact.
 func TypeOf(r files.Artifact) string {
 	if media := MediaType(r); media != "" || r.ContentType == pageTable {
 		return cmp.Or(media, files.DefaultContentType)
@@ -79,14 +78,15 @@ func TypeOf(r files.Artifact) string {
 	return r.ContentType
 }
 
-// KindOf returns the kind of an artifact, from its type or, if the type is unspecific, from its name.
+// KindOf returns the kind of an artifact. The kind follows from the media type, or from the
+// artifact's name if the media type is unspecific.
 func KindOf(r files.Artifact) Kind {
 	media := MediaType(r)
 	if k, ok := shown[media]; ok {
 		return k
 	}
 	switch {
-	case media == svgType: // in an <img>, where it can't run anything
+	case media == svgType: // shown in an <img> element, which runs no scripts
 		return Image
 	case strings.HasSuffix(media, "+json"):
 		return JSON
@@ -101,8 +101,8 @@ func KindOf(r files.Artifact) Kind {
 // IsPicture reports whether a is a raster image.
 func IsPicture(a files.Artifact) bool { return shown[MediaType(a)] == Image }
 
-// ServedAs returns the type under which the bytes of an artifact are served, and whether a browser
-// may show them instead of saving them.
+// ServedAs returns the content type of the response with the artifact's bytes. The result
+// inline reports whether browsers can show the bytes instead of saving them.
 func ServedAs(r files.Artifact) (contentType string, inline bool) {
 	media := MediaType(r)
 	switch k := KindOf(r); {

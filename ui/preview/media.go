@@ -12,21 +12,23 @@ import (
 	"tracker/store/files"
 )
 
-// MediaQuery selects the media of runs: all, or only the media with one name.
+// MediaQuery selects the media of runs. If Key is set, MediaQuery selects only media with this
+// name.
 type MediaQuery struct {
 	Iterations []string `json:"iterations"`
 	Key        string   `json:"key,omitzero"`
 	Kind       Kind     `json:"kind,omitzero"`
 }
 
-// Media holds the selected media.
+// Media holds the media that a MediaQuery selects.
 type Media struct {
 	All    []Medium
-	Labels []labels // class labels of the marks
-	More   bool     // whether there are further media
+	Labels []labels // class labels of boxes and masks
+	More   bool     // whether media were omitted because of a limit
 }
 
-// ReadMedia reads the media of runs. Marks are read only for images with one name.
+// ReadMedia reads the media that q selects. Boxes and masks are read only if q selects images
+// with one name.
 func ReadMedia(ctx context.Context, db *store.View, q MediaQuery) (found Media, err error) {
 	artifacts, cut, err := db.Files.MadeArtifacts(q.Iterations)
 	if err != nil {
@@ -44,16 +46,17 @@ func ReadMedia(ctx context.Context, db *store.View, q MediaQuery) (found Media, 
 	return found, err
 }
 
-// Histogram is the kind of histograms that the Python client logs. A preview shows them as JSON.
+// Histogram is the kind of a histogram that the Python client or the W&B client logged. For a
+// histogram artifact, KindOf returns JSON.
 const Histogram Kind = "histogram"
 
-// Medium is an artifact that was logged under a name, in the form for scripts.
+// Medium is a media item that a run logged, in the JSON format of the scripts.
 type Medium struct {
 	ID    string `json:"id"`
 	Run   string `json:"run"`
-	Name  string `json:"name"`           // name of the artifact
-	Step  *int64 `json:"step,omitempty"` // nil where the name has none
-	Place int64  `json:"place"`          // in a list that was logged at once
+	Name  string `json:"name"`           // artifact name
+	Step  *int64 `json:"step,omitempty"` // nil if the artifact name contains no step
+	Place int64  `json:"place"`          // index in a list that was logged at one step
 	Bytes int64  `json:"bytes"`
 
 	Marks []marked `json:"marks,omitempty"` // boxes and masks of an image
@@ -62,29 +65,32 @@ type Medium struct {
 	Kind Kind   `json:"-"`
 }
 
-// marked holds the boxes or the mask of an image under a name.
+// marked holds the boxes or the mask that an image has under one name.
 type marked struct {
 	Name   string `json:"name"`
-	Boxes  string `json:"boxes,omitempty"` // id of the artifact that has them
-	Mask   string `json:"mask,omitempty"`  // likewise
-	Labels int    `json:"labels"`          // index in the list of labels of the answer
+	Boxes  string `json:"boxes,omitempty"` // ID of the artifact with the boxes, "" for a mask
+	Mask   string `json:"mask,omitempty"`  // ID of the artifact with the mask, "" for boxes
+	Labels int    `json:"labels"`          // index in Media.Labels
 }
 
-// labels holds the names of classes, by number.
+// labels maps class numbers to class names.
 type labels map[string]string
 
 var (
-	// The Python client names media KEY_STEP.END, or KEY_STEP_PLACE.END within a list.
+	// The Python client names media KEY_STEP.END. For a list, the Python client names media
+	// KEY_STEP_PLACE.END.
 	ownName = regexp.MustCompile(`^(.+?)(?:_(\d{1,15}))?(?:_(\d{1,15}))?$`)
-	// W&B's client adds a part of a hash.
+	// The W&B client appends the step and a part of the hash.
 	wandbName = regexp.MustCompile(`^media/[^/]+/(.+)_(\d{1,15})_[0-9a-f]{20}$`)
-	// MLflow's log_image replaces a slash by #, and logs a smaller copy of each image.
+	// The function log_image of MLflow replaces slashes by # and logs a smaller copy of each
+	// image.
 	mlflowName = regexp.MustCompile(`^images/(.+?)%step%(\d{1,15})%timestamp%\d+%[0-9a-f-]+(%compressed)?$`)
-	// Files of an artifact of W&B are named NAME:vN/FILE. Masks are drawn over images.
+	// Files of a W&B artifact are named NAME:vN/FILE. Mask files are shown over their images,
+	// not as images.
 	noMedium = regexp.MustCompile(`^([^/]+:v\d+/|media/images/mask/)`)
 )
 
-// mediaKindOf returns the kind of a medium, "" if the artifact is not a medium.
+// mediaKindOf returns the kind of a media item, or "" if the artifact is not media.
 func mediaKindOf(r files.Artifact) Kind {
 	if strings.HasSuffix(r.Name, ".histogram.json") {
 		return Histogram
@@ -104,7 +110,7 @@ func mediaKindOf(r files.Artifact) Kind {
 	return ""
 }
 
-// stem returns a name without its ending.
+// stem returns an artifact name without its file extension.
 func stem(name string) string {
 	for _, end := range []string{".histogram.json", tableEnd} {
 		if s, ok := strings.CutSuffix(name, end); ok {
@@ -114,9 +120,9 @@ func stem(name string) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
-// mediaOf returns the media among artifacts, with the name, step and place of each. KEY_A_B may
-// be place B of a list at step A, or step B of KEY_A. It is a list if, in the same run, the places
-// of each step run from 0 without a gap and at least one step has several.
+// mediaOf returns the media among artifacts, with the key, step and place of each. The name
+// KEY_A_B can mean place B in a list at step A, or step B of the key KEY_A. If isList is true
+// for the run's media with this key, mediaOf chooses the list.
 func mediaOf(artifacts []files.Artifact) []Medium {
 	type series struct {
 		key  string
@@ -125,7 +131,7 @@ func mediaOf(artifacts []files.Artifact) []Medium {
 	}
 	var all []Medium
 	pairs := map[series]map[int64][]int64{} // places by step
-	twice := map[int]series{}               // by index in all
+	twice := map[int]series{}               // ambiguous names by index in all
 	for _, r := range artifacts {
 		k := mediaKindOf(r)
 		if k == "" || r.IterationID == nil || noMedium.MatchString(r.Name) {
@@ -154,7 +160,7 @@ func mediaOf(artifacts []files.Artifact) []Medium {
 		} else {
 			m.Key = name
 		}
-		if m.Step == nil && k == Text { // a file, rather than a text that was logged
+		if m.Step == nil && k == Text { // an ordinary text file, not logged media
 			continue
 		}
 		all = append(all, m)
@@ -168,7 +174,8 @@ func mediaOf(artifacts []files.Artifact) []Medium {
 	return all
 }
 
-// isList reports whether the places of each step run from 0 without a gap and at least one step has several.
+// isList reports whether the places of each step count from 0 without a gap and at least one
+// step has several places.
 func isList(places map[int64][]int64) bool {
 	several := false
 	for _, all := range places {

@@ -14,7 +14,8 @@ import (
 	"tracker/ui/chart"
 )
 
-// historyHistograms returns the histograms in the histories of W&B runs. They are not artifacts.
+// historyHistograms returns the histograms in the histories of W&B runs. The W&B client logs
+// histograms as history values, not as artifacts.
 func historyHistograms(db *store.View, runs []string) (all []Medium, more bool, err error) {
 	more, err = db.Wandb.EachValue(runs, nil, []string{"histogram"}, func(run string, step scalar.Step, m format.Member) error {
 		if _, ok := format.ParseHistogram(m.Value); ok {
@@ -25,7 +26,8 @@ func historyHistograms(db *store.View, runs []string) (all []Medium, more bool, 
 	return all, more, err
 }
 
-// LoggedHistograms returns the histograms in the history of W&B runs under a name, at some steps.
+// LoggedHistograms returns the histograms with the name q.Key from the histories of W&B runs.
+// It reads only the given steps and returns histograms by step.
 func LoggedHistograms(db *store.View, q MediaQuery, at []int64) (map[int64]*chart.Histogram, error) {
 	steps := make([]scalar.Step, 0, len(at))
 	for _, step := range at {
@@ -46,7 +48,8 @@ func LoggedHistograms(db *store.View, q MediaQuery, at []int64) (map[int64]*char
 	return counts, err
 }
 
-// maxMarks is the maximum number of marks of an image, and markBytes the memory of one mark.
+// maxMarks is the maximum number of boxes and masks of an image. markBytes is the approximate
+// memory in bytes of one box or mask record.
 const (
 	maxMarks  = 100
 	markBytes = 200
@@ -54,7 +57,7 @@ const (
 
 var errMarks = domain.Invalid("iterations", "The boxes and masks of the images have more than %d MiB. Choose fewer runs.", domain.MaxAnswerBytes>>20)
 
-// addMarks adds to images their boxes and masks from the histories of W&B runs.
+// addMarks adds boxes and masks from the histories of W&B runs to the images.
 func (f *Media) addMarks(ctx context.Context, db *store.View, q MediaQuery, artifacts []files.Artifact) error {
 	type file struct{ run, name string }
 	ids := map[file]string{}
@@ -75,7 +78,7 @@ func (f *Media) addMarks(ctx context.Context, db *store.View, q MediaQuery, arti
 		mask      bool
 	}
 	index := map[named]int{}                                        // index in f.Labels
-	classes := map[named]func(key, name string) map[string]string{} // by run and kind
+	classes := map[named]func(key, name string) map[string]string{} // functions by run ID and by boxes or masks
 	labelsOf := func(key string, of named) (int, error) {
 		if i, ok := index[of]; ok {
 			return i, nil
@@ -103,7 +106,7 @@ func (f *Media) addMarks(ctx context.Context, db *store.View, q MediaQuery, arti
 		for _, image := range format.MarkedImages(m.Value) {
 			at := file{run, transfer.FitPath(image.File)}
 			if ids[at] == "" {
-				continue // not sent yet, or deleted
+				continue // not uploaded yet, or deleted
 			}
 			for _, mark := range image.Marks {
 				one, id := marked{Name: mark.Name}, ids[file{run, transfer.FitPath(mark.File)}]
@@ -134,7 +137,7 @@ func (f *Media) addMarks(ctx context.Context, db *store.View, q MediaQuery, arti
 	return err
 }
 
-// compare orders masks before boxes, so that boxes are drawn over them.
+// compare orders masks before boxes. Pages draw boxes over masks.
 func (m marked) compare(other marked) int {
 	if (m.Mask != "") != (other.Mask != "") {
 		return cmp.Compare(len(other.Mask), len(m.Mask))

@@ -1,6 +1,6 @@
 // Package preview shows content that users have logged: files, images, tables, JSON, HTML pages
-// and Markdown. The content is not trusted, so reading and rendering it is bounded, and texts are
-// escaped. The package knows no requests and no sessions.
+// and Markdown. The content is not trusted. Package preview limits reading and rendering, and
+// escapes texts. It does not depend on HTTP requests or sessions.
 package preview
 
 import (
@@ -24,22 +24,22 @@ import (
 	"tracker/ui/plain"
 )
 
-// Parts of an artifact that a preview reads, in bytes.
+// These constants limit the data that a preview reads.
 const (
-	headBytes    = 128 << 10 // beginning of a long text
+	headBytes    = 128 << 10 // bytes at the beginning of a long text
 	tailBytes    = 64 << 10
-	tableBytes   = 4 << 20         // part of a table in which rows are counted
-	MaxJSON      = 1 << 20         // JSON that is shown as a tree
-	imageNumbers = domain.MaxLimit // images of a slider
+	tableBytes   = 4 << 20         // maximum bytes of a table that are read to count rows
+	MaxJSON      = 1 << 20         // maximum bytes of JSON shown as a tree
+	imageNumbers = domain.MaxLimit // maximum number of images in a series
 )
 
-// Preview is the part of an artifact that is shown without downloading it.
+// Preview holds the part of an artifact that the artifact's page shows.
 type Preview struct {
 	Kind      Kind
-	Source    string // path of the bytes
+	Source    string // path of the artifact's bytes
 	Note      string // note about omitted data, "" for none
 	Head      string
-	Skipped   string // size of the part between head and tail, "" for none
+	Skipped   string // size of the omitted text between Head and Tail, "" for none
 	Tail      string
 	Columns   []string
 	Rows      [][]string
@@ -47,10 +47,10 @@ type Preview struct {
 	Prose     templ.Component
 	Histogram *chart.Bars
 	Images    []LoggedImage
-	At        int // index of this image
+	At        int // index of this artifact in Images
 }
 
-// Read reads the part of an artifact that its page shows.
+// Read reads the content of an artifact that its page shows.
 func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) (Preview, error) {
 	v := Preview{Kind: KindOf(r), Source: "/artifact/" + r.ID + "/data"}
 	switch v.Kind {
@@ -93,7 +93,7 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 	return v, err
 }
 
-// fillText reads the beginning and the end of a text. The middle of a long text is not read.
+// fillText reads a text. It reads only the beginning and the end of a long text.
 func (v *Preview) fillText(data io.ReadSeeker, size int64) error {
 	v.Kind = Text
 	if size <= headBytes+tailBytes {
@@ -112,7 +112,7 @@ func (v *Preview) fillText(data io.ReadSeeker, size int64) error {
 	if err != nil {
 		return err
 	}
-	// Cut at line ends, if there are any.
+	// Cut at line ends if possible.
 	if at := bytes.LastIndexByte(head, '\n'); at >= 0 {
 		head = head[:at+1]
 	}
@@ -127,13 +127,14 @@ func (v *Preview) fillText(data io.ReadSeeker, size int64) error {
 	return nil
 }
 
-// Colours and cursor movements of a terminal, and overwritten parts of lines, as in progress bars.
+// escapes matches terminal control sequences, for example for colours. overtyped matches lines
+// with overwritten text, for example progress bars.
 var (
 	escapes   = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 	overtyped = regexp.MustCompile(`(?m)^[^\n]*\r+([^\r\n]+)`)
 )
 
-// printed returns a text as a terminal finally shows it.
+// printed returns the text that a terminal shows after printing text.
 func printed(text []byte) string {
 	s := strings.ReplaceAll(plain.Readable(string(text)), "\r\n", "\n")
 	return overtyped.ReplaceAllString(escapes.ReplaceAllString(s, ""), "$1")
@@ -144,14 +145,15 @@ type LoggedImage struct {
 	files.Artifact
 	Step string
 
-	numbers []int64 // in the name
+	numbers []int64 // numbers in the artifact name
 }
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// fillImages finds the images of the same run whose names differ from this one's in one number
-// only. If there are several such numbers, it varies the number that gives the most images. If the
-// images of a list have names like NAME_STEP_PLACE, the slider moves through the steps of one place.
+// fillImages finds the series of images that r belongs to. The names of a series differ in one
+// number only, and all images belong to the same run. If several numbers can vary, fillImages
+// varies the number that gives the longest series. For images named NAME_STEP_PLACE, a series
+// normally contains the steps of one place.
 func (v *Preview) fillImages(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) error {
 	shape := digits.ReplaceAllString(r.Name, "#")
 	if shape == r.Name {
@@ -200,7 +202,7 @@ func imageOf(r files.Artifact) LoggedImage {
 	for _, text := range found {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			n = 1<<63 - 1 // more digits than a step has
+			n = 1<<63 - 1 // more digits than a step can have
 		}
 		i.numbers = append(i.numbers, n)
 	}

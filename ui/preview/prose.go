@@ -10,11 +10,11 @@ import (
 	"tracker/ui/plain"
 )
 
-// proseLetters is the number of letters that are shown of a shortened text.
+// proseLetters is the number of characters shown of a shortened text.
 const proseLetters = 2000
 
-// ProseOf returns text rendered as Markdown. A text that exceeds a limit is shown
-// as plain text, with the reason.
+// ProseOf renders text as Markdown. If text exceeds a limit of package markdown, ProseOf shows
+// plain text and the reason.
 func ProseOf(ctx context.Context, text string) (templ.Component, error) {
 	html, err := markdown.Render(ctx, text)
 	var limit *markdown.LimitError
@@ -27,8 +27,9 @@ func ProseOf(ctx context.Context, text string) (templ.Component, error) {
 	return templ.Raw(html), nil
 }
 
-// ProseWithin is ProseOf for one of several texts on a page. left is the number of bytes that remain
-// for the page. Only the beginning of a text beyond it is shown.
+// ProseWithin is ProseOf for one of several texts on a page. The parameter left holds the
+// number of bytes that the page can still render and is reduced by len(text). If text is longer
+// than left, ProseWithin shows only the beginning of text.
 func ProseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
 	if len(text) > *left {
 		return plainProse(plain.Clip(text, proseLetters), "Only the beginning is shown, because the page has too much text."), nil

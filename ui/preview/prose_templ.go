@@ -8,7 +8,7 @@ package preview
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// plainProse shows a text that is not rendered as Markdown, and why.
+// plainProse shows plain text instead of rendered Markdown. The note gives the reason.
 func plainProse(text, note string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

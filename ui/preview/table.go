@@ -14,19 +14,19 @@ import (
 	"tracker/ui/plain"
 )
 
-// Limits of the preview of a table.
+// These constants limit the preview of a table.
 const (
 	tableRows    = 200
 	tableColumns = 60
 	cellLetters  = 200
-	recordBytes  = 256 << 10 // maximum size of one row
+	recordBytes  = 256 << 10 // maximum bytes of one row
 )
 
-// errLongRecord reports a table row of more than recordBytes.
+// errLongRecord means that a table row is longer than recordBytes.
 var errLongRecord = errors.New("a row is too long")
 
-// recordReader limits the bytes that are read for one row. csv.Reader would read any number of
-// cells into memory.
+// recordReader limits the number of bytes read for one row. Without this limit, csv.Reader
+// would read any number of cells into memory.
 type recordReader struct {
 	io.Reader
 	left int
@@ -41,7 +41,7 @@ func (r *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fillTable reads the first rows of CSV or TSV and counts the rest.
+// fillTable reads the first rows of a CSV or TSV file and counts the remaining rows.
 func (v *Preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Artifact) error {
 	limited := &recordReader{Reader: io.LimitReader(data, tableBytes)}
 	in := csv.NewReader(bufio.NewReaderSize(limited, 64<<10))
@@ -81,28 +81,30 @@ func (v *Preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Art
 	return nil
 }
 
-// tableEnd is the suffix of the names of tables that W&B's client writes as JSON.
+// tableEnd is the file name suffix of tables that the W&B client writes as JSON.
 const tableEnd = ".table.json"
 
-// tableFile is a table that W&B's client has written.
+// tableFile is a table that the W&B client wrote as JSON.
 type tableFile struct {
 	Columns []json.Value   `json:"columns"`
 	Data    [][]json.Value `json:"data"`
 }
 
-// parseTable reads a table that W&B's client has written, and reports whether body is one.
+// parseTable parses a table of the W&B client. The result ok reports whether body is a table of
+// the W&B client.
 func parseTable(body []byte) (t tableFile, ok bool) {
 	err := json.Unmarshal(body, &t)
 	return t, err == nil && len(t.Columns) > 0 && t.Data != nil
 }
 
-// readTable shows a table that W&B's client has written, and reports whether body is one.
+// readTable shows a table of the W&B client. readTable returns false if body is not a table of
+// the W&B client.
 func (v *Preview) readTable(body []byte) bool {
 	t, ok := parseTable(body)
 	return ok && v.showTable(t)
 }
 
-// showTable shows the first rows of a table, and reports whether it can be shown.
+// showTable shows the first rows of a table. It returns false if the table can't be shown.
 func (v *Preview) showTable(in tableFile) bool {
 	v.Kind, v.Columns, v.Rows = Table, nil, nil
 	for i, row := range append([][]json.Value{in.Columns}, in.Data[:min(len(in.Data), tableRows)]...) {
@@ -121,7 +123,7 @@ func (v *Preview) showTable(in tableFile) bool {
 	return true
 }
 
-// plainJSON returns a value as the text of a table cell. Texts have no quotes.
+// plainJSON returns a JSON value as the text of a table cell. Strings are not quoted.
 func plainJSON(value json.Value) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -130,8 +132,8 @@ func plainJSON(value json.Value) string {
 	return string(value)
 }
 
-// endTable ends a table before a row that is too long. If that is row 0, the column names, the
-// artifact is shown as text.
+// endTable ends the preview of a table before the given row, which is too long. If row is 0,
+// the header is too long, and endTable shows the file as text.
 func (v *Preview) endTable(data io.ReadSeeker, row int, size int64) error {
 	if row > 0 {
 		v.Note = "The first " + humanize.Comma(int64(len(v.Rows))) + " rows; row " + humanize.Comma(int64(row)) + " is longer than " + humanize.IBytes(recordBytes)

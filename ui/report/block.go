@@ -2,15 +2,16 @@ package report
 
 import "strings"
 
-// block is a part of a report: a fenced block of Markdown that names the data to show, or the text
-// between two such blocks.
+// block is a part of a report. A block is either a fenced Markdown block that names the data to
+// show, or the text between two fenced blocks.
 type block struct {
-	kind   string // chart, table or image; "" for text
+	kind   string // "chart", "table" or "image"; "" for text
 	text   string
 	fields map[string]string
 }
 
-// parse divides a report into its parts. A block ends at three backquotes or at the end of the report.
+// parse splits the text of a report into blocks. A fenced block ends at a line with three
+// backquotes or at the end of the report.
 func parse(text string) []block {
 	var all []block
 	var prose strings.Builder
@@ -21,7 +22,7 @@ func parse(text string) []block {
 		prose.Reset()
 	}
 	lines := strings.Split(text, "\n")
-	fence := "" // the fence that opened an ordinary code block
+	fence := "" // fence of the open ordinary code block, "" for none
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimRight(lines[i], " \t\r")
 		kind, ok := strings.CutPrefix(line, "```")

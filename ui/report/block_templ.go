@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "tracker/ui/chart"
 
-// Shown shows a part of a report. address returns the address of a run; it is nil in a file, which
-// has no links.
+// Shown shows a part of a report. The function address returns the URL of a run. An exported file
+// has no links, and address is nil.
 func Shown(part Part, address func(runID string) string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,5 +1,5 @@
-// Package report builds reports: Markdown with blocks that show charts, tables and pictures of the
-// runs of a project. It knows no requests and no sessions.
+// Package report builds reports. A report is Markdown with blocks that show charts, tables and
+// images of a project's runs. Package report does not depend on HTTP requests or sessions.
 package report
 
 import (
@@ -23,40 +23,40 @@ import (
 	"tracker/ui/preview"
 )
 
-// MaxRuns is the maximum number of runs of a chart or a table.
+// MaxRuns is the maximum number of runs in a chart or a table.
 const MaxRuns = 30
 
-// The limits of a report.
+// These constants limit the size of a report.
 const (
-	maxBlocks   = 30       // charts, tables and pictures
-	defaultRuns = 10       // default number of runs of a chart or table
-	maxPlots    = 8        // charts of one block
-	plotPoints  = 200      // points of a curve
-	maxPicture  = 5 << 20  // bytes of a picture in an exported report
-	maxPictures = 30 << 20 // bytes of all pictures in an exported report
+	maxBlocks   = 30       // maximum number of charts, tables and images in a report
+	defaultRuns = 10       // default number of runs in a chart or table
+	maxPlots    = 8        // maximum number of charts in a block
+	plotPoints  = 200      // maximum number of points in a curve
+	maxPicture  = 5 << 20  // maximum bytes of an image in an exported report
+	maxPictures = 30 << 20 // maximum bytes of all images in an exported report
 )
 
 // Part is a rendered part of a report.
 type Part struct {
 	Prose   templ.Component
 	Caption string
-	Wrong   string // reason why it can't be shown
+	Wrong   string // reason why the part can't be shown, "" for none
 	Plots   []*chart.Plot
-	Runs    []Run // runs of the plots
+	Runs    []Run // runs in the plots
 	Heads   []string
 	Rows    []Row
-	Image   string // address of a picture
-	Name    string // name of the picture
+	Image   string // URL of the image, "" for none
+	Name    string // artifact name of the image
 }
 
-// Run is a run as reports show it.
+// Run is a run in the form that reports show.
 type Run struct {
 	ID, Name string
-	Class    string // CSS class of its colour
+	Class    string // CSS class of the run's colour
 	Running  bool
 }
 
-// Row is a row of a table of runs.
+// Row is a row in a table of runs.
 type Row struct {
 	Run   Run
 	Cells []plain.Cell
@@ -67,19 +67,21 @@ type Builder struct {
 	DB        *store.DB
 	Actor     domain.Actor
 	ProjectID string
-	Offline   bool // pictures are data URLs
+	Offline   bool // whether to embed images as data URLs
 
-	// Runs returns runs as reports show them, in colours that differ.
+	// Runs converts runs to the form that reports show, with distinct colours.
 	Runs func([]runs.Iteration) []Run
-	// Columns returns the default columns of a table of the runs of an experiment.
+	// Columns returns the default columns in a table of an experiment's runs.
 	Columns func(db *store.View, experimentID string, o *goal.Objective) (string, error)
-	// Picture returns the address of an artifact.
+	// Picture returns the URL of an artifact.
 	Picture func(artifactID string) string
-	// Explain returns the text of an error that a block shows. ok is false if the whole report fails.
+	// Explain returns the message that a block shows for an error. If ok is false, Parts
+	// returns the error instead.
 	Explain func(err error) (text string, ok bool)
 }
 
-// Parts returns the rendered parts of a report, and whether one of its runs is running.
+// Parts returns the rendered parts of a report. The result running reports whether a run in a
+// chart is running.
 func (r *Builder) Parts(ctx context.Context, text string) (parts []Part, running bool, err error) {
 	left, blocks := maxBlocks, 0
 	columns := map[string]string{}
@@ -118,7 +120,8 @@ var (
 	errNoMetric     = domain.Invalid("metrics", "The chart needs metrics, separated by commas, for example metrics: val/loss, train/loss.")
 )
 
-// blockExperiment returns the experiment that a block names by its id or by its name in the project.
+// blockExperiment returns the experiment whose ID is named, or whose name in the project is
+// named.
 func blockExperiment(db *store.View, projectID, named string) (projects.Experiment, error) {
 	if named == "" {
 		return projects.Experiment{}, errNoExperiment
@@ -139,8 +142,8 @@ func blockExperiment(db *store.View, projectID, named string) (projects.Experime
 	return e, domain.Errorf(domain.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
-// runs fills a chart or a table. defaults caches the default columns of experiments by id, for
-// further tables.
+// runs fills part with a chart or a table. The map defaults caches the default columns of
+// tables by experiment ID.
 func (r *Builder) runs(ctx context.Context, b block, defaults map[string]string, part *Part) error {
 	var list []runs.Iteration
 	var columns []runs.Column
@@ -200,7 +203,7 @@ func (r *Builder) runs(ctx context.Context, b block, defaults map[string]string,
 	return r.plots(ctx, b, list, part)
 }
 
-// plots draws the metrics that a block names.
+// plots draws a chart for each metric that the block names.
 func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, part *Part) error {
 	var keys []string
 	for key := range strings.SplitSeq(b.fields["metrics"], ",") {
@@ -262,8 +265,9 @@ func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, par
 	return nil
 }
 
-// picture fills a picture. In an offline report its bytes are embedded in the page, as long as there is
-// room for them.
+// picture fills part with an image. In an offline report, picture embeds the image as a data
+// URL. It returns an error if the image is larger than room, and otherwise reduces room by the
+// image size.
 func (r *Builder) picture(ctx context.Context, b block, part *Part, room *int64) error {
 	a, err := r.DB.Files.Artifact(ctx, r.Actor, b.fields["artifact"])
 	if err != nil {

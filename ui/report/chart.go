@@ -9,8 +9,9 @@ import (
 	"tracker/ui/plain"
 )
 
-// Chart is a chart of the dashboard that is added to a report. It shows the first runs of an
-// experiment that pass a filter, or a list of runs.
+// Chart describes a chart that a user adds from the dashboard to a report. If Iterations is
+// set, the chart shows these runs. Otherwise, the chart shows the first runs of Experiment that
+// match Filter.
 type Chart struct {
 	Experiment string   `json:"experiment"`
 	Filter     string   `json:"filter"`
@@ -26,8 +27,9 @@ type Chart struct {
 // fence is the line that ends a block.
 const fence = "```"
 
-// Visible checks that the chart's runs belong to its experiment and that the actor may read them.
-// Errors: NOT_FOUND, INVALID_PAYLOAD for runs of several experiments.
+// Visible checks that the chart's runs belong to its experiment and that the actor can read the
+// runs. The error has the code NOT_FOUND, or INVALID_PAYLOAD if the runs belong to several
+// experiments.
 func (c Chart) Visible(db *store.View) error {
 	if _, err := db.Projects.Experiment(c.Experiment); err != nil {
 		return err
@@ -41,7 +43,8 @@ func (c Chart) Visible(db *store.View) error {
 	return err
 }
 
-// Block returns the text of the chart in a report. Parse reads it.
+// Block returns the chart as a fenced block for the text of a report. The function parse reads
+// the block.
 func (c Chart) Block() (string, error) {
 	filter := c.Filter
 	if len(c.Iterations) > 0 {
@@ -73,7 +76,7 @@ func (c Chart) Block() (string, error) {
 	return text.String() + fence + "\n", nil
 }
 
-// Append returns the text of a report with a block added at its end.
+// Append returns the text of a report with a block added at the end.
 func Append(text, block string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	if text == "" {

@@ -39,8 +39,8 @@ export class Actions {
         [other]: state.list(other).filter((id) => !gone.has(id)),
       });
     };
-    // If all runs that pass the filter are selected, the address names the filter. It is short then,
-    // and includes runs that pass the filter later.
+    // If all runs that pass the filter are selected, the address contains the filter. So the address is short,
+    // and it includes runs that pass the filter later.
     const compare = () => {
       const { filter, sort } = this.table.asked;
       if (!picked.whole) return page('compare')();
@@ -53,7 +53,7 @@ export class Actions {
       const url = path === 'compare' ? compareURL(this.table.experiment, ids) : new URL(path, base);
       if (path !== 'compare') {
         for (const id of ids) url.searchParams.append('i', id);
-        url.searchParams.set('table', state.params); // the page leads back to it
+        url.searchParams.set('table', state.params); // the page has a link back to these columns
       }
       location.assign(url);
     };
@@ -81,8 +81,8 @@ export class Actions {
   }
 
   /**
-   * filterButtons returns the buttons for runs that are selected by a filter. The actions are on a page of
-   * their own, which shows how many runs there are then.
+   * filterButtons returns the buttons for runs that are selected by a filter. Their actions are on a separate
+   * page, which shows how many runs pass the filter at that time.
    */
   filterButtons(button) {
     const { picked, experiment } = this.table;
@@ -100,7 +100,7 @@ export class Actions {
       rights.delete && button('Delete', page('sure'))].filter(Boolean);
   }
 
-  /** showColors shows the colours of curves in the bar. Clicking one sets the colour of all selected runs. */
+  /** showColors shows the curve colours in the bar. A click on a colour sets it for all selected runs. */
   showColors(ids) {
     const give = (color) => {
       const others = this.state.list('colors').filter((word) => !ids.includes(word.slice(0, word.lastIndexOf('.'))));
@@ -124,7 +124,7 @@ export class Actions {
     all[0].focus();
   }
 
-  /** showTagForm shows a form in the bar that adds a tag to all selected runs or removes it. */
+  /** showTagForm shows a form in the bar. The form adds a tag to all selected runs, or removes it. */
   showTagForm(ids) {
     const known = [...new Set([...this.table.picked.runs.values()].flatMap((r) => r.tags))].sort();
     const field = el('input', {

@@ -41,7 +41,7 @@ document.addEventListener('click', async (event) => {
   openImageDialog(image);
 });
 
-// A slider selects one of the images of a run by its index.
+// A slider selects one image of a run by its index.
 document.addEventListener('input', (event) => {
   const slider = event.target.closest('[data-images]');
   if (!slider) return;
@@ -60,7 +60,7 @@ document.addEventListener('input', (event) => {
   const link = figure.querySelector('.at');
   link.href = path(at);
   link.firstElementChild.textContent = name;
-  // The summary line names the image that is shown.
+  // The summary line names the visible image.
   const line = slider.closest('details.artifact')?.querySelector('summary');
   if (line) {
     const { size, bytes, hash, created } = images[at];
@@ -72,7 +72,7 @@ document.addEventListener('input', (event) => {
     put('code', hash.slice(0, 8), `SHA-256: ${hash}`);
     put('time', created.text, created.exact).dateTime = created.machine;
   }
-  // The text below describes only the artifact of the page.
+  // The text below the image describes only the artifact of this page.
   const body = slider.closest('.artifact-body');
   for (const part of body.querySelectorAll(':scope > :not(.preview)')) part.hidden = body.id !== `artifact-${id}`;
   for (const [rel, by] of [['prev', -1], ['next', 1]]) {

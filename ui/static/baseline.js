@@ -1,10 +1,10 @@
-// Differences between the runs of a table: the baseline run, and the parameters that differ at all.
+// Differences between the runs of a table: the baseline run, and the parameters that differ.
 import { fetchData } from './request.js';
 import { latestOnly } from './timing.js';
 
 /**
- * Differences loads the baseline run and the parameters that have the same value in all runs, if the address
- * asks for them. It calls changed when one of them has changed.
+ * Differences loads the baseline run and the names of parameters that have the same value in all runs, if the
+ * address requests them. It calls changed when one of the two has changed.
  */
 export class Differences {
   constructor(experiment, state, changed) {
@@ -15,7 +15,7 @@ export class Differences {
     this.askBaseline = latestOnly(fetchData);
   }
 
-  /** loadSame requests which of the parameters have the same value in all runs. */
+  /** loadSame requests the names of parameters that have the same value in all runs. */
   async loadSame(params) {
     const keys = this.state.has('differences') ? params : [];
     if (keys.length === 0) {
@@ -34,7 +34,7 @@ export class Differences {
     this.changed();
   }
 
-  /** loadBaseline requests the run that others are compared with, with its values in columns. */
+  /** loadBaseline requests the baseline run with its values in the columns. */
   async loadBaseline(columns) {
     const id = this.state.get('base');
     if (!id) {

@@ -1,8 +1,8 @@
 // Brushes: ranges of dimensions that select runs.
 
 /**
- * Brushes holds the ranges of dimensions that select runs. The address has a line for each with the
- * dimension, the lower and the upper end.
+ * Brushes holds the ranges of dimensions that select runs. In the address, each range is a line with the
+ * dimension, the lower end and the upper end.
  */
 export class Brushes {
   /**
@@ -13,7 +13,7 @@ export class Brushes {
     Object.assign(this, { state, all });
   }
 
-  /** ranges returns [low, high] by dimension. */
+  /** ranges returns the ranges as [low, high] by dimension. */
   get ranges() {
     const text = this.state.get('brush');
     if (this.text !== text) {
@@ -24,7 +24,7 @@ export class Brushes {
     return this.read;
   }
 
-  /** set changes ranges by dimension; null removes one. */
+  /** set changes the ranges of some dimensions. null removes a range. */
   set(changes) {
     const ranges = new Map(this.ranges);
     for (const [id, range] of Object.entries(changes)) {
@@ -38,7 +38,7 @@ export class Brushes {
     this.state.set({ brush: null });
   }
 
-  /** inside reports whether the run with index r is in all ranges. */
+  /** inside reports whether the run with index r is inside all ranges. */
   inside(r) {
     return [...this.ranges].every(([id, [low, high]]) => {
       const v = this.all.get(id).values[r];

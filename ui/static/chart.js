@@ -1,37 +1,37 @@
-// A chart: one metric of some runs.
+// A chart: the curves of one metric.
 import { visibleRange, needsOwnTicks, extremeTicks, nearestIndex, hasValueAt, padRange, smooth } from './curvemath.js';
 import { el } from './dom.js';
 import { count, toNumber, duration, number } from './format.js';
 import { themeColors, paintCurves, themedCharts } from './paint.js';
 
-const mostInTip = 14; // runs named in a tooltip
+const mostInTip = 14; // maximum number of runs in a tooltip
 const manyCurves = 8; // number of curves above which bands are fainter
-const diagonalDrag = 24; // pixels from which a drag also selects a range of the other axis
+const diagonalDrag = 24; // minimum pixels of a drag that also selects a range of the other axis
 const minute = 60_000;
 const hour = 60 * minute;
 const timeSteps = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
-const mostValue = Number.MAX_VALUE / 4; // a range of larger values would not be finite
+const mostValue = Number.MAX_VALUE / 4; // the size of a larger range would be infinite
 
 /**
- * axisWidth returns the width for the labels of the Y axis. It is the same for most charts, so that they
- * align.
+ * axisWidth returns the width for the labels of the Y axis. The minimum width fits most labels, so most charts
+ * are aligned.
  */
 const axisWidth = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
 /**
- * Chart is the chart of a metric. uPlot draws axes, cursor and selection; the curves are painted here,
+ * Chart is the chart of a metric. uPlot draws axes, cursor and selection. This class paints the curves,
  * because each run has its own steps. After draw, left is the number of points that a logarithmic axis cannot
- * show, beyond is the number of runs that exceed the range shown, and none is set if nothing is visible.
+ * show, beyond is the number of runs that exceed the visible range, and none is set if nothing is visible.
  */
 export class Chart {
   /**
    * @param {HTMLElement} box
    * @param {string} key name of the metric
    * @param {number} height pixels
-   * @param {Object} on callbacks: hover(x, chart), and zoom({x, y}) with the range to show, null for all; an
-   *   axis that is left out does not change
+   * @param {Object} on callbacks: hover(x, chart), and zoom({x, y}), called with the new range of each changed
+   *   axis; null shows everything
    */
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -60,8 +60,8 @@ export class Chart {
 
   /**
    * draw shows curves.
-   * @param {Object[]} curves {id, name, color, dash, x, y, low, high, count, total, behind, before}, with n
-   *   and runs for the mean of a group, and step over a metric
+   * @param {Object[]} curves {id, name, color, dash, x, y, low, high, count, total, behind, before}. The mean
+   *   of a group also has n and runs. A curve over a metric also has step.
    * @param {Object} view {x, against, logx, logy, smooth, outliers, from, to, low, high, highlight}; against
    *   is the metric on the X axis if x is 'metric'
    */
@@ -105,7 +105,7 @@ export class Chart {
       }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
-    // A single value is in the middle of the axis.
+    // A single value is placed in the middle of the axis.
     const aside = axis === 'step' ? 0.5 : axis === 'metric' ? Math.abs(first) / 10 || 1 : 1000;
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
@@ -134,7 +134,7 @@ export class Chart {
     return [this.x, this.y];
   }
 
-  /** highlightCurve highlights a curve and dims the others; '' highlights none. */
+  /** highlightCurve highlights a curve and dims all others. '' removes the highlight. */
   highlightCurve(id) {
     if (!this.view || this.view.highlight === id) return;
     this.view.highlight = id;
@@ -196,7 +196,7 @@ export class Chart {
     canvas.setAttribute('aria-label', this.key);
   }
 
-  /** select zooms into the range that was dragged over, along one axis or both. */
+  /** select zooms to the range that the user selected by dragging, along one axis or both. */
   select(u) {
     const { left, width, top, height } = u.select;
     const { clientWidth, clientHeight } = u.over;
@@ -209,8 +209,8 @@ export class Chart {
   }
 
   /**
-   * roundRange rounds a range to whole steps or milliseconds, or to the digits that the axis of a metric
-   * shows.
+   * roundRange rounds a range. Ranges of steps and times are rounded to integers, ranges of a metric to the
+   * digits that its axis shows.
    */
   roundRange(from, to) {
     return this.view.x !== 'metric'
@@ -226,8 +226,8 @@ export class Chart {
   }
 
   /**
-   * paint draws all curves once on a layer of their own, so highlighting one of hundreds does not paint the
-   * others again.
+   * paint draws all curves once on a separate layer. So highlighting one of hundreds of curves does not repaint
+   * the other curves.
    */
   paint() {
     const u = this.plot ?? null;
@@ -258,7 +258,7 @@ export class Chart {
   }
 
   /**
-   * showCursor shows the position of the cursor in another chart.
+   * showCursor shows the position of another chart's cursor in this chart.
    * @param {?number} x
    */
   showCursor(x) {
@@ -313,7 +313,7 @@ export class Chart {
       rest > 0 ? el('p', {}, `and ${rest} more`) : ''
     );
     this.tip.hidden = rows.length === 0;
-    // The tooltip is beside the cursor, on the side where the window has room.
+    // The tooltip is beside the cursor, on the side with more space.
     const over = u.over.getBoundingClientRect();
     const { width, height } = this.tip.getBoundingClientRect();
     const x0 = over.left + left + 16;
@@ -356,12 +356,12 @@ export class Chart {
   }
 }
 
-/** deviationText returns the standard deviation of a mean as text. */
+/** deviationText returns the standard deviation at a point of a group's mean as text. */
 const deviationText = ({ c, i }) =>
   c.high[i] == null ? '' : ` ± ${number(Number(((toNumber(c.high[i]) - toNumber(c.low[i])) / 2).toPrecision(2)))}`;
 
 /**
- * powersOfTen keeps only the grid lines of a logarithmic axis at powers of ten, if there are at least two.
+ * powersOfTen removes the grid lines of a logarithmic axis that are not at powers of ten, if two lines remain.
  */
 function powersOfTen(u, splits) {
   const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;

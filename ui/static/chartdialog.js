@@ -10,11 +10,11 @@ import { openNameDialog } from './namedialog.js';
  * @param {function(Object)} options.set changes options
  * @param {function(string): Promise<Object>} options.find returns metrics that can be added, as {names,
  *   total}
- * @param {function(): string[]} options.pairs returns the metrics that differ from key only by train, val and
- *   the like
- * @param {function(): number[]} options.shown returns the range of the Y axis
- * @param {function()} options.png saves the chart as a picture
- * @param {function()} options.csv saves the chart as numbers
+ * @param {function(): string[]} options.pairs returns the metrics whose names differ from key only by a data
+ *   split such as train or val
+ * @param {function(): number[]} options.shown returns the visible range of the Y axis
+ * @param {function()} options.png saves the chart as an image
+ * @param {function()} options.csv saves the numbers of the chart
  * @param {function()} options.report adds the chart to a report
  * @returns {{show: function(), open: boolean}} show updates the dialog
  */

@@ -1,4 +1,4 @@
-// Downloading a chart as a picture or as numbers.
+// Downloading a chart as an image or as numbers.
 import { paletteSize } from './color.js';
 import { el, saveFile } from './dom.js';
 import { themeColors } from './paint.js';
@@ -6,7 +6,7 @@ import { themeColors } from './paint.js';
 const lineHeight = 18;
 
 /**
- * savePNG downloads a picture of the chart with its title and the names of the runs.
+ * savePNG downloads an image of the chart with its title and the names of the runs.
  * @param {import('./chart.js').Chart} chart
  * @param {string} key name of the metric
  */
@@ -38,8 +38,8 @@ export function savePNG(chart, key) {
 }
 
 /**
- * saveCSV downloads the points that the chart draws. A cell that a spreadsheet would read as a formula is
- * quoted.
+ * saveCSV downloads the drawn points of a chart. A quote is added to each cell that a spreadsheet would read as
+ * a formula.
  * @param {import('./chart.js').Chart} chart
  * @param {string} key name of the metric
  */

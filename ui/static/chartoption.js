@@ -1,13 +1,13 @@
-// Options of single charts. The address has a line for each chart with options: its metric and name=value
-// parts, separated by tabs.
+// Options of individual charts. In the address, each chart with options has a line: the chart's metric and
+// name=value parts, separated by tabs.
 
 /** axisScales are the scales of the axes of a chart. */
 export const axisScales = ['linear', 'log'];
 
 /**
- * parseChartOptions returns the options of single charts by metric: {x, y} are scales, low and high the range
- * of the Y axis, smooth is a weight, size is 'large', and others are further metrics that the chart draws.
- * Options that are missing are the same as for all charts.
+ * parseChartOptions returns the options of individual charts by metric. x and y are scales, low and high are
+ * the range of the Y axis, smooth is a weight, size is 'large', and others lists additional metrics in the
+ * chart. A missing option means that the chart uses the setting for all charts.
  * @param {string} text
  * @returns {Map<string, Object>}
  */
@@ -35,7 +35,7 @@ function range(text) {
   return Number.isFinite(low) && Number.isFinite(high) && low < high ? { low, high } : {};
 }
 
-/** formatChartOptions returns the text that parseChartOptions reads. */
+/** formatChartOptions is the inverse of parseChartOptions. */
 export function formatChartOptions(all) {
   const lines = [];
   for (const [key, o] of all) {
@@ -53,7 +53,7 @@ export function formatChartOptions(all) {
 }
 
 /**
- * changeChartOptions returns the text after a change of some options of a chart. A null resets an option.
+ * changeChartOptions returns text with changed options for one chart. null resets an option.
  * @param {string} text
  * @param {string} key metric of the chart
  * @param {Object} changes

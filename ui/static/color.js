@@ -1,11 +1,10 @@
-// Colours of curves. A run has the same colour on all pages. If two runs that are drawn together have the
-// same colour, one of them gets another.
+// Colours of curves. A run has the same colour on all pages, except if another drawn run has this colour, too.
 
-/** paletteSize is the number of curve colours. style.css defines them. */
+/** paletteSize is the number of curve colours. workbench.css defines them. */
 export const paletteSize = 12;
 
 /**
- * parseColors returns the colours that were set for runs, by id.
+ * parseColors returns the colours that users have set for runs, by run id.
  * @param {string[]} words such as id.3
  * @returns {Map<string, number>}
  */
@@ -17,8 +16,8 @@ export const parseColors = (words) =>
   );
 
 /**
- * assignColors returns the colours of runs by id. No colour is used twice before all are in use, except the
- * colours in fixed. A run keeps its colour in before.
+ * assignColors returns the colours of runs by id. Colours in fixed can be used for several runs. No other
+ * colour is used twice before all colours are in use. If possible, a run keeps its colour from before.
  * @param {{id: string, color: number}[]} runs
  * @param {Map<string, number>} [before]
  * @param {Map<string, number>} [fixed]

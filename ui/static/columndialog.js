@@ -6,7 +6,7 @@ import { fetchData } from './request.js';
 import { debounce } from './timing.js';
 
 /**
- * openColumnDialog opens the dialog that selects the columns of the table. Changes apply at once.
+ * openColumnDialog opens the dialog that selects the columns of the table. Changes take effect at once.
  * @param {string} experiment id of the experiment
  * @param {import('./state.js').State} state
  * @param {import('./table.js').Table} table

@@ -2,15 +2,15 @@
 import { el, isolated } from './dom.js';
 
 /**
- * columnHeads returns the header cells of the table, which sort it and move and resize columns, and the
- * elements that set the widths of the columns.
+ * columnHeads returns two lists: the header cells, which sort the table and move and resize columns, and the
+ * elements that set the columns' widths.
  * @param {import('./tablelayout.js').TableLayout} layout
  * @param {Object} options
  * @param {string} options.sort current order of the table
  * @param {HTMLElement} options.every checkbox that selects all rows
  * @param {function(?string)} options.sorted called with the new order, null for the default
- * @param {function(number, number)} options.moved called with the old and the new place of a column that was
- *   dragged
+ * @param {function(number, number)} options.moved called with the old and the new position of a column that
+ *   was dragged
  * @param {function(string, ?number)} options.sized called with the name and the width of a resized column;
  *   the width is null after a double click
  * @returns {{cells: HTMLElement[], widths: HTMLElement[]}}
@@ -53,7 +53,7 @@ export function columnHeads(layout, { sort, every, sorted, moved, sized }) {
 }
 
 /**
- * resizeHandle returns the element at the right edge of a header cell that changes the width of the column.
+ * resizeHandle returns the element at the right edge of a header cell. Dragging it resizes the column.
  */
 function resizeHandle(name, width, column, sized) {
   let start = null;
@@ -74,12 +74,12 @@ function resizeHandle(name, width, column, sized) {
       if (now !== width) sized(name, now);
     },
     dblclick: () => sized(name, null),
-    // The header cell has its own drag handler.
+    // The header cell itself can be dragged, too.
     dragstart: (event) => event.preventDefault() });
   return handle;
 }
 
-/** makeDraggable lets a header cell be dropped on another one, whose place it takes. */
+/** makeDraggable makes a header cell draggable. If it is dropped on another cell, it takes that cell's position. */
 function makeDraggable(th, place, moved) {
   th.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', String(place)));
   th.addEventListener('dragover', (event) => event.preventDefault());

@@ -8,8 +8,8 @@ const columnPattern =
   /\s*(param|metric)\.(?:`((?:[^`]|``)+)`|([A-Za-z_][A-Za-z0-9_./-]*))(?:\.(last|min|max|mean|count))?\s*(?:,|$)/iy;
 
 /**
- * parseColumns returns the columns of a list such as "param.lr, metric.loss.min". It stops at the first name
- * that it cannot read.
+ * parseColumns parses a list of columns such as "param.lr, metric.loss.min". It stops at the first invalid
+ * name.
  * @param {string} text
  * @returns {{kind: string, key: string, stat: string}[]}
  */
@@ -31,16 +31,16 @@ export function parseColumns(text) {
   return columns;
 }
 
-/** formatColumn returns the name of a column, as parseColumns reads it. */
+/** formatColumn returns the name of a column. It is the inverse of parseColumns. */
 export function formatColumn({ kind, key, stat }) {
   const plain = bareName.test(key) && !(kind === 'metric' && statisticSuffix.test(key));
   return `${kind}.${plain ? key : `\`${key.replaceAll('`', '``')}\``}${stat ? `.${stat}` : ''}`;
 }
 
-/** ownValue returns object[key] if it is an own property: a metric may be called "constructor". */
+/** ownValue returns object[key] if key is an own property. A metric can be called "constructor". */
 export const ownValue = (object, key) => (object && Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** columnValue returns the value of a run in a column, undefined if there is none. */
+/** columnValue returns a run's value in a column, or undefined if the run has none. */
 export function columnValue(run, { kind, key, stat }) {
   if (kind === 'param') return ownValue(run.params, key);
   if (stat) return ownValue(run.metrics, `${key}.${stat}`);

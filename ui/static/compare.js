@@ -1,4 +1,4 @@
-// The page that compares runs: their curves, and how parameters and metrics are related.
+// The page that compares runs: their curves, and the relation between parameters and metrics.
 import { Brushes } from './brush.js';
 import { assignColors } from './color.js';
 import { compareURL } from './compareurl.js';
@@ -24,7 +24,7 @@ show();
 state.addEventListener('change', show);
 box.addEventListener('change', () => state.set({ differences: box.checked ? '1' : null }));
 
-// The address names the runs one by one, or by a filter of an experiment.
+// The address contains the ids of the runs, or a filter of an experiment.
 const query = new URLSearchParams(
   [...state.params].filter(([name]) => ['i', 'of', 'runs', 'experiment', 'filter', 'sort'].includes(name))
 );
@@ -64,7 +64,7 @@ const showMedia = throttle(200, async () => {
 });
 showMedia();
 
-// The brushes select runs in all plots, in the charts and in the table.
+// Brushes select runs in all plots, in the charts and in the table.
 const said = document.getElementById('brushed');
 function select() {
   const some = selected();
@@ -98,7 +98,7 @@ state.addEventListener('change', ({ detail }) => {
 });
 select();
 
-// A run under the pointer is highlighted everywhere.
+// The run under the pointer is highlighted in all plots, charts and rows.
 document.addEventListener('pointerover', ({ target }) => {
   const id = target.closest('[data-of]')?.dataset.of ?? '';
   if (panel.highlight === id) return;
@@ -107,7 +107,7 @@ document.addEventListener('pointerover', ({ target }) => {
   if (id) for (const e of document.querySelectorAll(`.plots [data-of="${CSS.escape(id)}"]`)) e.classList.add('lit');
 });
 
-// showImportance shows the importance of parameters for the metric on the Y axis, among the same runs.
+// showImportance shows the importance of parameters for the metric on the Y axis, measured on the compared runs.
 const showImportance = importanceTable(document.getElementById('matters'), experiment,
   state.has('experiment') ? state.get('filter') : `id in (${runs.map((r) => `'${r.id}'`).join(', ')})`);
 

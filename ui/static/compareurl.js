@@ -1,12 +1,12 @@
 // Addresses of comparisons.
 import { base } from './base.js';
 
-const mostFullIDs = 10; // runs that are named in full
+const mostFullIDs = 10; // maximum number of runs with full ids
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f]{12})$/;
 
 /**
- * compareURL returns the address of the page that compares runs. Many runs are named by the last 48 bits of
- * their ids in base64, which keeps the address short.
+ * compareURL returns the address of the page that compares the given runs. If there are many runs, the address
+ * contains the last 48 bits of each id in base64, which keeps it short.
  * @param {string} experiment id of the experiment
  * @param {string[]} ids ids of the runs
  * @returns {URL}

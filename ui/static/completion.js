@@ -18,18 +18,18 @@ const fields = [
   ['id', ''],
 ];
 const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
-// Text that ends where the value of a parameter or a tag is expected.
+// This expression matches text that ends where the value of a parameter or a tag is expected.
 const beforeValue = new RegExp(
   '(?:\\bparam\\.(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*))|\\b(tag))' +
     '\\s*(?:!?=|contains|in\\s*\\((?:[^()]*,)?)\\s*$',
   'iu'
 );
 const mostOffers = 12;
-const namesRequested = 100; // names that begin with the typed word come first
+const namesRequested = 100; // the server returns names that begin with the word first
 
 /**
- * wordAtCursor returns the word at the end of text that can be completed: a name, a status, or the value of a
- * parameter or tag. It returns null if none of them can be there.
+ * wordAtCursor returns the incomplete word at the end of text: a name, a status, or the value of a parameter or
+ * tag. It returns null if no such word can be at that position.
  * @param {string} text text of the filter up to the cursor
  * @returns {?{start: number, word: string, status?: boolean, value?: Object}}
  */
@@ -110,12 +110,12 @@ async function completions({ word, status, value }, experiment) {
 }
 
 /**
- * enableCompletion makes a filter field offer completions at the cursor. The arrow keys move through the
- * list, Enter and Tab insert the selected one, Tab inserts the first one if none is selected, and Escape
+ * enableCompletion makes a filter field offer completions at the cursor. The arrow keys move through the list.
+ * Enter and Tab insert the selected completion. If none is selected, Tab inserts the first completion. Escape
  * closes the list.
  * @param {HTMLInputElement} field
  * @param {string} experiment id of the experiment
- * @returns {function()} shows the completions
+ * @returns {function()} function that shows the completions
  */
 export function enableCompletion(field, experiment) {
   const list = el('ul', {
@@ -179,7 +179,7 @@ export function enableCompletion(field, experiment) {
   async function offer() {
     const text = field.value.slice(0, field.selectionStart);
     const word = field.selectionStart === field.selectionEnd && wordAtCursor(text);
-    const all = word ? await completions(word, experiment).catch(() => []) : []; // typing works without names
+    const all = word ? await completions(word, experiment).catch(() => []) : []; // typing needs no names
     if (document.activeElement !== field || text !== field.value.slice(0, field.selectionStart)) return;
     start = word ? word.start : 0;
     put(all.filter((o) => o.text !== text.slice(start)));

@@ -1,17 +1,17 @@
-// The console output of a run. It follows the run.
+// The console output of a run. New lines appear as the run prints them.
 import { el } from './dom.js';
 import { count } from './format.js';
 import { fetchData } from './request.js';
 import { debounce, throttle } from './timing.js';
 
-const mostLines = 2000; // lines that are shown
-const rereadLines = 20; // the last lines can still change, as progress bars do
+const mostLines = 2000; // maximum number of visible lines
+const rereadLines = 20; // the last lines might change, for example progress bars
 
 /**
  * showConsole shows the console output of a run.
  * @param {string} iteration id of the run
- * @returns {{grow: function(?number)}} grow loads new lines; its argument is the number of lines of the run,
- *   if known
+ * @returns {{grow: function(?number)}} grow loads new lines. Its argument is the run's number of lines, or null
+ *   if that is unknown.
  */
 export function showConsole(iteration) {
   const section = document.getElementById('console');

@@ -2,9 +2,10 @@
 
 /**
  * smooth returns the exponential moving average of a curve, with the bias correction of Adam (Kingma and Ba
- * 2015). Each point keeps the share weight of the average so far; curves of more than 1,000 points keep it
- * for each thousandth of their length. A place that stands for several points counts as that many, on a line
- * from the previous place. Values that are not finite stay as they are and are skipped.
+ * 2015). weight is the share of the previous average in each point's average. For curves with more than 1,000
+ * points, weight applies to each thousandth of the length. A position that represents several points counts as
+ * that many points, on a line from the previous position. Values that are not finite are skipped and stay
+ * unchanged.
  * @param {Object} c curve; c.before has the points to the left
  * @param {number} weight from 0 to 1
  * @returns {number[]}
@@ -14,13 +15,13 @@ export function smooth(c, weight) {
   const keep = weight ** Math.min(1, 1000 / c.total);
   let [mean, size, last] = [0, 0, null];
   const pass = ({ y, count, behind, n }) => {
-    const each = count / (n ? n.reduce((a, b) => a + b, 0) : y.length); // if it is not known for each place
+    const each = count / (n ? n.reduce((a, b) => a + b, 0) : y.length); // average, if counts are unknown
     return y.map((v, i) => {
       if (!Number.isFinite(v)) return v;
       const points = behind?.[i] ?? each;
       const left = keep ** points;
       last ??= v;
-      // The sum of (1 - keep) keep^(points - k) (last + (v - last) k / points) over k from 1 to points.
+      // This is the sum of (1 - keep) keep^(points - k) (last + (v - last) k / points) over k from 1 to points.
       mean = mean * left + last * (1 - left) + (v - last) * (1 - (keep * (1 - left)) / (points * (1 - keep)));
       size = size * left + 1 - left;
       last = v;
@@ -51,8 +52,8 @@ export function nearestIndex(values, x, ascending = true) {
 }
 
 /**
- * hasValueAt reports whether x is between the first and the last value, or beyond them by no more than the
- * distance of two values. A run that ended long before x has no value there.
+ * hasValueAt reports whether a curve has a value at x: x is between the first and the last value, or is not
+ * farther outside than the distance of two values. A run that ended long before x has no value at x.
  */
 export function hasValueAt(values, x, ascending = true) {
   if (values.length < 2) return values.length === 1;
@@ -62,8 +63,8 @@ export function hasValueAt(values, x, ascending = true) {
 }
 
 /**
- * valueRange returns the smallest and the largest value of curves between from and to, null if there are
- * none. With trim, the lowest and the highest five percent are ignored.
+ * valueRange returns the smallest and the largest value of curves between from and to, or null if there is no
+ * value. If trim is set, the lowest and the highest five percent are ignored.
  */
 export function valueRange(curves, from, to, { trim, positive }) {
   const all = [];
@@ -92,9 +93,10 @@ const minMax = (values) => values.reduce(([a, b], v) => [v < a ? v : a, v > b ? 
 const outlierRatio = 10; // times
 
 /**
- * usualRange returns a range in which most curves of a metric can be read. Ends that are more than ten times
- * as far from 0 as three quarters of the curves are left out, if the rest would otherwise use less than a
- * tenth of the height. Nothing is left out at the end where values are better. outlier.go does the same.
+ * usualRange returns a range in which most curves of a metric are readable. An end of a curve is an outlier if
+ * it is more than ten times as far from 0 as three quarters of the curves. Outliers are excluded if the other
+ * curves would otherwise use less than a tenth of the height. They are not excluded at the end where values are
+ * better. outlier.go implements the same function.
  * @param {number[][]} spans smallest and largest value of each curve
  * @param {string} better 'smaller', 'larger' or ''
  * @returns {number[]}
@@ -115,14 +117,14 @@ export function usualRange(spans, better) {
 }
 
 /**
- * visibleRange returns the range of values to show between two places on the X axis, and the number of runs
- * that exceed it. It returns null if there is nothing to show. A logarithmic scale has room for all values.
+ * visibleRange returns the range of values to show between two positions on the X axis, and the number of runs
+ * that exceed the range. It returns null if there is nothing to show. A logarithmic range contains all values.
  * @param {Object[]} curves
  * @param {number} from
  * @param {number} to
  * @param {Object} options
- * @param {string} options.outliers 'ignore' leaves out the outermost five percent of all points, 'show'
- *   leaves out nothing
+ * @param {string} options.outliers 'ignore' excludes the outermost five percent of all points, 'show' excludes
+ *   no points
  * @param {boolean} options.positive whether only positive values count
  * @returns {?{range: number[], beyond: number}}
  */
@@ -141,7 +143,7 @@ export function visibleRange(curves, from, to, { outliers, positive }) {
   return { range, beyond: new Set(out.map((c) => c.id)).size };
 }
 
-/** padRange returns a range with some space around it. */
+/** padRange returns a range that is extended by some space at both ends. */
 export function padRange([low, high], log) {
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
   const space = high === low ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
@@ -159,11 +161,11 @@ export function roundTicks(low, high, n) {
   return all;
 }
 
-/** needsOwnTicks reports whether a range is too large or too small for the labels of uPlot. */
+/** needsOwnTicks reports whether a range is too large or too small for uPlot's labels. */
 export const needsOwnTicks = ([low, high], log) =>
   Math.max(Math.abs(low), Math.abs(high)) > 1e30 || (log ? low : high - low) < 1e-30;
 
-/** extremeTicks returns about five values to label on an axis for which needsOwnTicks is true. */
+/** extremeTicks returns about five labelled values for an axis for which needsOwnTicks returns true. */
 export function extremeTicks(low, high, log) {
   if (!log) return roundTicks(low, high, 4);
   const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];

@@ -1,21 +1,21 @@
 // Loading the curves of charts.
 import { fetchData } from './request.js';
 
-const mostRequests = 3; // requests at the same time
-const curvesPerRequest = 400; // approximate limit
-const mostMembers = 1000; // runs that the mean of a group includes
-const mostOfGroups = 10_000; // runs that all groups of a chart include
+const mostRequests = 3; // maximum number of simultaneous requests
+const curvesPerRequest = 400; // approximate maximum
+const mostMembers = 1000; // maximum number of runs in the mean of a group
+const mostOfGroups = 10_000; // maximum number of runs in all groups of a chart
 
-/** Curves loads the curves of charts. It requests those that visible charts lack, a few at a time. */
+/** Curves loads the curves of charts. It requests the missing curves of visible charts, a few at a time. */
 export class Curves {
   /**
    * @param {Object} options
    * @param {function(): Object[]} options.runs returns the runs or groups to draw
    * @param {function(): Object} options.groups returns the query of the groups
-   * @param {function(string): Object} options.view returns how the chart of a metric is drawn
+   * @param {function(string): Object} options.view returns how to draw the chart of a metric
    * @param {function(string): Object} options.of returns the figure of a metric: {key, inSight, curves,
-   *   dirty, others, points}, with main if it is drawn in another one
-   * @param {function(Object)} options.show called when a figure has got curves
+   *   dirty, others, points}. main is set if another figure draws the metric.
+   * @param {function(Object)} options.show called when a figure has received curves
    * @param {?{path: string, request: Object}} options.early curves that the browser requested while it loaded
    *   the scripts
    * @param {function()} options.gone called when a run was deleted
@@ -24,11 +24,11 @@ export class Curves {
   constructor({ runs, groups, view, of, show, early, gone, renew }) {
     Object.assign(this, { runs, groups, view, of, show, early, gone, renew });
     this.queue = new Set();
-    this.jobs = []; // requests that wait
+    this.jobs = []; // waiting requests
     this.busy = 0;
   }
 
-  /** most returns the number of runs of a group that its mean includes. */
+  /** most returns the maximum number of a group's runs that its mean includes. */
   get most() {
     return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
   }
@@ -40,8 +40,8 @@ export class Curves {
   }
 
   /**
-   * requestMissing requests the curves that visible charts lack. The same curves for several charts are one
-   * request. Charts show their present curves until the answer arrives.
+   * requestMissing requests the missing curves of visible charts. If several charts need equal curves, the
+   * curves are requested once. Charts show their present curves until the response arrives.
    */
   requestMissing() {
     if (this.jobs.length > 0) return; // waiting requests are sent first
@@ -61,7 +61,7 @@ export class Curves {
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
       const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
-        f.flight = null; // the pending request is for another query
+        f.flight = null; // the pending request has a different query
         this.show(f);
         continue;
       }
@@ -70,7 +70,7 @@ export class Curves {
         continue;
       }
       const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
-      if (f.flight?.like === like) continue; // it is pending
+      if (f.flight?.like === like) continue; // the request is pending
       let b = batches.get(like);
       if (!b || (b.figures.length + 1) * read(lacking) > curvesPerRequest)
         batches.set(like, (b = { like, figures: [], lacking, question, points, view, groups }));
@@ -82,7 +82,7 @@ export class Curves {
     this.startJobs();
   }
 
-  /** takeEarly uses the curves that the browser requested early. */
+  /** takeEarly uses the curves that the browser requested while it loaded the scripts. */
   takeEarly() {
     const { path, request } = this.early || {};
     this.early = null;
@@ -114,7 +114,7 @@ export class Curves {
         this.busy -= 1;
         for (const f of b.figures) {
           if (f.flight === b) f.flight = null;
-          if (f.dirty.size > 0) this.renewLater(); // it has new points since the request
+          if (f.dirty.size > 0) this.renewLater(); // it got new points after the request
         }
         this.startJobs();
         if (this.jobs.length === 0) this.requestMissing();
@@ -122,7 +122,7 @@ export class Curves {
     }
   }
 
-  /** load requests curves and stores them in the figures that have not requested others since. */
+  /** load requests curves and stores them in their figures. Figures that need other curves by now are skipped. */
   async load(b) {
     const { path, figures, lacking, question, points, view, groups } = b;
     const body = {
@@ -134,7 +134,7 @@ export class Curves {
     };
     if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
     else body.iterations = lacking.map((r) => r.id);
-    // The range of a metric is not a range of steps: whole curves are requested, and a part is shown.
+    // A range of a metric's values is not a range of steps. So whole curves are requested, and a part is shown.
     if (view.from != null && !view.against)
       Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
     const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
@@ -179,8 +179,8 @@ export class Curves {
   }
 
   /**
-   * extend requests the new points of curves and appends them. A curve that has changed otherwise, such as by
-   * a point in the middle, is requested again as a whole.
+   * extend requests the new points of curves and appends them. If a curve has changed in another way, for
+   * example by a point in its middle, the whole curve is requested again.
    */
   async extend(tails) {
     for (const { f, id } of tails) f.dirty.delete(id);
@@ -191,7 +191,7 @@ export class Curves {
     };
     const { curves } = await fetchData('curves', { body });
     for (const { f, id, c } of tails) {
-      if (f.curves.get(id) !== c) continue; // it was requested again
+      if (f.curves.get(id) !== c) continue; // the curve was requested again
       const more = curves.find((o) => o.id === id && o.key === f.key);
       if (!more || !appendPoints(c, more)) {
         c.asked = '';
@@ -202,15 +202,15 @@ export class Curves {
   }
 
   /**
-   * renewLater requests curves that have new points. Means of large groups are expensive for the server, so
-   * there are pauses between the requests.
+   * renewLater requests curves that have new points, with pauses between the requests. Means of large groups
+   * are expensive for the server.
    */
   renewLater() {
     setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
   }
 }
 
-/** queryKey returns the query for curves as text. Curves of another query are not reused. */
+/** queryKey returns the query for curves as text. Curves of different queries are not interchangeable. */
 const queryKey = (view, points, groups) =>
   JSON.stringify([
     view.x,
@@ -224,8 +224,8 @@ const queryKey = (view, points, groups) =>
   ]);
 
 /**
- * canAppend reports whether it suffices to request the new points of a curve: it is a whole curve over steps
- * and not much longer than a new answer would be.
+ * canAppend reports whether it suffices to request the new points of a curve. That is the case for a complete
+ * curve over steps, if it is not much longer than a complete response would be.
  */
 const canAppend = (c, question, view, points) =>
   c?.asked === question &&
@@ -251,8 +251,8 @@ function appendPoints(c, more) {
 }
 
 /**
- * pointsPerCurve returns how many points to request. Each includes the smallest and the largest value of the
- * points that it stands for, so no peak is lost.
+ * pointsPerCurve returns the number of points to request. A point that represents several points includes their
+ * minimum and maximum, so no peak is lost.
  */
 function pointsPerCurve(runs, large) {
   const steps = large ? [[2, 2000], [8, 1000], [60, 250]] : [[1, 1000], [5, 500], [60, 250]];

@@ -1,13 +1,13 @@
-// Dimensions of runs that an axis can show: parameters that differ, and metrics.
+// Dimensions of runs that an axis can show: parameters that differ between runs, and metrics.
 import { ownValue } from './columnname.js';
 import { el } from './dom.js';
 
 const collator = new Intl.Collator('en', { numeric: true });
 
 /**
- * dimensions returns what the axis of a plot can show: parameters that differ, the objective, and metrics.
- * Each has {id, label, group, texts, values}. The values are in the order of runs. They are numbers if all
- * are numbers, and otherwise indexes into texts.
+ * dimensions returns the dimensions that an axis can show: parameters that differ between runs, the objective,
+ * and metrics. A dimension has {id, label, group, texts, values}, with values in the order of runs. If all
+ * values are numbers, values contains the numbers. Otherwise values contains indexes into texts.
  * @param {Object[]} runs
  * @param {string[]} names metrics, in the order to show
  * @param {Object} found
@@ -33,7 +33,7 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
   const number = (v) => (typeof v === 'string' ? null : v); // NaN and infinities have no place on an axis
   for (const key of new Set(runs.flatMap((r) => Object.keys(r.params))))
     add(`param.${key}`, key, 'Parameters', (r) => ownValue(r.params, key));
-  // The best value of each run comes before the last values of metrics.
+  // The objective's best values precede the last values of metrics.
   if (objective) add('objective', objective, 'Objective', (r, i) => best[i]);
   for (const key of names) add(`metric.${key}`, key, 'Metrics, last values', (r) => number(ownValue(r.metrics, key)));
   for (const [stat, group] of [['min', 'Metrics, minimum'], ['max', 'Metrics, maximum']]) {
@@ -45,7 +45,7 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
   return all;
 }
 
-/** dimensionOptions returns the options of a select element for dimensions, in their groups. */
+/** dimensionOptions returns the options of a select element, grouped by the dimensions' groups. */
 export function dimensionOptions(dimensions) {
   const groups = new Map();
   for (const d of dimensions) {

@@ -1,8 +1,8 @@
 // Creating and arranging elements.
 
 /**
- * el returns a new element. Attributes that are functions become event listeners; attributes that are false
- * or null are left out. Strings among the children are inserted as text, never as HTML.
+ * el returns a new element. Attributes that are functions become event listeners. Attributes that are false or
+ * null are omitted. Children that are strings are inserted as text, never as HTML.
  * @param {string} name tag name
  * @param {Object<string, *>} attributes
  * @param {...(Node|string|null|false)} children
@@ -19,7 +19,7 @@ export function el(name, attributes = {}, ...children) {
   return e;
 }
 
-/** isolated returns an element for text from a user, which may be written from right to left. */
+/** isolated returns an element with a user's text, whose direction might be right to left. */
 export const isolated = (text, cls) => el('bdi', { class: cls }, text);
 
 /**
@@ -34,9 +34,9 @@ export function saveFile(blob, name) {
 }
 
 /**
- * setChildren makes wanted the children of parent and keeps the elements that are already there. A removed
- * child that has the focus is removed last: the browser computes the layout when the focus is lost, and with
- * fewer children it would scroll.
+ * setChildren makes wanted the children of parent. Elements that are already children are reused. A removed
+ * child that has the focus is removed last: the browser computes the layout when the focus is lost, and it would
+ * scroll if parent had fewer children at that time.
  * @param {Element} parent
  * @param {Element[]} wanted
  * @param {Element|null} focused the child that has the focus

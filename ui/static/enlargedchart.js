@@ -1,10 +1,10 @@
-// A chart in a dialog, with more points.
+// A chart in a dialog, with more points than on the page.
 import { Chart } from './chart.js';
 import { saveCSV, savePNG } from './chartexport.js';
 import { el, isolated } from './dom.js';
 
 /**
- * openEnlargedChart shows a metric in a dialog, with more points than in the page.
+ * openEnlargedChart shows a metric in a dialog, with more points than on the page.
  * @param {string} key name of the metric
  * @param {Object} on callbacks of the chart
  * @param {function()} closed called when the dialog is closed

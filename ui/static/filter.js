@@ -1,4 +1,4 @@
-// Messages about the filter: errors, and why no run matches.
+// Messages about the filter: syntax errors, and the reason why no run matches.
 import { el } from './dom.js';
 
 /**
@@ -27,8 +27,7 @@ export function showEmptyTable(place, nothing, clear) {
 }
 
 /**
- * showFilterError shows an error of the filter below its field, and marks the position that the message
- * names.
+ * showFilterError shows an error below the filter field, and marks the position that the message names.
  * @param {HTMLInputElement} field
  * @param {HTMLElement} place
  * @param {?{field: string, message: string}} mistake null removes the message

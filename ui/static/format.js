@@ -6,8 +6,8 @@ export const count = (n) => plain.format(n);
 export const pointCount = (n) => `${count(n)} ${n === 1 ? 'point' : 'points'}`;
 
 /**
- * number formats a value with five significant digits. Integers below ten million are written in full. Values
- * that JSON has no number for arrive as strings. number.go formats them in the same way.
+ * number formats a value with five significant digits. Integers below ten million are written in full. NaN and
+ * infinities are strings in JSON. number.go formats values in the same way.
  * @param {number|string|null} v
  * @returns {string}
  */
@@ -22,8 +22,8 @@ export function number(v) {
 const mostRatio = 100; // ratio of numbers above which they do not get the same decimals
 
 /**
- * commonDecimals returns the number of decimals for all numbers of a column, so that the decimal points
- * align: up to five significant digits of the largest value. It returns null for integers, and if the values
+ * commonDecimals returns one number of decimals for all values of a column, which aligns the decimal points.
+ * The largest value gets up to five significant digits. The result is null for integers, and if the values
  * differ too much in size.
  * @param {(number|string|null)[]} values
  * @returns {?number}
@@ -40,7 +40,7 @@ export function commonDecimals(values) {
   );
 }
 
-/** fixedDecimals formats a value with a number of decimals; null uses as many as the value needs. */
+/** fixedDecimals formats a value with the given number of decimals. If it is null, the value determines it. */
 export function fixedDecimals(v, places) {
   const value = toNumber(v);
   return places > 0 &&
@@ -51,12 +51,12 @@ export function fixedDecimals(v, places) {
     : number(v);
 }
 
-/** toNumber converts a value from the server to a number: NaN and infinities arrive as strings. */
+/** toNumber converts a value from the server to a number. In JSON, NaN and infinities are strings. */
 export const toNumber = (v) => (typeof v === 'string' ? Number(v) : v);
 
 const units = [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]];
 
-/** duration formats seconds in the two largest units, or with two significant digits below ten seconds. */
+/** duration formats seconds in the two largest units. Below ten seconds, it uses two significant digits. */
 export function duration(seconds) {
   const size = Math.abs(seconds);
   if (size < 10) return `${Number(seconds.toPrecision(2))}s`;
@@ -72,7 +72,7 @@ const relativeTime = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const spans = [['year', 31536000], ['month', 2592000], ['day', 86400], ['hour', 3600], ['minute', 60]];
 
 /**
- * timeAgo formats how long ago a time was.
+ * timeAgo formats the time that has passed since a point in time.
  * @param {number} ms Unix milliseconds
  */
 export function timeAgo(ms) {

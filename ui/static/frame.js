@@ -7,7 +7,7 @@ const typing = (element) => element.closest('input, textarea, select, [contented
 const places = { p: '' };
 let waiting = false;
 
-/** open shows a dialog of the page. It does nothing if a dialog is open already. */
+/** open shows a dialog of the page. It does nothing if a dialog is already open. */
 function open(id) {
   const dialog = document.getElementById(id);
   if (dialog && !document.querySelector('dialog[open]')) dialog.showModal();
@@ -25,7 +25,7 @@ document.addEventListener('click', (event) => {
 });
 
 document.addEventListener('keydown', (event) => {
-  // In a search field Escape would clear the text first.
+  // In a search field, Escape would clear the text before it closes the dialog.
   if (event.key === 'Escape' && event.target.type === 'search') event.target.closest('dialog')?.close();
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && document.querySelector('[data-finds]')) {
     event.preventDefault();

@@ -13,17 +13,17 @@ new MutationObserver(redrawAll).observe(document.documentElement, {
 });
 
 /**
- * heatmap draws histograms over steps: the darker a cell, the more values.
+ * heatmap draws histograms over steps. A darker cell means more values.
  * @param {Object} h histograms of a run, as the server returns them
  * @param {string} name
- * @param {function(number)} chose called with the step that is clicked
- * @returns {{root: HTMLElement, mark: function(?number)}} mark marks a step; null removes the mark
+ * @param {function(number)} chose called with the step that the user clicks
+ * @returns {{root: HTMLElement, mark: function(?number)}} mark marks a step. null removes the mark.
  */
 export function heatmap(h, name, chose) {
   const [low, high] = [toNumber(h.low), toNumber(h.high)];
   const { steps, counts } = h;
   const bins = counts[0].length;
-  // A column extends halfway to its neighbours.
+  // A column extends halfway to the neighbouring columns.
   const reach = steps.length > 1 ? steps.at(-1) - steps[0] : 1;
   const place = (step) => (steps.length > 1 ? (step - steps[0]) / reach : 0.5);
   const ends = steps.map((s, i) => (i + 1 < steps.length ? (place(s) + place(steps[i + 1])) / 2 : 1));

@@ -1,15 +1,15 @@
-// Marks in images: boxes, and masks, in which each pixel is the number of a class.
+// Marks in images: boxes and masks. Each pixel of a mask is the number of a class.
 import { base } from './base.js';
 import { paletteSize } from './color.js';
 import { el, isolated } from './dom.js';
 import { number } from './format.js';
 import { themeColors } from './paint.js';
 
-const mostBoxes = 1000; // per image
+const mostBoxes = 1000; // maximum number of boxes in an image
 const leastPixels = 480; // minimum size of the canvas, so that lines and names are sharp
 const maskOpacity = 0.35;
 
-const artifacts = new Map(); // promises of the contents, by id
+const artifacts = new Map(); // promises of artifacts' contents by id
 const loadOnce = (id, fetched) => {
   if (!artifacts.has(id)) artifacts.set(id, fetched(new URL(`artifact/${id}/data`, base)).catch(() => null));
   return artifacts.get(id);
@@ -39,7 +39,7 @@ const maskOf = (id) =>
 
 const className = (mark, c) => mark.labels?.[c] ?? `class ${c}`;
 
-/** isDrawn reports whether the pixels of a class are coloured: 0 is the background unless it has a name. */
+/** isDrawn reports whether the pixels of a class are coloured. Class 0 is the background if it has no name. */
 const isDrawn = (mark, c) => c > 0 || mark.labels?.[0] != null;
 
 const components = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number);
@@ -60,7 +60,7 @@ async function drawMask(pen, mark, width, height) {
   return [...found].filter((c) => isDrawn(mark, c));
 }
 
-/** boxRectangle returns left, top, width and height of a box in pixels of the canvas. */
+/** boxRectangle returns left, top, width and height of a box in canvas pixels. */
 function boxRectangle({ position: p, domain }, [width, height], [naturalWidth, naturalHeight]) {
   const [x, y] = domain === 'pixel' ? [width / naturalWidth, height / naturalHeight] : [width, height];
   if (p.middle) return [(p.middle[0] - p.width / 2) * x, (p.middle[1] - p.height / 2) * y, p.width * x, p.height * y];
@@ -69,7 +69,7 @@ function boxRectangle({ position: p, domain }, [width, height], [naturalWidth, n
 
 /**
  * drawBoxes draws boxes with their names and returns their classes.
- * @param {number} times pixels of the canvas for one pixel of the window
+ * @param {number} times canvas pixels per window pixel
  */
 async function drawBoxes(pen, mark, size, natural, times) {
   const all = await boxesOf(mark.boxes) ?? [];
@@ -101,7 +101,7 @@ async function drawBoxes(pen, mark, size, natural, times) {
  * @param {HTMLCanvasElement} canvas
  * @param {HTMLImageElement} image
  * @param {Object[]} marks
- * @returns {Promise<Map<string, Array>>} classes and their labels, by the name of the marks
+ * @returns {Promise<Map<string, Array>>} classes and their labels, by name of the marks
  */
 export async function drawMarks(canvas, image, marks) {
   const [width, height] = [image.naturalWidth, image.naturalHeight];
@@ -123,16 +123,16 @@ export async function drawMarks(canvas, image, marks) {
   return classes;
 }
 
-/** MarkLegend has a checkbox for the marks of each name and explains their colours. */
+/** MarkLegend has a checkbox for each name of marks, and explains the colours of the classes. */
 export class MarkLegend {
   constructor(state, shown) {
     this.state = state;
-    this.classes = new Map(); // labels by number, by name
+    this.classes = new Map(); // labels by name of the marks, then by class
     this.root = el('div', { class: 'marks', 'data-testid': 'marks' });
     this.shown = shown;
   }
 
-  /** off returns the names of marks that are not drawn. */
+  /** off returns the names of the hidden marks. */
   get off() {
     return new Set(this.state.get('marks').split('\n').filter(Boolean));
   }
@@ -142,7 +142,7 @@ export class MarkLegend {
     return marks.filter((m) => !off.has(m.name));
   }
 
-  /** add adds names of marks and the classes that were drawn to the legend. */
+  /** add adds names of marks to the legend, and the classes that were drawn. */
   add(names, found = new Map()) {
     const before = JSON.stringify([...this.classes].map(([name, all]) => [name, [...all]]));
     for (const name of names) if (!this.classes.has(name)) this.classes.set(name, new Map());

@@ -1,19 +1,19 @@
-// The importance of parameters, inserted into other pages from the page of importance.
+// The importance of parameters. Other pages insert it from the importance page.
 import { base } from './base.js';
 import { el } from './dom.js';
 import { RequestError, fetchSignedIn } from './request.js';
 
 /**
  * importanceTable returns a function that shows the importance of parameters for a metric in an element. The
- * function takes the metric, '' for the objective, and returns the most important parameter, '' if none is
- * known.
+ * argument of the function is the metric, or '' for the objective. The function returns the most important
+ * parameter, or '' if it is unknown.
  * @param {HTMLElement} place
  * @param {string} experiment id of the experiment
  * @param {string} filter filter of the runs
  * @returns {function(string): Promise<string>}
  */
 export function importanceTable(place, experiment, filter) {
-  let wanted; // the metric that is asked for or shown
+  let wanted; // the metric that was requested last
   let most = '';
   return async (metric) => {
     if (metric === wanted) return most;
@@ -34,7 +34,7 @@ export function importanceTable(place, experiment, filter) {
         el('p', { class: 'count', role: 'status' }, error.message)
       );
     }
-    if (metric !== wanted) return ''; // another one was chosen meanwhile
+    if (metric !== wanted) return ''; // the user has chosen another metric
     most = section.querySelector('tbody tr[data-known] th')?.textContent.trim() ?? '';
     section.prepend(el('div', { class: 'strip' }, el('h2', {}, 'Importance of parameters')));
     place.replaceChildren(section);

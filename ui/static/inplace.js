@@ -1,7 +1,7 @@
-// Additions to htmx: a message if a change did not reach the server, and keeping the focus and typed text.
+// Additions to htmx: it shows a message if a change did not reach the server, and keeps the focus and typed text.
 import './unsavedform.js';
 
-// An update of the page keeps parts open, filtered and focused.
+// An update of the page must not close details, unfilter lists or move the focus.
 htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');
 
 const problem = document.getElementById('problem');
@@ -12,10 +12,10 @@ document.addEventListener('htmx:error', () => {
     'The server did not respond, so your change may not be saved. What you typed is still here. Try again.';
 });
 
-// The pressed button was replaced together with its part of the page. The focus moves to the first
-// invalid field, or to the new part.
+// If the pressed button was replaced together with its part of the page, the focus moves to the first invalid
+// field, or to the new part.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
-  if (!ctx.request) return; // not after a click
+  if (!ctx.request) return; // a click without request swaps nothing
   const part = document.getElementById(ctx.target?.id);
   if (!part || document.activeElement !== document.body) return;
   part.tabIndex = -1;

@@ -19,7 +19,7 @@ const panel = new Panel(document.getElementById('charts'), state, {
   drawn: () => ({ experiment, iterations: [iteration] }),
   keys: async (q, offset, limit, pattern) => {
     const named = await metricMatcher(experiment, q, pattern);
-    // The table has the most interesting metrics first; new metrics are not in it yet.
+    // The table lists the most interesting metrics first. It does not contain new metrics yet.
     const places = new Map(
       [...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i])
     );
@@ -41,7 +41,7 @@ const showMedia = throttle(200, async () => {
       const came = section.hidden && n > 0;
       section.hidden = n === 0;
       document.querySelector('[data-testid="to-media"]').hidden = n === 0;
-      // The section was hidden when the browser scrolled to the fragment.
+      // The section was still hidden when the browser scrolled to the fragment.
       if (came && location.hash === '#media') section.scrollIntoView();
     },
   });
@@ -50,8 +50,8 @@ const showMedia = throttle(200, async () => {
 showMedia();
 
 /**
- * update requests the page again and applies the changes. Elements are kept, and with them open parts, the
- * focus and the scroll position.
+ * update requests the page again and applies the differences. Existing elements stay, so open details, the focus
+ * and the scroll position are preserved.
  */
 async function update() {
   const url = new URL(location.href);
@@ -62,11 +62,11 @@ async function update() {
   const text = await answer.text();
   const problem = document.getElementById('problem');
   if (!answer.ok) {
-    problem.innerHTML = text; // HTML that the server made for this
+    problem.innerHTML = text; // HTML from the server
     return;
   }
   const root = document.getElementById('iteration');
-  // Open forms and typed text are not replaced.
+  // Open forms and typed text must not be replaced.
   const edits = root.querySelector('.edits');
   edits.toggleAttribute('hx-morph-skip', Boolean(edits.querySelector('[open]')));
   for (const details of edits.children) details.toggleAttribute('hx-morph-skip', hasUnsavedInput(details));
@@ -88,10 +88,10 @@ const renew = throttle(700, async () => {
   updating = false;
 });
 
-/** gained holds the metrics whose rows in the table are out of date. */
+/** gained holds the metrics whose rows in the table are outdated. */
 const gained = new Set();
 const unanswered = new Set(); // metrics with a pending request
-const mostRetold = 50; // above this number the whole page is requested
+const mostRetold = 50; // if more metrics are outdated, the whole page is requested
 const summaryOf = latestOnly(summary);
 const retell = throttle(2000, async () => {
   if (gained.size > mostRetold) {
@@ -102,10 +102,10 @@ const retell = throttle(2000, async () => {
   for (const key of gained) unanswered.add(key);
   gained.clear();
   const query = new URLSearchParams([...unanswered].map((key) => ['key', key]));
-  // An error is reported by the event stream.
+  // The event stream reports errors to the user.
   const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} }));
   unanswered.clear();
-  if (updating) { // the page that is being loaded may be older
+  if (updating) { // the page that is loading might be older
     for (const key of Object.keys(metrics)) gained.add(key);
     retell();
   }
@@ -121,14 +121,14 @@ const retell = throttle(2000, async () => {
     tds.at(-1)?.replaceChildren(count(m.count));
   }
 });
-// The duration of the run and its last-seen time are updated with the page.
+// The page is requested to update the run's duration and last-seen time.
 const renewSometimes = throttle(60_000, renew);
 
-// The console script is loaded when the console comes into sight, and requests new lines only then.
+// The console script is loaded when the console becomes visible. It requests new lines only while it is visible.
 const printing = document.getElementById('console');
 let output;
 let near = false;
-let next; // number of lines of the run, if lines are not shown yet
+let next; // number of printed lines if some are not shown yet
 async function follow() {
   if (!near) return;
   output ||= import('./console.js').then(({ showConsole }) => showConsole(iteration));
@@ -157,7 +157,7 @@ followChanges(`iteration/${iteration}`, cursor, {
       }
     }
     const known = new Set([...document.querySelectorAll('#metrics [data-metric]')].map((tr) => tr.dataset.metric));
-    const lost = document.querySelector('#run .status.lost'); // it has sent points, so it is not lost any more
+    const lost = document.querySelector('#run .status.lost'); // the run has sent points, so it is not lost
     if (
       lost ||
       iterations.length + deleted.length > 0 ||
@@ -178,7 +178,7 @@ followChanges(`iteration/${iteration}`, cursor, {
   },
 });
 
-// The charts of system metrics are collapsed until they are opened by a link or a click.
+// The charts of system metrics are collapsed until the user opens them by a link or a click.
 function unfold() {
   const group = document.getElementById(location.hash.slice(1));
   if (group instanceof HTMLDetailsElement) group.open = true;
@@ -188,7 +188,7 @@ document.addEventListener('click', (event) => {
   if (event.target.closest('.sections a[href="#system"]')) unfold();
 });
 
-// The page is not updated while a form is open, so it is updated when the form is closed.
+// The page is not updated while a form is open. It is updated when the form is closed.
 document.addEventListener('toggle', ({ target }) => {
   if (!target.open && target.matches('#run details.edit') && target.closest('.edits[hx-morph-skip]')) renew();
 }, true);
@@ -201,7 +201,7 @@ function filter(field) {
 document.addEventListener('input', ({ target }) => {
   if (target.dataset.filters) filter(target);
 });
-// Text may have been typed before this script was loaded.
+// The user might have typed text before this script was loaded.
 for (const field of document.querySelectorAll('[data-filters]')) filter(field);
 
 document.addEventListener('click', async ({ target }) => {

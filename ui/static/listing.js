@@ -1,31 +1,31 @@
-// Rows that are loaded from the server in pages. Some can be expanded to listings of their own.
+// Rows that are loaded from the server in pages. A row can be expanded to another listing.
 
 export const pageSize = 50;
 
-/** Listing is a list of rows that is loaded in pages. A row can be expanded to a listing of its own. */
+/** Listing is a list of rows that is loaded in pages. A row can be expanded to another listing. */
 export class Listing {
   /**
-   * @param {function(number, number, AbortSignal): Promise<{data: Object[], total: number}>} fetch loads rows
-   *   from an offset with a limit
+   * @param {function(number, number, AbortSignal): Promise<{data: Object[], total: number}>} fetch loads rows;
+   *   its arguments are offset, limit and a signal that cancels it
    * @param {Object} callbacks
    * @param {function(Object): boolean} callbacks.open reports whether a row is expanded
    * @param {function(Object): Listing} callbacks.inner returns the listing of an expanded row
-   * @param {function(function(), Object)} callbacks.changed called with a function that inserts loaded rows,
-   *   and with these
+   * @param {function(function(), Object)} callbacks.changed called with a function that inserts the loaded
+   *   rows, and with the loaded rows
    * @param {function(Object)} callbacks.failed called if rows could not be loaded
    * @param {number} depth
    * @param {string} path
    */
   constructor(fetch, { open, inner, changed, failed }, depth = 0, path = '') {
     Object.assign(this, { fetch, open, inner, changed, failed, depth, path });
-    this.pages = new Map(); // by number: {rows, fresh}
-    this.loading = new Map(); // by number: AbortController
+    this.pages = new Map(); // {rows, fresh} by page number
+    this.loading = new Map(); // AbortController by page number
     this.total = 0;
-    this.below = new Map(); // listings by the id of the row that they are under
+    this.below = new Map(); // listings of expanded rows by row id
     this.unfolded = null;
   }
 
-  /** openRows returns the places of the expanded rows and their listings. */
+  /** openRows returns the indexes of the expanded rows and their listings. */
   openRows() {
     if (this.unfolded) return this.unfolded;
     this.unfolded = [];
@@ -43,7 +43,7 @@ export class Listing {
     return this.unfolded;
   }
 
-  /** updateUnfolded makes the listing determine again which rows are expanded. */
+  /** updateUnfolded makes the listing recompute which rows are expanded. */
   updateUnfolded() {
     this.unfolded = null;
     for (const inner of this.below.values()) inner.updateUnfolded();
@@ -53,7 +53,7 @@ export class Listing {
     return this.openRows().reduce((sum, [, inner]) => sum + inner.size, this.total);
   }
 
-  /** locate returns the listing that contains the row at an index of the table, and its index there. */
+  /** locate returns the listing that contains the table's row at index, and the row's index in that listing. */
   locate(index) {
     let at = index;
     for (const [n, inner] of this.openRows()) {
@@ -78,13 +78,13 @@ export class Listing {
     return !this.pages.get(page)?.fresh;
   }
 
-  /** markStale marks every page as out of date, so that it is loaded again when it is next visible. */
+  /** markStale marks every page as outdated. An outdated page is loaded again when it is next visible. */
   markStale() {
     for (const p of this.pages.values()) p.fresh = false;
     for (const inner of this.below.values()) inner.markStale();
   }
 
-  /** cancel cancels the loading of pages, except those in keep. */
+  /** cancel cancels the loading of all pages except the pages in keep. */
   cancel(keep) {
     for (const [page, stop] of this.loading) if (!keep?.has(page)) stop.abort();
   }
@@ -103,8 +103,8 @@ export class Listing {
   }
 
   /**
-   * store inserts loaded rows from a page on. An unchanged row remains the same object, so its element and
-   * clicks on it are kept.
+   * store inserts loaded rows, beginning at a page. An unchanged row remains the same object, so its element
+   * stays and clicks on it are not lost.
    */
   store(page, found) {
     if (found.wrong) {

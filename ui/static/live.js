@@ -1,12 +1,13 @@
-// The event stream: changes on the server as they happen.
+// The event stream, which reports changes on the server as they happen.
 import { base } from './base.js';
 import { fetchSignedIn } from './request.js';
 
 const pause = 5000; // milliseconds before another attempt after a failure
 
 /**
- * followChanges calls changed with each batch of changes on the server after the cursor of the page. A hidden
- * page closes its connection, because browsers allow only a few, and catches up when it is shown again.
+ * followChanges calls changed with each batch of changes on the server after the page's cursor. A hidden page
+ * closes its connection, because browsers limit the number of connections. When the page is shown again, it gets
+ * the changes since then.
  * @param {string} path path under /data/
  * @param {string} cursor
  * @param {Object} callbacks
@@ -17,7 +18,7 @@ export function followChanges(path, cursor, { changed, reset }) {
   const problem = document.getElementById('problem');
   let source = null;
   let timer = 0;
-  let late = document.hidden; // changes that are not in the database may have been missed
+  let late = document.hidden; // changes that are not in the database might have been missed
   let said = '';
   const url = () => {
     const events = new URL(`data/${path}/events`, base);
@@ -39,7 +40,7 @@ export function followChanges(path, cursor, { changed, reset }) {
     });
     source.addEventListener('error', () => {
       delete document.documentElement.dataset.live;
-      // The browser reconnects when a stream ends, but not if the server rejects it.
+      // The browser reconnects after the end of a stream, but not after a rejection by the server.
       if (source?.readyState === EventSource.CLOSED) refused();
     });
     source.addEventListener('change', (event) => {

@@ -8,8 +8,8 @@ import { fetchData, fetchSignedIn } from './request.js';
 import { debounce, latestOnly } from './timing.js';
 
 const mostRuns = 20;
-const mostColumns = 30; // steps in the table of all steps
-const pixelated = 96; // size in pixels up to which images are enlarged without blur
+const mostColumns = 30; // maximum number of steps in the table of all steps
+const pixelated = 96; // maximum size in pixels of images that are enlarged without blur
 
 const kindNames = {
   image: ['image', 'images'],
@@ -24,14 +24,14 @@ const kindOrder = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'tex
 const countOf = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
 const dataOf = (m, part = 'data') => new URL(`artifact/${m.id}/${part}`, base);
 
-// The styles are loaded by this script, because most pages do not show media.
+// This script loads its style sheet, because most pages do not show media.
 const styleSheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
 const stylesLoaded = new Promise((done) => {
   for (const event of ['load', 'error']) styleSheet.addEventListener(event, done);
 });
 document.head.append(styleSheet);
 
-/** sample returns up to most elements at even distances, with the first and the last. */
+/** sample returns up to most elements at even distances. It includes the first and the last element. */
 const sample = (all, most) =>
   all.length <= most
     ? all
@@ -48,7 +48,7 @@ export class Media {
    */
   constructor(root, state, { runs, found }) {
     Object.assign(this, { root, state, runs, found });
-    this.groups = new Map(); // by kind and key
+    this.groups = new Map(); // groups by kind and key
     this.steps = [];
     this.asked = latestOnly((body) => fetchData('media', { body }));
     this.seen = new IntersectionObserver((entries) => {
@@ -109,7 +109,7 @@ export class Media {
   }
 
   /**
-   * at returns the index of the selected step, which is the last one at or before the step in the address.
+   * at returns the index of the selected step. It is the last step at or before the step in the address.
    */
   get at() {
     const step = this.state.number('mediastep', Infinity);
@@ -117,7 +117,7 @@ export class Media {
     return after < 0 ? this.steps.length - 1 : Math.max(0, after - 1);
   }
 
-  /** load requests the names of the media again. */
+  /** load requests the names of the media. */
   async load() {
     const runs = this.runs();
     this.drawn = runs.slice(0, mostRuns);
@@ -203,7 +203,7 @@ class MediaGroup {
       el('summary', {}, isolated(key), this.counted),
       this.grid
     );
-    this.marked = new Map(); // images by the canvas over them
+    this.marked = new Map(); // images by canvas; the canvas covers the image
   }
 
   about({ count: n, steps }) {
@@ -258,7 +258,7 @@ class MediaGroup {
     }
   }
 
-  /** explain loads the script that draws marks in images, and shows their legend. */
+  /** explain loads the script that draws marks in images, and shows the legend of the marks. */
   async explain() {
     this.marks ||= await import('./imagemarks.js');
     if (this.legend) return;
@@ -266,7 +266,7 @@ class MediaGroup {
     this.grid.before(this.legend.root);
   }
 
-  /** mark draws the marks again, in one image or in all. */
+  /** mark redraws the marks in one image, or in all images if canvas is not set. */
   async mark(canvas) {
     if (!this.legend) return;
     this.legend.show();
@@ -308,7 +308,7 @@ class MediaGroup {
     );
   }
 
-  /** at returns the cell with the media of a run at a step, or the last ones before it. */
+  /** at returns the cell with a run's media at a step. If there are none, it returns the last media before the step. */
   at(run, step) {
     const all = this.byRun.get(run.id);
     const known = all.filter((m) => m.step == null || m.step <= step);
@@ -343,7 +343,7 @@ class MediaGroup {
     };
   }
 
-  /** item shows a medium in place of another one. An image stays visible until the next one is loaded. */
+  /** item returns the element that replaces before. The old image stays until the new image is loaded. */
   item(before, m, run) {
     if (before?.id === m.id) return before;
     const name = this.name(m, run);
@@ -367,7 +367,7 @@ class MediaGroup {
     return `${this.key}, ${run.name}${m.step == null ? '' : `, step ${count(m.step)}`}`;
   }
 
-  /** image returns an image with its marks. With many, images are loaded lazily. */
+  /** image returns an image with its marks. If there are many images, they are loaded lazily. */
   image(m, name, many = false) {
     const image = el('img', { src: dataOf(m), alt: name, loading: many && 'lazy', decoding: 'async',
       load: () => {
@@ -384,7 +384,7 @@ class MediaGroup {
     return { id: m.id, root, marked: Boolean(canvas) };
   }
 
-  /** table returns a table of all steps with a row for each run. */
+  /** table returns a table with a column for each step and a row for each run. */
   table(runs) {
     const all = this.steps();
     const steps = sample(all, mostColumns);
@@ -457,10 +457,10 @@ class MediaGroup {
   }
 }
 
-/** openLink returns a link to the page of an artifact, where it can be downloaded. */
+/** openLink returns a link to the page of an artifact. The artifact can be downloaded from that page. */
 const openLink = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
 
-// elementsByKind returns the elements that show a medium other than an image, by its kind.
+// made maps each kind of medium, except images, to a function that returns its element.
 const made = {
   audio: (m, name) => [
     el('audio', { controls: true, preload: 'none', src: dataOf(m), 'aria-label': name }),
@@ -478,14 +478,14 @@ const made = {
   text: (m) => [preview(m), openLink(m)],
 };
 
-/** preview shows the preview of an artifact, as its page does. */
+/** preview returns an element that shows the preview from the artifact's page. */
 function preview(m) {
   const box = el('div', { class: 'preview' }, 'Loading…');
   fetchSignedIn(new URL(`artifact/${m.id}`, base), {
     headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href },
   })
     .then((answer) => answer.text())
-    .then((text) => { // HTML that the server made for a page
+    .then((text) => { // HTML from the artifact's page
       const preview = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-testid="preview"]');
       box.replaceChildren(preview ? document.adoptNode(preview) : 'No preview is available.');
     })

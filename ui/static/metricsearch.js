@@ -1,10 +1,10 @@
 // Searching the metrics of an experiment.
 import { fetchData } from './request.js';
 
-const mostMatched = 5000; // names that a pattern can select
+const mostMatched = 5000; // maximum number of names that a pattern matches
 
 /**
- * metricMatcher returns a function that reports whether the name of a metric contains q, or matches q as a
+ * metricMatcher returns a function that reports whether a metric's name matches q. q is a substring or a
  * pattern. The server evaluates patterns, because it limits their run time.
  * @param {string} experiment id of the experiment
  * @param {string} q

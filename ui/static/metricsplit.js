@@ -1,11 +1,11 @@
-// Metrics that differ only in the data split they were measured on.
+// Metrics that differ only in the data split on which they were measured.
 
 const splitPattern = /(^|[/_.-])(train|training|val|valid|validation|test|eval|dev)(?=$|[/_.-])/i;
 
 /**
- * groupBySplit finds metrics whose names differ only by train, val, test and the like.
+ * groupBySplit finds metrics whose names differ only by a data split such as train, val or test.
  * @param {string[]} names
- * @returns {Map<string, string[]>} the other metrics of each group by the first one
+ * @returns {Map<string, string[]>} groups of metrics: the first metric of a group, and its other metrics
  */
 export function groupBySplit(names) {
   const alike = new Map();

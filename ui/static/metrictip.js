@@ -1,4 +1,4 @@
-// The details of a metric's number in the table of runs.
+// The details of a metric's value in the table of runs.
 import { ownValue } from './columnname.js';
 import { el } from './dom.js';
 import { number, pointCount } from './format.js';
@@ -6,8 +6,7 @@ import { number, pointCount } from './format.js';
 const tip = el('div', { class: 'tip', id: 'cell-tip', role: 'status', hidden: true });
 
 /**
- * showMetricTip shows the last, smallest and largest value of a metric with their steps, beside the cell that
- * has the focus or is under the pointer.
+ * showMetricTip shows the last, smallest and largest value of a metric with their steps, beside a cell.
  * @param {Object} metrics metrics of the summary of the run
  * @param {HTMLElement} td
  */

@@ -1,14 +1,14 @@
-// A dialog with a search that chooses one of many names.
+// A dialog in which the user searches and chooses one of many names.
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import { debounce } from './timing.js';
 
 /**
- * openNameDialog opens a dialog in which one of many names is searched and chosen. The arrow keys move
+ * openNameDialog opens a dialog in which the user searches and chooses one of many names. The arrow keys move
  * through the list.
  * @param {string} title
- * @param {function(string): Promise<{names: {name: string, hint: string}[], total: number}>} find returns the
- *   names that match
+ * @param {function(string): Promise<{names: {name: string, hint: string}[], total: number}>} find returns
+ *   matching names
  * @param {function(Object)} chosen called with the chosen element of names
  */
 export function openNameDialog(title, find, chosen) {

@@ -7,8 +7,7 @@ const dashes = [[], [6, 4], [2, 3], [12, 4]]; // line styles of the metrics of a
 const mostPixels = 1e6; // pixels
 
 /**
- * resolveColors returns CSS variables of the theme as plain colours, because a canvas does not support
- * light-dark().
+ * resolveColors returns the values of CSS variables as plain colours. A canvas does not support light-dark().
  */
 function resolveColors(names) {
   const probes = names.map((name) => {
@@ -23,10 +22,10 @@ function resolveColors(names) {
 }
 
 let theme = null;
-/** themedCharts are the charts that are drawn again when the theme changes. */
+/** themedCharts holds the charts that are redrawn when the theme changes. */
 export const themedCharts = new Set();
 
-/** themeColors returns the colours of the theme for a canvas. */
+/** themeColors returns the theme's colours in a form that a canvas supports. */
 export function themeColors() {
   if (!theme) {
     const [text, line, ground, ...runs] = resolveColors([
@@ -51,7 +50,7 @@ new MutationObserver(rebuildCharts).observe(document.documentElement, {
 });
 
 /**
- * paintCurves draws curves on a canvas of the size of the plot.
+ * paintCurves draws curves on a canvas that covers the plot.
  * @param {CanvasRenderingContext2D} ctx
  * @param {Object} u uPlot
  * @param {Object[]} curves
@@ -64,7 +63,7 @@ export function paintCurves(ctx, u, curves, view, faint) {
     const { min, max } = u.scales[name];
     const f = log ? Math.log10 : (v) => v;
     const scale = length / (f(max) - f(min));
-    // A canvas does not draw a line to a point that is too far away.
+    // A canvas does not draw lines to points that are too far away.
     return (v) => Math.max(-mostPixels, Math.min(mostPixels, start + (f(v) - f(min)) * scale));
   };
   const px = at('x', view.logx, left, width);
@@ -92,7 +91,7 @@ export function paintCurves(ctx, u, curves, view, faint) {
     paintNonFinite(ctx, c, px, [top, top + height]);
   }
   ctx.restore();
-  // Dots at the edge are not clipped.
+  // Dots at the edge of the plot are not clipped.
   ctx.globalAlpha = 1;
   for (const [color, x, y] of dots) {
     if (x < left - 1 || x > left + width + 1 || y < top - 1 || y > top + height + 1) continue;
@@ -104,7 +103,7 @@ export function paintCurves(ctx, u, curves, view, faint) {
   ctx.globalAlpha = 1;
 }
 
-/** paintLine draws a line and returns the positions of points without a neighbour. */
+/** paintLine draws a line. It returns the positions of points that have no neighbour. */
 function paintLine(ctx, xs, ys, px, py, drawable, alpha, width) {
   const alone = [];
   ctx.globalAlpha = alpha;
@@ -122,7 +121,7 @@ function paintLine(ctx, xs, ys, px, py, drawable, alpha, width) {
   return alone;
 }
 
-/** paintBand fills the area between the smallest and the largest values. */
+/** paintBand fills the area between the minima and the maxima of a curve. */
 function paintBand(ctx, c, px, py, drawable, faint) {
   ctx.globalAlpha = faint ? 0.1 : 0.18;
   ctx.beginPath();
@@ -132,7 +131,7 @@ function paintBand(ctx, c, px, py, drawable, faint) {
   ctx.fill();
 }
 
-/** paintNonFinite draws a cross for NaN, and a triangle at the edge for an infinity. */
+/** paintNonFinite draws a cross for each NaN, and a triangle at the edge for each infinity. */
 function paintNonFinite(ctx, c, px, [top, bottom]) {
   ctx.globalAlpha = 1;
   ctx.lineWidth = 1.5 * devicePixelRatio;

@@ -10,17 +10,18 @@ import { throttle } from './timing.js';
 
 const keysAtOnce = 60;
 const systemGroup = 'system'; // this group is collapsed by default
-const firstCharts = 6; // charts that are loaded before it is known which are visible
+const firstCharts = 6; // charts that are loaded before the browser reports which are visible
 const [normalHeight, largeHeight] = [176, 360]; // heights of charts
 
-/** Panel shows a chart for each metric, in groups. Charts are drawn when they come into sight. */
+/** Panel shows a chart for each metric, in groups. A chart is drawn when it becomes visible. */
 export class Panel {
   /**
    * @param {HTMLElement} root
    * @param {import('./state.js').State} state
    * @param {Object} options
    * @param {function(string, number, number, boolean): Promise<{data: Object[], total: number}>} options.keys
-   *   returns metrics by a part of their name or a pattern, with offset and limit, the most interesting first
+   *   returns metrics, most interesting first; its arguments are a part of their name or a pattern, offset,
+   *   limit, and whether the first is a pattern
    * @param {function(): Object[]} options.runs returns the runs to draw, {id, name, color}, or groups with
    *   their values
    * @param {function(): Object} options.groups returns the query of the groups
@@ -29,13 +30,13 @@ export class Panel {
    *   the scripts
    * @param {HTMLElement[]} [options.lead] elements at the beginning of the bar
    * @param {function()} options.gone called when a run was deleted
-   * @param {function(): string} options.idle may return the reason why there are no runs
-   * @param {function(): Object} options.drawn returns the runs for a report, as openReportDialog takes them
+   * @param {function(): string} options.idle returns the reason why no run is drawn, if there is one
+   * @param {function(): Object} options.drawn returns the runs for a report, as an argument of openReportDialog
    */
   constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle, drawn }) {
     Object.assign(this, { root, state, keys, runs, first, idle, drawn });
-    this.figures = new Map(); // by key
-    this.companions = new Map(); // metrics that are drawn in the figure of another one, by key
+    this.figures = new Map(); // figures by key
+    this.companions = new Map(); // metrics that other figures draw, by key
     this.highlight = '';
     this.curves = new Curves({
       runs,
@@ -73,14 +74,14 @@ export class Panel {
     this.state.set({ zoom: null, zooms: null, charts: options.formatChartOptions(all) || null });
   }
 
-  /** options returns the options of single charts by metric. */
+  /** options returns the options of individual charts by metric. */
   get options() {
     const text = this.state.get('charts');
     if (this.read?.text !== text) this.read = { text, all: options.parseChartOptions(text) };
     return this.read.all;
   }
 
-  /** pins returns the metrics whose charts come first. */
+  /** pins returns the metrics of the pinned charts, which come first. */
   get pins() {
     return this.state.get('pins').split('\n').filter(Boolean);
   }
@@ -91,7 +92,7 @@ export class Panel {
     this.state.set({ pins: (others.length < pins.length ? others : [...pins, key]).join('\n') || null });
   }
 
-  /** together returns the further metrics that a chart draws, by the metric of the chart. */
+  /** together returns the additional metrics of charts, by the chart's own metric. */
   get together() {
     const all = this.state.has('together') ? groupBySplit(this.names) : new Map();
     const taken = new Set([...all.values()].flat());
@@ -121,8 +122,8 @@ export class Panel {
   }
 
   /**
-   * zoomName returns the name of the value in the address that has the zoom of a chart. Steps of system
-   * metrics count samples, so these have their own zoom.
+   * zoomName returns the name under which the address holds the zoom of a chart. Steps of system metrics are
+   * sample numbers, so the charts of system metrics have a separate zoom.
    */
   zoomName(key) {
     return key.startsWith(`${systemGroup}/`) && !this.state.has('x') ? 'zooms' : 'zoom';
@@ -152,7 +153,7 @@ export class Panel {
   }
 
   /**
-   * listMetrics requests the names of the metrics and creates their figures.
+   * listMetrics requests the names of the metrics and creates a figure for each.
    * @param {boolean} [more] whether to add the next page
    */
   async listMetrics(more = false) {
@@ -169,7 +170,7 @@ export class Panel {
         wrong = error.message;
       }
     }
-    if (before !== asked()) return; // the search has changed since
+    if (before !== asked()) return; // the search has changed
     this.bar.search.setAttribute('aria-invalid', String(Boolean(wrong)));
     this.wrong.textContent = wrong;
     if (wrong) return;
@@ -180,7 +181,7 @@ export class Panel {
     this.arrangeFigures();
   }
 
-  /** arrangeFigures puts the figures into their groups and keeps existing ones. */
+  /** arrangeFigures puts the figures into their groups. Existing figures are reused. */
   arrangeFigures() {
     const groups = new Map();
     this.bar.pairing.hidden = groupBySplit(this.names).size === 0;
@@ -318,7 +319,7 @@ export class Panel {
     });
   }
 
-  /** setSizes gives each chart its selected size. */
+  /** setSizes applies the selected size to each chart. */
   setSizes() {
     for (const [key, f] of this.figures) {
       const wide = this.options.get(key)?.size === 'large';
@@ -327,7 +328,7 @@ export class Panel {
     }
   }
 
-  /** setCompanions sets the further metrics that a figure draws. */
+  /** setCompanions sets the additional metrics that a figure draws. */
   setCompanions(f, keys) {
     const before = f.others || [];
     f.others = keys.map((key) => before.find((o) => o.key === key) || companionOf(f, key));
@@ -347,7 +348,7 @@ export class Panel {
     if (before.map((o) => o.key).join('\n') !== keys.join('\n') && f.inSight) this.curves.request(f);
   }
 
-  /** figureOf returns the figure that holds the curves of a metric, except the enlarged one. */
+  /** figureOf returns the figure with the curves of a metric. The enlarged figure is ignored. */
   figureOf(key) {
     return this.figures.get(key) || this.companions.get(key);
   }
@@ -373,8 +374,8 @@ export class Panel {
   }
 
   /**
-   * requestFirst requests the first charts at once: the browser reports which are visible only after it has
-   * painted.
+   * requestFirst requests the first charts at once. The browser reports which charts are visible only after it
+   * has painted the page.
    */
   requestFirst() {
     this.note.textContent = this.noteText();
@@ -402,7 +403,7 @@ export class Panel {
     }
   }
 
-  /** refresh requests other or finer curves for the visible charts. */
+  /** refresh requests curves again if the visible charts need other or finer curves. */
   refresh() {
     this.note.textContent = this.noteText();
     for (const f of this.figures.values()) if (f.inSight) this.curves.request(f);
@@ -433,7 +434,7 @@ export class Panel {
     for (const f of [...this.figures.values(), this.big]) if (f?.inSight) f.chart.highlightCurve(id);
   }
 
-  /** markGrown marks the curves of series that have new points. */
+  /** markGrown marks curves whose series have new points. */
   markGrown(series) {
     for (const s of series) {
       for (const f of [
@@ -489,7 +490,7 @@ export class Panel {
       );
     }
     f.root.dataset.drawn = curves.length;
-    // A drawn point that represents several points shows their minimum and maximum.
+    // A point that represents several points shows their minimum and maximum.
     let text =
       left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
     if (none && left === 0 && view.from != null)
@@ -503,12 +504,12 @@ export class Panel {
         ? `Drawn as ${count(drawn)} points, which keep the minimum and maximum of the points between them`
         : '';
     f.points.textContent = text;
-    // Without points the chart shows a text instead of axes.
+    // A chart without points shows a text in place of axes.
     if (none) f.box.dataset.none = text;
     else delete f.box.dataset.none;
   }
 
-  /** enlarge shows a chart in a dialog, with more points. */
+  /** enlarge shows a chart in a dialog, with more points than on the page. */
   async enlarge(key) {
     const { openEnlargedChart: open } = await import('./enlargedchart.js');
     const f = this.figures.get(key);
@@ -519,13 +520,13 @@ export class Panel {
   }
 }
 
-/** outlierMode returns how the address treats outliers: 'ignore', 'show', or '' for the default. */
+/** outlierMode returns the setting for outliers in the address: 'ignore', 'show', or '' for the default. */
 const outlierMode = (trim) => (trim === 'no' ? 'show' : trim && 'ignore');
 
-/** saveChart saves a chart with a function of chartexport.js. */
+/** saveChart calls a function of chartexport.js to save a chart. */
 const saveChart = async (as, chart, key) => (await import('./chartexport.js'))[as](chart, key);
 
-/** companionOf returns the object that holds the curves of a metric in the figure of another one. */
+/** companionOf returns the object that holds the curves of an additional metric in the figure main. */
 function companionOf(main, key) {
   return {
     key,
@@ -540,5 +541,5 @@ function companionOf(main, key) {
   };
 }
 
-/** dashes are the line styles of the second and further metrics. */
+/** dashes are the names of the line styles for the second and later metrics of a chart. */
 const dashes = ['dashed', 'dotted', 'long dashes'];

@@ -8,10 +8,10 @@ export class PanelBar {
    * @param {import('./state.js').State} state
    * @param {Object} options
    * @param {HTMLElement[]} options.lead elements at the beginning of the bar
-   * @param {function} options.keys returns metrics for the X axis, as in Panel
+   * @param {function} options.keys returns metrics for the X axis, like options.keys of Panel
    * @param {function(): Object} options.view returns how charts are drawn
    * @param {function()} options.fit resets the zoom of all charts
-   * @param {function(): boolean} options.fits reports whether no chart is zoomed
+   * @param {function(): boolean} options.fits reports whether all charts show their full range
    */
   constructor(state, { lead, keys, view, fit, fits }) {
     Object.assign(this, { state, keys, view, fits });
@@ -103,7 +103,7 @@ export class PanelBar {
     this.show();
   }
 
-  /** show updates the controls from the state. */
+  /** show sets the controls to the present state. */
   show() {
     const { state } = this;
     const view = this.view();

@@ -1,5 +1,6 @@
-// Parallel coordinates: an axis for each dimension, a line for each run. Dragging along an axis brushes it,
-// dragging its name moves it. By keyboard: the arrow keys, Shift to resize a brush, Escape to remove it.
+// Parallel coordinates: an axis for each dimension, a line for each run. Dragging along an axis creates a brush.
+// Dragging the name of an axis moves the axis. Keys: the arrow keys move a brush, Shift resizes it, and Escape
+// removes it.
 import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
@@ -7,7 +8,7 @@ import { valueLabel, dimensionAxis, rangeColor, svgElement } from './plotaxis.js
 
 const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
 
-const mostTicks = 8; // texts beside an axis
+const mostTicks = 8; // maximum number of labels beside an axis
 
 /** parallelPlot draws parallel coordinates of all dimensions of runs in root. */
 export function parallelPlot(root, runs, all, { state, brushes }) {
@@ -61,7 +62,7 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
         value: (y) => m.value((height - bottom - y) / (height - top - bottom)) };
     });
     const lines = runs.map((run, r) => {
-      // The line of a run is interrupted where it has no value. A value without neighbours is a dash.
+      // The line of a run is interrupted at dimensions without a value. A value without neighbours is a dash.
       const known = (i) => all.get(ids[i])?.values[r] != null;
       const at = ids.map((id, i) => {
         if (!known(i)) return '';
@@ -117,7 +118,7 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
     const d = all.get(id);
     const ends = brushes.ranges.get(id);
     const brush = (range) => brushes.set({ [id]: range });
-    // The names of categories are beside the axis, if there are only a few.
+    // If there are only a few categories, their names are beside the axis.
     const between =
       d.texts && d.texts.length <= mostTicks
         ? d.texts
@@ -249,8 +250,8 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
 }
 
 /**
- * movedBrush returns a brush after it, or its upper end, was moved by keyboard. The first key press creates a
- * brush of a quarter of the axis.
+ * movedBrush returns a brush after a key press has moved the brush or its upper end. The first key press creates
+ * a brush that covers a quarter of the axis.
  * @param {?number[]} ends current brush
  * @param {number} by distance
  * @param {{low: number, high: number}} axis

@@ -1,4 +1,4 @@
-// SVG elements and axes of the plots of runs.
+// SVG elements and axes for plots of runs.
 import { paletteSize } from './color.js';
 import { roundTicks } from './curvemath.js';
 import { number } from './format.js';
@@ -15,7 +15,7 @@ export function svgElement(name, attributes = {}, ...children) {
   return e;
 }
 
-/** dimensionRange returns the smallest and the largest value of a dimension. The range is never empty. */
+/** dimensionRange returns the smallest and the largest value of a dimension. If they are equal, it widens the range. */
 function dimensionRange(d) {
   const known = d.values.filter((v) => v != null);
   const low = Math.min(...known);
@@ -24,8 +24,8 @@ function dimensionRange(d) {
 }
 
 /**
- * logRatio is the ratio of the largest to the smallest value from which an axis is logarithmic. Learning
- * rates are usually tried in powers of ten.
+ * logRatio is the ratio of the largest to the smallest value above which an axis is logarithmic. Learning rates
+ * are usually tried in powers of ten.
  */
 const logRatio = 100;
 
@@ -51,13 +51,13 @@ export function dimensionAxis(d) {
   };
 }
 
-/** categoryTicks returns the indexes of all categories, or of about n if there are many. */
+/** categoryTicks returns the indexes of all categories, or of about n categories if there are many. */
 function categoryTicks(texts, n) {
   const each = Math.ceil(texts.length / (2 * n));
   return texts.map((_, i) => i).filter((i) => i % each === 0);
 }
 
-/** logTicks returns the powers of ten in a range, with multiples of them if the range is small. */
+/** logTicks returns the powers of ten in a range. If the range is small, it returns their multiples, too. */
 function logTicks(low, high) {
   const decades = Math.log10(high / low);
   const steps = decades > 4 ? [1] : decades > 2.5 ? [1, 3] : [1, 2, 5];
@@ -67,11 +67,11 @@ function logTicks(low, high) {
   return all.filter((v) => v >= low && v <= high);
 }
 
-/** rangeColor returns the colour of a value on the gradient between both ends of a dimension. */
+/** rangeColor returns the colour of a value on the gradient of a dimension. */
 export const rangeColor = (d, v) =>
   `color-mix(in oklab, var(--run-1) ${Math.round(100 * dimensionAxis(d).at(v))}%, var(--run-0))`;
 
-/** valueColor returns the colour of a value. Each category has its own. */
+/** valueColor returns the colour of a value. Each category has a colour from the palette. */
 export const valueColor = (d, v) => (d.texts ? `var(--run-${Math.round(v) % paletteSize})` : rangeColor(d, v));
 
 /** valueLabel formats a value of a dimension. */

@@ -6,8 +6,8 @@ import { fetchData } from './request.js';
 
 /**
  * openReportDialog opens the dialog that adds a chart to a report.
- * @param {Object} chart {experiment, metrics, x, y, outliers} with the runs of the table as {filter, sort,
- *   runs}, or with {iterations}; {wrong} is the reason why a report cannot show the chart
+ * @param {Object} chart {experiment, metrics, x, y, outliers}, and the runs: {filter, sort, runs} from the table,
+ *   or {iterations}. wrong is the reason why a report cannot show the chart.
  */
 export async function openReportDialog(chart) {
   const list = el('ul', { class: 'views', 'aria-label': 'Reports' });

@@ -2,8 +2,8 @@
 import { base } from './base.js';
 
 /**
- * RequestError is an error response of the server. It has the message, the HTTP status, and the name of the
- * field that is wrong.
+ * RequestError is an error response of the server. It holds the message, the HTTP status, and the name of the
+ * invalid field.
  */
 export class RequestError extends Error {
   constructor(body, status) {
@@ -15,7 +15,7 @@ export class RequestError extends Error {
 
 /**
  * hasUnsavedInput reports whether a form in root has input that is not stored, because it was not sent or was
- * rejected. The page is then not left for the sign-in; sending the form leads there.
+ * rejected. In that case the page does not open the sign-in page; sending the form opens it.
  * @returns {boolean}
  */
 export const hasUnsavedInput = (root = document) =>
@@ -32,7 +32,7 @@ export const hasUnsavedInput = (root = document) =>
   );
 
 /**
- * fetchSignedIn is fetch, but opens the sign-in page if the session has ended.
+ * fetchSignedIn calls fetch. If the session has ended, it opens the sign-in page.
  * @param {URL|string} url
  * @param {RequestInit} [options]
  * @returns {Promise<Response>}
@@ -51,8 +51,8 @@ export async function fetchSignedIn(url, options) {
 }
 
 /**
- * fetchData requests a path under /data/ and returns the decoded JSON. With a body the method is POST, unless
- * another one is given. It throws a RequestError if the server reports an error.
+ * fetchData requests a path under /data/ and returns the decoded JSON. If a body is given, the default method is
+ * POST. It throws a RequestError if the server reports an error.
  * @param {string} path
  * @param {{query?: Object, body?: Object, signal?: AbortSignal, method?: string}} [options]
  * @returns {Promise<*>}

@@ -3,7 +3,7 @@ import { paletteSize } from './color.js';
 import * as columns from './columnname.js';
 
 /**
- * parseGroups returns the names that runs are grouped by, such as param.lr or tag, with their labels.
+ * parseGroups returns the names by which runs are grouped, such as param.lr or tag, with their labels.
  * @param {string} text comma-separated names
  * @returns {{name: string, label: string}[]}
  */
@@ -25,7 +25,7 @@ export function groupRow(group, by) {
     labels, color: group.rank % paletteSize, unfolds: group.iterations };
 }
 
-/** groupValues returns the values that the id of a group encodes. */
+/** groupValues returns the values that a group's id encodes. */
 export function groupValues(id) {
   try {
     return JSON.parse(decodeURIComponent(id.slice(2)));
@@ -34,5 +34,5 @@ export function groupValues(id) {
   }
 }
 
-/** isGroupID reports whether id is the id of a group, not of a run. */
+/** isGroupID reports whether id belongs to a group and not to a run. */
 export const isGroupID = (id) => id.startsWith('g:');

@@ -5,19 +5,18 @@ import { valueLabel, dimensionAxis, rangeColor, svgElement, valueColor } from '.
 
 const [width, height, left, bottom, top, right] = [1000, 360, 72, 44, 28, 24];
 const plotPadding = 8; // space between the outermost runs and the ends of an axis
-const mostCategories = 24; // categories in the legend
+const mostCategories = 24; // maximum number of categories in the legend
 
 /**
- * scatterPlot draws two dimensions against each other, with a third one as colour. Dragging over runs selects
- * them.
+ * scatterPlot draws two dimensions as position and a third dimension as colour. Dragging over runs selects them.
  * @param {HTMLElement} root
  * @param {Object[]} runs
  * @param {Map<string, Object>} all dimensions by id
  * @param {Object} options
  * @param {import('./state.js').State} options.state
  * @param {import('./brush.js').Brushes} options.brushes
- * @param {function(string): Promise<string>} options.judged called with the metric on the Y axis, '' for the
- *   objective; returns its most important parameter, which is the X axis by default
+ * @param {function(string): Promise<string>} options.judged called with the metric on the Y axis, or with '' for
+ *   the objective; it returns the metric's most important parameter, which is the default X axis
  */
 export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   const ids = [...all.keys()];
@@ -141,7 +140,7 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   draw();
 }
 
-/** enableSelection calls picked with the corners of a rectangle that is dragged in a drawing. */
+/** enableSelection lets the user drag a rectangle in a drawing. It calls picked with the rectangle's corners. */
 function enableSelection(drawing, chosen, picked) {
   const at = (event) => {
     const box = drawing.getBoundingClientRect();
@@ -153,7 +152,7 @@ function enableSelection(drawing, chosen, picked) {
     return [0, 1].map((i) => Math.min(start[i], end[i])).concat([0, 1].map((i) => Math.max(start[i], end[i])));
   };
   drawing.addEventListener('pointerdown', (event) => {
-    if (event.pointerType === 'touch' || event.button !== 0) return; // a touch scrolls
+    if (event.pointerType === 'touch' || event.button !== 0) return; // touching scrolls the page
     start = at(event);
     drawing.setPointerCapture(event.pointerId);
     event.preventDefault();
@@ -179,7 +178,7 @@ function enableSelection(drawing, chosen, picked) {
   });
 }
 
-/** legendItems returns the legend for the colours of a dimension: its categories, or its ends. */
+/** legendItems returns the legend for the colours of a dimension: its categories, or both ends of its range. */
 function legendItems(d) {
   if (!d) return [];
   const item = (color, words) => {

@@ -1,21 +1,21 @@
 // The selection in the table of runs.
 import { fetchData } from './request.js';
 
-const mostByID = 200; // runs that are selected one by one
+const mostByID = 200; // maximum number of runs that are selected by id
 
 /**
- * Selection is the selection in the table of runs: single runs, or all runs that pass a filter except some.
+ * Selection is the selection in the table of runs: individual runs, or all runs that pass a filter with exceptions.
  */
 export class Selection {
   constructor() {
-    this.last = null; // place of the row that was clicked last
+    this.last = null; // index of the last clicked row
     this.clear();
   }
 
   clear() {
-    this.runs = new Map(); // by id
-    this.all = null; // {filter, total, but}: all runs that pass filter, except the ids in but
-    this.whole = false; // all runs that pass the filter are selected
+    this.runs = new Map(); // selected runs by id
+    this.all = null; // {filter, total, but}: all runs that pass filter, except runs with ids in but
+    this.whole = false; // whether all runs that pass the filter are selected
   }
 
   get size() {
@@ -34,10 +34,10 @@ export class Selection {
   }
 
   /**
-   * range selects or deselects the rows from the last one that was clicked to index.
+   * range selects or deselects the rows from the last clicked row to index.
    * @param {number} index
    * @param {boolean} on
-   * @param {function(number): ?Object} at returns a row if it is loaded
+   * @param {function(number): ?Object} at returns the row at an index, or null if it is not loaded
    */
   range(index, on, at) {
     if (this.last == null) return;
@@ -47,14 +47,14 @@ export class Selection {
     }
   }
 
-  /** update replaces a run in the selection by its newer state. */
+  /** update replaces a selected run by its newer state. */
   update(run) {
     if (this.runs.has(run.id)) this.runs.set(run.id, run);
   }
 
   /**
-   * tableLoaded takes over the filter and the total of the loaded table. A selection by another filter is
-   * cleared.
+   * tableLoaded records the filter and the total of the loaded table. If the selection is based on a different
+   * filter, it is cleared.
    */
   tableLoaded(filter, total) {
     if (this.all && this.all.filter !== filter) this.clear();
@@ -62,8 +62,8 @@ export class Selection {
   }
 
   /**
-   * selectAll selects all runs that pass a filter. Up to 200 are selected by id, which allows more actions;
-   * more are selected by the filter.
+   * selectAll selects all runs that pass a filter. Up to 200 runs are selected by id, which allows more actions.
+   * If there are more runs, the filter becomes the selection.
    */
   async selectAll(experiment, { filter, sort }) {
     const found = await fetchData(`experiment/${experiment}/iterations`, { query: { filter, sort, limit: mostByID } });
@@ -73,7 +73,7 @@ export class Selection {
     this.whole = true;
   }
 
-  /** stored returns a selection by filter in a form that restore accepts, null for other selections. */
+  /** stored returns a selection by filter in a form that restore accepts. It returns null for other selections. */
   get stored() {
     return this.all && { ...this.all, but: [...this.all.but] };
   }
@@ -84,7 +84,7 @@ export class Selection {
     this.whole = but.length === 0;
   }
 
-  /** filter returns the filter that exactly the selected runs pass. */
+  /** filter returns a filter that only the selected runs pass. */
   get filter() {
     const { filter, but } = this.all;
     const out = but.size > 0 && `not id in (${[...but].map((id) => `'${id}'`).join(', ')})`;

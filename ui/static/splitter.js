@@ -3,7 +3,7 @@
 const [least, middle, most] = [20, 50, 80]; // percent
 
 /**
- * enableSplitter makes the line between table and charts movable by pointer and keyboard.
+ * enableSplitter lets the user move the line between table and charts by pointer and keyboard.
  * @param {HTMLElement} root element with both parts
  * @param {HTMLElement} handle the line
  * @param {import('./state.js').State} state

@@ -1,6 +1,6 @@
 // The state of a view is in its address, so a link contains it.
 
-// Values that change in small steps do not create entries in the history.
+// Changes of these values do not create history entries, because the values change in small steps.
 const continuous = new Set([
   'smooth',
   'split',
@@ -15,8 +15,8 @@ const continuous = new Set([
 ]);
 
 /**
- * State holds the state of a view in the address, so that links contain it. It dispatches "change" with the
- * set of names that changed.
+ * State holds the state of a view in the address, so that links contain it. After a change, it dispatches
+ * "change" with the set of changed names.
  */
 export class State extends EventTarget {
   constructor() {
@@ -48,8 +48,8 @@ export class State extends EventTarget {
   }
 
   /**
-   * set changes some values; null removes one from the address. The Back button returns to the former values,
-   * except for values that change continuously.
+   * set changes some values. null removes a value from the address. The Back button restores the former values,
+   * except for values that change in small steps.
    */
   set(changes) {
     const changed = [];

@@ -1,5 +1,4 @@
-// The table of runs. Only the rows in sight have elements; their data is loaded in pages as the table is
-// scrolled.
+// The table of runs. Only visible rows have elements. Rows are loaded in pages as the user scrolls.
 import { Differences } from './baseline.js';
 import { columnHeads } from './columnhead.js';
 import * as columns from './columnname.js';
@@ -16,9 +15,9 @@ const rowHeight = 28;
 const extraRows = 8; // rows with elements above and below the visible ones
 
 /**
- * Table shows the runs of an experiment, flat, in groups, or with child runs below their parents. Only the
- * rows in sight have elements. It dispatches "loaded" when rows were loaded, "wrong" if the filter cannot be
- * read, "pick" when rows were selected, "show" when a run is to be drawn or hidden, and "point" when the
+ * Table shows the runs of an experiment as a flat list, in groups, or with child runs below their parents. Only
+ * visible rows have elements. It dispatches "loaded" when rows were loaded, "wrong" if the filter is invalid,
+ * "pick" when the selection has changed, "show" when a run is to be drawn or hidden, and "point" when the
  * pointer is over a row.
  */
 export class Table extends EventTarget {
@@ -37,12 +36,12 @@ export class Table extends EventTarget {
     this.best = null; // id of the best run
     this.picked = new Selection();
     this.summaries = new Map(); // summaries of runs by id, for the details of metrics
-    this.rows = new Map(); // elements by place
+    this.rows = new Map(); // row elements by index
     this.differences = new Differences(experiment, state, () => {
       this.updateHeads();
       this.render(true);
     });
-    this.top = () => 0; // number of rows at the top that are drawn, loaded even if out of sight
+    this.top = () => 0; // number of drawn rows at the top; they are loaded even if they are not visible
     this.shown = () => false;
     this.color = (run) => run.color;
     this.root = this.listing();
@@ -51,7 +50,7 @@ export class Table extends EventTarget {
     new ResizeObserver(() => this.render()).observe(scroller);
   }
 
-  /** columns returns the selected columns, including those that the layout leaves out. */
+  /** columns returns the selected columns, including columns that the layout omits. */
   get columns() {
     return columns.parseColumns(this.state.get('columns', this.defaults));
   }
@@ -81,14 +80,14 @@ export class Table extends EventTarget {
   }
 
   /**
-   * asked returns the query of the rows that are shown. The address may already have another one, which is
-   * invalid or not answered yet.
+   * asked returns the query of the visible rows. The query in the address might be newer, and either invalid or
+   * still without response.
    */
   get asked() {
     return this.root.query;
   }
 
-  /** listing returns the top listing, or the listing under a row. */
+  /** listing returns the top-level listing, or the listing under a row. */
   listing(under, depth = 0, path = '', asked = this.query()) {
     const { by: group, ...common } = asked;
     const by = groups.parseGroups(group);
@@ -111,7 +110,7 @@ export class Table extends EventTarget {
     return listing;
   }
 
-  /** toRows converts an answer of the server to rows. */
+  /** toRows converts a response of the server to rows. */
   toRows(found, by) {
     if (found.wrong) return found;
     return { ...found, data: found.data.map((r) => (by ? groups.groupRow(r, by) : { ...r, unfolds: r.below })) };
@@ -125,7 +124,7 @@ export class Table extends EventTarget {
     this.head = el('tr');
     this.body = el('tbody');
     this.group = el('colgroup');
-    // They fill the space of rows without elements.
+    // These two rows fill the space of all rows without elements.
     this.spaces = [1, 2].map(() => el('tr', { class: 'space', 'aria-hidden': 'true' }));
     this.every = el('input', {
       type: 'checkbox',
@@ -148,8 +147,8 @@ export class Table extends EventTarget {
     });
     this.body.addEventListener('pointerover', (event) => this.hover(event));
     this.body.addEventListener('focusin', (event) => this.hover(event));
-    // Rows do not change between the press of a button and its release, because the browser drops
-    // a click on an element that was replaced.
+    // Rows do not change while a button is pressed, because the browser discards the click if its element was
+    // replaced.
     this.body.addEventListener('pointerdown', () => { this.pressed = true; });
     for (const name of ['pointerup', 'pointercancel']) {
       addEventListener(name, () => setTimeout(() => {
@@ -166,16 +165,16 @@ export class Table extends EventTarget {
   }
 
   /**
-   * load requests the visible and the drawn rows.
-   * @param {boolean} [again] keep the present rows until newer ones are loaded; otherwise the table starts
-   *   again at the top
+   * load requests the visible rows and the drawn rows.
+   * @param {boolean} [again] whether to keep the present rows until newer ones are loaded; otherwise the table
+   *   is cleared and scrolled to the top
    * @param {?Object} [first] first page, if it is known
    */
   async load(again = false, first = null) {
     this.summaries.clear();
     this.root.cancel();
     const same = this.loadDifferences();
-    if (again && this.next) return; // another query is being loaded
+    if (again && this.next) return; // rows of a new query are loading
     if (again && !this.behind) {
       this.root.markStale();
       await Promise.all([same, ...this.visibleRows().pages.map(([listing, page]) => listing.load(page))]);
@@ -192,10 +191,10 @@ export class Table extends EventTarget {
     return this.differences.loadSame(this.columns.filter((c) => c.kind === 'param').map((c) => c.key));
   }
 
-  /** failed keeps the rows and shows the error. */
+  /** failed shows the error. The rows stay. */
   failed(mistake, listing) {
     if (listing === this.next) {
-      this.behind = !mistake.field; // the query is valid, so it can be repeated
+      this.behind = !mistake.field; // the query is valid and can be repeated
       this.next = null;
     } else if (this.mistake) {
       return;
@@ -206,12 +205,12 @@ export class Table extends EventTarget {
   }
 
   /**
-   * changed inserts loaded rows and keeps the visible rows in place. The first rows of another query replace
-   * all rows.
+   * changed inserts loaded rows. The visible rows stay in place. If the query is new, its first rows replace all
+   * rows.
    */
   changed(change, found, listing) {
     const another = listing === this.next;
-    if (!another && listing.depth === 0 && listing !== this.root) return; // it is not shown any more
+    if (!another && listing.depth === 0 && listing !== this.root) return; // the listing is no longer shown
     const anchor = another ? null : this.anchor();
     change();
     if (another) {
@@ -232,8 +231,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * attach inserts the rows into the page and keeps the focus. It waits while a button in the scroller is
-   * pressed, because the browser would drop the click.
+   * attach inserts the rows into the page and preserves the focus. It waits while a button in the scroller is
+   * pressed, because the browser would otherwise discard the click.
    */
   attach() {
     if (this.table.isConnected) return;
@@ -253,8 +252,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * topPlaces returns the listings and indices of the rows at the top that are drawn. Grouped rows are only
-   * the groups; otherwise expanded rows count.
+   * topPlaces returns the listings and indexes of the drawn rows at the top. If the table is grouped, only groups
+   * are drawn. Otherwise the child runs of expanded rows are drawn, too.
    */
   topPlaces() {
     const { grouped, root } = this;
@@ -263,12 +262,12 @@ export class Table extends EventTarget {
     );
   }
 
-  /** topRows returns the rows at the top that are drawn and loaded. */
+  /** topRows returns the loaded rows among the drawn rows at the top. */
   topRows() {
     return this.topPlaces().map(({ listing, n }) => listing.row(n)).filter(Boolean);
   }
 
-  /** visibleRows returns the range of the visible rows, and the pages of these and of the drawn ones. */
+  /** visibleRows returns the range of the visible rows, and the pages with the visible and the drawn rows. */
   visibleRows() {
     const { size } = this.root;
     const top = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - extraRows);
@@ -288,8 +287,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * anchor returns the first visible row, for restoreAnchor. It returns null at the top, where new rows are
-   * shown.
+   * anchor returns the first visible row, for restoreAnchor. If the table is scrolled to the top, it returns
+   * null, so that new rows become visible.
    */
   anchor() {
     if (!this.table.isConnected) return null;
@@ -297,7 +296,7 @@ export class Table extends EventTarget {
     return this.scroller.scrollTop > 0 ? { index, id: this.at(index)?.id } : null;
   }
 
-  /** restoreAnchor scrolls so that the row of anchor stays in place when rows above it come or go. */
+  /** restoreAnchor scrolls so that the anchor's row stays in place after rows above it were added or removed. */
   restoreAnchor(anchor) {
     if (!anchor?.id) return;
     for (let i = Math.max(0, anchor.index - 2 * pageSize); i < anchor.index + 2 * pageSize; i += 1) {
@@ -312,12 +311,12 @@ export class Table extends EventTarget {
   }
 
   /**
-   * render updates the visible rows. A row whose data has not changed keeps its elements, so the focus stays.
+   * render updates the visible rows. A row with unchanged data keeps its elements, which preserves the focus.
    */
   render(all = false) {
     if (!this.table.isConnected || this.pressed) return;
     const { top, end, size, pages } = this.visibleRows();
-    // The loading of pages that were scrolled past is cancelled.
+    // The loading of pages that are no longer visible is cancelled.
     const wanted = new Map();
     for (const [listing, page] of pages) wanted.set(listing, (wanted.get(listing) || new Set()).add(page));
     this.root.cancel(wanted.get(this.root));
@@ -361,7 +360,7 @@ export class Table extends EventTarget {
     this.render();
   }
 
-  /** loadVisible requests the visible and the drawn rows once scrolling pauses. */
+  /** loadVisible requests the visible and the drawn rows when scrolling pauses. */
   loadVisible = debounce(60, () => {
     for (const [listing, page] of this.visibleRows().pages) if (listing.isStale(page)) listing.load(page);
   });
@@ -376,7 +375,7 @@ export class Table extends EventTarget {
     };
   }
 
-  /** updateHeads computes the layout of the columns and replaces their header cells. */
+  /** updateHeads computes the layout of the columns and replaces the header cells. */
   updateHeads() {
     const { state } = this;
     this.layout = new TableLayout({
@@ -405,7 +404,7 @@ export class Table extends EventTarget {
     this.head.replaceChildren(...cells);
   }
 
-  /** runOf returns the run in whose row an element is. */
+  /** runOf returns the run whose row contains an element. */
   runOf(element) {
     return this.rows.get(element.closest('tr')?.dataset.place)?.run;
   }
@@ -439,7 +438,7 @@ export class Table extends EventTarget {
     }
   }
 
-  /** pickAll selects all runs that pass the filter, loaded or not, or none. */
+  /** pickAll selects all runs that pass the filter, including runs that are not loaded. With false, it selects none. */
   async pickAll(on) {
     if (on) await this.picked.selectAll(this.experiment, this.asked).catch((error) => this.dispatch('wrong', error));
     else this.picked.clear();
@@ -447,7 +446,7 @@ export class Table extends EventTarget {
     this.dispatch('pick');
   }
 
-  /** hover highlights a run and shows the details of the metric under the pointer. */
+  /** hover highlights the run under the pointer, and shows the details of the metric under the pointer. */
   hover(event) {
     const run = this.runOf(event.target);
     this.dispatch('point', run?.id || '');

@@ -85,7 +85,7 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
     );
     add.disabled = by.length >= mostNames;
     for (const box of bar.querySelectorAll('input')) box.checked = state.has(box.name);
-    tree.hidden = by.length > 0; // groups have none
+    tree.hidden = by.length > 0; // groups have no child runs
   }
   state.addEventListener('change', show);
   show();

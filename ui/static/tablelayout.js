@@ -1,4 +1,4 @@
-// The layout of the table of runs: which columns it has, their order and widths.
+// The layout of the table of runs: the columns, their order and their widths.
 import * as columns from './columnname.js';
 import { fixedDecimals, commonDecimals } from './format.js';
 
@@ -16,13 +16,13 @@ const lessIsBetter = new RegExp(
   'i'
 );
 
-const padding = 26; // padding of a cell
+const padding = 26; // horizontal padding of a cell in pixels
 const boldFactor = 1.15; // the best value is bold, which is wider
-const arrowWidth = 14; // arrow in the header of the sorted column
-const nameControls = 62; // width of the checkbox and the colour
+const arrowWidth = 14; // width of the arrow in the sorted column's header
+const nameControls = 62; // width of the checkbox and the colour field
 const mostFitting = { param: 320, metric: 200, head: 160 };
 const [leastWidth, mostWidth] = [48, 1000];
-const prefixShare = 0.75; // share of the names that have a common prefix
+const prefixShare = 0.75; // minimum share of names with a common prefix
 
 /**
  * parseWidths returns the widths of columns that the user has set, by name.
@@ -38,7 +38,7 @@ export const parseWidths = (text) =>
       .map(([name, width]) => [name, Math.max(leastWidth, Math.min(mostWidth, Number(width)))])
   );
 
-/** changeWidth returns text with another width of a column; 0 removes the width. */
+/** changeWidth returns text with a new width for a column. 0 removes the width. */
 export function changeWidth(text, name, width) {
   const all = parseWidths(text);
   if (width) all.set(name, width);
@@ -57,7 +57,7 @@ function textWidth(text) {
   return Math.ceil(pen.measureText(text).width);
 }
 
-/** fittingWidth returns the width that fits the cells of a column and most of its header. */
+/** fittingWidth returns the width that fits the cells of a column and most of the column's header. */
 function fittingWidth(label, column, rows, places, best) {
   const text = (row) =>
     column.kind === 'param'
@@ -72,8 +72,8 @@ function fittingWidth(label, column, rows, places, best) {
 }
 
 /**
- * commonPrefix returns the prefix that most names share, up to the end of a word or before a number. It
- * returns "" if the prefix is short.
+ * commonPrefix returns the prefix that most names share. It ends at the end of a word or before a number. If the
+ * prefix is short, commonPrefix returns "".
  */
 export function commonPrefix(names) {
   const shared = new Map(); // number of names by prefix
@@ -87,20 +87,20 @@ export function commonPrefix(names) {
   return most.sort((x, y) => y.length - x.length)[0] ?? '';
 }
 
-const bestTag = 52; // width of the tag of the best run
+const bestTag = 52; // width of the best run's tag
 
 /**
- * TableLayout holds the columns of the table: the fixed ones, and the selected ones that are shown, with
- * pinned columns first. Each has {name, label, sort, width, numeric}, where sort is the order after the first
- * click on its header. A selected column also has its column, its place among all selected ones, and the
- * decimals of its numbers.
+ * TableLayout holds the columns of the table: fixed columns and visible selected columns. Pinned columns come
+ * first. A column has {name, label, sort, width, numeric}. sort is the order after the first click on the
+ * column's header. A selected column also has column, its place among all selected columns, and the decimals of
+ * its numbers.
  */
 export class TableLayout {
   /**
    * @param {Object} options
    * @param {Object[]} options.chosen selected columns
-   * @param {Set<string>} options.same parameters that are left out
-   * @param {Object[]} options.by names that runs are grouped by
+   * @param {Set<string>} options.same parameters whose columns are omitted
+   * @param {Object[]} options.by names by which runs are grouped
    * @param {Object[]} options.pinned pinned columns
    * @param {boolean} options.nests whether rows can be expanded
    * @param {boolean} options.compared whether there is a baseline
@@ -111,14 +111,14 @@ export class TableLayout {
    */
   constructor({ chosen, same, by, pinned, nests, compared, usual, rows, widths, best }) {
     const pins = new Set(pinned.map(columns.formatColumn));
-    const beside = compared ? 64 : 0; // pixels for the differences from the baseline
+    const beside = compared ? 64 : 0; // pixels for the difference from the baseline
     const shown = chosen
       .map((column, place) => {
         const { kind, key, stat } = column;
         const name = columns.formatColumn(column);
         const metric = kind === 'metric';
         const label = stat ? `${key} ${stat}` : key;
-        // The first click shows the best values: the smallest losses and errors, the largest other metrics.
+        // The first click sorts the best values to the top: small losses and errors, large values of other metrics.
         const most = metric && (stat === 'count' || !lessIsBetter.test(key));
         const places = metric && !by ? commonDecimals(rows.map((row) => columns.columnValue(row, column))) : null;
         return {
@@ -136,7 +136,7 @@ export class TableLayout {
         };
       })
       .filter(({ column }) => column.kind !== 'param' || !same.has(column.key));
-    // Groups have values only for metrics, so metrics come first.
+    // Groups have values only in columns of metrics, so these columns come first.
     if (by) shown.sort((a, b) => (a.column.kind === 'param') - (b.column.kind === 'param'));
     this.shown = shown.sort((a, b) => b.pinned - a.pinned);
     this.pins = shown.filter((c) => c.pinned).length;
@@ -172,7 +172,7 @@ export class TableLayout {
       .reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [this.fixed[0].width]);
   }
 
-  /** chosen returns the selected columns that are shown. */
+  /** chosen returns the visible selected columns. */
   get chosen() {
     return this.shown.map((c) => c.column);
   }
@@ -181,7 +181,7 @@ export class TableLayout {
     return this.fixed.length + this.shown.length;
   }
 
-  /** pin keeps the cells of pinned columns visible beside the name. */
+  /** pin makes the cells of pinned columns stay visible beside the name. */
   pin(cells) {
     cells.slice(0, this.pins).forEach((td, i) => {
       td.classList.add('pinned');
@@ -190,8 +190,8 @@ export class TableLayout {
   }
 
   /**
-   * order returns all cells of a row in order: pinned columns beside the name, the others after the status.
-   * Groups have no status.
+   * order returns all cells of a row in their order. Pinned columns are beside the name, other columns after the
+   * status. Groups have no status.
    */
   order(cells, chosen) {
     const beside = this.grouped ? chosen.length : this.pins;

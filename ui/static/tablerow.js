@@ -4,17 +4,17 @@ import * as columns from './columnname.js';
 import { el, isolated } from './dom.js';
 import { fixedDecimals, timeAgo, count, toNumber, duration, timestamp, number } from './format.js';
 
-const indent = 20; // pixels for each level
+const indent = 20; // pixels per level
 
 /**
- * tableRow returns the row of a run or a group. Without a run it returns a placeholder for a row that is not
+ * tableRow returns the row of a run or a group. If run is null, it returns a placeholder for a row that is not
  * loaded yet.
  * @param {import('./tablelayout.js').TableLayout} layout
  * @param {?Object} run run or group
  * @param {{index: number, depth: number}} place
  * @param {Object} state {shown, color, picked, open, best}; best is the column in which the run is the best,
  *   or false
- * @param {?Object} baseline run that the others are compared with
+ * @param {?Object} baseline run with which other runs are compared
  * @returns {HTMLElement}
  */
 export function tableRow(layout, run, { index, depth }, { shown, color, picked, open, best }, baseline) {
@@ -93,8 +93,8 @@ export function tableRow(layout, run, { index, depth }, { shown, color, picked, 
 const nameTail = 14; // characters at the end of a shortened name
 
 /**
- * runName returns a name that is shortened in the middle if there is no room for it. The prefix that most
- * names share is dimmed.
+ * runName returns the element of a name. If the cell is too narrow, the name is shortened in the middle. The
+ * prefix that most names share is dimmed.
  */
 function runName(name, usual) {
   const prefix = name.startsWith(usual) ? usual : '';
@@ -136,7 +136,7 @@ function groupCell(group, column) {
   const s = columns.columnValue(group, column);
   if (!s) return el('td', { class: 'number' });
   const mean = s.mean == null ? 'too large' : number(s.mean);
-  // The mean has only the digits that its deviation justifies.
+  // The mean is rounded to the digits that its deviation justifies.
   const digits = s.sd > 0 ? 1 - Math.floor(Math.log10(s.sd)) : -1;
   const short = s.mean != null && digits >= 0 && digits <= 8 ? s.mean.toFixed(digits) : mean;
   const deviation = s.sd == null ? '' : `\nstandard deviation ${number(s.sd)}`;

@@ -1,23 +1,22 @@
-// Applies the theme that was chosen in this browser. It runs before the page is drawn, so
-// that no other theme is shown for a moment.
+// Applies the theme that the user chose in this browser. It runs before the page is painted, so that the default
+// theme does not flash.
 {
   const key = 'tracker.theme';
   const themes = ['system', 'light', 'dark'];
   const root = document.documentElement;
 
-  // Storage may be forbidden, in a frame or in private mode; the choice then
-  // lasts as long as the page.
+  // Storage might be forbidden in a frame or in private mode. In that case the choice lasts as long as the page.
   let chosen = 'system';
   const load = () => {
     try {
       const stored = localStorage.getItem(key);
       chosen = themes.includes(stored) ? stored : 'system';
-    } catch { /* stays as it is */ }
+    } catch { /* the default remains */ }
   };
   const store = () => {
     try {
       localStorage.setItem(key, chosen);
-    } catch { /* lasts as long as the page */ }
+    } catch { /* the choice lasts as long as the page */ }
   };
 
   const show = () => {
@@ -33,7 +32,7 @@
   show();
   document.addEventListener('DOMContentLoaded', () => {
     show();
-    root.dataset.ready = ''; // all scripts of the page have run; style.css shows their buttons
+    root.dataset.ready = ''; // all scripts have run; style.css shows the buttons that need them
   });
   document.addEventListener('click', (event) => {
     if (event.target.closest('button.theme')) {

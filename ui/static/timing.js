@@ -1,8 +1,8 @@
 // Functions that limit how often a function is called, or which of its results count.
 
 /**
- * latestOnly returns a function that calls fn. The promise of a call never settles if there was a later call,
- * so an older answer cannot replace a newer one.
+ * latestOnly returns a function that calls fn. The promise of a call never settles after a later call, so an
+ * older response cannot replace a newer one.
  * @param {function(...*): Promise} fn
  * @returns {function(...*): Promise}
  */
@@ -19,7 +19,8 @@ export function latestOnly(fn) {
 }
 
 /**
- * throttle returns a function that calls fn once for each burst of calls, wait milliseconds after the first.
+ * throttle returns a function that calls fn once for each burst of calls. fn is called wait milliseconds after
+ * the first call.
  * @param {number} wait milliseconds
  * @param {function()} fn
  * @returns {function()}
@@ -35,7 +36,7 @@ export function throttle(wait, fn) {
 }
 
 /**
- * debounce returns a function that calls fn with the latest arguments once there were no calls for some time.
+ * debounce returns a function that calls fn with the latest arguments after wait milliseconds without calls.
  * @param {number} wait milliseconds
  * @param {function(...*)} fn
  * @returns {function(...*)}

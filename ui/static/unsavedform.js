@@ -1,7 +1,7 @@
-// Forms with unsaved input are kept when htmx replaces the part of the page that contains them.
+// Forms with unsaved input stay when htmx replaces the part of the page that contains them.
 import { hasUnsavedInput } from './request.js';
 
-/** formName returns a string that identifies a form on its page, also after the form was replaced. */
+/** formName returns a string that identifies a form on its page. It stays equal when the form is replaced. */
 const formName = (form) =>
   [
     form.getAttribute('action'),
@@ -10,14 +10,14 @@ const formName = (form) =>
       .map((f) => (f.type === 'hidden' ? `${f.name}=${f.value}` : f.name)),
   ].join(' ');
 
-let focusedField = null; // the field in which somebody types while a request is under way
+let focusedField = null; // the focused field during a request
 
 /**
- * keepForm moves a form with unsaved input into the part of the page that replaces its own. In a list of
- * artifacts the form exists only while its artifact is open, so the open artifact is kept.
+ * keepForm moves a form with unsaved input into the new part of the page. In a list of artifacts, a form exists
+ * only while its artifact is open, so the open artifact is moved.
  */
 function keepForm(form, target, next) {
-  if (!target.contains(form)) return; // it stays with its artifact
+  if (!target.contains(form)) return; // the form was moved together with its artifact
   const opened = form.closest('details.artifact');
   const listed = opened && target.contains(opened);
   const place = listed
@@ -25,7 +25,7 @@ function keepForm(form, target, next) {
         (d) => d.getAttribute('hx-get') === opened.getAttribute('hx-get')
       )
     : [...next.querySelectorAll('form')].find((f) => formName(f) === formName(form));
-  if (!place) return; // its record is gone
+  if (!place) return; // the record of the form was removed
   const folded = place.closest('details');
   if (folded) folded.open = form.closest('details').open;
   if (form.contains(document.activeElement)) focusedField = document.activeElement;

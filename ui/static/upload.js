@@ -1,4 +1,4 @@
-// Uploading files one after the other, with progress and errors beside their names.
+// Uploading files one after the other. Progress and errors are shown beside the names of the files.
 import { base } from './base.js';
 import { el, isolated } from './dom.js';
 import { bytes } from './format.js';
@@ -19,7 +19,7 @@ function send(experiment, file, fields, progress, signal) {
       let answer = {};
       try {
         answer = JSON.parse(request.responseText);
-      } catch { /* the answer comes from a proxy */ }
+      } catch { /* the response is from a proxy */ }
       return reject(new Error(answer.message || `The server refused the file (${request.status}).`));
     });
     request.addEventListener('error', () => reject(new Error(connectionLost)));
@@ -31,9 +31,9 @@ function send(experiment, file, fields, progress, signal) {
 }
 
 /**
- * enableUploads makes a form upload the files that are chosen or dropped, one after the other.
+ * enableUploads makes a form upload the chosen or dropped files, one after the other.
  * @param {HTMLFormElement} form
- * @returns {function()} uploads the files that are chosen now
+ * @returns {function()} function that uploads the chosen files
  */
 export function enableUploads(form) {
   const list = form.querySelector('.uploads');
@@ -88,7 +88,7 @@ export function enableUploads(form) {
         if (Number(most) > 0 && file.size > Number(most))
           throw new Error(`Artifacts may be up to ${bytes(Number(most))} on this server.`);
         state.textContent = 'sending';
-        // The server is asked first, so a file that it would reject is not sent.
+        // The server checks the request first, so that no file is sent in vain.
         await fetchData(`experiment/${experiment}/artifacts`, {
           query: { size: String(file.size) },
           signal: ending.signal,

@@ -1,4 +1,4 @@
-// The dialog with saved views: names for states of the page, for all who can read the experiment.
+// The dialog with saved views. A saved view is a named state of the page, for all readers of the experiment.
 import { el, isolated } from './dom.js';
 import { timeAgo } from './format.js';
 import { fetchData } from './request.js';
@@ -37,7 +37,7 @@ export function openViewDialog(experiment, rights) {
     el('button', { type: 'button', class: 'plain', click: () => dialog.close() }, 'Close')
   );
 
-  // act requests a change and shows the list again, or the error.
+  // act requests a change. Then it shows the new list, or the error.
   async function act(change) {
     wrong.textContent = '';
     try {

@@ -17,9 +17,9 @@ import { Table } from './table.js';
 import { fillTableBar } from './tablebar.js';
 import { debounce, latestOnly, throttle } from './timing.js';
 
-const drawnAtFirst = 10; // runs
+const drawnAtFirst = 10; // number of drawn runs by default
 const mostDrawn = 200;
-const drawChoices = [1, 5, 10, 20, 50, 100, mostDrawn]; // to choose from
+const drawChoices = [1, 5, 10, 20, 50, 100, mostDrawn]; // choices for the number of drawn runs
 const mostGroups = 50;
 
 function workbench(root) {
@@ -35,8 +35,8 @@ function workbench(root) {
 
   const mostRows = () => (table.grouped ? mostGroups : mostDrawn);
   table.top = () => Math.min(state.number('top', drawnAtFirst), mostRows());
-  // drawn returns the runs to draw: the first rows of the table except hidden ones, and the runs that
-  // were switched on.
+  // drawn returns the runs to draw: the first rows of the table except hidden runs, and the runs that the user
+  // has added.
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
     const grouped = Boolean(table.grouped);
@@ -57,13 +57,13 @@ function workbench(root) {
     return rows.slice(0, mostRows());
   };
   let shown = new Set();
-  // A run in a group counts in its mean if it is not hidden.
+  // The mean of a group includes all its runs that are not hidden.
   table.shown = (run) =>
     Boolean(run) && (table.grouped && !run.group ? !state.list('hide').includes(run.id) : shown.has(run.id));
 
   let panel;
-  let current = []; // what is drawn
-  let colors = new Map(); // by id, of what is drawn
+  let current = []; // drawn runs or groups
+  let colors = new Map(); // colours of drawn runs by id
   const given = () => parseColors(state.list('colors'));
   table.color = (run) => colors.get(run.id) ?? given().get(run.id) ?? run.color;
   const amount = el('select', {
@@ -85,7 +85,7 @@ function workbench(root) {
     const ofTotal = nested ? '' : ` of ${count(total)}`;
     drawnOf.textContent = `${count(current.length)}${ofTotal} ${total === 1 ? one : many} drawn`;
   };
-  // The first rows and names come with the page.
+  // The page includes the first rows and the first names of metrics.
   const first = JSON.parse(document.getElementById('first').textContent);
   const link = document.querySelector('link[as="fetch"]');
   const early = link && {
@@ -157,7 +157,7 @@ function workbench(root) {
       idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
       gone: throttle(500, () => table.load(true)),
     });
-  let other = false; // the curves must be requested again
+  let other = false; // whether curves must be requested again
   const redraw = () => {
     const before = [...shown].join(' ');
     const firstTime = !panel;
@@ -166,7 +166,7 @@ function workbench(root) {
     current = rows.map((r) => ({ ...r, color: colors.get(r.id) }));
     shown = new Set(current.map((r) => r.id));
     control();
-    // Curves are requested before the table is rendered, so that both happen at the same time.
+    // Curves are requested before the table is rendered, so that the server works while the table is rendered.
     document.getElementById('charts').classList.toggle('none', current.length === 0);
     if (!panel) panel = makePanel();
     else if (other || [...shown].join(' ') !== before) panel.refresh();
@@ -186,7 +186,7 @@ function workbench(root) {
     others.push(...await fetchRuns(state.list('show').filter((id) => !others.some((r) => r.id === id))));
     redraw();
   };
-  // pick selects runs, after the return from a page about them.
+  // pick restores a selection of runs when the user returns from a page about them.
   const pick = async (ids) => {
     for (const run of await fetchRuns(ids)) table.picked.set(run, true);
     table.render();
@@ -275,7 +275,7 @@ function workbench(root) {
   state.addEventListener('change', ({ detail }) => {
     if (['filter', 'sort', 'columns', 'group', 'tree'].some((n) => detail.has(n))) {
       if (field.value.trim() !== state.get('filter')) field.value = state.get('filter');
-      other = true; // the means of groups may differ
+      other = true; // the means of groups might have changed
       table.load();
     } else {
       if (detail.has('base') || detail.has('differences')) table.loadDifferences();
@@ -287,7 +287,7 @@ function workbench(root) {
     }
     if (detail.has('media')) showMedia();
     if (detail.has('colors')) {
-      other = true; // the same runs in other colours
+      other = true; // the runs are the same, but their colours have changed
       redraw();
     }
     if (['hide', 'show', 'top'].some((n) => detail.has(n))) {
@@ -297,7 +297,7 @@ function workbench(root) {
   });
 
   const filter = () => state.set({ filter: field.value.trim() || null });
-  // The filter is incomplete while completions are shown.
+  // The filter is not applied while completions are shown, because it is incomplete.
   field.addEventListener('input', debounce(500, () => field.ariaExpanded !== 'true' && filter()));
   field.addEventListener('change', filter);
   document.getElementById('filter-form').addEventListener('submit', (event) => {
@@ -339,9 +339,9 @@ function workbench(root) {
   fillTableBar(document.getElementById('arrange'), state, root.dataset);
 
   table.load(false, first.rows);
-  // The field may have been changed before this script was loaded.
+  // The user might have changed the field before this script was loaded.
   if (field.value.trim() !== state.get('filter')) field.dispatchEvent(new Event('input'));
-  if (!panel) redraw(); // an invalid filter has no rows
+  if (!panel) redraw(); // an invalid filter yields no rows
   if (state.has('show')) fetchOthers();
   const charts = () => document.querySelector('#charts > .scroll');
   const before = restoreOnReturn();
@@ -367,7 +367,7 @@ function workbench(root) {
 const root = document.getElementById('workbench');
 if (root) workbench(root);
 
-// The page of an experiment without runs waits for the first one.
+// The page of an experiment without runs waits for the first run.
 const waiting = document.getElementById('waiting');
 if (waiting) {
   const again = () => location.reload();

@@ -1,6 +1,6 @@
-// Package terminal converts lines that were printed for a terminal into text with styles. It
-// supports the output of training programs: colours, and progress bars that overwrite themselves.
-// Other escape sequences are removed.
+// Package terminal converts console output into text with styles. The package interprets the
+// control sequences for colours and for progress bars that overwrite a line. All other escape
+// sequences are removed.
 package terminal
 
 import (
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Span is a text in one style. Class holds the names of CSS classes separated by spaces, such as
-// "bold red". It is "" for plain text.
+// Span is a text in one style. Class holds CSS class names separated by spaces, for example
+// "bold red". Class is "" for plain text.
 type Span struct {
 	Class string `json:"class,omitzero"`
 	Text  string `json:"text"`
@@ -18,7 +18,7 @@ type Span struct {
 
 // style is the style of a character.
 type style struct {
-	color                                 int8 // 1 to 16; 0 for the default
+	color                                 int8 // 1 to 16; 0 for the default colour
 	bold, dim, italic, underline, inverse bool
 }
 
@@ -27,21 +27,21 @@ type cell struct {
 	style style
 }
 
-// screen is a line of a terminal.
+// screen is one line of a terminal.
 type screen struct {
 	cells []cell
-	at    int // position of the cursor
+	at    int // cursor position
 	style style
 }
 
 const (
-	// maxColumns is the maximum position of the cursor.
+	// maxColumns is the maximum cursor position.
 	maxColumns = 16 << 10
-	// maxGap is the maximum distance of the cursor from the end of the text.
+	// maxGap is the maximum distance from the end of the text to the cursor.
 	maxGap = 200
 )
 
-// Line returns the text and styles that a terminal shows after it printed s.
+// Line returns the text and styles that a terminal shows after printing s.
 func Line(s string) []Span {
 	var l screen
 	for s != "" {
@@ -56,7 +56,7 @@ func Line(s string) []Span {
 	return l.spans()
 }
 
-// Plain returns the text that a terminal shows after it printed s.
+// Plain returns the text that a terminal shows after printing s, without styles.
 func Plain(s string) string {
 	var b strings.Builder
 	for _, span := range Line(s) {
@@ -72,7 +72,7 @@ func (l *screen) put(r rune) {
 	case r == '\b':
 		l.at = max(0, l.at-1)
 	case r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0:
-		// Control characters are not shown.
+		// Ignore other control characters.
 	case l.at < maxColumns:
 		for len(l.cells) <= l.at {
 			l.cells = append(l.cells, cell{r: ' '})
@@ -82,10 +82,10 @@ func (l *screen) put(r rune) {
 	}
 }
 
-// escape executes an escape sequence and returns the text after it. s begins after the first
-// character of the sequence.
+// escape executes an escape sequence and returns the text after the sequence. The parameter s
+// starts after the escape character.
 func (l *screen) escape(s string) string {
-	if rest, ok := strings.CutPrefix(s, "]"); ok { // a title or a link
+	if rest, ok := strings.CutPrefix(s, "]"); ok { // window title or hyperlink
 		end := strings.IndexAny(rest, "\a\x1b")
 		if end < 0 {
 			return ""
@@ -131,7 +131,7 @@ func (l *screen) escape(s string) string {
 	return rest[end+1:]
 }
 
-// erase removes the text after the cursor, the text before it, or all text.
+// erase removes text: 0 means after the cursor, 1 before the cursor, and 2 all text.
 func (l *screen) erase(what int) {
 	switch what {
 	case 0:
@@ -145,7 +145,7 @@ func (l *screen) erase(what int) {
 	}
 }
 
-// render sets the style (ECMA-48, SGR).
+// render sets the style according to the parameters of an SGR sequence (ECMA-48).
 func (l *screen) render(numbers []int) {
 	if len(numbers) == 0 {
 		l.style = style{}
@@ -189,7 +189,7 @@ func (l *screen) render(numbers []int) {
 	}
 }
 
-// colorOf returns the nearest of the 16 colours, and the number of parameters that it used.
+// colorOf returns the nearest of the 16 colours, and the number of parameters that it consumed.
 func colorOf(numbers []int) (color int8, used int) {
 	switch {
 	case len(numbers) >= 2 && numbers[0] == 5:
@@ -201,14 +201,14 @@ func colorOf(numbers []int) (color int8, used int) {
 			n -= 16
 			return nearest(n/36*51, n/6%6*51, n%6*51), 2
 		}
-		return 0, 2 // greys
+		return 0, 2 // greys have the default colour
 	case len(numbers) >= 4 && numbers[0] == 2:
 		return nearest(numbers[1], numbers[2], numbers[3]), 4
 	}
 	return 0, len(numbers)
 }
 
-// nearest returns a colour of the same hue, or 0 for greys.
+// nearest returns the colour with the nearest hue, or 0 for grey.
 func nearest(r, g, b int) int8 {
 	most, least := max(r, g, b), min(r, g, b)
 	if most-least < 48 {

@@ -1,4 +1,4 @@
-// Package uitest checks that the open pages of the dashboard hear of every write.
+// Package uitest checks that the event streams of open dashboard pages report every write.
 package uitest
 
 import (
@@ -19,34 +19,36 @@ import (
 	"tracker/ui"
 )
 
-// OpenPages holds the pages of experiments and runs as browsers have loaded them, with the cursors
-// of their event streams, and the searches that the server has remembered.
+// OpenPages holds the pages of experiments and runs as if browsers had opened them. OpenPages
+// also holds the cursor of each page's event stream, and repeats searches whose results the
+// server caches.
 type OpenPages struct {
 	t        testing.TB
 	db       *store.DB
 	site     http.Handler
-	project  string // "" for all projects
+	project  string // project ID, "" for all projects
 	pages    []*openPage
 	searches int // number of searches so far
 }
 
-// openPage is one page of the dashboard.
+// openPage is an open page of the dashboard.
 type openPage struct {
 	name, path string
 	id         string
-	run        bool   // it is the page of a run
-	content    string // the page with the data that its scripts load
+	run        bool   // whether the page is a run's page
+	content    string // the page and the data that its scripts load
 	cursor     string
 }
 
-// searches holds filters and orders whose results the server remembers.
+// searches holds searches whose results the server caches.
 var searches = []runs.IterationQuery{
 	{Sort: "name"}, {Sort: "-ended"}, {Sort: "-metric.loss"}, {Sort: "param.lr"}, {Sort: "property.k"}, {Sort: "tag"},
 	{Filter: "status = 'running'"}, {Filter: "tag in ('new', 'old')"}, {Filter: "property.k = 'v'"}, {Filter: "metric.loss > 0"},
 	{Filter: "param.lr != '0'"}, {Filter: "name contains 'n'"},
 }
 
-// Pages opens the page of every experiment and run of a project, or of all projects if project is "".
+// Pages opens the pages of all experiments and runs in a project. If project is "", it opens
+// the pages of all projects.
 func Pages(t testing.TB, db *store.DB, now func() time.Time, project string) *OpenPages {
 	t.Helper()
 	site, err := ui.New(ui.Options{DB: db, Auth: auth.New(db, auth.Options{Now: now}), Version: "1.2.3", Now: now})
@@ -56,7 +58,7 @@ func Pages(t testing.TB, db *store.DB, now func() time.Time, project string) *Op
 	return o
 }
 
-// In returns o for a subtest.
+// In sets the test that o reports to and returns o. Subtests call In.
 func (o *OpenPages) In(t testing.TB) *OpenPages {
 	o.t = t
 	return o
@@ -99,7 +101,7 @@ func (o *OpenPages) load() {
 	}
 }
 
-// changes returns what the event stream of a page sends after a cursor.
+// changes returns the changes that a page's event stream reports after the given cursor.
 func (o *OpenPages) changes(p *openPage, cursor string) (runs.Changes, error) {
 	if p.run {
 		return o.db.Runs.IterationChanges(o.t.Context(), domain.System, p.id, cursor)
@@ -107,11 +109,11 @@ func (o *OpenPages) changes(p *openPage, cursor string) (runs.Changes, error) {
 	return o.db.Runs.ExperimentChanges(o.t.Context(), domain.System, p.id, cursor)
 }
 
-// volatile matches the part of a page that differs after every event.
+// volatile matches the part of a page that changes with every event.
 var volatile = regexp.MustCompile(`data-cursor="[^"]*"`)
 
-// content returns the main part of a page and the data that its scripts load, "" if the page does
-// not exist any more.
+// content returns the main part of a page and the data that its scripts load. It returns "" if
+// the page no longer exists.
 func (o *OpenPages) content(p *openPage) (all string) {
 	parts := []string{"", "/iterations", "/keys"}
 	if p.run {
@@ -140,15 +142,15 @@ func (o *OpenPages) content(p *openPage) (all string) {
 	return all
 }
 
-// Check reports an error for each page that has changed without an event, and for each search whose
-// remembered result is out of date. It ignores the pages if unannounced is set. Then it loads
-// the pages again.
+// Check reports an error for each page that changed without an event, and for each search whose
+// cached result is out of date. If unannounced is true, pages can change without an event.
+// Check loads all pages again.
 func (o *OpenPages) Check(unannounced bool) {
 	o.t.Helper()
 	for _, p := range o.pages {
 		now := o.content(p)
 		if now == "" {
-			continue // the event stream has ended with the page
+			continue // the event stream ended because the record was deleted
 		}
 		c, err := o.changes(p, p.cursor)
 		o.must(err)
@@ -173,8 +175,7 @@ func difference(a, b string) string {
 	return fmt.Sprintf("%q, before %q", part(b), part(a))
 }
 
-// search compares the remembered results of searches in an experiment with the results of searches
-// that the server has not seen before.
+// search compares cached search results with the results of equivalent new searches.
 func (o *OpenPages) search(p *openPage) {
 	o.t.Helper()
 	if p.run {
