@@ -97,6 +97,49 @@ func goFiles(t *testing.T) map[string]*ast.File {
 // vendored are third-party sources, which are kept as they come.
 var vendored = map[string]bool{"htmx.js": true, "uplot.js": true, "uplot.css": true}
 
+// TestPlainDocuments looks for such constructions in documents, templates, scripts and Python programs.
+// A construction can be spread over two lines.
+func TestPlainDocuments(t *testing.T) {
+	spread := regexp.MustCompile(strings.ReplaceAll(foreignText.String(), " ", `[\s/*#]+`))
+	read := map[string]int{}
+	for path, source := range documents(t) {
+		read[filepath.Ext(path)]++
+		for _, at := range spread.FindAllStringIndex(source, -1) {
+			line := strings.Count(source[:at[0]], "\n") + 1
+			t.Errorf("%s:%d: say it without %q", path, line, source[at[0]:at[1]])
+		}
+	}
+	for ext, least := range map[string]int{".md": 15, ".yaml": 1, ".templ": 25, ".js": 60, ".py": 100} {
+		if read[ext] < least {
+			t.Errorf("read %d files with suffix %s", read[ext], ext)
+		}
+	}
+}
+
+// documents returns the texts of documents, templates, scripts and Python programs by path. It omits
+// vendored and generated files, and data of tests.
+func documents(t *testing.T) map[string]string {
+	all := map[string]string{}
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if entry != nil && entry.IsDir() && (entry.Name() == "dist" || entry.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		switch ext := filepath.Ext(path); {
+		case err != nil, vendored[filepath.Base(path)]:
+			return err
+		case ext == ".md", ext == ".yaml", ext == ".templ", ext == ".js", ext == ".py":
+			source, err := os.ReadFile(path)
+			all[path] = string(source)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestLineLength reads the sources of scripts, styles and templates, which gofmt does not format:
 // their lines have at most 120 characters.
 func TestLineLength(t *testing.T) {

@@ -1,4 +1,5 @@
-// Tracker records machine-learning experiments: one program, one SQLite file.
+// Tracker records machine-learning experiments. It is one program that stores its data in one
+// SQLite file.
 package main
 
 import (

@@ -18,11 +18,11 @@ import (
 
 const (
 	defaultAPI = "http://127.0.0.1:9000"
-	// probeTimeout is the maximum time for a connection to this machine.
+	// probeTimeout limits the time to connect to a server on this machine.
 	probeTimeout = 2 * time.Second
 )
 
-// api holds the flags of the commands that read through the API.
+// api holds the flags of commands that read from a server through its API.
 type api struct {
 	app    *app
 	url    string
@@ -35,8 +35,8 @@ func (p *api) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print JSON")
 }
 
-// client returns a client of the server that the flags and the environment
-// name, with the token for it.
+// client returns a client of the server that the flags or the environment select. The client
+// uses the token for that server.
 func (p *api) client() (*rest.Client, error) {
 	address := p.url
 	if address == "" {
@@ -52,7 +52,8 @@ func (p *api) client() (*rest.Client, error) {
 	return rest.New(c.URL(), p.app.token(c.URL()))
 }
 
-// find returns the run that an argument names, and the client that found it.
+// find returns the run with the typed id, page address or name. It also returns the client that
+// found the run.
 func (p *api) find(ctx context.Context, typed string) (*rest.Client, rest.Run, error) {
 	c, err := p.client()
 	if err != nil {
@@ -62,7 +63,7 @@ func (p *api) find(ctx context.Context, typed string) (*rest.Client, rest.Run, e
 	return c, r, err
 }
 
-// getenv returns a variable of the environment, "" when it is not set.
+// getenv returns the value of an environment variable, or "" if it is not set.
 func (a *app) getenv(name string) string {
 	for _, pair := range a.env {
 		if text, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -72,22 +73,22 @@ func (a *app) getenv(name string) string {
 	return ""
 }
 
-// folder returns the path in the environment variable name. If it is not set, folder joins parts to
-// the home folder.
+// folder returns the path in the named environment variable. If the variable is not set, folder
+// returns the home folder joined with parts.
 func (a *app) folder(name string, parts ...string) string {
 	if given := a.getenv(name); given != "" {
 		return given
 	}
 	home := a.getenv("HOME")
 	if home == "" {
-		home, _ = os.UserHomeDir() // "" is the working directory
+		home, _ = os.UserHomeDir() // if the home folder is unknown, the path is relative
 	}
 	return filepath.Join(append([]string{home}, parts...)...)
 }
 
-// ownServer returns the address of the API on this machine: the default address when a server
-// listens there, otherwise the address of the server that the Python client has started, see
-// client/python/tracker/_embed.py. If that server has ended, the client starts it again.
+// ownServer returns defaultAPI if a server listens at that address. If not, it returns the
+// address of the last server that the Python client started, see
+// client/python/tracker/_embed.py. If that server has ended, the Python client starts it again.
 func (a *app) ownServer() string {
 	if listens(defaultAPI) {
 		return defaultAPI
@@ -112,8 +113,7 @@ func (a *app) ownServer() string {
 	return server.URL
 }
 
-// listens reports whether a server accepts connections at an address on this
-// machine.
+// listens reports whether a server on this machine accepts connections at the given address.
 func listens(address string) bool {
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(address, "http://"), probeTimeout)
 	if err == nil {
@@ -122,8 +122,8 @@ func listens(address string) bool {
 	return err == nil
 }
 
-// token returns the token for the API at address: TRACKER_TOKEN, otherwise the token that `tracker
-// login` has stored, or "".
+// token returns the token for the API at address. TRACKER_TOKEN has precedence over the token
+// that `tracker login` stored. token returns "" if neither exists.
 func (a *app) token(address string) string {
 	if given := a.getenv("TRACKER_TOKEN"); given != "" {
 		return strings.TrimSpace(given)
@@ -143,9 +143,9 @@ func (a *app) token(address string) string {
 // printLine prints v as JSON on one line.
 func (a *app) printLine(v any) error { return json.NewEncoder(a.stdout).Encode(v) }
 
-// clip returns text with at most n characters.
+// clip joins the lines of text and shortens the result to at most n characters.
 func clip(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ") // one line
+	text = strings.Join(strings.Fields(text), " ") // joins all lines
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n-1]) + "…"
 	}

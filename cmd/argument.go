@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// one accepts exactly one argument. Its errors use the name in the usage line.
+// one returns a check that a command has exactly one argument. The error text contains the
+// given name of the argument.
 func one(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -24,13 +25,13 @@ func one(name string) cobra.PositionalArgs {
 	}
 }
 
-// day is the unit d of a span.
+// day is the duration of the unit d in a span.
 const day = 24 * time.Hour
 
-// span is a flag for a duration that may be given in days: 90m, 12h, 7d, 1d12h.
+// span is the value of a duration flag that accepts days: 90m, 12h, 7d, 1d12h.
 type span time.Duration
 
-// Set parses text.
+// Set parses text and stores the duration in s.
 func (s *span) Set(text string) error {
 	wrong := errors.New("write it like 90m, 12h or 7d")
 	rest := text
@@ -56,5 +57,5 @@ func (s *span) Set(text string) error {
 
 func (s *span) String() string { return time.Duration(*s).String() }
 
-// Type returns the name of the value in the help text.
+// Type returns the type name that help texts show.
 func (s *span) Type() string { return "time" }

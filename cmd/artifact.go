@@ -10,8 +10,8 @@ import (
 	"tracker/store/artifact"
 )
 
-// backends returns the artifact backends that the settings describe. Backends other than the
-// default one serve the artifacts that were stored in them before.
+// backends returns the artifact backends that the settings configure. New artifacts are stored
+// in the default backend. The other backends serve artifacts that were stored earlier.
 func (c Config) backends() artifact.Backends {
 	return artifact.Backends{
 		Default: artifact.Backend(c.ArtifactBackend),
@@ -31,9 +31,9 @@ func (c Config) backends() artifact.Backends {
 	}
 }
 
-// existing returns the backends for a command that only reads them. It does not
-// create the artifacts folder: a command in the wrong working directory would
-// create one there and find it empty.
+// existing returns the backends for a command that only reads artifacts. It does not create the
+// artifacts folder. If it did, a command in the wrong working directory would create an empty
+// folder and find no artifacts.
 func (c Config) existing() artifact.Backends {
 	b := c.backends()
 	open := b.Open[artifact.Filesystem]
@@ -51,10 +51,10 @@ func (c Config) existing() artifact.Backends {
 	return b
 }
 
-// artifactSettings are the settings that locate artifacts.
+// artifactSettings lists the settings that locate artifacts.
 var artifactSettings = []string{"SERVICE_DB_FILE", "SERVICE_ARTIFACT_BACKEND", "SERVICE_ARTIFACT_ROOT", "SERVICE_S3_BUCKET",
 	"SERVICE_S3_PREFIX", "SERVICE_S3_ENDPOINT", "SERVICE_S3_REGION", "SERVICE_S3_ACCESS_KEY", "SERVICE_S3_SECRET_KEY"}
 
-// uploadDir returns the folder for resumable uploads under way. It is in the
-// artifacts root, where there is room for them.
+// uploadDir returns the folder for incomplete resumable uploads. It is below the artifacts
+// root, because that disk has space for artifacts.
 func (c Config) uploadDir() string { return filepath.Join(c.ArtifactRoot, "upload") }

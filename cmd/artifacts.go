@@ -34,13 +34,13 @@ the artifacts.`,
 	return cmd
 }
 
-// size formats a number of bytes.
+// size formats a number of bytes, such as "1.5 MB".
 func size(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
 // count formats n with commas between thousands.
 func count(n int) string { return humanize.Comma(int64(n)) }
 
-// things formats a number with its noun.
+// things formats a number with its singular or plural noun.
 func things(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -48,18 +48,18 @@ func things(n int, one, many string) string {
 	return count(n) + " " + many
 }
 
-// progressPause is the time between two lines of progress.
+// progressPause is the time from one progress line to the next.
 const progressPause = 10 * time.Second
 
-// byteProgress shows how many of total bytes are done: as a bar on a terminal,
-// elsewhere as a line every progressPause.
+// byteProgress shows the progress of work on total bytes. On a terminal it draws a bar.
+// Otherwise it prints a line every progressPause.
 type byteProgress struct {
 	w     io.Writer
 	what  string
 	total int64
 	done  int64
-	bar   *progressbar.ProgressBar // nil without a terminal
-	last  time.Time                // time of the last line
+	bar   *progressbar.ProgressBar // nil if stderr is not a terminal
+	last  time.Time                // time of the last printed line
 }
 
 func (a *app) newByteProgress(what string, total int64) *byteProgress {
@@ -76,19 +76,20 @@ func (a *app) newByteProgress(what string, total int64) *byteProgress {
 	return p
 }
 
-// set sets the number of bytes that are done and draws it.
+// set sets the number of finished bytes and updates the display.
 func (p *byteProgress) set(done int64) {
 	p.done = min(done, p.total)
 	switch {
 	case p.bar != nil:
-		_ = p.bar.Set64(p.done) // a failure to draw does not matter
+		_ = p.bar.Set64(p.done) // drawing errors are harmless
 	case time.Since(p.last) >= progressPause:
 		p.last = time.Now()
 		fmt.Fprintf(p.w, "%s: %s of %s\n", p.what, size(p.done), size(p.total))
 	}
 }
 
-// clear removes the bar, so that a line can be printed. set draws it again.
+// clear removes the bar so that the caller can print a line. The next call of set redraws the
+// bar.
 func (p *byteProgress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

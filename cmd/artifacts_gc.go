@@ -65,11 +65,11 @@ func printOrphan(w io.Writer, s artifact.Orphan, note string) {
 	fmt.Fprintf(w, "%-10s  %8s  %s  (%s)\n", backend, size(s.Size), s.Name, note)
 }
 
-// keptOrphans are the orphans that a collection keeps.
+// keptOrphans describes the orphans that a garbage collection does not remove.
 type keptOrphans struct {
-	n, servers int // number of all kept orphans, and number claimed by the server
+	n, servers int // number of kept orphans, and number claimed by the server
 	bytes      int64
-	until      time.Time // time from which the other kept orphans can be removed
+	until      time.Time // time after which all kept orphans not claimed by the server can be removed
 	lines      strings.Builder
 }
 

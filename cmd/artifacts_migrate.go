@@ -46,7 +46,7 @@ are listed, and the exit code is 1.`,
 			}
 			backends := cfg.existing()
 			if artifact.Backend(to) == artifact.Filesystem {
-				backends = cfg.backends() // creates the folder
+				backends = cfg.backends() // also creates the artifacts folder
 			}
 			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, MustExist: true, Logger: a.logger(cfg), Backends: backends})
 			if err != nil {
@@ -58,7 +58,7 @@ are listed, and the exit code is 1.`,
 	}
 	addSettings(cmd, artifactSettings...)
 	cmd.Flags().StringVar(&to, "to", "", "`backend` to move them to: inline, filesystem or s3")
-	// These return an error only if the flag does not exist.
+	// These calls return an error only if the flag does not exist.
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(backendNames, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -75,7 +75,7 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to artifact.Ba
 	}
 	fmt.Fprintf(a.stdout, "Moving %s (%s) to %s.\n", things(m.Blobs, "content", "contents"), size(m.Bytes), to)
 	var moved, failed int
-	var movedBytes, finished int64 // finished includes contents that failed
+	var movedBytes, finished int64 // finished also counts contents that could not be moved
 	bar := a.newByteProgress("Moving to "+string(to), m.Bytes)
 	current := int64(0)
 	err = db.MigrateArtifacts(ctx, m,

@@ -42,7 +42,7 @@ are still stored.`,
 	return cmd
 }
 
-// printTrashUsage prints the contents of the trash, unless it is empty.
+// printTrashUsage prints the usage of the trash. It prints nothing if the trash is empty.
 func printTrashUsage(out io.Writer, t files.TrashUsage) {
 	if t.Artifacts > 0 {
 		fmt.Fprintf(out, "%s of %s in the trash; `tracker trash empty` frees %s.\n",
@@ -50,7 +50,7 @@ func printTrashUsage(out io.Writer, t files.TrashUsage) {
 	}
 }
 
-// maxSharedRows is the number of shared contents in the table.
+// maxSharedRows is the maximum number of shared contents in the table.
 const maxSharedRows = 10
 
 func (a *app) printUsage(u files.ArtifactUsage) error {

@@ -17,7 +17,7 @@ import (
 	"tracker/store/backup"
 )
 
-// backups returns the backup schedule of the settings; nil if there is none.
+// backups returns the backup schedule of the settings, or nil if backups are not configured.
 func (c Config) backups(db *store.DB, log *slog.Logger) *backup.Schedule {
 	if c.BackupDir == "" {
 		return nil
@@ -38,7 +38,8 @@ func (c Config) backups(db *store.DB, log *slog.Logger) *backup.Schedule {
 	})
 }
 
-// runInBackground starts the schedule if there is one. The returned function ends it.
+// runInBackground starts the schedule s. It does nothing if s is nil. The returned function
+// stops the schedule and waits for its end.
 func runInBackground(ctx context.Context, s *backup.Schedule) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

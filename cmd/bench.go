@@ -67,7 +67,7 @@ loads the server, and its file does not shrink again.`,
 	f.StringVar(&o.Token, "token", "", "token for that server, when sign-in is on")
 	f.BoolVar(&o.Keep, "keep", false, "keep the project on that server")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	// These return an error only if the flag does not exist.
+	// These calls return an error only if the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(bench.Parts(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("dir")
 	return cmd

@@ -58,7 +58,7 @@ the database does not hold the location of the artifacts.`,
 	return cmd
 }
 
-// findProblems checks the database, then the artifacts.
+// findProblems checks the database first and then the artifacts.
 func (a *app) findProblems(ctx context.Context, db *store.DB, repair, deep bool) ([]store.Problem, error) {
 	problems, err := db.Check(ctx, repair)
 	if err != nil {
@@ -81,7 +81,8 @@ func (a *app) findProblems(ctx context.Context, db *store.DB, repair, deep bool)
 	return append(problems, more...), err
 }
 
-// reportOrphans prints the space that `tracker artifacts gc` can free, now or later.
+// reportOrphans prints the space that `tracker artifacts gc` can free now, and the space that
+// it might free later.
 func (a *app) reportOrphans(ctx context.Context, db *store.DB) {
 	var n int
 	var bytes int64
@@ -117,7 +118,8 @@ func (a *app) reportOrphans(ctx context.Context, db *store.DB) {
 	fmt.Fprintln(a.stderr)
 }
 
-// printProblems prints a line for each problem and returns the number of problems that remain.
+// printProblems prints a line for each problem. It returns the number of problems that were not
+// repaired.
 func (a *app) printProblems(problems []store.Problem) (remaining int) {
 	for _, p := range problems {
 		text := p.Text

@@ -68,7 +68,7 @@ the command tracker beside the client.`,
 	return cmd
 }
 
-// thisProgram returns the running program.
+// thisProgram returns the running program as a library.Program.
 func thisProgram() (*library.Program, error) {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -12,16 +12,16 @@ import (
 	"tracker/client/rest"
 )
 
-// maxCompared is the maximum number of runs that are compared at once.
+// maxCompared is the maximum number of runs in a comparison.
 const maxCompared = 50
 
-// compared is a run in a comparison.
+// compared is one run in a comparison.
 type compared struct {
 	ID      string                 `json:"id"`
 	Name    string                 `json:"name"`
 	Status  string                 `json:"status"`
 	Params  map[string]string      `json:"params"`
-	Metrics map[string]rest.Number `json:"metrics"` // last values
+	Metrics map[string]rest.Number `json:"metrics"` // last value of each metric
 }
 
 func (a *app) compareCommand() *cobra.Command {
@@ -66,7 +66,7 @@ run has.`,
 	return cmd
 }
 
-// compare reads the named runs, see rest.Client.Find.
+// compare reads the runs with the given names. rest.Client.Find describes valid names.
 func compare(ctx context.Context, c *rest.Client, names []string) ([]compared, error) {
 	var all []compared
 	for _, name := range names {
@@ -87,8 +87,7 @@ func compare(ctx context.Context, c *rest.Client, names []string) ([]compared, e
 	return all, nil
 }
 
-// printCompared prints a table with a column for each run. At 80 columns three
-// runs fit.
+// printCompared prints a table with a column for each run. Three runs fit into 80 columns.
 func (a *app) printCompared(runs []compared, all bool) error {
 	const width = 16
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
@@ -128,7 +127,8 @@ func (a *app) printCompared(runs []compared, all bool) error {
 	return w.Flush()
 }
 
-// differs reports whether the runs differ in the parameter name, or some lack it.
+// differs reports whether the parameter name has different values in the runs. It also returns
+// true if some runs do not have the parameter.
 func differs(runs []compared, name string) bool {
 	first, there := runs[0].Params[name]
 	for _, r := range runs[1:] {

@@ -20,7 +20,8 @@ import (
 	"tracker/store/domain"
 )
 
-// Config holds all settings. The tags of a field give the environment variable, flag and default of the setting.
+// Config holds all settings. The tags of a field contain the environment variable, the flag and
+// the default of the setting.
 type Config struct {
 	Host            host       `env:"SERVICE_HOST" envDefault:"127.0.0.1" flag:"host" kind:"address" usage:"address that the API listens on; 0.0.0.0 for all addresses of this machine"`
 	Port            port       `env:"SERVICE_PORT" envDefault:"9000" flag:"port" kind:"number" usage:"port of the API; 0 for a free one"`
@@ -55,7 +56,7 @@ type Config struct {
 	LogFormat       string     `env:"SERVICE_LOG_FORMAT" envDefault:"text" flag:"log-format" kind:"name" choices:"text json" usage:"format of the log: text or json"`
 }
 
-// setting describes a field of Config. It is read from the tags of the field.
+// setting describes a field of Config. Its values come from the tags of that field.
 type setting struct {
 	field    string // name of the field in Config
 	name     string // name of the environment variable
@@ -63,12 +64,12 @@ type setting struct {
 	kind     string
 	usage    string
 	fallback string
-	choices  []string // the values that are allowed; nil for any
+	choices  []string // allowed values; nil if every value is allowed
 }
 
 func (s setting) secret() bool { return s.kind == "secret" }
 
-// settings holds all settings, in the order of Config.
+// settings lists all settings in the order of the fields in Config.
 var settings = func() (all []setting) {
 	t := reflect.TypeFor[Config]()
 	for i := range t.NumField() {
@@ -89,14 +90,14 @@ var settings = func() (all []setting) {
 // value is a setting with its effective value.
 type value struct {
 	setting
-	text   string // as given
-	source string // "flag", "environment", "file", "default"
+	text   string // text before parsing
+	source string // "flag", "environment", "file" or "default"
 }
 
-// mistake describes a setting with an invalid value. The text is a sentence.
+// mistake describes a setting that has an invalid value. text is a full sentence.
 type mistake struct{ name, text string }
 
-// mistakes is an error that lists every mistake.
+// mistakes is an error that lists all invalid settings.
 type mistakes []mistake
 
 func (m mistakes) Error() string {
@@ -107,8 +108,8 @@ func (m mistakes) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// load returns the settings. It checks only the settings that cmd has flags for, so that an invalid
-// port does not prevent a backup.
+// load returns the settings. It ignores errors in settings for which cmd has no flag. For
+// example, an invalid port does not prevent a backup.
 func (a *app) load(cmd *cobra.Command) (Config, error) {
 	values, unknown, err := a.readSettings(cmd)
 	if err != nil {
@@ -117,8 +118,8 @@ func (a *app) load(cmd *cobra.Command) (Config, error) {
 	return a.checkSettings(cmd, values, unknown)
 }
 
-// checkSettings parses what readSettings has returned, and warns of unknown
-// names.
+// checkSettings parses the values that readSettings returned. It prints a warning for each
+// unknown name.
 func (a *app) checkSettings(cmd *cobra.Command, values []value, unknown []string) (Config, error) {
 	for _, name := range unknown {
 		a.warn("there is no setting %s; did you mean %s?", name, nearest(name))
@@ -135,8 +136,9 @@ func (a *app) checkSettings(cmd *cobra.Command, values []value, unknown []string
 	return cfg, nil
 }
 
-// readSettings returns each setting with its value and source, and the names in the environment and
-// the file that begin like a setting but are unknown. An empty value counts as not set.
+// readSettings returns each setting with its value and source. It also returns unknown names in
+// the environment and the environment file that have a setting's prefix. An empty value counts
+// as not set.
 func (a *app) readSettings(cmd *cobra.Command) (values []value, unknown []string, err error) {
 	file, err := a.readEnvFile()
 	if err != nil {
@@ -173,8 +175,8 @@ func (a *app) readSettings(cmd *cobra.Command) (values []value, unknown []string
 	return values, unknown, nil
 }
 
-// readEnvFile returns the variables of the environment file; none if the
-// default file does not exist.
+// readEnvFile returns the variables in the environment file. It returns none if the file is the
+// default file and does not exist.
 func (a *app) readEnvFile() (map[string]string, error) {
 	path := a.envFile
 	if path == "" {
@@ -187,17 +189,18 @@ func (a *app) readEnvFile() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the environment file can't be read: %w", err)
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // remove a byte order mark
 	vars, err := godotenv.UnmarshalBytes(text)
 	if err != nil {
-		// The parser's message quotes the file, including secrets.
+		// The parser's message is not shown, because it quotes the file and might reveal
+		// secrets.
 		return nil, fmt.Errorf("line %d of the environment file %s can't be read: write NAME=value, and close every quote", brokenLine(text), path)
 	}
 	return vars, nil
 }
 
-// brokenLine returns the number of the first line that can't be parsed: the line after the longest
-// prefix of text that can be parsed.
+// brokenLine returns the number of the first line that can't be parsed. This is the line after
+// the longest prefix of text that is valid.
 func brokenLine(text []byte) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for n := len(lines) - 1; n > 0; n-- {
@@ -208,7 +211,7 @@ func brokenLine(text []byte) int {
 	return 1
 }
 
-// parse parses the values into a Config and returns the invalid ones.
+// parse parses the values into a Config. It also returns a mistake for each invalid value.
 func parse(values []value) (cfg Config, wrong mistakes) {
 	texts := map[string]string{}
 	for _, v := range values {
@@ -225,7 +228,7 @@ func parse(values []value) (cfg Config, wrong mistakes) {
 	}})
 	var all env.AggregateError
 	errors.As(err, &all)
-	unread := map[string]error{} // errors by field
+	unread := map[string]error{} // parse errors by field name
 	for _, err := range all.Errors {
 		var p env.ParseError
 		if errors.As(err, &p) {
@@ -254,7 +257,7 @@ func (v value) where() string {
 	return "the " + v.source
 }
 
-// mistakes returns the settings that could be parsed but are invalid.
+// mistakes returns a mistake for each setting that could be parsed but has an invalid value.
 func (c Config) mistakes() (wrong mistakes) {
 	add := func(name, format string, args ...any) {
 		wrong = append(wrong, mistake{name, name + " " + fmt.Sprintf(format, args...)})
@@ -283,15 +286,16 @@ func (c Config) mistakes() (wrong mistakes) {
 	return wrong
 }
 
-// keepSecret is the shell command that writes a new secret to .env and makes the file readable only by its owner.
+// keepSecret is the shell command that adds a new secret to .env. It makes the file readable
+// only by its owner.
 const keepSecret = `touch .env && chmod 600 .env && printf '\nSERVICE_JWT_SECRET=%s\n' "$(openssl rand -hex 32)" >> .env`
 
-// weakSecret reports whether a secret is missing, published or easily guessed.
+// weakSecret reports whether a secret is empty, published or easy to guess.
 func weakSecret(secret string) bool {
 	return len(secret) < auth.MinSecret || secret == auth.DefaultSecret
 }
 
-// warnings returns sentences about settings that are valid but risky.
+// warnings returns a sentence for each setting that is valid but risky.
 func (c Config) warnings() (all []string) {
 	if c.EnableAuth {
 		return shortSecret(c.JWTSecret)
@@ -310,8 +314,8 @@ func (c Config) warnings() (all []string) {
 	return all
 }
 
-// shortSecret returns a warning if the secret is shorter than the hash of HS256, the minimum of RFC
-// 7518, section 3.2.
+// shortSecret returns a warning if the secret is shorter than a hash of HS256. RFC 7518,
+// section 3.2, requires at least that length.
 func shortSecret(secret string) []string {
 	if n := len(secret); n > 0 && n < 32 {
 		return []string{fmt.Sprintf("SERVICE_JWT_SECRET has only %d bytes, which can be guessed; `openssl rand -hex 32` creates a better one.", n)}

@@ -20,10 +20,10 @@ import (
 	"tracker/store/transfer"
 )
 
-// formatArchive is the name of tracker's own format.
+// formatArchive is the name of tracker's own archive format.
 const formatArchive = "archive"
 
-// selection holds the values of the flags that select records.
+// selection holds the values of the flags that select records to export.
 type selection struct {
 	project, experiment, filter string
 	runs                        []string
@@ -92,7 +92,7 @@ snapshot. The summary lists data that the format can't hold; the exit code is th
 	return cmd
 }
 
-// formatOf returns the format that the file name stands for.
+// formatOf returns the export format for the file extension of out.
 func formatOf(out string) (string, error) {
 	switch strings.ToLower(filepath.Ext(out)) {
 	case ".zip":
@@ -103,7 +103,7 @@ func formatOf(out string) (string, error) {
 	return "", misuse(fmt.Sprintf("choose a --format, or a name for %q that ends with .zip or .html", out))
 }
 
-// query returns the query for the selected records.
+// query returns an archive query for the records that s selects.
 func (s selection) query(ctx context.Context, db *store.DB) (q archive.Query, err error) {
 	if len(s.runs) > 0 {
 		if s.project != "" || s.experiment != "" || s.filter != "" {
@@ -148,7 +148,8 @@ func (s selection) projectID(ctx context.Context, db *store.DB) (string, error) 
 	return "", misuse("choose a project with --project: " + clip(strings.Join(names, ", "), 400))
 }
 
-// experimentNamed returns the id of the newest experiment of a project that has the given name or id.
+// experimentNamed returns the id of the experiment in a project with the given name or id. If
+// several experiments have the name, it returns the newest.
 func experimentNamed(ctx context.Context, db *store.DB, project, name string) (string, error) {
 	for offset := 0; ; offset += domain.MaxLimit {
 		l, err := db.Projects.Experiments(ctx, domain.System, project, projects.ExperimentQuery{Page: domain.Page{Limit: domain.MaxLimit, Offset: offset}})
@@ -166,7 +167,8 @@ func experimentNamed(ctx context.Context, db *store.DB, project, name string) (s
 	}
 }
 
-// export writes the records that q selects. An incomplete file or folder is removed.
+// export writes the records that q selects to out. If export fails, it removes the incomplete
+// file or folder.
 func (a *app) export(ctx context.Context, db *store.DB, q archive.Query, format, out string, asJSON bool) (err error) {
 	r := &transfer.Result{Kind: format, Path: out, Losses: []transfer.Loss{}}
 	partial := out + ".partial"
@@ -226,7 +228,7 @@ func exportAs(ctx context.Context, db *store.DB, q archive.Query, format, path s
 	return misuse(fmt.Sprintf("unknown format %q; see tracker export --help", format))
 }
 
-// printExport prints the exported records and the losses.
+// printExport prints the numbers of exported records and the losses.
 func (a *app) printExport(r *transfer.Result, asJSON bool) error {
 	if asJSON {
 		return a.printLine(r)
@@ -236,10 +238,11 @@ func (a *app) printExport(r *transfer.Result, asJSON bool) error {
 	return nil
 }
 
-// maxPrinted is the maximum number of losses that are printed. With --json it is 1,000.
+// maxPrinted is the maximum number of losses in a text report. With --json the maximum is
+// 1,000.
 const maxPrinted = 100
 
-// printLosses lists the records that were left out.
+// printLosses prints the records that the operation could not include.
 func printLosses(w io.Writer, r *transfer.Result, title string) {
 	if r.Lost > 0 {
 		fmt.Fprintln(w, title)

@@ -4,5 +4,6 @@ package cmd
 
 import "math"
 
-// maxFiles returns a number that sets no limit in practice.
+// maxFiles returns the maximum number of open files of this process. On this system there is no
+// practical limit.
 func maxFiles() uint64 { return math.MaxInt32 }

@@ -16,7 +16,8 @@ import (
 	"tracker/store/transfer/tensorboard"
 )
 
-// followPause is the time between two polls of a folder. With it new points are visible within two seconds.
+// followPause is the time between two polls of a folder. It makes new points visible within two
+// seconds.
 const followPause = 1500 * time.Millisecond
 
 func (a *app) followCommand() *cobra.Command {
@@ -77,7 +78,7 @@ func checkSteps(steps string) error {
 	return nil
 }
 
-// printFollowed prints the imports since the last call.
+// printFollowed prints the data that im has imported since the last call.
 func (a *app) printFollowed(im *transfer.Import) {
 	r := im.Result
 	if r.Points > 0 {
@@ -89,8 +90,8 @@ func (a *app) printFollowed(im *transfer.Import) {
 	r.Points, r.Losses = 0, r.Losses[:0]
 }
 
-// follow polls until ctx ends. It calls failed for an error that the previous poll did not have,
-// and polled after each poll that imported something.
+// follow polls until ctx ends. It calls failed for each error that did not occur in the
+// previous poll. It calls polled after each poll that imported data.
 func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), polled func()) {
 	tick := time.NewTicker(followPause)
 	defer tick.Stop()
@@ -117,7 +118,8 @@ func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), po
 	}
 }
 
-// followInBackground follows a folder until the returned function is called. The folder need not exist yet.
+// followInBackground imports new data from the folder dir until the returned function is
+// called. The folder does not need to exist yet.
 func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// duration is a setting for a time, which may be given in days; 0 means never.
+// duration is a setting with a duration, such as 12h or 7d. 0 means never.
 type duration time.Duration
 
 func (d *duration) UnmarshalText(text []byte) error {
@@ -20,15 +20,15 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// activity records when the service was last used. A run counts as use, because its client sends a
-// request at least every 30 seconds.
+// activity records when the service was last used. A running run counts as use, because its
+// client sends a request at least every 30 seconds.
 type activity struct {
 	mu   sync.Mutex
-	open int       // requests under way, such as event streams
-	last time.Time // end of the last request
+	open int       // number of current requests, such as event streams
+	last time.Time // time at which the last request ended
 }
 
-// watch returns a handler that records the requests to h.
+// watch returns a handler that calls h and records the requests.
 func (a *activity) watch(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.add(1)
@@ -44,7 +44,8 @@ func (a *activity) add(n int) {
 	a.last = time.Now()
 }
 
-// rest returns the remaining idle time until the service was idle for limit.
+// rest returns the time until the service will have been idle for limit. While the service
+// handles a request, rest returns limit.
 func (a *activity) rest(limit time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,7 +55,7 @@ func (a *activity) rest(limit time.Duration) time.Duration {
 	return limit - time.Since(a.last)
 }
 
-// untilIdle returns a context that ends when the service was idle for limit, or with ctx.
+// untilIdle returns a copy of ctx that ends when the service has been idle for limit.
 func (a *activity) untilIdle(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	a.add(0)

@@ -28,12 +28,14 @@ import (
 	"tracker/store/transfer/wandb"
 )
 
-// importKinds returns the kinds of sources, in the order in which they are tried.
+// importKinds returns the kinds of sources in the order in which the command tries to detect
+// them.
 func importKinds() []transfer.Kind {
 	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind(), neptune.Kind()}
 }
 
-// incomplete is the error of an import that left something out. The command then exits with code 3.
+// incomplete is the error of an import that could not include all records. The command exits
+// with code 3.
 type incomplete struct{ error }
 
 func (a *app) importCommand() *cobra.Command {
@@ -124,7 +126,7 @@ lists, 1 if the import failed.`,
 	return cmd
 }
 
-// checkArtifactFolder returns an error if path is not a folder. The path "" is valid.
+// checkArtifactFolder returns an error if path is neither "" nor a folder.
 func checkArtifactFolder(path string) error {
 	if path == "" {
 		return nil
@@ -139,25 +141,25 @@ func checkArtifactFolder(path string) error {
 	return nil
 }
 
-// importing is the state of one call of the command.
+// importing is the state of one execution of the command.
 type importing struct {
 	app     *app
 	cfg     Config
 	options transfer.Options
 	asJSON  bool
 	sources []foundSource
-	client  *rest.Client // client of the remote server
+	client  *rest.Client // client of the remote server; nil for a local import
 	lost    int
 }
 
-// foundSource is the source at a path.
+// foundSource is a source that was detected at a path.
 type foundSource struct {
 	transfer.Source
 	kind transfer.Kind
 	path string
 }
 
-// find looks for the sources at all paths.
+// find detects the sources at all paths.
 func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) error {
 	for _, path := range paths {
 		k, s, err := transfer.Detect(kinds, kind, path)
@@ -175,11 +177,11 @@ func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) err
 	return nil
 }
 
-// here imports the sources into the local database, one after the other.
+// here imports all sources into the local database, one after the other.
 func (i *importing) here(ctx context.Context) (err error) {
 	backends := i.cfg.existing()
 	if !i.options.DryRun && !i.options.NoArtifacts {
-		backends = i.cfg.backends() // creates the folder
+		backends = i.cfg.backends() // also creates the artifacts folder
 	}
 	db, err := i.app.openOrCreate(ctx, i.cfg, backends, i.options.DryRun)
 	if err != nil {
@@ -200,7 +202,7 @@ func (i *importing) here(ctx context.Context) (err error) {
 	})
 }
 
-// source imports a source into a sink, with progress.
+// source imports the source s into sink and shows the progress.
 func (i *importing) source(ctx context.Context, s foundSource, sink transfer.Sink) (*transfer.Result, error) {
 	bar := i.app.newByteProgress("Importing "+s.path, s.Size())
 	defer bar.end()
@@ -219,7 +221,7 @@ func (i *importing) source(ctx context.Context, s foundSource, sink transfer.Sin
 	return im.Result, err
 }
 
-// each calls fn for each source and prints the result.
+// each calls fn for each source and prints the returned result.
 func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 	for _, s := range i.sources {
 		if !i.asJSON {
@@ -245,8 +247,8 @@ func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 
 const archiveTitle = "archives of tracker export"
 
-// archiveKind returns the kind of archives. They are imported by importArchive, because their
-// records have ids.
+// archiveKind returns the kind for tracker archives. importArchive imports archives, because
+// their records have ids.
 func archiveKind() transfer.Kind {
 	return transfer.Kind{Name: formatArchive, Title: archiveTitle, Find: func(path string) (transfer.Source, error) {
 		if !format.Is(path) {
@@ -262,7 +264,7 @@ func (archiveSource) Size() int64 { return 0 }
 
 func (archiveSource) Import(context.Context, *transfer.Import) error { return errors.ErrUnsupported }
 
-// importArchive imports an archive into db. For a dry run without a database, db is nil.
+// importArchive imports the archive at path into db. db is nil in a dry run without a database.
 func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Options) (*transfer.Result, error) {
 	if err := checkArchiveOptions(o); err != nil {
 		return nil, err
@@ -292,7 +294,8 @@ func wasWere(n int) string {
 	return count(n) + " things were"
 }
 
-// openOrCreate opens the database, or creates it. For a dry run without a database it returns nil.
+// openOrCreate opens the database. If the database does not exist, openOrCreate creates it. In
+// a dry run it returns nil for a missing database.
 func (a *app) openOrCreate(ctx context.Context, cfg Config, backends artifact.Backends, dry bool) (*store.DB, error) {
 	_, err := os.Stat(cfg.DBFile)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -309,7 +312,7 @@ func (a *app) openOrCreate(ctx context.Context, cfg Config, backends artifact.Ba
 	return db, err
 }
 
-// printImport prints the records that were found, imported and left out.
+// printImport prints the numbers of found, imported and omitted records.
 func (a *app) printImport(r *transfer.Result, dry, asJSON bool) error {
 	if asJSON {
 		return a.printLine(r)

@@ -18,8 +18,9 @@ import (
 )
 
 // elsewhere imports the sources into a remote server. It reads each source into a temporary
-// database and sends as archives the records that the server lacks or has in another state. Ids
-// follow from the source, so the server recognizes records that it has.
+// database. It then compares that database with the server and sends archives with new and
+// changed records. The ids are computed from the source, so the server recognizes records that
+// it has.
 func (i *importing) elsewhere(ctx context.Context) error {
 	return i.each(func(s foundSource) (r *transfer.Result, err error) {
 		if s.kind.Name == formatArchive {
@@ -34,7 +35,8 @@ func (i *importing) elsewhere(ctx context.Context) error {
 	})
 }
 
-// through imports a source into a database in dir and sends the new records.
+// through imports a source into a temporary database in dir and sends the new records to the
+// server.
 func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *transfer.Result, err error) {
 	cfg := i.cfg
 	cfg.DBFile, cfg.ArtifactRoot, cfg.ArtifactBackend = filepath.Join(dir, "tracker.db"), filepath.Join(dir, "artifacts"), string(artifact.Filesystem)
@@ -52,7 +54,7 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 		return nil, err
 	}
 	whole := *i
-	whole.options.DryRun = false // the database is a temporary one
+	whole.options.DryRun = false // a dry run writes only to the temporary database
 	read, err := whole.source(ctx, s, db.Imports.Sink(domain.System))
 	r = &transfer.Result{Kind: read.Kind, Path: read.Path, Found: read.Found, Dropped: read.Dropped, Losses: []transfer.Loss{}}
 	for _, l := range read.Losses {
@@ -80,10 +82,10 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 	return r, nil
 }
 
-// fetchProject copies the project with the given name and its experiments from the server, so that
-// runs are added to them.
+// fetchProject copies the project with the given name and its experiments from the server into
+// the temporary database. The import then adds its runs to these experiments.
 func (s *syncing) fetchProject(ctx context.Context, name string) error {
-	s.project = transfer.ID("project", name).String() // the id that an import would give it
+	s.project = transfer.ID("project", name).String() // the id that an import computes for the project
 	err := s.fetchRecord(ctx)
 	if !rest.Is(err, string(domain.CodeNotFound)) {
 		return err
@@ -99,8 +101,8 @@ func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	return s.fetchRecord(ctx)
 }
 
-// fetchRecord copies the record of the project, and its models with their versions. Versions of the
-// source then get unused numbers.
+// fetchRecord copies the project's record, models and model versions from the server. The
+// import then gives unused numbers to the versions of the source.
 func (s *syncing) fetchRecord(ctx context.Context) error {
 	records := []string{"project/" + s.project}
 	there, err := s.client.Records(ctx, s.project)
@@ -127,7 +129,8 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 	return nil
 }
 
-// addTo adds the records of a project that were sent, or for a dry run would be sent, to the result of an import.
+// addTo adds the sent records to the result of an import. In a dry run it adds the records that
+// would be sent.
 func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 	for _, record := range s.order {
 		id, isRun := strings.CutPrefix(record, "iteration/")
@@ -138,7 +141,7 @@ func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 			r.Unchanged++
 			continue
 		case !s.dry:
-			continue // the answers count it
+			continue // addAnswer counts these records
 		case s.to[record].Record == "":
 			r.Created++
 		default:
@@ -161,7 +164,7 @@ func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 	return nil
 }
 
-// addAnswer adds the server's answer to an archive to r.
+// addAnswer adds the counts in the server's response to r.
 func addAnswer(r *transfer.Result, a rest.Imported) {
 	r.Created += a.Created
 	r.Grown += a.Grown
@@ -174,7 +177,7 @@ func addAnswer(r *transfer.Result, a rest.Imported) {
 	r.Bytes += a.Bytes
 }
 
-// sendArchive sends an archive unchanged.
+// sendArchive sends the archive at path without changes.
 func (i *importing) sendArchive(ctx context.Context, path string) (r *transfer.Result, err error) {
 	if err := checkArchiveOptions(i.options); err != nil {
 		return nil, err

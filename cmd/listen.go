@@ -13,17 +13,18 @@ import (
 	"tracker/server/web"
 )
 
-// webServer is the API or the dashboard.
+// webServer is the server of either the API or the dashboard.
 type webServer struct {
 	title    string
-	url      string // for a browser on this machine
+	url      string // address for a browser on this machine
 	listener net.Listener
 	server   *http.Server
 }
 
 type webServers []*webServer
 
-// listen opens the port of the API and, if it is on, the port of the dashboard.
+// listen opens the API's port. If the dashboard is enabled, it also opens the dashboard's port.
+// If listen returns an error, both ports are closed.
 func listen(ctx context.Context, cfg Config) (all webServers, err error) {
 	defer func() {
 		if err != nil {
@@ -60,7 +61,7 @@ func listenOn(ctx context.Context, cfg Config, title string, h host, p port, hos
 	return &webServer{title: title, url: url, listener: web.LimitConnections(l, limit)}, nil
 }
 
-// baseURL returns the URL of the service at address.
+// baseURL returns the URL of the server that listens at address.
 func baseURL(address string, cfg Config) string {
 	return "http://" + address + string(cfg.BasePath)
 }
@@ -78,7 +79,7 @@ func listenError(err error, h host, p port, hostName, portName string) error {
 	return fmt.Errorf("nothing can listen on %s port %d: check %s and %s (%w)", h, p, hostName, portName, err)
 }
 
-// untilIdle returns a context that ends when no server has had a request for limit, or with ctx.
+// untilIdle returns a copy of ctx that ends when neither server has had a request for limit.
 func (f webServers) untilIdle(ctx context.Context, use *activity, limit time.Duration) (context.Context, context.CancelFunc) {
 	for _, one := range f {
 		one.server.Handler = use.watch(one.server.Handler)
@@ -86,8 +87,8 @@ func (f webServers) untilIdle(ctx context.Context, use *activity, limit time.Dur
 	return use.untilIdle(ctx, limit)
 }
 
-// httpServer returns a server without timeouts for request and response bodies, because uploads and
-// event streams may take any time.
+// httpServer returns a server that does not limit the time for request and response bodies,
+// because uploads and event streams can last for any time.
 func httpServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -98,7 +99,7 @@ func httpServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serve serves requests until ctx ends, then waits up to timeout for running requests.
+// serve handles requests until ctx ends. It then waits at most timeout for running requests.
 func (f webServers) serve(ctx context.Context, log *slog.Logger, timeout time.Duration) error {
 	ended := make(chan error, len(f))
 	for _, one := range f {
@@ -121,7 +122,7 @@ func (f webServers) shutdown(ctx context.Context, timeout time.Duration) error {
 		go func() {
 			err := one.server.Shutdown(ctx)
 			if errors.Is(err, context.DeadlineExceeded) {
-				one.server.Close() // the listener is closed already
+				one.server.Close() // only closes connections: Shutdown has closed the listener
 				err = fmt.Errorf("requests to the %s that took longer than %v were aborted", one.title, timeout)
 			}
 			results <- err

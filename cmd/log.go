@@ -13,10 +13,10 @@ import (
 	"tracker/client/rest"
 )
 
-// followEvery is the time between two reads of a followed run.
+// followEvery is the time between two polls of a run.
 const followEvery = time.Second
 
-// news is a line that `tracker log --follow --json` prints.
+// news is an output line of `tracker log --follow --json`.
 type news struct {
 	Status  string            `json:"status"`
 	Error   string            `json:"error_message,omitempty"`
@@ -68,11 +68,11 @@ did not. RUN is an id, the address of a page, or a name that only one run has.`,
 	return cmd
 }
 
-// follow prints the metrics of a run as they change, until it ends.
+// follow prints the changed metrics of a run until the run ends.
 func (a *app) follow(ctx context.Context, c *rest.Client, id string, asJSON, system bool) error {
-	known := map[string]int64{} // counts of points
+	known := map[string]int64{} // number of points printed for each metric
 	for {
-		r, err := c.Run(ctx, id) // before the metrics, so that none is missed at the end
+		r, err := c.Run(ctx, id) // read the status first: no metric changes after the run has ended
 		if err != nil {
 			return err
 		}
@@ -112,10 +112,10 @@ func (a *app) follow(ctx context.Context, c *rest.Client, id string, asJSON, sys
 	}
 }
 
-// isSystem reports whether a metric describes the machine.
+// isSystem reports whether the metric key describes the machine.
 func isSystem(key string) bool { return strings.HasPrefix(key, "system/") }
 
-// printLatest prints a line for each step in changed, in order.
+// printLatest prints a line for each step in changed, in ascending order of steps.
 func (a *app) printLatest(changed map[string]latest) error {
 	lines := map[int64]string{}
 	for _, key := range slices.Sorted(maps.Keys(changed)) {

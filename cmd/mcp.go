@@ -16,13 +16,12 @@ import (
 const (
 	// maxAnswered is the maximum number of runs that a tool returns.
 	maxAnswered = 200
-	// maxCurvePoints is the maximum number of points of a curve that a tool
-	// returns.
+	// maxCurvePoints is the maximum number of points in a curve that a tool returns.
 	maxCurvePoints = 500
-	// maxCurves is the maximum number of metrics that a tool reads at once.
+	// maxCurves is the maximum number of metrics that one call of a tool reads.
 	maxCurves = 20
-	// maxOutput is the maximum size in bytes of the output that a tool returns. A longer output is
-	// cut at its beginning.
+	// maxOutput is the maximum size in bytes of the console output that a tool returns. A
+	// longer output loses its beginning.
 	maxOutput = 100_000
 )
 
@@ -48,7 +47,7 @@ read-only, except that --allow-write lets it tag runs and write their notes.`,
 			in, out := io.NopCloser(a.stdin), unclosed{a.stdout}
 			err = tools(c, allowWrite).Run(cmd.Context(), &mcp.IOTransport{Reader: in, Writer: out})
 			if errors.Is(err, io.EOF) {
-				return nil // the assistant has disconnected
+				return nil // the assistant disconnected
 			}
 			return err
 		}),
@@ -58,12 +57,12 @@ read-only, except that --allow-write lets it tag runs and write their notes.`,
 	return cmd
 }
 
-// unclosed is a writer whose Close does nothing.
+// unclosed is a writer with a Close method that does nothing.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// Arguments of the tools.
+// Argument types of the tools.
 type (
 	noArguments      struct{}
 	projectArguments struct {
@@ -98,7 +97,8 @@ type (
 	}
 )
 
-// tools returns an MCP server whose tools read through c. If allowWrite is set, it has tools that write too.
+// tools returns an MCP server with tools that read data through c. If allowWrite is set, the
+// server also has tools that write.
 func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: Version()}, &mcp.ServerOptions{
 		Instructions: "Reads machine-learning experiments from a tracker server. A project has experiments, an experiment has runs; " +
@@ -187,7 +187,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 	return s
 }
 
-// tool adds a tool to s. An error of fn is returned to the assistant.
+// tool adds a tool to s. If fn returns an error, the assistant receives the error text.
 func tool[In any](s *mcp.Server, readOnly bool, name, description string, fn func(context.Context, In) (any, error)) {
 	destructive := !readOnly
 	annotations := &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: true}
@@ -201,7 +201,8 @@ func tool[In any](s *mcp.Server, readOnly bool, name, description string, fn fun
 		})
 }
 
-// atMost returns n, or fallback if n is not positive, limited to most.
+// atMost returns the smaller of n and most. If n is not positive, it returns the smaller of
+// fallback and most.
 func atMost(n, fallback, most int) int {
 	if n <= 0 {
 		n = fallback

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/term"
 )
 
-// maxLine is the maximum length of a line of input, in bytes.
+// maxLine is the maximum length of an input line in bytes.
 const maxLine = 4096
 
-// terminal returns the standard input if it is a terminal.
+// terminal returns the standard input and reports whether it is a terminal.
 func (a *app) terminal() (*os.File, bool) {
 	f, ok := a.stdin.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// newPassword reads a new password. On a terminal it reads it twice and without echo. Otherwise, or
-// with asLine, it reads one line.
+// newPassword reads a new password. On a terminal it asks for the password twice, without echo.
+// If the input is not a terminal or asLine is set, newPassword reads one line.
 func (a *app) newPassword(ctx context.Context, username string, asLine bool) (string, error) {
 	tty, ok := a.terminal()
 	if !ok || asLine {
@@ -46,7 +46,7 @@ func (a *app) newPassword(ctx context.Context, username string, asLine bool) (st
 	return first, nil
 }
 
-// ask reads a password from a terminal without echo. When ctx ends it turns the echo on again.
+// ask reads a password from a terminal without echo. When ctx ends, ask restores the echo.
 func (a *app) ask(ctx context.Context, tty *os.File, prompt string) (string, error) {
 	fd := int(tty.Fd())
 	before, err := term.GetState(fd)
@@ -65,7 +65,7 @@ func (a *app) ask(ctx context.Context, tty *os.File, prompt string) (string, err
 	return password, err
 }
 
-// confirm asks a question on a terminal and reports whether the answer was yes.
+// confirm asks a question on the terminal and reports whether the answer is yes.
 func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(a.stderr, question+" [y/N] ")
 	answer, err := a.readLine(ctx)
@@ -73,7 +73,7 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	return answer == "y" || answer == "yes", err
 }
 
-// readLine reads a line of the standard input and returns it without the line end.
+// readLine reads a line from the standard input. It returns the line without its line end.
 func (a *app) readLine(ctx context.Context) (string, error) {
 	return await(ctx, func() (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(a.stdin, maxLine)).ReadString('\n')
@@ -84,7 +84,7 @@ func (a *app) readLine(ctx context.Context) (string, error) {
 	})
 }
 
-// await calls fn and returns its result, or the error of ctx if ctx ends first. In that case fn
+// await calls fn and returns its result. If ctx ends first, await returns ctx.Err() and fn
 // continues in the background.
 func await(ctx context.Context, fn func() (string, error)) (string, error) {
 	type result struct {

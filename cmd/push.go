@@ -18,43 +18,45 @@ import (
 	"tracker/store/transfer"
 )
 
-// The maximum numbers of runs and records in an archive that is sent. They are small, so that
-// little is sent again after a failure.
+// Maximum numbers of runs and records in one archive. They are small, so that a retry after a
+// failure has little to send.
 const (
 	sentRuns    = 20
 	sentRecords = 200
 )
 
-// syncResult is the result of push or pull.
+// syncResult is the result of a push or pull.
 type syncResult struct {
-	Project   string          `json:"project"` // id
+	Project   string          `json:"project"` // project id
 	Peer      string          `json:"peer"`    // address of the server
-	Same      int             `json:"same"`    // records that were the same
-	Sent      int             `json:"sent"`    // records that were copied
-	Runs      int             `json:"runs"`    // runs among the copied records
-	Newer     int             `json:"newer"`   // records that only the other side has changed
+	Same      int             `json:"same"`    // number of records that were equal on both sides
+	Sent      int             `json:"sent"`    // number of copied records
+	Runs      int             `json:"runs"`    // number of runs among the copied records
+	Newer     int             `json:"newer"`   // number of records changed only on the target side
 	Points    int             `json:"points"`
 	Artifacts int             `json:"artifacts"`
-	Bytes     int64           `json:"bytes"` // bytes of artifacts
+	Bytes     int64           `json:"bytes"` // size of the copied artifacts
 	Losses    []transfer.Loss `json:"losses"`
 }
 
-// syncing is a push or pull.
+// syncing is the state of a push or pull.
 type syncing struct {
 	db      *store.DB
 	client  *rest.Client
-	project string // id
+	project string // project id
 	dry     bool
 	result  *syncResult
 	bar     func(done, all int)
-	// order holds the records of the source side, and same the records that need no copying.
+	// order lists the records of the source. same contains the records that are equal on both
+	// sides.
 	order []string
 	same  map[string]bool
-	// answers is the sum of the answers of the server to archives.
+	// answers is the sum of the server's import results.
 	answers rest.Imported
-	// from and to hold the records of the source and the target. A copied record is added to to.
+	// from holds the records of the source. to holds the records of the target, including
+	// records copied during this push or pull.
 	from, to map[string]archive.RecordState
-	// deliver copies records and returns the conflicts, which it does not copy.
+	// deliver copies records and returns the conflicting records, which were not copied.
 	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
 }
 
@@ -86,7 +88,7 @@ have, and records that were changed there since the last copy.`, func(ctx contex
 		})
 }
 
-// isID reports whether a text is the id of a record.
+// isID reports whether s has the form of a record id.
 func isID(s string) bool {
 	return len(s) == 36 && strings.Count(s, "-") == 4 && !strings.Contains(s, " ")
 }
@@ -168,7 +170,8 @@ func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool)
 	return nil
 }
 
-// recordProgress returns a function that prints at intervals how many records are done.
+// recordProgress returns a function that prints the number of finished records every
+// progressPause.
 func (a *app) recordProgress(title string) func(done, all int) {
 	last := time.Now()
 	return func(done, all int) {
@@ -179,7 +182,7 @@ func (a *app) recordProgress(title string) func(done, all int) {
 	}
 }
 
-// archive calls fn with a new file for an archive and removes the file afterwards.
+// archive calls fn with a new temporary file and removes the file afterwards.
 func (s *syncing) archive(fn func(f *os.File) error) error {
 	f, err := s.db.Archive.ScratchFile()
 	if err != nil {
@@ -189,9 +192,9 @@ func (s *syncing) archive(fn func(f *os.File) error) error {
 	return errors.Join(fn(f), f.Close())
 }
 
-// push sends records to the server.
+// push sends the given records to the server and returns the conflicts.
 func (s *syncing) push(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
-	known := map[string]string{} // not nil: a nil base means that the other side is absent
+	known := map[string]string{} // not nil: with a nil base, the server would use its own stored fingerprints
 	for _, record := range records {
 		if state := base[record]; state != "" {
 			known[record] = state
@@ -200,8 +203,9 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 	return s.send(ctx, records, known)
 }
 
-// send sends an archive of records. base holds the fingerprints that the records had when both
-// sides were last the same. If it is nil, the server uses the fingerprints that it has recorded.
+// send sends an archive with the given records. base maps a record to its fingerprint at the
+// last time when both sides were equal. If base is nil, the server uses the fingerprints that
+// it has stored.
 func (s *syncing) send(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
 		q := archive.Query{ProjectID: s.project, Records: records}
@@ -230,7 +234,7 @@ func (s *syncing) send(ctx context.Context, records []string, base map[string]st
 	return conflicts, err
 }
 
-// pull fetches records from the server.
+// pull fetches the given records from the server and returns the conflicts.
 func (s *syncing) pull(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
 		if err := s.client.Archive(ctx, s.project, records, f); err != nil {

@@ -15,19 +15,19 @@ import (
 	library "tracker/client"
 )
 
-// The Python programs that use the client that is embedded in this program, regardless of an
-// installed client. Their first argument is the path of the wheel.
+// Python programs that use the client embedded in this program, even if another client is
+// installed. Their first argument is the path of the client's wheel.
 const (
 	useClient = "import sys\nsys.path[:] = [sys.argv.pop(1)] + [p for p in sys.path if p]\n"
-	// startClient is the command line of the client.
+	// startClient runs the command line of the client.
 	startClient = useClient + "from tracker.__main__ import main\nsys.exit(main(prog='tracker'))"
-	// findServer prints the address of the server on this machine. If the server has ended, the
+	// findServer prints the address of the local server. If that server has ended, the Python
 	// client starts it again.
 	findServer = useClient + "from tracker._http import service_url\nprint(service_url())"
 )
 
-// pythonCommand returns a command that the Python client carries out, so that the code for spools
-// and runs exists only there.
+// pythonCommand returns a command that runs the Python client. The code for spools and local
+// runs exists only in Python.
 func (a *app) pythonCommand(use, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,
@@ -63,8 +63,8 @@ func (a *app) clientCommands() []*cobra.Command {
 	}
 }
 
-// client returns the command line that runs a program with the client, and sets TRACKER_PROGRAM in
-// the environment.
+// client returns the command line that runs program in Python with the embedded client. It also
+// sets TRACKER_PROGRAM in the environment.
 func (a *app) client(program string) ([]string, error) {
 	python, err := findPython()
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *app) client(program string) ([]string, error) {
 	return []string{python, "-c", program, wheel}, nil
 }
 
-// answer returns the output of a Python program that uses the client.
+// answer runs a Python program with the embedded client and returns its output.
 func (a *app) answer(program string) (string, error) {
 	command, err := a.client(program)
 	if err != nil {
@@ -90,8 +90,8 @@ func (a *app) answer(program string) (string, error) {
 	return strings.TrimSpace(string(said)), err
 }
 
-// nameProgram sets TRACKER_PROGRAM to the path of this program if it is not set. The client starts
-// a server with it if none is running.
+// nameProgram sets TRACKER_PROGRAM to the path of this program unless it is set. If no server
+// is running, the Python client starts this program as the server.
 func (a *app) nameProgram() {
 	given := func(pair string) bool { return strings.HasPrefix(pair, "TRACKER_PROGRAM=") }
 	if program, err := os.Executable(); err == nil && !slices.ContainsFunc(a.env, given) {
@@ -99,8 +99,9 @@ func (a *app) nameProgram() {
 	}
 }
 
-// findPython returns the path of the Python in the folder of this program, as in an environment
-// with both installed. Otherwise it returns the Python on the PATH.
+// findPython returns the path of a Python interpreter. It prefers an interpreter in the folder
+// of this program, because this program can be installed in a virtual environment. Otherwise
+// findPython searches the PATH.
 func findPython() (string, error) {
 	names := []string{"python3", "python"}
 	if program, err := os.Executable(); err == nil {

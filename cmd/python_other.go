@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// become runs a program and ends this process with the same exit code.
+// become runs a program and waits for its end. It then exits with the program's exit code.
 func (a *app) become(args []string) error {
 	c := exec.Command(args[0], args[1:]...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = a.env, a.stdin, a.stdout, a.stderr

@@ -1,5 +1,5 @@
-// Package cmd implements the command line. It reads the settings, connects the parts of the
-// service, and prints results. The rules of the domain are in package store.
+// Package cmd implements the command line. It reads the settings, connects the components of
+// the service and prints results. Package store contains the rules of the domain.
 package cmd
 
 import (
@@ -20,16 +20,22 @@ import (
 	"tracker/store"
 )
 
-// Main runs the command line args, which do not include the name of the program, and returns the
-// exit code: 0 for success, 1 if the command failed, 2 for a wrong command line, 3 if an import,
-// export or copy left something out. env holds NAME=value pairs. The first interrupt ends the
-// command gracefully, the second one ends the process with code 1.
+// Main runs a command and returns its exit code. args does not include the program name. env
+// holds NAME=value pairs. The exit codes are:
+//
+//	0  success
+//	1  the command failed
+//	2  the command line is wrong
+//	3  an import, export or copy omitted records
+//
+// The first interrupt ends the command gracefully. The second interrupt ends the process with
+// code 1.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(ctx, stderr)
 	defer stop()
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
-	root.SetArgs(append([]string{}, args...)) // not nil, because cobra would then use os.Args
+	root.SetArgs(append([]string{}, args...)) // not nil, because cobra replaces nil by os.Args
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -37,7 +43,8 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 	return a.exit(ctx, ran, err)
 }
 
-// interruptible returns a context that ends with the first interrupt.
+// interruptible returns a copy of ctx that ends with the first interrupt. The returned function
+// releases its resources. A second interrupt ends the process with code 1.
 func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
@@ -64,26 +71,26 @@ func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func
 	}
 }
 
-// app holds the state of one run of the command line.
+// app holds the state of one command execution.
 type app struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	envFile        string // value of --env-file; "" for .env, if it exists
+	envFile        string // value of --env-file; "" means .env, if that file exists
 }
 
-// failure is the error of a command that was called correctly.
+// failure is the error of a command whose command line was correct.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// misuse is an error in the arguments or flags of a command.
+// misuse is an error in the arguments or flags of a command line.
 type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
-// run wraps errors of fn in failure, except misuse. Errors that cobra returns before it calls fn
-// are not wrapped.
+// run returns a function that calls fn and wraps its error in failure. It does not wrap a
+// misuse error. Errors that cobra finds before it calls the function are not wrapped either.
 func run(fn func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := fn(cmd, args)
@@ -95,7 +102,7 @@ func run(fn func(cmd *cobra.Command, args []string) error) func(*cobra.Command, 
 	}
 }
 
-// exit prints err and returns the exit code.
+// exit prints err and returns the exit code for err.
 func (a *app) exit(ctx context.Context, ran *cobra.Command, err error) int {
 	var failed failure
 	var wrong mistakes
@@ -151,8 +158,8 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	// Cobra's own flag uses package text/template, which calls methods by name, so
-	// the linker could not drop unused methods.
+	// Cobra's own --version flag uses package text/template. That package calls methods by
+	// name, which prevents the linker from removing unused methods.
 	version := root.Flags().BoolP("version", "v", false, "version for tracker")
 	root.PersistentFlags().StringVar(&a.envFile, "env-file", "",
 		"`file` of NAME=value lines to read settings from (default .env, if there is one)")
@@ -183,8 +190,8 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 	return root
 }
 
-// helpOn shows the help of the command that args name. It returns an error for an unknown command.
-// Cobra's own help command would show the nearest one.
+// helpOn prints the help of the command that args names. It returns an error for an unknown
+// command. Cobra's own help command would print the help of the closest parent command.
 func helpOn(cmd *cobra.Command, args []string) error {
 	target, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -197,8 +204,8 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return target.Help()
 }
 
-// open opens the database of cfg, which a server may have open too. It does not create a database,
-// so that a mistyped name is an error.
+// open opens the database of cfg. A running server can have the database open at the same time.
+// open never creates a database, so a mistyped name is an error.
 func (a *app) open(ctx context.Context, cfg Config) (*store.DB, error) {
 	if err := mustExist(cfg.DBFile); err != nil {
 		return nil, err
@@ -218,7 +225,7 @@ func mustExist(path string) error {
 	return fmt.Errorf("there is no database %s: name another one with --db-file or SERVICE_DB_FILE, or create it with `tracker seed`", path)
 }
 
-// withDB calls fn with the database that the settings of cmd name.
+// withDB calls fn with the database in the settings of cmd, and closes the database afterwards.
 func (a *app) withDB(cmd *cobra.Command, fn func(*store.DB) error) error {
 	cfg, err := a.load(cmd)
 	if err != nil {
@@ -227,7 +234,7 @@ func (a *app) withDB(cmd *cobra.Command, fn func(*store.DB) error) error {
 	return a.withDBOf(cmd.Context(), cfg, fn)
 }
 
-// withDBOf calls fn with the database of cfg.
+// withDBOf calls fn with the database of cfg, and closes the database afterwards.
 func (a *app) withDBOf(ctx context.Context, cfg Config, fn func(*store.DB) error) error {
 	db, err := a.open(ctx, cfg)
 	if err != nil {
@@ -236,7 +243,7 @@ func (a *app) withDBOf(ctx context.Context, cfg Config, fn func(*store.DB) error
 	return errors.Join(fn(db), db.Close())
 }
 
-// logger returns a logger that writes to stderr.
+// logger returns a logger that writes to stderr in the format of cfg.
 func (a *app) logger(cfg Config) *slog.Logger {
 	o := &slog.HandlerOptions{Level: cfg.LogLevel.level()}
 	if cfg.LogFormat == "json" {

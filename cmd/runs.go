@@ -11,10 +11,10 @@ import (
 	"tracker/client/rest"
 )
 
-// maxListed is the maximum number of projects or experiments that are read.
+// maxListed is the maximum number of projects or experiments that the command reads.
 const maxListed = 1000
 
-// listed holds the runs of one experiment, as `tracker runs --json` prints them.
+// listed holds the selected runs of one experiment, in the format of `tracker runs --json`.
 type listed struct {
 	Project    string     `json:"project"`
 	Experiment string     `json:"experiment"`
@@ -73,7 +73,7 @@ see docs/search.md.`,
 	return cmd
 }
 
-// listRuns returns the runs of a project's experiments that s selects, by experiment.
+// listRuns returns the runs of a project that s selects, grouped by experiment.
 func listRuns(ctx context.Context, c *rest.Client, project, experiment string, s rest.Search) ([]listed, error) {
 	p, err := chooseProject(ctx, c, project)
 	if err != nil {
@@ -106,7 +106,8 @@ func listRuns(ctx context.Context, c *rest.Client, project, experiment string, s
 	return all, nil
 }
 
-// chooseProject returns the project with the given name. If name is "", it returns the only project.
+// chooseProject returns the project with the given name. If name is "", it returns the server's
+// only project, or an error if there is not exactly one.
 func chooseProject(ctx context.Context, c *rest.Client, name string) (rest.Project, error) {
 	if name != "" {
 		return c.Project(ctx, name)
@@ -127,7 +128,7 @@ func chooseProject(ctx context.Context, c *rest.Client, name string) (rest.Proje
 	return rest.Project{}, misuse("choose a project with --project: " + clip(strings.Join(names, ", "), 400))
 }
 
-// columnNames returns the names in the value of --columns.
+// columnNames splits the value of --columns into names.
 func columnNames(text string) (names []string) {
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -137,7 +138,7 @@ func columnNames(text string) (names []string) {
 	return names
 }
 
-// printRuns prints a table for each experiment that has runs.
+// printRuns prints a table for each experiment that has selected runs.
 func (a *app) printRuns(all []listed, columns []string) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	shown := 0
@@ -180,7 +181,7 @@ func columnTitle(name string) string {
 	return strings.Trim(title, "`")
 }
 
-// cell returns the text of a run in the column name, "" for none.
+// cell returns the text of run r in the column name, or "" if the run has no value.
 func cell(r rest.Run, name string) string {
 	kind, key, _ := strings.Cut(name, ".")
 	key = strings.Trim(key, "`")

@@ -322,7 +322,7 @@ func TestClientCommandsArePythons(t *testing.T) {
 	if !strings.Contains(text, "server     "+l.API) || !strings.Contains(text, "tracker "+Version()) {
 		t.Errorf("the status is %s", text)
 	}
-	if text := runBinary(t, dir, l.env, "", "sync").must(t); !strings.HasPrefix(text, "nothing is left") {
+	if text := runBinary(t, dir, l.env, "", "sync").must(t); !strings.HasPrefix(text, "no unsent data") {
 		t.Errorf("the spool: %s", text)
 	}
 	r := runBinary(t, dir, l.env, "", "run", "--project", "shell", "--", "sh", "-c", "echo hello; exit 4")

@@ -25,8 +25,7 @@ import (
 )
 
 const (
-	// stopTimeout is the time for which requests may continue after the first
-	// interrupt.
+	// stopTimeout is the maximum time that running requests get after the first interrupt.
 	stopTimeout = 30 * time.Second
 
 	readHeaderTimeout = 10 * time.Second
@@ -72,18 +71,20 @@ Nothing that was acknowledged is lost in either case.`,
 }
 
 const (
-	// gcReserve is the size in bytes of an allocation that is never touched. It takes no memory,
-	// but counts as in use when the garbage collector sets its next goal. With it `tracker bench
-	// --only ingest` writes 13 % more points a second (152,700 instead of 131,900, means of four
-	// alternating runs) for 7 MB more at the peak. A larger GOGC gives the same rate, but an
-	// upload, which has tens of megabytes of buffers, then leaves several times as much garbage.
+	// gcReserve is the size in bytes of an allocation that is never touched. The allocation
+	// uses no physical memory, but the garbage collector counts it when it sets its next goal.
+	// With this reserve, `tracker bench --only ingest` writes 13 % more points a second
+	// (152,700 instead of 131,900, means of four alternating runs). The peak memory grows by 7
+	// MB. A larger GOGC gives the same rate. But after an upload, which has tens of megabytes
+	// of buffers, a larger GOGC leaves several times as much garbage.
 	gcReserve = 8 << 20
-	// gcLimit is the memory limit of the runtime, in bytes; see debug.SetMemoryLimit.
+	// gcLimit is the runtime's memory limit in bytes, see debug.SetMemoryLimit.
 	gcLimit = 128 << 20
 )
 
-// diskReserve is the size in bytes of the file that deletions may use when the disk is full. It is
-// enough for a few thousand pages of the database. Half of it is kept for purging the trash.
+// diskReserve is the size in bytes of a file that deletions can use up when the disk is full.
+// It is enough for a few thousand database pages. Half of the file is reserved for purging the
+// trash.
 const diskReserve = 8 << 20
 
 // serve runs the service until ctx ends.
@@ -92,7 +93,7 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	reserve := make([]byte, gcReserve)
 	defer runtime.KeepAlive(reserve)
 	debug.SetMemoryLimit(gcLimit)
-	// The ports are opened first: a port in use must be reported before any file is created.
+	// Open the ports before creating any file: if a port is in use, no file remains.
 	servers, err := listen(ctx, cfg)
 	if err != nil {
 		return err
@@ -146,9 +147,10 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	return servers.serve(ctx, log, stopTimeout)
 }
 
-// prepareArtifacts checks in the background whether the artifact backends can be used, logs a
-// warning for each that can't, and removes files that a killed server has left there. It does not
-// delay the start, because metrics do not need an object store. The returned function ends it.
+// prepareArtifacts starts a background check of the artifact backends. It logs a warning for
+// each backend that can't be used. It also removes files that a killed server has left in the
+// backends. The check does not delay the start, because metrics do not need an object store.
+// The returned function stops the check and waits for its end.
 func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -179,9 +181,9 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 	}
 }
 
-// seed creates the default admin if there is none. If the admin has no password, seed sets the one
-// in the settings. If the settings have none and needed is true, it sets and prints a random
-// password.
+// seed creates the default admin if there is none. If the admin has no password, seed sets the
+// password from the settings. If the settings have no password and needed is true, seed sets
+// and prints a random password.
 func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) error {
 	if cfg.AdminPassword == "" && !needed {
 		return db.Users.SeedWithoutPassword(ctx)
@@ -198,15 +200,18 @@ func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) e
 	return nil
 }
 
-// connectionLimits returns the maximum number of connections of a port and of event streams of both
-// ports together, for a process that may have so many files open: two thirds for connections with a
-// file for each, and the rest for the database. Half of the connections of a port may be streams.
+// connectionLimits returns two limits for a process that can open the given number of files.
+// connections is the maximum number of connections of one port. streams is the maximum number
+// of event streams of both ports together.
+//
+// Two thirds of the files are for connections and for files that connections open. One third is
+// for the database. At most half of a port's connections can be streams.
 func connectionLimits(files uint64) (connections, streams int) {
 	connections = int(min(files/6, web.MaxConnections))
 	return connections, connections / 2
 }
 
-// build creates the HTTP servers for the listeners.
+// build creates the HTTP servers that handle the listeners' connections.
 func (f webServers) build(db *store.DB, cfg Config, log *slog.Logger, metrics *server.Metrics, backups *backup.Schedule, streams *web.Streams) error {
 	users := auth.New(db, auth.Options{Enabled: cfg.EnableAuth, Secret: cfg.JWTSecret})
 	dashboardPort := ""
@@ -263,7 +268,8 @@ func (f webServers) build(db *store.DB, cfg Config, log *slog.Logger, metrics *s
 	return nil
 }
 
-// hosts returns the host names that a port accepts. With sign-in on it returns nil, which means all.
+// hosts returns the host names that a port accepts. If sign-in is enabled, it returns nil,
+// which accepts all names.
 func (c Config) hosts(bound host) *web.Hosts {
 	if c.EnableAuth {
 		return nil

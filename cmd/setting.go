@@ -20,9 +20,9 @@ import (
 	"tracker/store/backup"
 )
 
-// The errors of UnmarshalText complete the sentence "NAME …, not VALUE".
+// Errors that UnmarshalText methods return complete the sentence "NAME …, not VALUE".
 
-// host is a name or an IP address to listen on.
+// host is the name or IP address on which a server listens.
 type host string
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
@@ -41,7 +41,7 @@ func (h host) loopback() bool {
 	return err == nil && addr.IsLoopback() || strings.EqualFold(string(h), "localhost")
 }
 
-// reachable returns the address at which a browser on this machine reaches h.
+// reachable returns the address with which a browser on this machine reaches h.
 func (h host) reachable() string {
 	addr, err := netip.ParseAddr(string(h))
 	switch {
@@ -53,7 +53,7 @@ func (h host) reachable() string {
 	return "::1"
 }
 
-// port is a TCP port; 0 means a free port.
+// port is a TCP port. 0 selects a free port.
 type port uint16
 
 func (p *port) UnmarshalText(text []byte) error {
@@ -67,7 +67,7 @@ func (p *port) UnmarshalText(text []byte) error {
 
 func (p port) String() string { return strconv.Itoa(int(p)) }
 
-// basePath is "", or a path that begins with a slash and does not end with one.
+// basePath is empty or a path that begins with a slash and does not end with a slash.
 type basePath string
 
 var basePathForm = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
@@ -84,7 +84,7 @@ func (b *basePath) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// origins holds origins of web pages, as browsers write them.
+// origins holds origins of web pages in the form that browsers send.
 type origins []string
 
 func (o *origins) UnmarshalText(text []byte) error {
@@ -104,7 +104,8 @@ func (o *origins) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// hostNames holds names of hosts. A name that begins with a dot also stands for all names that end with it.
+// hostNames holds host names. A name that begins with a dot matches every name with that
+// suffix.
 type hostNames []string
 
 func (h *hostNames) UnmarshalText(text []byte) error {
@@ -158,7 +159,7 @@ func parseOrigin(s string) (string, error) {
 	if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(s, u.Scheme+"://"+u.Host) || !validPort(u) {
 		return "", errors.New("must be origins like https://lab.example.com or http://10.0.0.7:3000, without a path, separated by commas")
 	}
-	// Browsers omit the default port of the scheme.
+	// Browsers omit the scheme's default port from an origin.
 	scheme, at := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch scheme {
 	case "http":
@@ -177,7 +178,7 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// webAddress is the http or https URL of a server.
+// webAddress is an http or https URL of a server.
 type webAddress string
 
 func (w *webAddress) UnmarshalText(text []byte) error {
@@ -190,8 +191,7 @@ func (w *webAddress) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// byteSize is a number of bytes. The suffixes K, M and G stand for KiB, MiB and
-// GiB.
+// byteSize is a number of bytes. Its text can end with K, M or G for KiB, MiB or GiB.
 type byteSize int64
 
 func (b *byteSize) UnmarshalText(text []byte) error {
@@ -222,7 +222,7 @@ func (i *interval) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// copies is the number of backups that are kept.
+// copies is the number of backups to keep.
 type copies int
 
 func (c *copies) UnmarshalText(text []byte) error {
@@ -234,7 +234,7 @@ func (c *copies) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// days is a time in whole days.
+// days is a duration in whole days.
 type days int
 
 const maxDays = 36500
@@ -253,28 +253,29 @@ func (d days) duration() time.Duration { return time.Duration(d) * 24 * time.Hou
 // logLevel is the name of a slog.Level.
 type logLevel string
 
-// level returns the level; an invalid name means info.
+// level returns the slog.Level with the name l. It returns slog.LevelInfo for an invalid name.
 func (l logLevel) level() slog.Level {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(l))
 	return level
 }
 
-// settingFlag is a flag that holds its text, which is parsed with the other
-// sources.
+// settingFlag is a flag that stores its text. The text is parsed later, together with the
+// settings from other sources.
 type settingFlag struct{ text, kind string }
 
 func (f *settingFlag) String() string     { return f.text }
 func (f *settingFlag) Set(s string) error { f.text = s; return nil }
 func (f *settingFlag) Type() string       { return f.kind }
 
-// addSettings adds a flag to cmd for each of the named settings, or for all settings if no name is given.
+// addSettings adds a flag to cmd for each named setting. If names is empty, it adds flags for
+// all settings.
 func addSettings(cmd *cobra.Command, names ...string) {
 	wanted := map[string]bool{}
 	for _, n := range names {
 		wanted[n] = true
 	}
-	cmd.Flags().SortFlags = false // related ones stay together
+	cmd.Flags().SortFlags = false // related flags stay together
 	for _, s := range settings {
 		if len(names) > 0 && !wanted[s.name] {
 			continue
@@ -295,18 +296,18 @@ func addSettings(cmd *cobra.Command, names ...string) {
 		}
 		cmd.Flags().AddFlag(f)
 		if complete != nil {
-			// It returns an error only if the flag does not exist.
+			// RegisterFlagCompletionFunc returns an error only if the flag does not exist.
 			_ = cmd.RegisterFlagCompletionFunc(s.flag, complete)
 		}
 	}
 }
 
-// showEffective makes the help of cmd show the effective settings as the
-// defaults of its flags. Secrets are masked.
+// showEffective makes the help text of cmd show the effective settings as the flags' defaults.
+// It masks secrets.
 func (a *app) showEffective(cmd *cobra.Command) {
 	values, _, err := a.readSettings(cmd)
 	if err != nil {
-		return // the command reports it
+		return // the command reports the error when it runs
 	}
 	for _, v := range values {
 		if f := cmd.Flags().Lookup(v.flag); f != nil && !f.Changed {
@@ -315,8 +316,7 @@ func (a *app) showEffective(cmd *cobra.Command) {
 	}
 }
 
-// nearest returns the name of the setting with the smallest edit distance to
-// name.
+// nearest returns the setting whose name has the smallest edit distance to name.
 func nearest(name string) string {
 	best, least := "", math.MaxInt
 	for _, s := range settings {

@@ -98,7 +98,7 @@ func commit(s rest.Snapshot) string {
 	return s.GitSHA
 }
 
-// optional returns the number as text, "" for nil.
+// optional formats n, or returns "" if n is nil.
 func optional(n *rest.Number) string {
 	if n == nil {
 		return ""

@@ -69,7 +69,7 @@ func (a *app) printConfig(values []value, asJSON bool) error {
 	return w.Flush()
 }
 
-// masked returns the text to print. The mask of a secret does not reveal its length.
+// masked returns the text of v to print. It replaces a secret by a mask with a fixed length.
 func (v value) masked() string {
 	switch {
 	case v.secret() && v.text != "":
@@ -82,8 +82,8 @@ func (v value) masked() string {
 
 const mask = "********"
 
-// maskedURL masks the parts of an address that may be secret: the user and password before the
-// host, and the query. Such addresses are rejected, but the error quotes the address.
+// maskedURL masks the parts of a URL that might be secret: the user, the password and the
+// query. URLs with these parts are invalid, but the error message quotes the URL.
 func maskedURL(text string) string {
 	if at := strings.LastIndex(text, "@"); at >= 0 {
 		scheme, _, ok := strings.Cut(text[:at], "://")

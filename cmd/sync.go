@@ -11,7 +11,7 @@ import (
 	"tracker/store/record"
 )
 
-// run compares both sides and copies the new records from one to the other.
+// run compares the source with the target and copies new and changed records to the target.
 func (s *syncing) run(ctx context.Context, verb string) error {
 	s.result.Project = s.project
 	here, local, err := s.local(ctx)
@@ -60,7 +60,7 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 		wanted = wanted[n:]
 		s.bar(all-len(wanted), all)
 	}
-	for len(late) > 0 { // the records that they refer to are there now
+	for len(late) > 0 { // the copied records now include the records that late refers to
 		n := chunk(late)
 		if _, err := s.copy(ctx, late[:n], base); err != nil {
 			return err
@@ -70,7 +70,8 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 	return nil
 }
 
-// compare returns the records to copy, and the notes for the records that are the same on both sides.
+// compare returns the records to copy. It also returns the fingerprints to store for records
+// that are equal on both sides.
 func (s *syncing) compare(base map[string]string) (wanted []string, notes map[string]string) {
 	s.same, notes = map[string]bool{}, map[string]string{}
 	shared := func(record string) bool {
@@ -79,7 +80,7 @@ func (s *syncing) compare(base map[string]string) (wanted []string, notes map[st
 		}
 		_, inFrom := s.from[record]
 		_, inTo := s.to[record]
-		return inFrom && (inTo || base[record] == "") // which is copied now
+		return inFrom && (inTo || base[record] == "") // a record that only the source has is copied now
 	}
 	for _, name := range s.order {
 		from := s.from[name]
@@ -104,11 +105,11 @@ func (s *syncing) compare(base map[string]string) (wanted []string, notes map[st
 	return wanted, notes
 }
 
-// isArtifact reports whether a referenced record is an artifact. Artifacts are part of their runs
+// isArtifact reports whether a referenced record is an artifact. Artifacts belong to their runs
 // and are not compared separately.
 func isArtifact(record string) bool { return strings.HasPrefix(record, "resource/") }
 
-// noted returns the fingerprint to note for a source record that is the same on both sides.
+// noted returns the fingerprint to store for a source record that is equal on both sides.
 func (s *syncing) noted(r archive.RecordState) string {
 	if r.Content == "" {
 		return r.Fingerprint
@@ -119,7 +120,8 @@ func (s *syncing) noted(r archive.RecordState) string {
 	})
 }
 
-// lacks reports whether a source record refers to a record that the source has and the target does not have.
+// lacks reports whether record refers to a record that exists in the source but not in the
+// target.
 func (s *syncing) lacks(record string) bool {
 	return slices.ContainsFunc(s.from[record].Targets(), func(record string) bool {
 		_, inFrom := s.from[record]
@@ -128,7 +130,8 @@ func (s *syncing) lacks(record string) bool {
 	})
 }
 
-// local returns the records of the project in the database; none if the project is not there.
+// local returns the project's records in the local database. It returns none if the database
+// does not have the project.
 func (s *syncing) local(ctx context.Context) (order []string, states map[string]archive.RecordState, err error) {
 	order, states, err = s.db.Archive.AllRecords(ctx, domain.System, s.project)
 	if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
@@ -137,7 +140,8 @@ func (s *syncing) local(ctx context.Context) (order []string, states map[string]
 	return order, states, err
 }
 
-// remote returns the records of the project on the server; none if the project is not there.
+// remote returns the project's records on the server. It returns none if the server does not
+// have the project.
 func (s *syncing) remote(ctx context.Context) (order []string, states map[string]archive.RecordState, err error) {
 	all, err := s.client.Records(ctx, s.project)
 	states = make(map[string]archive.RecordState, len(all))
@@ -149,8 +153,8 @@ func (s *syncing) remote(ctx context.Context) (order []string, states map[string
 	return order, states, err
 }
 
-// chunk returns the number of records that go into one archive. Versions of models stay together,
-// because stages and aliases move between them.
+// chunk returns the number of leading records that fit into one archive. It does not separate
+// the versions of models, because stages and aliases move between versions.
 func chunk(records []string) int {
 	runs := 0
 	for i, record := range records {
@@ -175,8 +179,8 @@ func runsAmong(records []string) (n int) {
 	return n
 }
 
-// copy copies records, notes that both sides are now the same, and returns the copied records.
-// Conflicts are not copied.
+// copy copies records to the target and stores that both sides are now equal. It returns the
+// copied records. It does not copy conflicting records.
 func (s *syncing) copy(ctx context.Context, records []string, base map[string]string) (copied []string, err error) {
 	conflicts, err := s.deliver(ctx, records, base)
 	if err != nil {

@@ -74,7 +74,7 @@ secret, does not expire, and can be revoked on the page of the account.`,
 	cmd.Flags().Var(&lifetime, "expires", "lifetime of the token, a `time` like 12h or 30d")
 	cmd.Flags().BoolVar(&key, "wandb", false, "make an API key, for W&B's clients and others")
 	cmd.Flags().StringVar(&name, "name", "command line", "`name` of the key")
-	// These return an error only if the flag does not exist.
+	// These calls return an error only if the flag does not exist.
 	_ = cmd.MarkFlagRequired("user")
 	_ = cmd.RegisterFlagCompletionFunc("user", a.completeUser)
 	return cmd

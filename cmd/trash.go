@@ -14,7 +14,7 @@ import (
 	"tracker/store/trash"
 )
 
-// trashSettings holds the names of the settings that the trash commands need.
+// trashSettings lists the settings that the trash commands need.
 var trashSettings = append([]string{"SERVICE_TRASH_DAYS"}, artifactSettings...)
 
 func (a *app) trashCommand() *cobra.Command {
@@ -88,7 +88,7 @@ frees space on a full disk. It can be undone only with a backup.`,
 	return cmd
 }
 
-// maxTrashRows is the maximum number of records in the table.
+// maxTrashRows is the maximum number of rows in the table.
 const maxTrashRows = domain.MaxLimit
 
 func (a *app) listTrash(ctx context.Context, db *store.DB, asJSON bool) error {

@@ -207,7 +207,7 @@ command asks for confirmation; elsewhere it needs --yes.`,
 	return cmd
 }
 
-// withUser calls fn with the database and the account with the given username.
+// withUser calls fn with the database and the account that has the given username.
 func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, domain.User) error) error {
 	return a.withDB(cmd, func(db *store.DB) error {
 		u, err := db.Users.UserByName(cmd.Context(), domain.System, username)
@@ -221,7 +221,7 @@ func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, d
 	})
 }
 
-// completeUser returns the names of accounts for shell completion.
+// completeUser returns the usernames for shell completion.
 func (a *app) completeUser(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
 	if len(args) > 0 {

@@ -11,23 +11,24 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// bareDriver writes points into a table like the server's, using only the driver. It is the
-// baseline for the rates of the server. It sets the same pragmas as the server's writer.
+// bareDriver writes points into a table like the server's, using only the SQLite driver. Its
+// rates are the baseline for the server's rates. It sets the same pragmas as the server's
+// writer.
 type bareDriver struct {
 	db     *sql.DB
 	single *sql.Stmt // inserts one row
 	many   *sql.Stmt // inserts bareRows rows
 	seq    int
-	steps  int // calls of points so far
+	steps  int // number of calls of points
 }
 
-// bareRows is the number of rows in a statement. More are hardly faster.
+// bareRows is the number of rows in one INSERT statement. A larger number is hardly faster.
 const bareRows = 100
 
 func openBareDriver(path string) (d *bareDriver, err error) {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // C:/…
+		slashed = "/" + slashed // a Windows path such as C:/db needs a leading slash
 	}
 	pragmas := url.Values{"_pragma": {"journal_mode(wal)", "synchronous(full)", "cache_size(-16000)"}}
 	dsn := url.URL{Scheme: "file", Path: slashed, RawQuery: pragmas.Encode()}
@@ -61,8 +62,8 @@ func openBareDriver(path string) (d *bareDriver, err error) {
 
 func (d *bareDriver) close() error { return d.db.Close() }
 
-// bulk prepares the points of n bulk requests, then writes each in a commit and
-// returns how long that took.
+// bulk prepares the points of n bulk requests and writes each request's points in a commit. It
+// returns the time of the commits.
 func (d *bareDriver) bulk(n int) (took time.Duration, err error) {
 	commits := make([][][]any, n)
 	for i := range commits {
@@ -91,8 +92,8 @@ func (d *bareDriver) commit(statements [][]any) error {
 	return tx.Commit()
 }
 
-// points returns the points of one bulk request in the order of the table. Successive calls stand
-// for different clients in turn.
+// points returns the points of one bulk request, in the order of the table's primary key.
+// Successive calls simulate the clients in turn.
 func (d *bareDriver) points() (statements [][]any) {
 	client, first := d.steps%ingestClients, d.steps/ingestClients*bulkSteps
 	now := time.Now().UnixMilli()
@@ -110,8 +111,8 @@ func (d *bareDriver) points() (statements [][]any) {
 	return statements
 }
 
-// singles writes n rows, each in a commit, to as many series as there are
-// clients, and returns how long that took.
+// singles writes n rows, each in its own commit, to singleClients series. It returns the time
+// that the commits took.
 func (d *bareDriver) singles(n int) (time.Duration, error) {
 	start := time.Now()
 	for range n {

@@ -1,8 +1,9 @@
-// Package bench is the load generator of `tracker bench`. It starts a server on a new file, or
-// connects to a running server, sends it the requests of trainings and of the dashboard over HTTP,
-// and reports rates, latencies, memory and bytes written. Work that the bare SQLite driver can do
-// too is measured alternately with the server and with the driver, so that other load on the
-// machine affects both alike.
+// Package bench is the load generator of `tracker bench`. It starts a server on a new file or
+// connects to a running server. It sends the requests of trainings and of the dashboard over
+// HTTP. It reports rates, latencies, memory and bytes written.
+//
+// Some work can also be done by the bare SQLite driver. The benchmark alternates between the
+// server and the driver for this work, so that other load on the machine affects both equally.
 package bench
 
 import (
@@ -18,8 +19,8 @@ import (
 	"time"
 )
 
-// parts are the measurements, in the order in which they run: disk needs a
-// file that holds bulk points only, late and memory need the full file.
+// parts lists the measurements in the order in which they run. The part disk needs a file that
+// holds only bulk points. The parts late and memory need the full file.
 var parts = []struct {
 	name    string
 	measure func(*benchmark, context.Context) error
@@ -34,7 +35,7 @@ var parts = []struct {
 	{name: "memory", measure: (*benchmark).measureMemory},
 }
 
-// Parts returns the names that Options.Only may hold, in the order in which the parts run.
+// Parts returns the names that Options.Only accepts, in the order in which the parts run.
 func Parts() (names []string) {
 	for _, p := range parts {
 		names = append(names, p.name)
@@ -42,25 +43,26 @@ func Parts() (names []string) {
 	return names
 }
 
-// Options select the measurements and the server.
+// Options selects the measurements and the server.
 type Options struct {
-	Points     int // in the file, by bulk requests; 1,000 to 1,000,000,000
-	Iterations int // in the listing; 1 to 1,000,000
-	Series     int // curves of one chart; 1 to 1,000
+	Points     int // points written by bulk requests; 1,000 to 1,000,000,000
+	Iterations int // iterations in the listing; 1 to 1,000,000
+	Series     int // number of curves in one chart; 1 to 1,000
 	Steady     time.Duration
-	Wide       bool     // also list iterations with many metrics
-	Only       []string // names of parts; empty means all
+	Wide       bool     // whether to measure a listing of iterations with many metrics
+	Only       []string // names of the parts to measure; empty for all parts
 
-	Dir string // empty or missing folder for the database, which is kept; "" for a temporary one
+	Dir string // empty or missing folder for the database, which is not removed; "" for a temporary folder
 
-	URL   string // base URL of the API of a running server; "" starts one
+	URL   string // base URL of the API of a running server; "" to start a server
 	Token string // bearer token for URL
-	Keep  bool   // keep the project on the server at URL
+	Keep  bool   // whether to keep the project on the server at URL
 
 	Version string // version of this program, for the report
 }
 
-// Check reports the first invalid option, with an error that names the flag of `tracker bench`.
+// Check returns an error for the first invalid option. The error names the flag of `tracker
+// bench`.
 func (o Options) Check() error {
 	for _, n := range []struct {
 		flag            string
@@ -115,14 +117,15 @@ func validURL(text string) bool {
 	return err == nil && port > 0
 }
 
-// wants reports whether a part is to be measured.
+// wants reports whether o selects the given part.
 func (o Options) wants(part string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, part) }
 
-// Run measures the parts that o names and returns the report. If stderr is a terminal, progress is
-// written to it. When ctx ends or a part fails, Run returns the error and an empty report. In all
-// cases it removes temporary files and, unless o.Keep is set, the project on a server at o.URL.
+// Run measures the parts that o selects and returns the report. If stderr is a terminal, Run
+// shows its progress there. When ctx ends or a part fails, Run returns the error and an empty
+// report. Run always removes its temporary files. It deletes the project from a server at o.URL
+// unless o.Keep is set.
 func Run(ctx context.Context, o Options, stderr io.Writer) (report Report, err error) {
-	// The client shares the processor with the server that it measures.
+	// Collect garbage less often: the client shares the processor with the measured server.
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	b := &benchmark{Options: o, stderr: stderr}
 	defer func() { err = errors.Join(err, b.cleanUp(ctx)) }()
@@ -142,14 +145,14 @@ func Run(ctx context.Context, o Options, stderr io.Writer) (report Report, err e
 	return b.report(), nil
 }
 
-// explain returns the cause of err if it is known: the end of ctx or of a server. Otherwise it
-// returns err with the name of the part.
+// explain returns the cause of err if ctx or a server has ended. Otherwise it returns err,
+// prefixed with the name of the current part.
 func (b *benchmark) explain(ctx context.Context, err error) error {
 	b.endProgress()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// The connection may break shortly before the process has ended.
+	// The connection can break shortly before the server process has ended.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, s := range b.servers {
@@ -157,7 +160,7 @@ func (b *benchmark) explain(ctx context.Context, err error) error {
 			return fmt.Errorf("the server ended by itself: %s", reason)
 		}
 	}
-	if b.part == "" { // an error of setUp is a sentence already
+	if b.part == "" { // errors of setUp are complete sentences
 		return err
 	}
 	return fmt.Errorf("%s: %w", b.part, err)

@@ -13,10 +13,10 @@ import (
 // conn is a connection to the measured server.
 type conn struct{ *httpconn.Conn }
 
-// conns are connections that send at the same time.
+// conns holds connections that send concurrently.
 type conns []*conn
 
-// open connects to the server. The connection is closed when ctx ends.
+// open connects to the server. When ctx ends, the connection is closed.
 func (t *target) open(ctx context.Context) (*conn, error) {
 	c, err := httpconn.Dial(ctx, t.api)
 	if err != nil {
@@ -45,7 +45,7 @@ func (all conns) close() {
 	}
 }
 
-// do sends a request and returns an error if its status is not 2xx.
+// do sends a request and returns the response. It returns an error if the status is not 2xx.
 func (w *conn) do(request []byte) (httpconn.Reply, error) {
 	r, err := w.Send(request)
 	if err == nil && r.Status >= 300 {
@@ -54,7 +54,7 @@ func (w *conn) do(request []byte) (httpconn.Reply, error) {
 	return r, err
 }
 
-// create creates a record and returns its id.
+// create sends a POST request that creates a record, and returns the record's id.
 func (w *conn) create(path, body string) (string, error) {
 	r, err := w.do(w.Request("POST", path, "", body))
 	if err != nil {
@@ -78,7 +78,8 @@ func (t *timing) add(o timing) {
 	t.each = append(t.each, o.each...)
 }
 
-// sendAll sends lists[i] over connection i, one request after the other.
+// sendAll sends the requests in lists[i] over connection i, one after the other. The
+// connections send concurrently.
 func (all conns) sendAll(lists [][][]byte) (timing, error) {
 	timings, errs := make([]timing, len(all)), make([]error, len(all))
 	var group sync.WaitGroup
@@ -103,8 +104,8 @@ func (all conns) sendAll(lists [][][]byte) (timing, error) {
 	return sum, firstError(errs)
 }
 
-// firstError returns the first error in errs. One cause usually fails all
-// connections, so the others are dropped.
+// firstError returns the first error in errs. It drops the other errors, because all
+// connections usually fail for the same reason.
 func firstError(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -114,8 +115,9 @@ func firstError(errs []error) error {
 	return nil
 }
 
-// repeat sends a request once, then 2 to 50 times, for at most ten seconds after the second. first
-// is the latency of the first request, which runs with cold caches.
+// repeat sends a request once with cold caches, and then 2 to 50 times. After the third request
+// it stops when ten seconds have passed. first is the latency of the first request. t holds the
+// latencies of the other requests.
 func (w *conn) repeat(request []byte) (first time.Duration, t timing, err error) {
 	start := time.Now()
 	for n := 0; n <= 50 && (n < 3 || time.Since(start) < 10*time.Second); n++ {
@@ -132,8 +134,7 @@ func (w *conn) repeat(request []byte) (first time.Duration, t timing, err error)
 	return first, t, nil
 }
 
-// quantile returns the smallest element that at least a share q of all elements do not exceed. all
-// must not be empty.
+// quantile returns the q-quantile of all, without interpolation. It panics if all is empty.
 func quantile[T float64 | time.Duration](all []T, q float64) T {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]

@@ -13,24 +13,26 @@ const (
 	ingestClients = 4
 	singleClients = 8
 
-	// The number of points in a bulk request.
+	// A bulk request has bulkKeys × bulkSteps points.
 	bulkKeys   = 10
 	bulkSteps  = 100
 	bulkPoints = bulkKeys * bulkSteps
 
-	// ingestLength is the number of requests that a client sends to one iteration.
+	// ingestLength is the number of requests that a client sends to an iteration before it
+	// creates the next iteration.
 	ingestLength = 250
 
-	// turns is the number of alternating measurements in a comparison.
+	// turns is the number of times that a comparison measures the server and its baseline.
 	turns = 5
 )
 
-// metricValue returns a value that varies and has many digits, like real metrics.
+// metricValue returns a value that varies with the step and has many digits, like a real
+// metric.
 func metricValue(key, step int) float64 {
 	return math.Exp(-float64(step%100_000)/5000) + float64(key) + math.Sin(float64(step*(key+1)))/10
 }
 
-// appendPoint appends a point of a bulk request to body.
+// appendPoint appends the JSON of one point to body, the body of a bulk request.
 func appendPoint(body []byte, key string, step int, value float64) []byte {
 	if body[len(body)-1] == '}' {
 		body = append(body, ',')
@@ -44,18 +46,19 @@ func appendPoint(body []byte, key string, step int, value float64) []byte {
 	return append(body, '}')
 }
 
-// bulkRequest returns a request with the points that fill appends.
+// bulkRequest returns a bulk request for the iteration. fill appends the points to the body.
 func (w *conn) bulkRequest(iteration string, fill func(body []byte) []byte) []byte {
 	body := append(fill([]byte(`{"metrics":[`)), `]}`...)
 	return w.Request("POST", "/metric/iteration/"+iteration+"/bulk", "", string(body))
 }
 
-// ingest holds the clients that write points in bulk, each to its own iteration.
+// ingest holds clients that write points in bulk requests. Each client writes to its own
+// iteration.
 type ingest struct {
 	target     target
 	conns      conns
 	iterations []string
-	sent       int // number of requests so far; the clients take turns
+	sent       int // number of requests sent; the clients take turns
 }
 
 func (t *target) openIngest(ctx context.Context) (*ingest, error) {
@@ -66,7 +69,8 @@ func (t *target) openIngest(ctx context.Context) (*ingest, error) {
 	return &ingest{target: *t, conns: all, iterations: make([]string, ingestClients)}, nil
 }
 
-// bulk prepares n requests, then sends them and returns how long that took.
+// bulk prepares n requests and sends them. It returns the latencies and the total time of
+// sending.
 func (g *ingest) bulk(n int) (timing, error) {
 	lists := make([][][]byte, ingestClients)
 	for range n {
@@ -92,13 +96,13 @@ func (g *ingest) bulk(n int) (timing, error) {
 	return g.conns.sendAll(lists)
 }
 
-// requestsATurn returns the number of bulk requests in a turn. All turns together write at most
-// 500,000 points.
+// requestsATurn returns the number of bulk requests in one turn of a comparison. All turns of a
+// comparison together write at most 500,000 points.
 func (b *benchmark) requestsATurn() int {
 	return min(max(b.Points/bulkPoints/turns, 1), 100)
 }
 
-// measureIngest measures bulk requests, in turns with the bare driver.
+// measureIngest measures bulk requests. It alternates between the server and the bare driver.
 func (b *benchmark) measureIngest(ctx context.Context) error {
 	g, err := b.target.openIngest(ctx)
 	if err != nil {
@@ -142,7 +146,7 @@ func (b *benchmark) measureIngest(ctx context.Context) error {
 	return nil
 }
 
-// fill writes bulk points until the file has b.Points points.
+// fill writes bulk points until b.Points points are in the file.
 func (b *benchmark) fill(ctx context.Context) error {
 	left := (b.Points - b.bulk) / bulkPoints
 	if left <= 0 {
@@ -167,7 +171,7 @@ func (b *benchmark) fill(ctx context.Context) error {
 	return nil
 }
 
-// measureDisk measures the size of the file while it holds bulk points only.
+// measureDisk measures the size of a file that holds only bulk points.
 func (b *benchmark) measureDisk(ctx context.Context) error {
 	if b.URL != "" {
 		b.addUnknown("on disk a point", "bytes")
@@ -187,15 +191,15 @@ func (b *benchmark) measureDisk(ctx context.Context) error {
 	return b.restart(ctx)
 }
 
-// measureSingle measures requests of one point, in turns with commits of one
-// row by the bare driver.
+// measureSingle measures requests with one point each. It alternates between the server and the
+// bare driver, which commits one row at a time.
 func (b *benchmark) measureSingle(ctx context.Context) error {
 	all, err := b.target.openAll(ctx, singleClients)
 	if err != nil {
 		return err
 	}
 	defer all.close()
-	n := min(max(b.Points/bulkPoints/singleClients*2, 5), 250) // requests of each client in a turn
+	n := min(max(b.Points/bulkPoints/singleClients*2, 5), 250) // requests that each client sends in a turn
 	lists := make([][][]byte, len(all))
 	for i, w := range all {
 		iteration, err := w.create("/iteration/experiment/"+b.target.experiment, `{}`)
@@ -240,8 +244,8 @@ func (b *benchmark) measureSingle(ctx context.Context) error {
 	return nil
 }
 
-// measureLate measures bulk requests into the file that the other parts have
-// filled, in turns with the same requests to a server on a new file.
+// measureLate measures bulk requests to a server on the full file. It alternates between this
+// server and a server on a new file.
 func (b *benchmark) measureLate(ctx context.Context) error {
 	if err := b.fill(ctx); err != nil {
 		return err
@@ -292,7 +296,7 @@ func (b *benchmark) measureLate(ctx context.Context) error {
 	return nil
 }
 
-// launchEmpty starts a server on a new file and creates a project there.
+// launchEmpty starts a server on a new file and creates a project on that server.
 func (b *benchmark) launchEmpty(ctx context.Context) (*server, *target, error) {
 	dir, err := b.emptyFolder()
 	if err != nil {

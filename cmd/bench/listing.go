@@ -13,10 +13,11 @@ import (
 const (
 	listedMetrics = 20
 	listedSteps   = 3
-	wideSize      = 1500 // iterations with --wide, and metrics of each
+	wideSize      = 1500 // number of iterations with --wide, and number of metrics in each
 )
 
-// measureListing measures requests for one page of a long listing of iterations, and a search for metric names.
+// measureListing measures two kinds of requests: for one page of a long listing of iterations,
+// and for a search in the metric names.
 func (b *benchmark) measureListing(ctx context.Context) error {
 	if err := b.measurePage(ctx, "listing", b.Iterations, listedMetrics, listedSteps); err != nil || !b.Wide {
 		return err
@@ -73,8 +74,8 @@ func (b *benchmark) measurePage(ctx context.Context, name string, iterations, me
 
 func listedKey(i int) string { return fmt.Sprintf("train/metric_%04d", i) }
 
-// createIterations creates n iterations numbered from first on. The values of
-// their metrics differ.
+// createIterations creates the iterations first to first+n-1. Their metrics have different
+// values.
 func (all conns) createIterations(experiment string, first, n, metrics, steps int) error {
 	errs := make([]error, len(all))
 	var group sync.WaitGroup

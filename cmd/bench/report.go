@@ -14,22 +14,23 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Report holds the results of a run.
+// Report holds the results of a benchmark.
 type Report struct {
 	Version string `json:"version"`
 	System  string `json:"system"` // operating system and architecture
 	CPUs    int    `json:"cpus"`
-	Points  int    `json:"points"`            // in the file
-	File    string `json:"db_file,omitempty"` // path of the database, if it was kept
+	Points  int    `json:"points"`            // points in the file
+	File    string `json:"db_file,omitempty"` // path of the database; "" if it was removed
 	Rows    []Row  `json:"rows"`
 }
 
-// Row is one result: a value, latencies, or both. For an unknown result it holds the reason.
+// Row is one result: a value, latencies, or both. If the result is unknown, the row holds the
+// reason.
 type Row struct {
 	Part    string   `json:"part"`
 	What    string   `json:"what"`
 	Value   *float64 `json:"value,omitempty"`
-	Unit    string   `json:"unit,omitempty"` // unit of the value
+	Unit    string   `json:"unit,omitempty"` // unit of Value
 	P50     *float64 `json:"p50_ms,omitempty"`
 	P95     *float64 `json:"p95_ms,omitempty"`
 	Unknown string   `json:"unknown,omitempty"`
@@ -59,19 +60,20 @@ func (b *benchmark) addLatency(what string, t timing) {
 	b.rows = append(b.rows, Row{Part: b.part, What: what, P50: quantileMS(t, 0.5), P95: quantileMS(t, 0.95)})
 }
 
-// addRate adds a row with a throughput and the latencies of its requests.
+// addRate adds a row with a throughput v and the latencies of its requests.
 func (b *benchmark) addRate(what, unit string, v float64, t timing) {
 	b.addLatency(what, t)
 	row := &b.rows[len(b.rows)-1]
 	row.Value, row.Unit = &v, unit
 }
 
-// addUnknown adds a row for a result that can't be measured with URL.
+// addUnknown adds a row for a result that can't be measured on a server at URL.
 func (b *benchmark) addUnknown(what, unit string) {
 	b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: unit, Unknown: "not known with --url"})
 }
 
-// addSystemValue adds a row with a value that not every system reports.
+// addSystemValue adds a row with a value that only some systems report. If known is false, the
+// value is unknown on this system.
 func (b *benchmark) addSystemValue(what, unit string, v float64, known bool) {
 	if !known {
 		b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: unit, Unknown: "not known on this system"})
@@ -80,7 +82,8 @@ func (b *benchmark) addSystemValue(what, unit string, v float64, known bool) {
 	b.addValue(what, unit, v)
 }
 
-// addComparison adds rows with the median rate of the baseline and the median ratio of server to baseline.
+// addComparison adds two rows: the median rate of the baseline, and the median ratio of the
+// server's rate to the baseline's rate.
 func (b *benchmark) addComparison(what, unit string, rates, ratios []float64) {
 	if b.URL != "" {
 		b.addUnknown(what, unit)
@@ -96,7 +99,7 @@ func quantileMS(t timing, q float64) *float64 {
 	return &ms
 }
 
-// result returns the text of the column "result".
+// result returns the row's text in the column "result".
 func (r Row) result() string {
 	switch {
 	case r.Unknown != "":
@@ -107,8 +110,8 @@ func (r Row) result() string {
 	return strings.TrimSpace(short(*r.Value) + " " + r.Unit)
 }
 
-// short formats a number with three significant digits, or as an integer from
-// 1,000 on.
+// short formats a number with three significant digits. It formats numbers of 1,000 or more as
+// integers.
 func short(v float64) string {
 	switch {
 	case v >= 1000:
@@ -131,7 +134,7 @@ func milliseconds(v *float64) string {
 	return short(*v) + " ms"
 }
 
-// WriteTable writes the report as a table for people.
+// WriteTable writes the report as a text table.
 func (r Report) WriteTable(w io.Writer) error {
 	var text bytes.Buffer
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -139,7 +142,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	for _, row := range r.Rows {
 		fmt.Fprintln(t, strings.Join([]string{row.Part, row.What, row.result(), milliseconds(row.P50), milliseconds(row.P95)}, "\t"))
 	}
-	t.Flush() // into memory
+	t.Flush() // writes to memory and can't fail
 	for line := range strings.Lines(text.String()) {
 		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
 			return err

@@ -22,34 +22,34 @@ const (
 	cleanUpTimeout = 10 * time.Minute
 )
 
-// benchmark is one run of the measurements.
+// benchmark is the state of one benchmark.
 type benchmark struct {
 	Options
 	stderr io.Writer
-	bar    *progressbar.ProgressBar // nil when no progress is shown
+	bar    *progressbar.ProgressBar // nil if no progress is shown
 
-	root    string // folder of all files; "" with URL
-	extra   string // folder in root that is always removed
+	root    string // folder that holds all files; "" if URL is set
+	extra   string // folder in root that cleanUp always removes
 	main    *server
-	servers []*server // every server that was started
-	target  target    // main, or the server at URL
+	servers []*server // every server that the benchmark has started
+	target  target    // the measured server: main, or the server at URL
 
-	bulk    int   // points in the file written by ingest and fill
-	written int   // all points in the file
-	idle    int64 // memory of main after its start, in bytes
+	bulk    int   // points that ingest and fill have written to the file
+	written int   // total points in the file
+	idle    int64 // memory of main in bytes, directly after its start
 
-	part string // the part that is being measured; "" before the first
+	part string // name of the current part; "" before the first part
 	rows []Row
 }
 
-// target is a server and the project that the benchmark uses on it.
+// target is a server and the benchmark's project on it.
 type target struct {
 	api, token string
 	project    string
 	experiment string
 }
 
-// setUp starts a server, or connects to the one at URL, and creates the project.
+// setUp starts a server or connects to the server at URL. It creates the project.
 func (b *benchmark) setUp(ctx context.Context) error {
 	if b.URL != "" {
 		b.target = target{api: b.URL, token: b.Token}
@@ -70,7 +70,7 @@ func (b *benchmark) setUp(ctx context.Context) error {
 	return b.target.createProject(ctx)
 }
 
-// probe returns an error if no tracker API answers at URL.
+// probe returns an error if the server at URL is not a tracker API.
 func (b *benchmark) probe(ctx context.Context) error {
 	w, err := b.target.open(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *benchmark) probe(ctx context.Context) error {
 	return nil
 }
 
-// makeFolders creates root and extra.
+// makeFolders creates the folders root and extra.
 func (b *benchmark) makeFolders() (err error) {
 	if b.Dir == "" {
 		b.root, err = os.MkdirTemp("", "tracker-bench-")
@@ -98,7 +98,7 @@ func (b *benchmark) makeFolders() (err error) {
 	return os.Mkdir(b.extra, 0o755)
 }
 
-// useDir makes Dir the root. It returns an error if Dir is not empty.
+// useDir makes Dir the root folder. It returns an error if Dir is not empty.
 func (b *benchmark) useDir() error {
 	dir, err := filepath.Abs(b.Dir)
 	if err != nil {
@@ -118,7 +118,8 @@ func (b *benchmark) useDir() error {
 	return nil
 }
 
-// cleanUp ends the servers and removes temporary files and, unless Keep is set, the project.
+// cleanUp ends the servers and removes temporary files. It deletes the project from the server
+// at URL unless Keep is set.
 func (b *benchmark) cleanUp(ctx context.Context) error {
 	b.endProgress()
 	var errs []error
@@ -126,7 +127,7 @@ func (b *benchmark) cleanUp(ctx context.Context) error {
 		errs = append(errs, b.target.deleteProject(context.WithoutCancel(ctx)))
 	}
 	if b.Dir != "" && b.main != nil && ctx.Err() == nil {
-		errs = append(errs, b.main.stop()) // moves the write-ahead log into the file
+		errs = append(errs, b.main.stop()) // checkpoints the write-ahead log into the file
 	}
 	for _, s := range b.servers {
 		s.kill()
@@ -139,7 +140,7 @@ func (b *benchmark) cleanUp(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// temporary returns the root if it is a temporary folder, else "".
+// temporary returns the root folder if it is temporary, else "".
 func (b *benchmark) temporary() string {
 	if b.Dir != "" {
 		return ""
@@ -147,7 +148,7 @@ func (b *benchmark) temporary() string {
 	return b.root
 }
 
-// emptyFolder creates a folder that is removed at the end of the run.
+// emptyFolder creates a folder that cleanUp removes.
 func (b *benchmark) emptyFolder() (string, error) { return os.MkdirTemp(b.extra, "") }
 
 // createProject creates a project with an experiment.
@@ -169,7 +170,7 @@ func (t *target) createExperiment(w *conn, name string) (id string, err error) {
 	return w.create("/experiment/project/"+t.project, fmt.Sprintf(`{"name": %q}`, name))
 }
 
-// deleteProject deletes the project with everything in it, from the trash too.
+// deleteProject moves the project to the trash and deletes it from the trash.
 func (t *target) deleteProject(ctx context.Context) error {
 	w, err := t.open(ctx)
 	if err == nil {
@@ -180,7 +181,7 @@ func (t *target) deleteProject(ctx context.Context) error {
 	if err == nil {
 		var r httpconn.Reply
 		r, err = w.do(w.Request("DELETE", "/trash/"+t.project, "", ""))
-		if r.Status == 404 { // the server keeps no trash
+		if r.Status == 404 { // the server has no trash
 			err = nil
 		}
 	}
@@ -190,7 +191,7 @@ func (t *target) deleteProject(ctx context.Context) error {
 	return nil
 }
 
-// progress shows the progress of n steps on a terminal.
+// progress starts a progress bar with n steps if stderr is a terminal.
 func (b *benchmark) progress(what string, n int) {
 	b.endProgress()
 	f, ok := b.stderr.(*os.File)
@@ -205,10 +206,10 @@ func (b *benchmark) progress(what string, n int) {
 		progressbar.OptionClearOnFinish())
 }
 
-// advance shows that n more steps are done.
+// advance moves the progress bar forward by n steps.
 func (b *benchmark) advance(n int) {
 	if b.bar != nil {
-		_ = b.bar.Add(n) // a failure to draw does not matter
+		_ = b.bar.Add(n) // drawing errors are harmless
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	longCurve     = 1_000_000 // points of one curve, at most
-	comparedCurve = 100_000   // points of each of many curves, at most
-	curveRequest  = 10_000    // points of one write request
+	longCurve     = 1_000_000 // maximum number of points in the long curve
+	comparedCurve = 100_000   // maximum number of points in each of many curves
+	curveRequest  = 10_000    // points in one write request
 )
 
-// measureSeries measures requests for a long curve and for the curves of many
+// measureSeries measures requests for one long curve and requests for the curves of many
 // iterations.
 func (b *benchmark) measureSeries(ctx context.Context) error {
 	all, err := b.target.openAll(ctx, ingestClients)
@@ -54,8 +54,8 @@ func (b *benchmark) measureSeries(ctx context.Context) error {
 	return nil
 }
 
-// createCurve creates an iteration with one series of the given number of
-// points.
+// createCurve creates an iteration with one series that has the given number of points. It
+// returns the id of the iteration.
 func (b *benchmark) createCurve(all conns, points int) (string, error) {
 	id, err := all[0].create("/iteration/experiment/"+b.target.experiment, `{}`)
 	if err != nil {

@@ -22,18 +22,18 @@ import (
 // server is a server process that the benchmark has started.
 type server struct {
 	api     string // address of the API
-	file    string // the database
+	file    string // path of the database
 	cmd     *exec.Cmd
 	log     *tail
 	ended   chan struct{}
 	asked   bool          // whether the server was asked to end
-	starts  time.Duration // from the start of the process to its first answer
+	starts  time.Duration // time from the start of the process to its first answer
 	peak    int64         // maximum memory in bytes; set by stop
-	written written       // set when the process has ended
+	written written       // set after the process has ended
 }
 
-// launch starts this program as a server on file and returns when it is
-// healthy. It is killed when ctx ends.
+// launch starts this program as a server on the given database file. It returns when the server
+// is healthy. When ctx ends, the server is killed.
 func (b *benchmark) launch(ctx context.Context, file string) (*server, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -42,7 +42,7 @@ func (b *benchmark) launch(ctx context.Context, file string) (*server, error) {
 	s := &server{file: file, log: &tail{}, ended: make(chan struct{})}
 	s.cmd = exec.CommandContext(ctx, program, "serve", "--db-file", file, "--host", "127.0.0.1", "--port", "0",
 		"--ui-host", "127.0.0.1", "--ui-port", "0", "--log-level", "error",
-		"--artifact-backend", "inline") // inline needs no folder
+		"--artifact-backend", "inline") // the inline backend needs no folder
 	// The server must not read the settings of this process or an .env file.
 	s.cmd.Dir = filepath.Dir(file)
 	s.cmd.Env = append(withoutSettings(os.Environ()), "SERVICE_ADMIN_PASSWORD="+rand.Text(), "SERVICE_JWT_SECRET="+rand.Text())
@@ -55,12 +55,12 @@ func (b *benchmark) launch(ctx context.Context, file string) (*server, error) {
 	b.servers = append(b.servers, s)
 	go func() {
 		s.written = s.finalWritten()
-		_ = s.cmd.Wait() // ProcessState has the details
+		_ = s.cmd.Wait() // the result is in s.cmd.ProcessState
 		close(s.ended)
 		write.Close()
 	}()
 	lines := bufio.NewReader(stdout)
-	for _, address := range []*string{&s.api, new(string)} { // the second one is the dashboard
+	for _, address := range []*string{&s.api, new(string)} { // the second line is the address of the dashboard
 		line, err := lines.ReadString('\n')
 		fields := strings.Fields(line)
 		if err != nil || len(fields) != 2 {
@@ -90,8 +90,8 @@ func withoutSettings(env []string) (rest []string) {
 	return rest
 }
 
-// stop shuts the server down. On a system without SIGTERM it kills the server,
-// and the write-ahead log stays beside the file.
+// stop shuts the server down with SIGTERM and waits for its end. On a system without SIGTERM it
+// kills the server, which leaves the write-ahead log beside the database file.
 func (s *server) stop() error {
 	select {
 	case <-s.ended:
@@ -111,15 +111,15 @@ func (s *server) stop() error {
 	return nil
 }
 
-// kill ends the server at once if it has not ended yet.
+// kill kills the server process and waits for its end.
 func (s *server) kill() {
 	s.asked = true
-	_ = s.cmd.Process.Kill() // fails when it has ended
+	_ = s.cmd.Process.Kill() // fails if the process has ended
 	<-s.ended
 }
 
-// unexpectedEnd returns how the server ended without having been asked to; "" if it is still
-// running when ctx ends.
+// unexpectedEnd waits for the server to end and returns its exit status and last log line. It
+// returns "" if the benchmark ended the server, or if ctx ends first.
 func (s *server) unexpectedEnd(ctx context.Context) string {
 	if s.asked {
 		return ""
@@ -136,7 +136,7 @@ func (s *server) unexpectedEnd(ctx context.Context) string {
 	return strings.TrimSuffix(s.cmd.ProcessState.String()+", "+s.log.String(), ", ")
 }
 
-// size returns the bytes of the database and its write-ahead log.
+// size returns the total size of the database and its write-ahead log in bytes.
 func (s *server) size() (int64, error) {
 	var sum int64
 	for _, path := range []string{s.file, s.file + "-wal"} {
@@ -152,7 +152,7 @@ func (s *server) size() (int64, error) {
 	return sum, nil
 }
 
-// restart stops main, if it runs, and starts it again on the same file.
+// restart stops the main server and starts it on the same file.
 func (b *benchmark) restart(ctx context.Context) error {
 	if err := b.main.stop(); err != nil {
 		return err
@@ -165,8 +165,8 @@ func (b *benchmark) restart(ctx context.Context) error {
 	return nil
 }
 
-// measureMemory measures the memory of the servers and the start time of main with the file that
-// the other parts have filled.
+// measureMemory measures the memory of all servers. It also measures the start time of the main
+// server on the full file.
 func (b *benchmark) measureMemory(ctx context.Context) error {
 	start := fmt.Sprintf("start with %s points in the file, to the first answer", comma(b.written))
 	if b.URL != "" {
@@ -194,7 +194,7 @@ func (b *benchmark) measureMemory(ctx context.Context) error {
 	return nil
 }
 
-// tail is a writer that holds the last line written to it.
+// tail is a writer that keeps only the last line written to it.
 type tail struct {
 	mu   sync.Mutex
 	line []byte

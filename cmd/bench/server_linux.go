@@ -8,19 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory returns the resident memory in bytes; 0 if it is unknown.
+// memory returns the resident memory of the server in bytes, or 0 if it is unknown.
 func (s *server) memory() int64 { return s.status("VmRSS:") << 10 }
 
-// peakMemory returns the maximum resident memory so far.
+// peakMemory returns the maximum resident memory of the server in bytes, or 0 if it is unknown.
 func (s *server) peakMemory() int64 { return s.status("VmHWM:") << 10 }
 
-// writtenNow returns the bytes that the server has written so far.
+// writtenNow returns the numbers of bytes that the server has written since its start.
 func (s *server) writtenNow() written {
 	return written{calls: s.account("io", "wchar:"), disk: s.account("io", "write_bytes:")}
 }
 
-// finalWritten waits for the end of the server and returns the bytes that it has written, including
-// its last checkpoint. It does not reap the process, because the kernel then drops the numbers.
+// finalWritten waits for the end of the server. It returns the numbers of bytes that the server
+// has written, including its last checkpoint. It does not reap the process, because the kernel
+// drops the numbers of a reaped process.
 func (s *server) finalWritten() written {
 	for {
 		err := unix.Waitid(unix.P_PID, s.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -35,7 +36,8 @@ func (s *server) finalWritten() written {
 
 func (s *server) status(name string) int64 { return s.account("status", name) }
 
-// account returns a number from a file of the process in /proc; 0 if it is missing.
+// account returns the number with the given name from a file of the server process in /proc. It
+// returns 0 if the file or the number is missing.
 func (s *server) account(file, name string) (n int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.cmd.Process.Pid, file))
 	if err != nil {

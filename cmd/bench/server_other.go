@@ -2,7 +2,7 @@
 
 package bench
 
-// These numbers are read from /proc, which only Linux has. 0 means unknown.
+// Only Linux has /proc. On other systems these methods return 0, which means unknown.
 
 func (s *server) memory() int64         { return 0 }
 func (s *server) peakMemory() int64     { return 0 }

@@ -13,8 +13,9 @@ const (
 	steadyKeys       = 20
 )
 
-// measureSteady measures trainings that each log their keys once a second: the latency of a
-// request, and the bytes written for each point until all points are in the database file.
+// measureSteady measures trainings that each log their keys once a second. It measures the
+// latency of a request and the bytes written for each point. The bytes include the server's
+// last checkpoint.
 func (b *benchmark) measureSteady(ctx context.Context) error {
 	s, where := (*server)(nil), &b.target
 	if b.URL == "" {
@@ -52,7 +53,7 @@ func (b *benchmark) measureSteady(ctx context.Context) error {
 		b.addUnknown(disk, "bytes")
 		return nil
 	}
-	all.close() // or the server waits for further requests
+	all.close() // an open connection would delay the server's shutdown
 	if err := s.stop(); err != nil {
 		return err
 	}
@@ -66,13 +67,13 @@ func (b *benchmark) measureSteady(ctx context.Context) error {
 
 // written holds the numbers of bytes that a server has written.
 type written struct {
-	calls int64 // passed to write calls, including answers to clients
-	disk  int64 // written to the disk, in whole blocks
+	calls int64 // bytes passed to write calls, including responses to clients
+	disk  int64 // bytes written to the disk, in whole blocks
 }
 
-// logSteadily sends one request a second over each connection for the duration Steady. The
-// connections start at different times within the first second. A connection that is late sends its
-// next request at once.
+// logSteadily sends one request a second over each connection for the time b.Steady. The
+// connections start at different times within the first second. A connection that is late sends
+// its next request immediately.
 func (b *benchmark) logSteadily(ctx context.Context, all conns, iterations []string) (timing, error) {
 	b.progress("steady", int(b.Steady/time.Second))
 	timings, errs := make([]timing, len(all)), make([]error, len(all))
@@ -112,7 +113,7 @@ func (b *benchmark) logSteadily(ctx context.Context, all conns, iterations []str
 	return sum, firstError(errs)
 }
 
-// wait waits until due. It returns an error if ctx ends first.
+// wait waits until the time due. It returns an error if ctx ends earlier.
 func wait(ctx context.Context, due time.Time) error {
 	select {
 	case <-time.After(time.Until(due)):

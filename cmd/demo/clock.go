@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Clock is the clock that the database uses while the demo is written. Before each record is
-// created, it is set to the creation time of that record.
+// Clock is the clock of the database while Seed writes the demo. Before Seed creates a record,
+// it sets the clock to the creation time of that record.
 type Clock struct {
 	mu sync.Mutex
 	t  time.Time
 }
 
-// NewClock returns a clock set to t.
+// NewClock returns a clock that shows t.
 func NewClock(t time.Time) *Clock { return &Clock{t: t} }
 
 // Now returns the time of the clock.

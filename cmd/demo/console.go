@@ -9,11 +9,12 @@ import (
 	"tracker/store/projects"
 )
 
-// consoleEvery is the number of steps between two console lines.
+// consoleEvery is the number of steps from one console line to the next.
 const consoleEvery = 20
 
-// printed returns the console lines of a run: progress with its first two metrics, a warning where
-// the gradients grow, a progress bar at the end of a running run, and an error.
+// printed returns the console lines of a run: progress with the first two metrics, a warning
+// where the gradients grow, and the error message. The last line of a running run is a progress
+// bar.
 func (r run) printed() []string {
 	lines := []string{"$ " + r.command, "Loading data ... \x1b[32mok\x1b[0m", fmt.Sprintf("Training for %d steps on 2 devices", r.steps)}
 	for step := consoleEvery - 1; step < r.steps; step += consoleEvery {
@@ -39,7 +40,7 @@ func (r run) printed() []string {
 	return lines
 }
 
-// print writes the console of a run that has a command.
+// print writes the console lines of a run. It does nothing if the run has no command.
 func (w *writer) print(ctx context.Context, id string, r run) error {
 	if r.command == "" {
 		return nil
@@ -49,10 +50,10 @@ func (w *writer) print(ctx context.Context, id string, r run) error {
 	return err
 }
 
-// report is a page about the runs of a project.
+// report is a text page about the runs of a project.
 type report struct{ name, text string }
 
-// createReports creates the reports of a project, an hour ago.
+// createReports creates the reports of a project with a creation time one hour ago.
 func (w *writer) createReports(ctx context.Context, projectID string, reports []report) error {
 	w.clock.set(w.now.Add(-time.Hour))
 	for _, r := range reports {

@@ -8,23 +8,24 @@ import (
 // curve holds the values of a metric over the steps of a run.
 type curve struct {
 	key   string
-	every int // steps between points
+	every int // steps from one point to the next
 	at    shape
 }
 
-// shape returns the value at a step. The result of a shape with noise depends on previous calls, so
-// steps must be given in ascending order.
+// shape returns the value of a curve at a step. A shape with noise depends on its previous
+// calls, so callers must pass steps in ascending order.
 type shape func(step float64) float64
 
-// falling returns a hyperbola from one value towards another, like a loss. At the step half it is half-way.
+// falling returns a hyperbola that falls from one value towards another value, like a loss. At
+// the step half, its value is halfway between both values.
 func falling(from, to, half float64) shape {
 	return func(step float64) float64 { return to + (from-to)/(1+step/half) }
 }
 
 func level(value float64) shape { return func(float64) float64 { return value } }
 
-// warmUp returns a shape that rises linearly to peak within warm steps, then
-// falls along half a cosine to 0 at the last step.
+// warmUp returns a shape that rises linearly to peak in the first warm steps. It then falls
+// along half a cosine to 0 at the last step.
 func warmUp(peak, warm, steps float64) shape {
 	return func(step float64) float64 {
 		if step < warm {
@@ -34,7 +35,7 @@ func warmUp(peak, warm, steps float64) shape {
 	}
 }
 
-// noisy multiplies a shape by autocorrelated noise with a standard deviation of
+// noisy returns s multiplied by autocorrelated noise. The standard deviation of the noise is
 // about share.
 func noisy(s shape, share float64, r *rand.Rand) shape {
 	drift := 0.0
@@ -44,14 +45,14 @@ func noisy(s shape, share float64, r *rand.Rand) shape {
 	}
 }
 
-// overfit adds a rise to a shape, starting at the step from.
+// overfit returns s plus a rise that begins at the given step.
 func overfit(s shape, from, climb float64) shape {
 	return func(step float64) float64 {
 		return s(step) + climb*math.Pow(max(0, step-from)/from, 1.4)
 	}
 }
 
-// again returns a shape that computes the value of each step once, so that two metrics can share a
+// again returns a shape that calls s only once for each step. Two metrics can then share a
 // shape with noise.
 func again(s shape) shape {
 	last, value := math.NaN(), 0.0
@@ -66,7 +67,8 @@ func again(s shape) shape {
 // never is a step that no run reaches.
 var never = math.Inf(1)
 
-// diverge makes a shape grow from the step from on, up to infinity and then NaN.
+// diverge returns a shape that equals s before the given step. After this step, the shape grows
+// to infinity and then becomes NaN.
 func diverge(s shape, from float64) shape {
 	return func(step float64) float64 {
 		beyond := step - from
@@ -82,15 +84,15 @@ func diverge(s shape, from float64) shape {
 	}
 }
 
-// share limits a shape to [0, 1].
+// share returns s limited to the range [0, 1].
 func share(s shape) shape {
 	return func(step float64) float64 { return min(1, max(0, s(step))) }
 }
 
-// exp returns e to the power of a shape. If the shape is a loss, this is the perplexity.
+// exp returns e to the power of s. If s is a loss, the result is the perplexity.
 func exp(s shape) shape { return func(step float64) float64 { return math.Exp(s(step)) } }
 
-// off returns the squared distance of a setting from the best value, in powers of ten.
+// off returns the square of the base-10 logarithm of value/best.
 func off(value, best float64) float64 {
 	d := math.Log10(value / best)
 	return d * d

@@ -1,6 +1,6 @@
-// Package demo holds the projects that `tracker seed --demo` creates:
-// experiments, sweeps, curves and a model to look at. The data is the same on
-// every machine; only its dates depend on the time of the call.
+// Package demo creates the projects of `tracker seed --demo`. They contain experiments, sweeps,
+// curves and a model. The data is identical on every machine. Only the dates depend on the time
+// of the call.
 package demo
 
 import (
@@ -18,20 +18,20 @@ import (
 	"tracker/store/scalar"
 )
 
-// marker is the tag of the projects that Seed creates.
+// marker is the tag that marks a project as created by Seed.
 const marker = "demo"
 
-// Result reports the outcome of Seed for one project.
+// Result is the outcome of Seed for one project.
 type Result struct {
 	Project    string // name of the project
-	Existed    bool   // the project existed, and nothing was created
+	Existed    bool   // the project existed before, so Seed created nothing
 	Iterations int
 	Points     int
 }
 
-// Seed creates the demo projects that do not exist, as the default admin. If a project can't be
-// written completely, Seed deletes it again and returns the error. db must use clock. Seed calls
-// report after each project.
+// Seed creates the demo projects that do not exist, as the default admin. If Seed can't write a
+// project completely, it deletes that project and returns the error. db must use clock. Seed
+// calls report after each project.
 func Seed(ctx context.Context, db *store.DB, clock *Clock, report func(Result)) error {
 	admin, err := db.Users.DefaultUser(ctx)
 	if err != nil {
@@ -57,10 +57,10 @@ func Seed(ctx context.Context, db *store.DB, clock *Clock, report func(Result)) 
 	return nil
 }
 
-// createdRun is an iteration of the project that is being created.
+// createdRun is a run that the writer has created in the current project.
 type createdRun struct {
 	id  string
-	end time.Time // time of its last point
+	end time.Time // time of the run's last point
 }
 
 // writer writes the projects of a plan to the database.
@@ -71,7 +71,7 @@ type writer struct {
 	actor   domain.Actor
 	points  int
 	runs    int
-	created map[string]createdRun // by name
+	created map[string]createdRun // created runs by name
 }
 
 // hasProject reports whether the demo project with this name exists.
@@ -100,7 +100,7 @@ func (w *writer) hasProject(ctx context.Context, name string) (bool, error) {
 	}
 }
 
-// createProject creates a project with all its records. If that fails, it leaves nothing.
+// createProject creates a project with all its records. If it fails, it deletes the project.
 func (w *writer) createProject(ctx context.Context, p project) error {
 	w.clock.set(w.start(p.experiments[0].runs[0]).Add(-time.Hour))
 	created, err := w.db.Projects.CreateProject(ctx, w.actor, domain.NewProject{Name: p.name, Description: p.description})
@@ -147,8 +147,8 @@ func (w *writer) createExperiment(ctx context.Context, projectID string, e exper
 	return w.db.Projects.UpdateExperiment(ctx, w.actor, created.ID, projects.ExperimentPatch{Status: &e.status})
 }
 
-// createModel creates a model, and each version an hour after the end of its
-// run.
+// createModel creates a model and its versions. The creation time of a version is one hour
+// after the end of its run.
 func (w *writer) createModel(ctx context.Context, projectID string, m model) error {
 	w.clock.set(w.created[m.versions[0].run].end)
 	created, err := w.db.Models.CreateModel(ctx, w.actor, projectID, registry.NewModel{Name: m.name, Description: m.description})
@@ -179,7 +179,7 @@ func (w *writer) createTags(ctx context.Context, kind runs.TagKind, id string, t
 	return nil
 }
 
-// createRun creates an iteration with its records, and its child iterations.
+// createRun creates a run with its records and its child runs.
 func (w *writer) createRun(ctx context.Context, experimentID string, parentID *string, r run) error {
 	start := w.start(r)
 	end := start.Add(time.Duration(r.steps) * r.pace)
@@ -220,7 +220,7 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	return w.db.Runs.UpdateIteration(ctx, w.actor, created.ID, runs.IterationPatch{Status: &r.status, ErrorMessage: &r.message})
 }
 
-// start returns the start of a run.
+// start returns the time at which the run r starts.
 func (w *writer) start(r run) time.Time {
 	ago := r.started
 	if ago == 0 {
@@ -229,8 +229,8 @@ func (w *writer) start(r run) time.Time {
 	return w.now.Add(-ago)
 }
 
-// setUp creates the records that a run has before its first step. It creates them concurrently, so
-// that the writes share a commit.
+// setUp creates the records that a run has before its first step. It creates the records
+// concurrently, so that they share a commit.
 func (w *writer) setUp(ctx context.Context, id string, r run) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(r.params)+2)
@@ -247,7 +247,7 @@ func (w *writer) setUp(ctx context.Context, id string, r run) error {
 	return errors.Join(errs...)
 }
 
-// points returns the points of a run in order of time.
+// points returns the points of a run in chronological order.
 func (r run) points(start time.Time) []points.Sample {
 	var all []points.Sample
 	for step := range r.steps {

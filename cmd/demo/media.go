@@ -20,7 +20,7 @@ import (
 	"tracker/store/files"
 )
 
-// mediaEvery is the number of steps between two pictures of a run.
+// mediaEvery is the number of steps from one picture of a run to the next.
 const mediaEvery = 40
 
 // medium is a file that a run logs at a step.
@@ -30,8 +30,9 @@ type medium struct {
 	data              []byte
 }
 
-// media returns the files that a classifier logs: saliency maps, confusion matrices, histograms of
-// weights, and at the end a table, a sound and a page. The names follow the Python client.
+// media returns the files that a classifier logs. While the run trains, it logs saliency maps,
+// confusion matrices and histograms of weights. At the end it logs a table, a sound and a page.
+// The file names are like the names that the Python client chooses.
 func (r run) media() []medium {
 	var all []medium
 	rnd := rand.New(rand.NewPCG(43, uint64(len(r.name))))
@@ -56,7 +57,7 @@ func (r run) media() []medium {
 	return all
 }
 
-// keep writes the media of a run with the times of their steps.
+// keep writes the media of a run. Each file has the time of its step.
 func (w *writer) keep(ctx context.Context, experimentID, id string, r run, start time.Time) error {
 	if !r.pictures {
 		return nil
@@ -78,12 +79,12 @@ func (w *writer) keep(ctx context.Context, experimentID, id string, r run, start
 func picture(m image.Image) []byte {
 	var b bytes.Buffer
 	if err := png.Encode(&b, m); err != nil {
-		panic(err) // it has a size
+		panic(err) // the image has a size, so it can be encoded
 	}
 	return b.Bytes()
 }
 
-// learning returns an animation of the saliency map from the first step to the last.
+// learning returns a GIF animation of the saliency map from the first to the last step.
 func learning(last int, r *rand.Rand) []byte {
 	const frames = 16
 	film := gif.GIF{}
@@ -95,20 +96,20 @@ func learning(last int, r *rand.Rand) []byte {
 			draw.Draw(frame, at, saliency(sign, learned, r), image.Point{}, draw.Src)
 		}
 		film.Image = append(film.Image, frame)
-		film.Delay = append(film.Delay, 20) // hundredths of a second
+		film.Delay = append(film.Delay, 20) // in hundredths of a second
 	}
 	film.Delay[frames-1] = 150
 	var b bytes.Buffer
 	if err := gif.EncodeAll(&b, &film); err != nil {
-		panic(err) // all frames have a size
+		panic(err) // every frame has a size, so the film can be encoded
 	}
 	return b.Bytes()
 }
 
-const signSize = 48 // pixels
+const signSize = 48 // width and height in pixels
 
-// saliency draws a traffic sign with the region of high saliency in yellow: the whole image at
-// first, the middle of the sign once the network has learned.
+// saliency draws a traffic sign and marks the region with high saliency in yellow. The region
+// shrinks from the whole image to the middle of the sign while the network learns.
 func saliency(sign int, learned float64, r *rand.Rand) image.Image {
 	m := image.NewRGBA(image.Rect(0, 0, signSize, signSize))
 	for y := range signSize {
@@ -132,13 +133,14 @@ func saliency(sign int, learned float64, r *rand.Rand) image.Image {
 	return m
 }
 
-// signColors holds the colours of the field and the border of each sign.
+// signColors holds the fill colour and the border colour of each sign.
 var signColors = [4][2][3]float64{
 	{{200, 32, 40}, {240, 240, 240}}, {{244, 244, 238}, {200, 32, 40}}, {{30, 90, 180}, {236, 240, 248}}, {{246, 190, 40}, {250, 250, 246}},
 }
 
-// signEdge returns the distance of a point from the middle of a sign, scaled to 1 at the edge. The
-// signs are an octagon, a triangle, a disc, and a square on its corner.
+// signEdge returns the distance from the middle of a sign to a point, scaled to 1 at the edge
+// of the sign. The signs are an octagon, a triangle, a disc, and a square standing on its
+// corner.
 func signEdge(sign int, x, y float64) float64 {
 	ax, ay := math.Abs(x), math.Abs(y)
 	switch sign {
@@ -152,8 +154,8 @@ func signEdge(sign int, x, y float64) float64 {
 	return ax + ay
 }
 
-// confusion draws a confusion matrix of ten classes. Rows are true classes and columns are
-// predicted classes; a darker field is a larger share of the photographs.
+// confusion draws a confusion matrix with ten classes. Rows are true classes and columns are
+// predicted classes. Darker fields are larger shares of the photographs.
 func confusion(learned float64, r *rand.Rand) image.Image {
 	const classes, field = 10, 12
 	m := image.NewRGBA(image.Rect(0, 0, classes*field, classes*field))
@@ -174,7 +176,8 @@ func confusion(learned float64, r *rand.Rand) image.Image {
 	return m
 }
 
-// weights returns the histogram of 4,096 weights, which spread into two groups.
+// weights returns a histogram of 4,096 weights. The weights split into two groups as the
+// network learns.
 func weights(learned float64, r *rand.Rand) []byte {
 	const bins, values = 48, 4096
 	low, high := -0.35-0.5*learned, 0.35+0.5*learned
@@ -192,7 +195,7 @@ func weights(learned float64, r *rand.Rand) []byte {
 	}
 	body, err := json.Marshal(map[string]any{"edges": edges, "counts": counts, "not_finite": 0})
 	if err != nil {
-		panic(err) // all are finite
+		panic(err) // all values are finite, so they can be encoded
 	}
 	return body
 }
@@ -211,7 +214,7 @@ func tone(seconds float64, frequencies ...float64) []byte {
 	}
 	var b bytes.Buffer
 	b.WriteString("RIFF")
-	put := func(v any) { _ = binary.Write(&b, binary.LittleEndian, v) } // a buffer takes all
+	put := func(v any) { _ = binary.Write(&b, binary.LittleEndian, v) } // writing to a buffer can't fail
 	put(uint32(36 + 2*len(samples)))
 	b.WriteString("WAVEfmt ")
 	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(2 * rate), uint16(2), uint16(16)} {

@@ -12,7 +12,7 @@ import (
 	"tracker/store/runs"
 )
 
-// plan returns the projects of the demo. The result is the same in every call.
+// plan returns the projects of the demo. Every call returns the same projects.
 func plan() []project {
 	source := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(1936, n)) }
 	return []project{vision(source(1)), language(source(2)), tabular(source(3))}
@@ -35,19 +35,19 @@ type experiment struct {
 	runs              []run
 }
 
-// run is an iteration with its child iterations.
+// run describes a run with its child runs.
 type run struct {
 	name, notes string
 	tags        []string
 	params      []param
-	command     string        // "" for a run without a snapshot
-	started     time.Duration // time since the start; 0 for a running run that logs its last point now
-	pace        time.Duration // time between steps
+	command     string        // "" if the run has no snapshot
+	started     time.Duration // how long ago the run started; 0 means that a running run logs its last point now
+	pace        time.Duration // time from one step to the next
 	steps       int
 	curves      []curve
-	pictures    bool // it logs images, histograms and more
+	pictures    bool // whether the run logs images, histograms and other media
 	status      domain.IterationStatus
-	message     string // reason of a failure
+	message     string // reason why the run failed
 	children    []run
 }
 
@@ -58,8 +58,8 @@ type model struct {
 	versions          []version
 }
 
-// version is a model version of a run. Versions are in order of time: a version that enters
-// production archives the previous one.
+// version is a model version that a run has produced. Versions are in chronological order. A
+// version that enters production archives the previous production version.
 type version struct {
 	run, description string
 	stage            registry.Stage
@@ -117,9 +117,9 @@ func vision(r *rand.Rand) project {
 	}
 }
 
-// draws returns the runs of a random search over an optimizer, a learning rate that is best in the
-// middle of its range, and parameters of little or no influence. Runs with a very high learning
-// rate diverge.
+// draws returns the n runs of a random search. The search varies the optimizer, the learning
+// rate and parameters with little or no influence. The best learning rate is in the middle of
+// its range. Runs with a very high learning rate diverge.
 func draws(r *rand.Rand, n int) (all []run) {
 	for i := range n {
 		exponent := -5 + 4.3*r.Float64()
@@ -155,7 +155,7 @@ func draws(r *rand.Rand, n int) (all []run) {
 	return all
 }
 
-// classifier returns the training of a small image classifier with 20 steps per epoch.
+// classifier returns a run that trains a small image classifier with 20 steps per epoch.
 func classifier(r *rand.Rand, lr, decay float64, augment string, steps int) run {
 	miss := 0.25*off(lr, 0.1) + 0.06*off(decay, 1e-4)
 	loss := falling(3.76, 0.12+miss, 18+20*off(lr, 0.1))
@@ -226,7 +226,8 @@ func language(r *rand.Rand) project {
 	}
 }
 
-// languageModel returns a pre-training that diverges at the step explodes.
+// languageModel returns a run that pre-trains a language model. Its loss diverges at the step
+// explodes.
 func languageModel(r *rand.Rand, lr float64, steps int, explodes float64) run {
 	best := 3.05 + 0.5*off(lr, 1e-3)
 	held := again(diverge(noisy(falling(10.8, best+0.12, 60), 0.004, r), explodes))
@@ -300,7 +301,7 @@ func tabular(r *rand.Rand) project {
 	}
 }
 
-// boosting returns the training of gradient-boosted trees. A step is a round.
+// boosting returns a run that trains gradient-boosted trees. Each step is a boosting round.
 func boosting(r *rand.Rand, depth int, lr float64) run {
 	half := 2.5 / lr
 	deep := float64(depth)
@@ -330,10 +331,10 @@ func perceptron(r *rand.Rand, width int) run {
 	}
 }
 
-// number formats a hyperparameter as briefly as possible.
+// number formats a hyperparameter with as few digits as possible.
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// changes is the uncommitted diff of the working tree.
+// changes is the diff of uncommitted changes in the snapshots.
 const changes = `diff --git a/train.py b/train.py
 --- a/train.py
 +++ b/train.py
@@ -344,7 +345,7 @@ const changes = `diff --git a/train.py b/train.py
 +    return peak * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (STEPS - warm_up)))
 `
 
-// snapshot returns the code version and environment of a command.
+// snapshot returns the snapshot of a run that was started with the given command.
 func snapshot(command string) runs.NewSnapshot {
 	dirty := true
 	return runs.NewSnapshot{

@@ -15,30 +15,33 @@ import (
 )
 
 const (
-	streetEvery = 80 // steps between two street scenes of a run
+	streetEvery = 80 // steps from one street scene of a run to the next
 	streetKey   = "val/street"
 
-	streetWidth, streetHeight = 160, 96 // pixels
+	streetWidth, streetHeight = 160, 96 // width and height in pixels
 )
 
-// signPlace is a sign in the street scene: its kind, the pixel in its middle, and half its size.
+// signPlace is a sign in the street scene: its kind, the pixel in its middle, and half its
+// width.
 type signPlace struct{ sign, x, y, size int }
 
 var streetSigns = []signPlace{{1, 34, 38, 13}, {2, 118, 30, 15}, {3, 84, 52, 7}}
 
-// Classes of the mask, and of the boxes after them, so that each has its own colour.
+// Classes of the mask. The classes of the boxes have higher numbers, so that every class has
+// its own colour.
 const (
 	roadClass = 1 + iota
 	signClass
 	firstBoxClass
 )
 
-// streetLabels is a configuration of a run as W&B's client writes it, with the names of the classes.
+// streetLabels is the part of a run's configuration that names the classes, in the format of
+// W&B's client.
 const streetLabels = `{"_wandb":{"value":{
 	"mask/class_labels":{"val/street_wandb_delimeter_segmentation":{"value":{"1":"road","2":"sign"}}},
 	"bounding_box/class_labels":{"val/street_wandb_delimeter_detections":{"value":{"3":"stop","4":"yield","5":"mandatory","6":"priority"}}}}}}`
 
-// streetFile returns the name that W&B's client would give a file of a scene.
+// streetFile returns the file name that W&B's client would choose for a file of a scene.
 func streetFile(folder string, step int, end string) string {
 	return fmt.Sprintf("media/%s/%s_%d_%020x.%s", folder, streetKey, step, step, end)
 }
@@ -56,7 +59,7 @@ func (r run) streets() (all []medium) {
 	return all
 }
 
-// logStreets records which masks and boxes belong to each scene.
+// logStreets writes the history rows that link each scene with its masks and boxes.
 func (w *writer) logStreets(ctx context.Context, id string, r run) error {
 	var rows []format.Row
 	for step := streetEvery - 1; step < r.steps; step += streetEvery {
@@ -71,14 +74,15 @@ func (w *writer) logStreets(ctx context.Context, id string, r run) error {
 	return err
 }
 
-// onRoad reports whether a pixel of the scene is on the road, which narrows towards the horizon.
+// onRoad reports whether a pixel of the scene is on the road. The road narrows towards the
+// horizon.
 func onRoad(x, y int) bool {
 	below := float64(y) - 0.55*streetHeight
 	return below > 0 && math.Abs(float64(x)-streetWidth/2) < 6+1.6*below
 }
 
-// signAt returns the sign that covers a pixel, and the distance of the pixel from the middle of the
-// sign, scaled to 1 at the edge.
+// signAt returns the kind of the sign that covers a pixel. edge is the distance from the middle
+// of the sign to the pixel, scaled to 1 at the edge. ok is false if no sign covers the pixel.
 func signAt(x, y int) (kind int, edge float64, ok bool) {
 	for _, s := range streetSigns {
 		edge := signEdge(s.sign, float64(x-s.x)/float64(s.size), float64(y-s.y)/float64(s.size))
@@ -94,7 +98,7 @@ func streetScene() image.Image {
 	for y := range streetHeight {
 		for x := range streetWidth {
 			down := float64(y) / streetHeight
-			c := [3]float64{150 + 60*down, 186 + 36*down, 216 + 20*down} // sky
+			c := [3]float64{150 + 60*down, 186 + 36*down, 216 + 20*down} // colour of the sky
 			switch kind, edge, ok := signAt(x, y); {
 			case ok && edge > 0.74:
 				c = signColors[kind][1]
@@ -114,10 +118,10 @@ func streetScene() image.Image {
 	return m
 }
 
-// streetMask returns the predicted class of each pixel: mostly wrong at first, and right except for
-// some places once the network has learned.
+// streetMask returns the predicted class of each pixel. At first most predictions are wrong.
+// Once the network has learned, only a few predictions are wrong.
 func streetMask(learned float64, r *rand.Rand) image.Image {
-	const block = 4 // side of a square of wrong pixels
+	const block = 4 // width and height of a square with wrong predictions
 	m := image.NewGray(image.Rect(0, 0, streetWidth, streetHeight))
 	wrong := make([]bool, streetWidth/block*streetHeight/block)
 	for i := range wrong {
@@ -140,7 +144,8 @@ func streetMask(learned float64, r *rand.Rand) image.Image {
 	return m
 }
 
-// streetBoxes returns the predicted boxes around the signs. The small sign is detected late.
+// streetBoxes returns the predicted boxes around the signs. The small sign gets a box only late
+// in the training.
 func streetBoxes(learned float64, r *rand.Rand) []byte {
 	type box struct {
 		Position map[string]float64 `json:"position"`
@@ -161,7 +166,7 @@ func streetBoxes(learned float64, r *rand.Rand) []byte {
 	}
 	body, err := json.Marshal(map[string]any{"box_data": boxes})
 	if err != nil {
-		panic(err) // all are finite
+		panic(err) // all values are finite, so they can be encoded
 	}
 	return body
 }

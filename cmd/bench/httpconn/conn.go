@@ -1,7 +1,8 @@
-// Package httpconn is a minimal HTTP/1.1 client with one keep-alive connection to the API. The load
-// generator and the tests that kill the server use it. A request is sent exactly once, because
-// retries would hide which requests the server has acknowledged. It does little work for each
-// request, because in a benchmark it shares the processor with the server.
+// Package httpconn is a minimal HTTP/1.1 client with one keep-alive connection to the API. The
+// load generator and the tests that kill the server use this package. The client sends each
+// request exactly once, because retries would hide which requests the server has acknowledged.
+// The client does little work for each request, because in a benchmark it shares the processor
+// with the server.
 package httpconn
 
 import (
@@ -18,10 +19,10 @@ import (
 	"time"
 )
 
-// Conn is one connection. Its methods, except Close, must not be called concurrently.
+// Conn is one connection. Only Close can be called concurrently with other methods.
 type Conn struct {
-	Token   string        // bearer token; "" sends none
-	Timeout time.Duration // timeout of one request with its answer; 0 for none
+	Token   string        // bearer token; "" for no token
+	Timeout time.Duration // time limit for one request and its response; 0 for no limit
 
 	conn       net.Conn
 	answers    *bufio.Reader
@@ -37,7 +38,7 @@ type Reply struct {
 
 func (r Reply) String() string { return fmt.Sprintf("%d %s %s", r.Status, r.Location, r.Body) }
 
-// Dial connects to the API at address, an http or https URL.
+// Dial connects to the API at address, which is an http or https URL.
 func Dial(ctx context.Context, address string) (*Conn, error) {
 	api, err := url.Parse(address)
 	if err != nil {
@@ -57,11 +58,11 @@ func Dial(ctx context.Context, address string) (*Conn, error) {
 	return &Conn{conn: conn, answers: bufio.NewReader(conn), host: api.Host, base: api.EscapedPath()}, nil
 }
 
-// Close closes the connection. A request that is being sent fails.
+// Close closes the connection. A concurrent call of Send returns an error.
 func (c *Conn) Close() error { return c.conn.Close() }
 
-// Request returns the bytes of a request for Send. If key is not "", it is sent as the
-// Idempotency-Key. If body is not "", it is sent as JSON.
+// Request returns the bytes of a request for Send. If key is not empty, the request has the
+// header Idempotency-Key. If body is not empty, the request has body as its JSON content.
 func (c *Conn) Request(method, path, key, body string) []byte {
 	text := method + " " + c.base + path + " HTTP/1.1\r\nHost: " + c.host + "\r\n"
 	if c.Token != "" {
@@ -76,8 +77,8 @@ func (c *Conn) Request(method, path, key, body string) []byte {
 	return []byte(text + "\r\n" + body)
 }
 
-// Send sends a request and reads the response. After an error it is unknown whether the server
-// carried out the request.
+// Send sends a request and reads the response. If Send returns an error, the server might have
+// carried out the request or not.
 func (c *Conn) Send(request []byte) (r Reply, err error) {
 	if c.Timeout > 0 {
 		if err := c.conn.SetDeadline(time.Now().Add(c.Timeout)); err != nil {
