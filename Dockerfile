@@ -1,4 +1,4 @@
-# One static binary and an empty folder for the data: no shell, no packages.
+# The image contains one static binary and an empty folder for the data. It has no shell and no packages.
 #
 #   docker build -t tracker .
 #   docker run -p 127.0.0.1:9000:9000 -p 127.0.0.1:9001:9001 -v tracker:/data tracker
@@ -21,7 +21,7 @@ COPY --from=build --chown=65532:65532 /out/data /data
 USER 65532:65532
 WORKDIR /data
 VOLUME /data
-# The container is the border here, and what -p publishes is the way in.
+# Inside the container the ports listen on all addresses. Only ports that -p publishes can be reached from outside.
 ENV SERVICE_HOST=0.0.0.0 SERVICE_UI_HOST=0.0.0.0
 EXPOSE 9000 9001
 HEALTHCHECK --interval=30s --timeout=6s --start-period=5s CMD ["/usr/bin/tracker", "health"]
