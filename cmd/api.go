@@ -43,7 +43,7 @@ func (p *api) client() (*rest.Client, error) {
 		address = p.app.getenv("TRACKER_URL")
 	}
 	if address == "" {
-		address = p.app.ownServer()
+		address = p.app.ownServer(defaultAPI)
 	}
 	c, err := rest.New(address, "")
 	if err != nil {
@@ -86,24 +86,24 @@ func (a *app) folder(name string, parts ...string) string {
 	return filepath.Join(append([]string{home}, parts...)...)
 }
 
-// ownServer returns defaultAPI if a server listens at that address. If not, it returns the
-// address of the last server that the Python client started, see
-// client/python/tracker/_embed.py. If that server has ended, the Python client starts it again.
-func (a *app) ownServer() string {
-	if listens(defaultAPI) {
-		return defaultAPI
+// ownServer returns usual if a server listens at that address. If not, it returns the address
+// of the last server that the Python client started, see client/python/tracker/_embed.py. If
+// that server has ended, the Python client starts it again.
+func (a *app) ownServer(usual string) string {
+	if listens(usual) {
+		return usual
 	}
 	var server struct{ URL, Host string }
 	name, err := os.Hostname()
 	if err != nil {
-		return defaultAPI
+		return usual
 	}
 	data, err := os.ReadFile(filepath.Join(a.folder("TRACKER_HOME", ".tracker"), "server.json"))
 	if err != nil || json.Unmarshal(data, &server) != nil || server.Host != name {
-		return defaultAPI
+		return usual
 	}
 	if u, err := url.Parse(server.URL); err != nil || u.Hostname() != "127.0.0.1" {
-		return defaultAPI
+		return usual
 	}
 	if !listens(server.URL) {
 		if again, err := a.answer(findServer); err == nil {

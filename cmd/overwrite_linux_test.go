@@ -97,7 +97,7 @@ func TestOverwrittenDatabase(t *testing.T) {
 	runBinary(t, dir, nil, "", "check").refused(t, 1, "was overwritten")
 	end(p)
 	shell(`cmp "$1" "$2"`)
-	for _, args := range [][]string{{"serve", "--port", "0"}, {"check"}, {"backup", "new.db"}} {
+	for _, args := range [][]string{{"serve", "--port", "0", "--enable-ui=false"}, {"check"}, {"backup", "new.db"}} {
 		runBinary(t, dir, nil, "", args...).refused(t, 1, "tracker.db-wal belongs to its previous contents: restore a backup")
 	}
 	shell(`cmp "$1" "$2"`)

@@ -203,7 +203,9 @@ func TestTokenAndAddressAreFound(t *testing.T) {
 	if got := a.token("http://other:9000"); got != "" {
 		t.Errorf("the token of another server is %q", got)
 	}
-	if got := a.ownServer(); got != defaultAPI {
+	unused := httptest.NewServer(nil)
+	unused.Close()
+	if got := a.ownServer(unused.URL); got != unused.URL {
 		t.Errorf("the server of another machine is found: %s", got)
 	}
 	host, err := os.Hostname()
@@ -214,7 +216,7 @@ func TestTokenAndAddressAreFound(t *testing.T) {
 	defer server.Close()
 	writeFile(t, filepath.Join(home, ".tracker/server.json"), fmt.Sprintf(`{"url": %q, "host": %q}`, server.URL, host))
 	a.env = append(a.env, "TRACKER_TOKEN=given")
-	if got := a.ownServer(); got != server.URL {
+	if got := a.ownServer(unused.URL); got != server.URL {
 		t.Errorf("the server is %s", got)
 	}
 	if got := a.token("http://lab:9000"); got != "given" {
