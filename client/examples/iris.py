@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains a softmax classifier on Fisher's irises for several learning rates and logs it all to tracker over HTTP.
+"""Trains a softmax classifier on Fisher's irises with several learning rates, and logs each run to tracker over HTTP.
 
-It needs Python 3.9 and nothing else. With a server running (`tracker serve`): python3 iris.py --rates 0.01,0.1,1
+It needs Python 3.9 and no packages. Start a server (`tracker serve`), then: python3 iris.py --rates 0.01,0.1,1
 """
 
 import argparse
@@ -23,17 +23,17 @@ from urllib.parse import urlencode, urlsplit
 
 DATA = Path(__file__).resolve().parents[2] / "testdata" / "iris.csv"
 L2 = 0.001
-WAITS = (0.2, 0.4, 0.8, 1.6)  # seconds before each new attempt of a request
+WAITS = (0.2, 0.4, 0.8, 1.6)  # pauses in seconds before the retries of a request
 
 
 class TrackerError(Exception):
     def __init__(self, message, code=None):
         super().__init__(f"{code}: {message}" if code else message)
-        self.code = code  # None when no tracker answered
+        self.code = code  # None if the server did not respond
 
 
 class Tracker:
-    """A client on one keep-alive connection. `iterations` holds, by id, what the server has acknowledged."""
+    """A client with one persistent connection. `iterations` holds the data that the server has acknowledged, by id."""
 
     def __init__(self, url, token, snapshot):
         parts = urlsplit(url)
@@ -43,13 +43,13 @@ class Tracker:
         self.iterations = {}
 
     def call(self, method, path, body=None):
-        """Sends a request, again when the connection fails, and returns the decoded answer."""
+        """Sends a request and returns the decoded response. Retries if the connection fails."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(body, allow_nan=False).encode()
         if method == "POST":
-            # All attempts carry one key, so a write whose answer was lost is not done twice.
+            # All attempts have the same key, so a write whose response was lost is not repeated.
             headers["Idempotency-Key"] = str(uuid.uuid4())
         for wait in (*WAITS, None):
             try:
@@ -63,7 +63,7 @@ class Tracker:
                 if not isinstance(cause, (OSError, http.client.HTTPException)):
                     raise
                 if wait is None:
-                    raise TrackerError(f"no tracker answers at {self.url} ({cause}); is it running?") from cause
+                    raise TrackerError(f"no server responds at {self.url} ({cause}); is it running?") from cause
             time.sleep(wait)
         try:
             reply = json.loads(text) if text else {}
@@ -74,9 +74,9 @@ class Tracker:
         return reply
 
     def project(self, name):
-        """Returns the id of the project of exactly this name, which is made when there is none."""
+        """Returns the id of the project with exactly this name. Creates the project if it does not exist."""
         offset, total = 0, 1
-        while offset < total:  # ?name= matches parts of names, so there can be many
+        while offset < total:  # ?name= also matches parts of names, so the listing can be long
             page = self.call("GET", "/project?" + urlencode({"name": name, "limit": 1000, "offset": offset}))
             for project in page["data"]:
                 if project["name"] == name:
@@ -86,7 +86,7 @@ class Tracker:
 
     @contextlib.contextmanager
     def iteration(self, experiment, name, parent=None):
-        """Makes an iteration and ends it with the block: SUCCEEDED, FAILED on an error, KILLED on Ctrl-C."""
+        """Creates an iteration, and ends it after the block: SUCCEEDED, FAILED after an error, KILLED after Ctrl-C."""
         body = {"name": name, "parent_iteration_id": parent} if parent else {"name": name}
         iteration = self.call("POST", f"/iteration/experiment/{experiment}", body)["id"]
         self.iterations[iteration] = {"id": iteration, **body, "parameters": {}, "metrics": [], "tags": []}
@@ -95,7 +95,7 @@ class Tracker:
             yield iteration
         except BaseException as cause:
             failed = {"status": "FAILED", "error_message": f"{type(cause).__name__}: {cause}"}
-            with contextlib.suppress(TrackerError):  # the first error is the one to tell
+            with contextlib.suppress(TrackerError):  # report the first error, not this one
                 self.end(iteration, {"status": "KILLED"} if isinstance(cause, KeyboardInterrupt) else failed)
             raise
         self.end(iteration, {"status": "SUCCEEDED"})
@@ -104,7 +104,7 @@ class Tracker:
         try:
             self.call("PATCH", f"/iteration/{iteration}", body)
         except TrackerError as error:
-            # A PATCH has no key: an attempt whose answer was lost may have ended the iteration.
+            # A PATCH has no idempotency key, so an earlier attempt might have ended the iteration.
             ended = error.code == "ITERATION_ENDED" and self.call("GET", f"/iteration/{iteration}")
             if not ended or ended["status"] != body["status"]:
                 raise
@@ -113,11 +113,11 @@ class Tracker:
     def parameters(self, iteration, values):
         for key, value in values.items():
             self.call("POST", f"/parameter/iteration/{iteration}", {"key": key, "value": value})
-            # tracker keeps a number as the very characters that were sent.
+            # The server stores a number exactly as it was written in the request.
             self.iterations[iteration]["parameters"][key] = value if isinstance(value, str) else json.dumps(value)
 
     def metrics(self, iteration, step, values):
-        # JSON has no NaN and no infinities, so tracker takes their names.
+        # JSON has no NaN and no infinities. The API represents them as strings.
         names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
         values = {key: names.get(str(value), value) for key, value in values.items()}
         ids = self.call("POST", f"/metric/iteration/{iteration}/batch", {"metrics": values, "step": step})["ids"]
@@ -130,7 +130,8 @@ class Tracker:
 
 
 def load(path, seed):
-    """Returns 80 % training and 20 % test rows of (features, class), standardised by the training rows."""
+    """Returns 80 % training rows and 20 % test rows of (features, class), and the number of classes. The features are
+    standardised with the mean and deviation of the training rows."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = [([float(v) for v in row[:-1]], row[-1]) for row in list(csv.reader(file))[1:]]
     species = sorted({name for _, name in rows})
@@ -139,30 +140,30 @@ def load(path, seed):
     columns = list(zip(*(x for x, _ in rows[:cut])))
     means = [sum(c) / len(c) for c in columns]
     spreads = [math.sqrt(sum((v - m) ** 2 for v in c) / len(c)) for c, m in zip(columns, means)]
-    # The 1.0 at the end is the input of the bias.
+    # The last element, 1.0, is the input of the bias.
     rows = [([(v - m) / s for v, m, s in zip(x, means, spreads)] + [1.0], species.index(name)) for x, name in rows]
     return rows[:cut], rows[cut:], len(species)
 
 
 def log_softmax(weights, x):
     logits = [sum(w * v for w, v in zip(ws, x)) for ws in weights]
-    top = max(logits)  # taken off first, so that exp can't overflow
+    top = max(logits)  # subtracted, so that exp can't overflow
     norm = top + math.log(sum(math.exp(z - top) for z in logits))
     return [z - norm for z in logits]
 
 
 def evaluate(weights, rows):
-    """Returns the mean cross-entropy, without the L2 term, and the share of rows that are classified right."""
+    """Returns the mean cross-entropy without the L2 term, and the fraction of correctly classified rows."""
     logs = [(log_softmax(weights, x), y) for x, y in rows]
     return sum(-p[y] for p, y in logs) / len(rows), sum(p[y] == max(p) for p, y in logs) / len(rows)
 
 
 def train(tracker, iteration, data, rate, epochs):
-    """Descends the full-batch gradient, logs each epoch, and returns the metrics of the last."""
+    """Trains by full-batch gradient descent, logs each epoch, and returns the metrics of the last epoch."""
     training, test, classes = data
     weights = [[0.0] * len(training[0][0]) for _ in range(classes)]
     for epoch in range(epochs):
-        gradient = [[L2 * w for w in ws[:-1]] + [0.0] for ws in weights]  # the bias is not held back
+        gradient = [[L2 * w for w in ws[:-1]] + [0.0] for ws in weights]  # the bias is not regularized
         for x, y in training:
             for k, log_p in enumerate(log_softmax(weights, x)):
                 error = (math.exp(log_p) - (k == y)) / len(training)
@@ -178,7 +179,8 @@ def train(tracker, iteration, data, rate, epochs):
 
 
 def sweep(tracker, experiment, data, options):
-    """Trains a child iteration for each learning rate and tags the best; returns its id and a table of all."""
+    """Trains a child iteration for each learning rate, and tags the best. Returns its id, and a table of all
+    children."""
     shared = {"l2": L2, "epochs": options.epochs, "seed": options.seed, "optimizer": "full-batch gradient descent",
               "train_rows": len(data[0]), "test_rows": len(data[1])}
     done, table = [], ["learning rate      train/loss  train/accuracy       test/loss   test/accuracy"]
@@ -189,14 +191,14 @@ def sweep(tracker, experiment, data, options):
                 with tracker.iteration(experiment, f"learning rate {rate}", parent) as child:
                     tracker.parameters(child, {"learning_rate": rate, **shared})
                     last = train(tracker, child, data, rate, options.epochs)
-            except FloatingPointError as cause:  # another rate may still do
+            except FloatingPointError as cause:  # another learning rate might converge
                 table.append(f"{rate:>13}  failed: {cause}")
                 continue
             done.append((-last["test/accuracy"], last["test/loss"], rate, child))
             table.append(f"{rate:>13}" + "".join(f"{value:>16.4f}" for value in last.values()))
         if not done:
             raise FloatingPointError("no learning rate of the sweep converged")
-        _, _, rate, best = min(done)  # the loss decides between equal accuracies
+        _, _, rate, best = min(done)  # highest accuracy; if equal, lowest loss
         tracker.tag(best, "best")
         tracker.parameters(parent, {"best_learning_rate": rate})
     return best, "\n".join([*table, "", f"Best learning rate: {rate}"])
@@ -230,8 +232,8 @@ def main():
     parser.add_argument("--data", default=DATA, help="measurements (default: testdata/iris.csv of the repository)")
     parser.add_argument("--epochs", type=int, default=100, help="default: %(default)s")
     parser.add_argument("--rates", type=learning_rates, default="0.01,0.1,1", help="default: %(default)s")
-    parser.add_argument("--seed", type=int, default=7, help="decides which rows are test rows (default: %(default)s)")
-    parser.add_argument("--record", metavar="FILE", help="write all that was logged to FILE, as JSON")
+    parser.add_argument("--seed", type=int, default=7, help="seed for the choice of test rows (default: %(default)s)")
+    parser.add_argument("--record", metavar="FILE", help="write all logged data to FILE, as JSON")
     options = parser.parse_args()
     if options.epochs < 1 or not all(0 < rate < math.inf for rate in options.rates):
         parser.error("--epochs and --rates must be positive")

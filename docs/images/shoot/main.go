@@ -1,5 +1,5 @@
-// Shoot takes a picture of a page once something that a selector names is
-// there, and every chart in sight is drawn:
+// Shoot takes a screenshot of a page. It waits until an element matches the selector and all
+// visible charts are drawn:
 //
 //	shoot URL SELECTOR WIDTH HEIGHT FILE
 package main
@@ -14,13 +14,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// drawn is true when no chart in the window is still to be drawn.
+// drawn is a script that returns whether all visible charts are drawn.
 const drawn = `[...document.querySelectorAll('[data-testid="chart"]')].every((c) => {
 	const { top, bottom } = c.getBoundingClientRect();
 	return !c.checkVisibility() || bottom < 0 || top > innerHeight || Number(c.dataset.drawn) > 0;
 })`
 
-// patience is how long a page may take.
+// patience is the maximum time for a page to load and draw.
 const patience = 30 * time.Second
 
 func main() {
@@ -44,7 +44,7 @@ func shoot(args []string) error {
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU,
-		// There is a mouse: what shows itself under it is hidden.
+		// Simulate a mouse, so that controls that appear only under the pointer stay hidden.
 		chromedp.Flag("blink-settings", "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4"))...)
 	defer cancel()
 	ctx, cancel = chromedp.NewContext(ctx)
