@@ -14,20 +14,29 @@ import (
 
 const (
 	defaultColumns = 3  // default number of parameters, and of metrics, in a table
+	wideColumns    = 5  // number of further parameters that a wide table shows by default
 	telling        = 20 // number of newest runs whose parameters are compared
 )
 
 // defaultColumns returns the default columns of a table. The default columns are the best value
 // of the objective, parameters that differ among the newest runs, and the most interesting
-// metrics.
+// metrics. Parameters with known names, such as lr, come first.
 func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objective) (string, error) {
+	columns, _, err := s.columnsOf(db, experimentID, o)
+	return columns, err
+}
+
+// columnsOf returns the default columns of a table, and the parameters that follow them if the
+// table is wide.
+func (s *site) columnsOf(db *store.View, experimentID string, o *goal.Objective) (columns, wide string, err error) {
 	params, err := db.Runs.VaryingParams(experimentID, telling)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
+	chart.SortParams(params)
 	found, err := metricKeys(db, experimentID, nil, "", false, domain.Page{Limit: domain.MaxLimit})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	metrics := found.Data
 	slices.SortStableFunc(metrics, func(a, b search.Key) int { return cmp.Compare(goal.InterestOf(a.Key), goal.InterestOf(b.Key)) })
@@ -36,14 +45,22 @@ func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objec
 		names = append(names, o.Value())
 		chart.PutFirst(metrics, o, func(k search.Key) string { return k.Key })
 	}
-	for _, key := range params[:min(defaultColumns, len(params))] {
-		names = append(names, search.Key{Kind: search.ParamKey, Key: key}.Column())
-	}
+	first := min(defaultColumns, len(params))
+	names = append(names, paramColumns(params[:first])...)
 	if o != nil {
 		metrics = metrics[:min(defaultColumns-1, len(metrics))]
 	}
 	for _, k := range metrics[:min(defaultColumns, len(metrics))] {
 		names = append(names, k.Column())
 	}
-	return strings.Join(names, ", "), nil
+	more := paramColumns(params[first:min(first+wideColumns, len(params))])
+	return strings.Join(names, ", "), strings.Join(more, ", "), nil
+}
+
+// paramColumns returns the columns of parameters.
+func paramColumns(params []string) (columns []string) {
+	for _, key := range params {
+		columns = append(columns, search.Key{Kind: search.ParamKey, Key: key}.Column())
+	}
+	return columns
 }

@@ -35,6 +35,7 @@ func compareSections(all []compared, o *goal.Objective) []compareSection {
 	var params, metrics []compareRow
 	most := maxCells / len(all)
 	paramNames := keysOf(all, func(c compared) []string { return keys(c.summary.Params) })
+	chart.SortParams(paramNames)
 	size := func(key string) (n int) {
 		for _, c := range all {
 			n += min(len(c.summary.Params[key]), maxCell)

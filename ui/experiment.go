@@ -38,6 +38,7 @@ type experimentView struct {
 	Guessed     bool            // whether the objective was guessed instead of chosen
 	Best        string          // path of the best run that matches the filter, "" for none
 	Columns     string          // columns to show, in search syntax
+	Wide        string          // further columns for a wide table, "" if the user has selected the columns
 	Params      []string
 	Metrics     []string
 	Rows        []run
@@ -81,13 +82,16 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 			}
 		}
 		if !query.Has("columns") {
-			if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
+			if q.Columns, v.Wide, err = s.columnsOf(db, e.ID, o); err != nil {
 				return nil, err
 			}
 		}
 		v.Filter, v.Sort, v.Columns = q.Filter, plain.Readable(query.Get("sort")), q.Columns
 		if e.IterationCount == 0 {
 			v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
+		}
+		if v.Wide != "" {
+			q.Columns += ", " + v.Wide
 		}
 		asked := q
 		if q.Page == domain.FirstPage { // read all runs that the charts draw, even if they are not on the first page
@@ -120,7 +124,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 		if v.Sweeps, err = db.Wandb.HasSweep(e.ID); err != nil {
 			return nil, err
 		}
-		v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
+		v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {v.Columns}}.Encode()
 		v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
 		var early string
 		if v.Lesson == nil {

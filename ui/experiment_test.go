@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/points"
@@ -141,13 +143,54 @@ func TestDefaultColumns(t *testing.T) {
 		}
 	}
 	page := "/experiment/" + w.experiment
-	s.get(page).wants(t, 200, `data-columns="param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss, metric.a_rate"`)
+	s.get(page).wants(t, 200, `data-columns="param.lr, param.`+"`a seed`"+`, metric.val/acc, metric.train/loss, metric.a_rate"`)
 	s.get(page+"?columns=param.opt").wants(t, 200, `data-columns="param.opt"`)
 	// The best value of the objective comes first, and the last one beside it.
 	if err := s.db.Projects.UpdateExperiment(t.Context(), domain.System, w.experiment, projects.ExperimentPatch{Objective: new("")}); err != nil {
 		t.Fatal(err)
 	}
-	s.get(page).wants(t, 200, `data-columns="metric.val/acc.max, param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss"`)
+	s.get(page).wants(t, 200, `data-columns="metric.val/acc.max, param.lr, param.`+"`a seed`"+`, metric.val/acc, metric.train/loss"`)
+}
+
+// TestManyParameters checks that a run with hundreds of parameters, as Hugging Face's trainer logs
+// them, first shows the ones that matter, and that a wide table has more columns.
+func TestManyParameters(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(2, 1)
+	for i, run := range w.runs {
+		params := map[string]string{"optim": fmt.Sprint("adam", i), "weight_decay": fmt.Sprint(i), "batch_size": fmt.Sprint(i), "zeta": fmt.Sprint(i),
+			"label_smoothing_factor": fmt.Sprint(i), "output_dir": fmt.Sprint("/out/", i), "warmup_steps": "100"}
+		for n := range 120 {
+			params[fmt.Sprintf("accelerator_config/option_%d", n)] = "None"
+		}
+		for key, value := range params {
+			must(s.db.Runs.CreateParameter(t.Context(), domain.System, run, key, scalar.Text(value)))(t)
+		}
+	}
+	a := s.get("/iteration/" + w.runs[0])
+	a.wants(t, 200, "Show 116 more")
+	shown, _, _ := strings.Cut(a.body[strings.Index(a.body, `id="params"`):], "more-params")
+	for _, key := range []string{"lr", "optim", "batch_size", "warmup_", "zeta"} {
+		if !strings.Contains(shown, "<bdi>"+key) {
+			t.Errorf("%s is not among the first parameters", key)
+		}
+	}
+	s.get("/experiment/"+w.experiment).wants(t, 200, `data-columns="param.lr, param.optim, param.batch_size, metric.train/loss"`,
+		`data-wide="param.weight_decay, param.label_smoothing_factor, param.zeta, param.output_dir"`)
+
+	b := s.openBrowser(t)
+	heads := `[...document.querySelectorAll('#table thead [data-column^="param."]')].map((e) => e.dataset.column.slice(6))`
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+	b.is(heads, "lr,optim,batch_size")
+	b.do(chromedp.EmulateViewport(2560, 1200))
+	b.is(heads, "lr,optim,batch_size,weight_decay,label_smoothing_factor,zeta,output_dir")
+	b.is(`document.querySelector('#table tbody td:nth-child(6)').textContent.length > 0`, "true")
+	b.fits()
+	b.do(chromedp.Navigate(s.url + "/iteration/" + w.runs[0]))
+	b.do(chromedp.SendKeys(chromedp.CSS(`[data-filters="params"]`), "option_7"))
+	b.is(`[...document.querySelectorAll('#params tr')].filter((e) => e.checkVisibility()).length`, "11")
+	b.quiet()
 }
 
 func TestExperimentLesson(t *testing.T) {

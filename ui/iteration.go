@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -41,8 +42,9 @@ type iterationView struct {
 	Notes        string
 	NotesHTML    templ.Component
 	ErrorText    string
-	Params       []runs.Parameter
-	AllParams    int // number of parameters, including omitted ones
+	Params       []runs.Parameter // the parameters that matter first
+	MoreParams   []runs.Parameter // folded parameters
+	AllParams    int              // number of parameters, including omitted ones
 	Properties   []domain.Property
 	NotSent      []string // messages about data that the client could not send
 	Datasets     []runs.DatasetName
@@ -186,8 +188,21 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 	}
 	params := slices.Sorted(maps.Keys(summary.Params))
 	v.AllParams = len(params)
-	for _, key := range fit(params, maxRows, func(key string) int { return len(key) + len(summary.Params[key]) }) {
-		v.Params = append(v.Params, runs.Parameter{Key: key, Value: cell(summary.Params[key])})
+	first := len(params)
+	if first > fewParams {
+		varying, err := db.Runs.VaryingParams(e.ID, telling)
+		if err != nil {
+			return err
+		}
+		params, first = foldedParams(params, varying, func(key string) bool { return chart.IsUnset(summary.Params[key]) })
+	}
+	for at, key := range fit(params, maxRows, func(key string) int { return len(key) + len(summary.Params[key]) }) {
+		p := runs.Parameter{Key: key, Value: cell(summary.Params[key])}
+		if at < first {
+			v.Params = append(v.Params, p)
+		} else {
+			v.MoreParams = append(v.MoreParams, p)
+		}
 	}
 	properties, err := db.Runs.Properties(runs.IterationProperty, i.ID, domain.Page{Limit: domain.MaxLimit})
 	if err != nil {
@@ -257,6 +272,44 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 	}
 	v.Parent = &link{parent.Name, "/iteration/" + parent.ID, s.status(parent)}
 	return nil
+}
+
+// fewParams is the number of parameters up to which a run's page folds none of them.
+const fewParams = 24
+
+// foldedParams sorts parameters: first the ones that differ between runs, then the ones with
+// known names, then others with a value, then the ones that are unset. It returns the number of
+// parameters to show; the others are folded. If all parameters differ, for example in an
+// experiment with one run, only their names and values count.
+func foldedParams(params, varying []string, unset func(string) bool) (sorted []string, first int) {
+	const differs, known, set, rest = 0, 1, 2, 3
+	vary := map[string]bool{}
+	if len(varying) < len(params) {
+		for _, key := range varying {
+			vary[key] = true
+		}
+	}
+	class := func(key string) int {
+		switch {
+		case vary[key]:
+			return differs
+		case unset(key):
+			return rest
+		case chart.ParamRank(key) < chart.UnknownParam:
+			return known
+		}
+		return set
+	}
+	chart.SortParams(params)
+	slices.SortStableFunc(params, func(a, b string) int { return cmp.Compare(class(a), class(b)) })
+	first = len(params)
+	if at := slices.IndexFunc(params, func(key string) bool { return class(key) > known }); at >= 0 {
+		first = at
+	}
+	for first < fewParams && first < len(params) && class(params[first]) < rest {
+		first++
+	}
+	return params, max(first, min(fewParams/2, len(params)))
 }
 
 func newMetricRow(key string, m points.Summary) metricRow {

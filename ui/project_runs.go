@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/ui/chart"
 	"tracker/ui/plain"
 )
 
@@ -173,6 +175,8 @@ func (s *site) projectDefault(db *store.View, experiments []projects.Experiment)
 			}
 		}
 	}
-	slices.SortStableFunc(params, func(a, b string) int { return seen[b] - seen[a] })
+	slices.SortStableFunc(params, func(a, b string) int {
+		return cmp.Or(seen[b]-seen[a], cmp.Compare(chart.ParamRank(a), chart.ParamRank(b)))
+	})
 	return strings.Join(slices.Concat(metrics, params[:min(len(params), projectColumns)]), ", "), nil
 }

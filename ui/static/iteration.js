@@ -195,8 +195,10 @@ document.addEventListener('toggle', ({ target }) => {
 
 function filter(field) {
   const part = field.value.toLowerCase();
-  for (const row of document.querySelectorAll(`#${field.dataset.filters} tbody tr`))
-    row.hidden = !row.textContent.toLowerCase().includes(part);
+  const list = document.getElementById(field.dataset.filters);
+  for (const row of list.querySelectorAll('tbody tr')) row.hidden = !row.textContent.toLowerCase().includes(part);
+  const more = list.querySelector('details.more');
+  if (part && more) more.open = true; // a folded row might match
 }
 document.addEventListener('input', ({ target }) => {
   if (target.dataset.filters) filter(target);

@@ -12,6 +12,8 @@ import { handleRowKey, tableRow as makeRow } from './tablerow.js';
 import { debounce } from './timing.js';
 
 const rowHeight = 28;
+const narrowTable = 700; // pixels up to which a table shows only its first default columns
+const columnWidth = 110; // pixels for each further default column
 const extraRows = 8; // rows with elements above and below the visible ones
 
 /**
@@ -27,12 +29,13 @@ export class Table extends EventTarget {
    * @param {Object} options
    * @param {string} options.experiment id of the experiment
    * @param {string} options.defaults default columns
+   * @param {string} [options.wide] parameters that a wide table shows in addition by default
    * @param {string} [options.objective] column that ranks the runs
    * @param {string} [options.order] default order of the rows
    */
-  constructor(scroller, state, { experiment, defaults, objective, order = '-created' }) {
+  constructor(scroller, state, { experiment, defaults, wide = '', objective, order = '-created' }) {
     super();
-    Object.assign(this, { scroller, state, experiment, defaults, objective, order });
+    Object.assign(this, { scroller, state, experiment, defaults, wide, objective, order });
     this.best = null; // id of the best run
     this.picked = new Selection();
     this.summaries = new Map(); // summaries of runs by id, for the details of metrics
@@ -47,12 +50,29 @@ export class Table extends EventTarget {
     this.root = this.listing();
     this.build();
     scroller.addEventListener('scroll', () => requestAnimationFrame(() => this.render()));
-    new ResizeObserver(() => this.render()).observe(scroller);
+    new ResizeObserver(() => {
+      if (this.layout && this.roomFor !== this.room) this.updateHeads();
+      this.render(this.roomFor !== this.room);
+      this.roomFor = this.room;
+    }).observe(scroller);
   }
 
   /** columns returns the selected columns, including columns that the layout omits. */
   get columns() {
-    return columns.parseColumns(this.state.get('columns', this.defaults));
+    return this.columnsFor(this.room);
+  }
+
+  /** columnsFor returns the selected columns or, if none are selected, the default columns and n further ones. */
+  columnsFor(n) {
+    const all = columns.parseColumns(this.state.get('columns', this.defaults));
+    if (this.state.has('columns')) return all;
+    const at = all.findLastIndex((c) => c.kind === 'param') + 1;
+    return all.toSpliced(at, 0, ...columns.parseColumns(this.wide).slice(0, n));
+  }
+
+  /** room returns the number of default columns that fit in addition. */
+  get room() {
+    return Math.max(0, Math.floor((this.scroller.clientWidth - narrowTable) / columnWidth));
   }
 
   get grouped() {
@@ -74,7 +94,7 @@ export class Table extends EventTarget {
       by,
       filter: this.state.get('filter'),
       sort: this.state.get('sort'),
-      columns: this.columns.map(columns.formatColumn).join(', '),
+      columns: this.columnsFor(Infinity).map(columns.formatColumn).join(', '),
       tree,
     };
   }
@@ -188,7 +208,7 @@ export class Table extends EventTarget {
 
   loadDifferences() {
     this.differences.loadBaseline(this.query().columns);
-    return this.differences.loadSame(this.columns.filter((c) => c.kind === 'param').map((c) => c.key));
+    return this.differences.loadSame(this.columnsFor(Infinity).filter((c) => c.kind === 'param').map((c) => c.key));
   }
 
   /** failed shows the error. The rows stay. */

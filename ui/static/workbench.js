@@ -28,6 +28,7 @@ function workbench(root) {
   const table = new Table(document.getElementById('scroll'), state, {
     experiment,
     defaults: root.dataset.columns,
+    wide: root.dataset.wide,
     objective: root.dataset.objective,
     order: root.dataset.order,
   });
