@@ -37,6 +37,17 @@ var writtenTimes = []struct {
 	{86399.9, "1d"}, {86400, "1d"}, {90061, "1d 1h"}, {8640000, "100d"}, {-0.25, "-0.25s"}, {-90, "-1m 30s"},
 }
 
+var writtenTicks = []struct {
+	values []float64
+	want   string
+}{
+	{nil, ""}, {[]float64{0.5}, "0.5"}, {[]float64{0, 0.25, 0.5}, "0 0.25 0.5"}, {[]float64{0.1, 1, 10}, "0.1 1 10"},
+	{[]float64{0.693335, 0.69334, 0.693345}, "0.693335 0.69334 0.693345"},
+	{[]float64{-1.0000002, -1, -0.9999998}, "-1.0000002 -1 -0.9999998"},
+	{[]float64{12345600, 12345700, 12345800}, "1.23456e7 1.23457e7 1.23458e7"},
+	{[]float64{2.5, 2.500000001, 2.500000002}, "2.5 +1e-9 +2e-9"},
+}
+
 // TestNumbers holds the server to a table of numbers, and the scripts to the
 // server, also for numbers at random.
 func TestNumbers(t *testing.T) {
@@ -87,6 +98,17 @@ func TestNumbers(t *testing.T) {
 		times, spans = append(times, jsNumber(ms)), append(spans, plain.Duration(scalar.Value(ms)))
 	}
 	same("duration", times, spans)
+	for _, w := range writtenTicks {
+		var exact []scalar.Value
+		var values []string
+		for _, v := range w.values {
+			exact, values = append(exact, scalar.Value(v)), append(values, jsNumber(v))
+		}
+		if got := strings.Join(plain.Ticks(exact), " "); got != w.want {
+			t.Errorf("the ticks %v are written %q, want %q", w.values, got, w.want)
+		}
+		b.is(`window.format.tickLabels([`+strings.Join(values, ", ")+`]).join(' ')`, w.want)
+	}
 	b.quiet()
 }
 

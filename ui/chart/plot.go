@@ -10,6 +10,8 @@ import (
 
 	"tracker/store/goal"
 	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/ui/plain"
 )
 
 // These are the dimensions of a drawn chart, in units of its view box.
@@ -83,8 +85,12 @@ func (a axis) ticks() []Tick {
 	if a.log {
 		values = logTicks(a.low, a.high)
 	}
-	for _, v := range values {
-		all = append(all, Tick{number(v), place1(a.at(v))})
+	exact := make([]scalar.Value, len(values))
+	for i, v := range values {
+		exact[i] = scalar.Value(v)
+	}
+	for i, label := range plain.Ticks(exact) {
+		all = append(all, Tick{label, place1(a.at(values[i]))})
 	}
 	return all
 }

@@ -13,7 +13,9 @@ import (
 
 // Number formats a value with five significant digits. Integers below ten million keep all
 // digits.
-func Number(v scalar.Value) string {
+func Number(v scalar.Value) string { return withDigits(v, 5) }
+
+func withDigits(v scalar.Value, digits int) string {
 	f := float64(v)
 	size := math.Abs(f)
 	switch {
@@ -22,11 +24,46 @@ func Number(v scalar.Value) string {
 	case size < 1e7 && f == math.Trunc(f):
 		return strconv.Itoa(int(f))
 	case size < 1e-4 || size >= 1e7:
-		mantissa, power, _ := strings.Cut(rounded(f, 5), "e")
+		mantissa, power, _ := strings.Cut(rounded(f, digits), "e")
 		exponent, _ := strconv.Atoi(power)
 		return strings.TrimRight(strings.TrimRight(mantissa, "0"), ".") + "e" + strconv.Itoa(exponent)
 	}
-	return significant(f, 5)
+	return significant(f, digits)
+}
+
+// maxTickDigits is the maximum number of significant digits of an axis label.
+const maxTickDigits = 8
+
+// Ticks formats the values of an axis, in ascending order, so that no label repeats. The labels
+// have as many digits as necessary. If eight digits are not enough, the first value has up to 15
+// digits, and the other labels are distances from it, such as +2e-9.
+func Ticks(values []scalar.Value) []string {
+	labels := make([]string, len(values))
+	for digits := 5; digits <= maxTickDigits; digits++ {
+		for i, v := range values {
+			labels[i] = withDigits(v, digits)
+		}
+		if distinct(labels) {
+			return labels
+		}
+	}
+	for i, v := range values {
+		labels[i] = withDigits(v, 15)
+		if i > 0 {
+			labels[i] = "+" + withDigits(v-values[0], 3)
+		}
+	}
+	return labels
+}
+
+// distinct reports whether no label is equal to the label before it.
+func distinct(labels []string) bool {
+	for i := 1; i < len(labels); i++ {
+		if labels[i] == labels[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // significant formats a value with the given number of significant digits.

@@ -1,7 +1,7 @@
 // A chart: the curves of one metric.
 import { visibleRange, needsOwnTicks, extremeTicks, nearestIndex, hasValueAt, padRange, smooth } from './curvemath.js';
 import { el } from './dom.js';
-import { count, toNumber, duration, number } from './format.js';
+import { count, toNumber, duration, number, tickLabels } from './format.js';
 import { themeColors, paintCurves, themedCharts } from './paint.js';
 
 const mostInTip = 14; // maximum number of runs in a tooltip
@@ -162,13 +162,13 @@ export class Chart {
         }),
       };
     };
-    const horizontal = axis(logx, this.x, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
+    const horizontal = axis(logx, this.x, { size: 28, space: 48, values: (_, splits) => tickTexts(splits) });
     if (x === 'time') delete horizontal.values;
     if (x === 'relative') {
-      horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));
+      horizontal.values = (_, splits) => durationTexts(splits);
       horizontal.incrs = timeSteps;
     } else if (x === 'step') {
-      horizontal.values = (_, splits) => splits.map((v) => (Number.isInteger(v) ? number(v) : ''));
+      horizontal.values = (_, splits) => tickTexts(splits.map((v) => (Number.isInteger(v) ? v : null)));
     }
     this.plot = new uPlot({
       width: this.box.clientWidth || 320,
@@ -181,7 +181,7 @@ export class Chart {
         y: { distr: logy ? 3 : 1, range: () => this.y },
       },
       series: [{}, { paths: () => null, points: { show: false } }],
-      axes: [horizontal, axis(logy, this.y, { size: axisWidth, space: 28, values: (_, splits) => splits.map(number) })],
+      axes: [horizontal, axis(logy, this.y, { size: axisWidth, space: 28, values: (_, splits) => tickTexts(splits) })],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: true, uni: diagonalDrag, setScale: false },
         bind: { dblclick: () => () => this.on.zoom({ x: null, y: null }) } },
       hooks: {
@@ -359,6 +359,19 @@ export class Chart {
 /** deviationText returns the standard deviation at a point of a group's mean as text. */
 const deviationText = ({ c, i }) =>
   c.high[i] == null ? '' : ` ± ${number(Number(((toNumber(c.high[i]) - toNumber(c.low[i])) / 2).toPrecision(2)))}`;
+
+/** tickTexts returns the labels of an axis. A position that is null has no label. */
+function tickTexts(splits) {
+  const labels = tickLabels(splits.filter((v) => v != null));
+  return splits.map((v) => (v == null ? '' : labels.shift()));
+}
+
+/** durationTexts returns the labels of an axis of milliseconds. */
+function durationTexts(splits) {
+  const texts = splits.map((v) => (v == null ? null : duration(v / 1000)));
+  const repeats = texts.some((text, i) => i > 0 && text != null && text === texts[i - 1]);
+  return repeats ? tickTexts(splits.map((v) => v && v / 1000)).map((text) => text && `${text}s`) : texts;
+}
 
 /**
  * powersOfTen removes the grid lines of a logarithmic axis that are not at powers of ten, if two lines remain.

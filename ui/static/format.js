@@ -11,12 +11,31 @@ export const pointCount = (n) => `${count(n)} ${n === 1 ? 'point' : 'points'}`;
  * @param {number|string|null} v
  * @returns {string}
  */
-export function number(v) {
+export const number = (v) => withDigits(v, 5);
+
+function withDigits(v, digits) {
   if (v == null) return '';
   const size = Math.abs(v);
   if (!Number.isFinite(v) || (Number.isInteger(v) && size < 1e7)) return String(v);
-  if (size < 1e-4 || size >= 1e7) return v.toExponential(4).replace(/\.?0*e\+?/, 'e');
-  return String(Number(v.toPrecision(5)));
+  if (size < 1e-4 || size >= 1e7) return v.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e');
+  return String(Number(v.toPrecision(digits)));
+}
+
+const mostTickDigits = 8; // maximum number of significant digits of an axis label
+
+/**
+ * tickLabels formats the values of an axis, in ascending order, so that no label repeats. If eight digits are
+ * not enough, the first value has up to 15 digits, and the other labels are distances from it. number.go formats
+ * ticks in the same way.
+ * @param {number[]} values
+ * @returns {string[]}
+ */
+export function tickLabels(values) {
+  for (let digits = 5; digits <= mostTickDigits; digits += 1) {
+    const labels = values.map((v) => withDigits(v, digits));
+    if (labels.every((label, i) => i === 0 || label !== labels[i - 1])) return labels;
+  }
+  return values.map((v, i) => (i === 0 ? withDigits(v, 15) : `+${withDigits(v - values[0], 3)}`));
 }
 
 const mostRatio = 100; // ratio of numbers above which they do not get the same decimals

@@ -4,7 +4,7 @@
 import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
-import { valueLabel, dimensionAxis, rangeColor, svgElement } from './plotaxis.js';
+import { axisLabels, valueLabel, dimensionAxis, rangeColor, svgElement } from './plotaxis.js';
 
 const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
 
@@ -215,6 +215,7 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
       },
       document.createTextNode(d.label.slice(0, 22))
     );
+    const [lowest, highest] = axisLabels(d, [scale.low, scale.high]);
     return svgElement(
       'g',
       { class: 'axis' },
@@ -222,12 +223,12 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
       svgElement(
         'text',
         { x: at, y: top - 6, 'text-anchor': 'middle' },
-        document.createTextNode(valueLabel(d, scale.high))
+        document.createTextNode(highest)
       ),
       svgElement(
         'text',
         { x: at, y: height - 2, 'text-anchor': 'middle' },
-        document.createTextNode(valueLabel(d, scale.low))
+        document.createTextNode(lowest)
       ),
       ...between,
       title,

@@ -1,7 +1,7 @@
 // SVG elements and axes for plots of runs.
 import { paletteSize } from './color.js';
 import { roundTicks } from './curvemath.js';
-import { number } from './format.js';
+import { number, tickLabels } from './format.js';
 
 /** svgElement returns a new SVG element. Attributes that are functions become event listeners. */
 export function svgElement(name, attributes = {}, ...children) {
@@ -76,3 +76,6 @@ export const valueColor = (d, v) => (d.texts ? `var(--run-${Math.round(v) % pale
 
 /** valueLabel formats a value of a dimension. */
 export const valueLabel = (d, v) => (d.texts ? (d.texts[Math.round(v)] ?? '').slice(0, 24) : number(v));
+
+/** axisLabels formats the ticks of a dimension's axis. No label repeats. */
+export const axisLabels = (d, ticks) => (d.texts ? ticks.map((v) => valueLabel(d, v)) : tickLabels(ticks));

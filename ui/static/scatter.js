@@ -1,7 +1,7 @@
 // The scatter plot of two dimensions.
 import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
-import { valueLabel, dimensionAxis, rangeColor, svgElement, valueColor } from './plotaxis.js';
+import { axisLabels, valueLabel, dimensionAxis, rangeColor, svgElement, valueColor } from './plotaxis.js';
 
 const [width, height, left, bottom, top, right] = [1000, 360, 72, 44, 28, 24];
 const plotPadding = 8; // space between the outermost runs and the ends of an axis
@@ -95,6 +95,8 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
       svgElement('text', { x, y, 'text-anchor': anchor, class: cls }, document.createTextNode(words));
     const line = (x1, y1, x2, y2, cls) => svgElement('line', { x1, y1, x2, y2, class: cls });
     const base = height - bottom;
+    const [across, up] = [mx.ticks(8), my.ticks(5)];
+    const [acrossLabels, upLabels] = [axisLabels(dx, across), axisLabels(dy, up)];
     const chosen = svgElement('rect', { class: 'brush', visibility: 'hidden' });
     const drawing = svgElement(
       'svg',
@@ -106,18 +108,14 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
       svgElement(
         'g',
         { class: 'axis' },
-        ...mx
-          .ticks(8)
-          .flatMap((v) => [
-            line(px(v), top, px(v), base, 'grid-line'),
-            text(px(v), base + 16, 'middle', valueLabel(dx, v), 'tick'),
-          ]),
-        ...my
-          .ticks(5)
-          .flatMap((v) => [
-            line(left, py(v), width - right, py(v), 'grid-line'),
-            text(left - 8, py(v) + 4, 'end', valueLabel(dy, v), 'tick'),
-          ]),
+        ...across.flatMap((v, i) => [
+          line(px(v), top, px(v), base, 'grid-line'),
+          text(px(v), base + 16, 'middle', acrossLabels[i], 'tick'),
+        ]),
+        ...up.flatMap((v, i) => [
+          line(left, py(v), width - right, py(v), 'grid-line'),
+          text(left - 8, py(v) + 4, 'end', upLabels[i], 'tick'),
+        ]),
         line(left, base, width - right, base),
         line(left, top, left, base)
       ),
