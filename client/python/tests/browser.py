@@ -1,4 +1,4 @@
-"""A browser that a test drives: Chromium without a window, through the pipe of its debugger."""
+"""A headless Chromium that tests control over a debugger pipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHROMIUM = next((path for path in map(shutil.which, ("chromium", "chromium-brows
 
 
 class Browser:
-    """One page of a browser. To be closed."""
+    """A page of the browser. To be closed."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         assert CHROMIUM is not None
@@ -34,7 +34,7 @@ class Browser:
         self._session = str(self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
 
     def call(self, method: str, **parameters: Any) -> Dict[str, Any]:
-        """What the debugger answers."""
+        """Return the result of a debugger command."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -56,11 +56,11 @@ class Browser:
         self.call("Page.navigate", url=address)
 
     def value(self, expression: str) -> Any:
-        """The value of an expression of JavaScript in the page; None while there is none."""
+        """Return the value of a JavaScript expression in the page, or None while the page is loading."""
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
     def wait(self, expression: str) -> Any:
-        """The first true value of an expression."""
+        """Wait until an expression has a true value, and return it."""
         return eventually(lambda: self.value(expression))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A real server from the sources at hand, and a proxy in front of it that fails on demand."""
+"""Fixtures: a server that is built from the present sources, and a proxy in front of it that fails on demand."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ ROOT = HERE.parents[2]
 LIBRARIES = frozenset(("test_autolog.py", "test_callback.py", "test_jupyter.py", "test_keras.py", "test_library.py",
                        "test_media.py", "test_notebook.py", "test_tensorboard.py", "test_torch.py", "test_torch_tensorboard.py",
                        "test_torch_trainer.py"))
-"""Tests with what is in requirements-test.txt; those with PyTorch need one of requirements-torch*.txt in its place."""
+"""The tests need the packages in requirements-test.txt. The tests with PyTorch need one of requirements-torch*.txt
+instead."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--plain", action="store_true", help="only the tests that need no other package than pytest")
+    parser.addoption("--plain", action="store_true", help="run only tests that need no package except pytest")
 
 
 def pytest_ignore_collect(collection_path: pathlib.Path, config: pytest.Config) -> Optional[bool]:
@@ -44,7 +45,7 @@ def pytest_ignore_collect(collection_path: pathlib.Path, config: pytest.Config) 
 
 @pytest.fixture(scope="session")
 def binary() -> Iterator[str]:
-    """The program: TRACKER_BINARY, else it is built."""
+    """Return the path of the program: TRACKER_BINARY, or a new build."""
     if os.environ.get("TRACKER_BINARY"):
         yield os.environ["TRACKER_BINARY"]
         return
@@ -56,7 +57,7 @@ def binary() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def wheel(binary: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of a wheel with the program: TRACKER_WHEEL, else it is made."""
+    """Return the path of a wheel with the program: TRACKER_WHEEL, or a new build."""
     given = os.environ.get("TRACKER_WHEEL")
     if given:
         return given
@@ -67,7 +68,7 @@ def wheel(binary: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 class Server:
-    """A tracker server with a database of its own."""
+    """A tracker server with a new database."""
 
     def __init__(self, binary: str, folder: pathlib.Path, **env: str) -> None:
         self.binary, self.folder, self.env = binary, folder, env
@@ -105,7 +106,7 @@ class Server:
         return found
 
     def points(self, iteration: str, key: str) -> List[Any]:
-        """(step, value) of each point, in the order of step and writing."""
+        """Return (step, value) of each point, ordered by step and then by the order of writing."""
         rows: List[Any] = []
         while True:
             page = self.get(f"/metric/iteration/{iteration}?key={quote(key, safe='')}&limit=1000&offset={len(rows)}")
@@ -114,7 +115,7 @@ class Server:
                 return [(row["step"], row["value"]) for row in rows]
 
     def artifacts(self, iteration: str) -> Dict[str, Any]:
-        """The artifacts of an iteration by name."""
+        """Return the artifacts of an iteration by name."""
         experiment = self.get(f"/iteration/{iteration}")["experiment_id"]
         found = self.get(f"/resource/experiment/{experiment}?iteration_id={iteration}&limit=1000")["data"]
         return {row["name"]: row for row in found}
@@ -124,14 +125,14 @@ class Server:
 
 
 PORTS = 500
-"""How many ports each process that runs tests has for itself."""
+"""Number of ports that each test process reserves."""
 _ports: "Iterator[int]" = iter(())
-_claim: Optional[socket.socket] = None  # bound to the first of them
+_claim: Optional[socket.socket] = None  # bound to the first port of the range
 
 
 def own_ports() -> Iterator[int]:
-    """Every second port of a range that no other process that runs tests uses, in a circle. The range is below the ports that the
-    system assigns."""
+    """Yield every second port of a range, repeatedly. No other test process uses the range, and the system does not
+    assign its ports."""
     global _claim
     for first in range(12000, 32000, PORTS):
         _claim = socket.socket()
@@ -145,7 +146,7 @@ def own_ports() -> Iterator[int]:
 
 
 def free_ports() -> Tuple[int, int]:
-    """Two ports that nobody has, one after the other, as API and dashboard have them. They stay so until they are used."""
+    """Return two free consecutive ports, for API and dashboard. No other test process takes them."""
     global _ports
     if _claim is None:
         _ports = own_ports()
@@ -172,8 +173,8 @@ def server(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test has its own spool and sign-in, and leaves no run behind. A run waits longer for a server that a busy machine
-    keeps waiting."""
+    """Give each test its own spool and credentials, and end its runs. Runs wait longer for the server, because the
+    machine might be busy."""
     from tracker import _recorder, _run, _value
 
     monkeypatch.setattr(_recorder, "PATIENCE", 60.0)
@@ -199,9 +200,9 @@ Fault = Callable[[str, str, bytes], Optional[int]]
 
 
 class Proxy:
-    """Hands requests on to a server, unless fault(method, path, body) names a status to answer instead.
+    """Forwards requests to a server. If fault(method, path, body) returns a status, sends this status instead.
 
-    A status of 0 is a server that hangs; a negative one is carried out, and the answer is lost.
+    For the status 0, the proxy never responds. For a negative status, it forwards the request and drops the response.
     """
 
     def __init__(self, target: int) -> None:
@@ -283,7 +284,7 @@ LOGGER = """
 
 
 class Script:
-    """A Python program in a process of its own."""
+    """A Python program in a separate process."""
 
     def __init__(self, text: str, *arguments: str, **env: str) -> None:
         self.process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(text), *arguments],
@@ -303,7 +304,7 @@ class Script:
         self.process.send_signal(number)
 
     def end(self, timeout: float = 180) -> str:
-        """Wait for it; what it said on stderr."""
+        """Wait for the end of the program, and return its stderr."""
         out, err = self.process.communicate(timeout=timeout)
         return err
 
@@ -328,7 +329,7 @@ def sync(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def eventually(what: Callable[[], Any], seconds: float = 180) -> Any:
-    """Return the first true result of what, which is called repeatedly."""
+    """Call what repeatedly until its result is true, and return the result."""
     end = time.monotonic() + seconds
     while True:
         answer = what()
@@ -339,7 +340,7 @@ def eventually(what: Callable[[], Any], seconds: float = 180) -> Any:
 
 
 def drained(spool: Spool) -> Iterator[Item]:
-    """What is left in a spool, in order; it is empty then."""
+    """Remove the items from a spool, and return them in order."""
     item = spool.next()
     while item is not None:
         yield item
@@ -349,7 +350,7 @@ def drained(spool: Spool) -> Iterator[Item]:
 
 @pytest.fixture
 def home(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pathlib.Path]:
-    """The folder of a person who has the program and no server. Nothing listens at the default address."""
+    """Return the home folder of a user who has the program but no server. No program listens at the default address."""
     port, _ = free_ports()
     (tmp_path / "sitecustomize.py").write_text(
         f"import tracker._embed, tracker._http\ntracker._embed.DEFAULT_URL = 'http://127.0.0.1:{port}'\n"
@@ -366,7 +367,7 @@ def home(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def own_server(folder: pathlib.Path) -> Dict[str, Any]:
-    """What is known of the server of a home folder; nothing when none was started."""
+    """Return the content of server.json in a home folder, or {} if no server was started."""
     try:
         found: Dict[str, Any] = json.loads((folder / "server.json").read_text())
         return found

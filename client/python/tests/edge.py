@@ -1,7 +1,7 @@
-"""A small training that something happens to: python -m tests.edge SEED FATE JOURNAL.
+"""A small training for tests of failures: python -m tests.edge SEED FATE JOURNAL.
 
-After each call to log and log_artifact has returned, a line of the journal says what it was. test_edge.py compares the journal
-with what the server has in the end.
+After each call to log and log_artifact, it writes a line about the call to the journal. test_edge.py compares the
+journal with the data on the server.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tracker import _recorder
 STEPS = 60
 FILES = 4
 LARGE = 3_000_000
-"""Bytes of every second file."""
+"""Size in bytes of every second file."""
 
 
 def value(step: int) -> float:
@@ -34,7 +34,8 @@ def data(seed: int, number: int) -> bytes:
 
 
 def train(seed: int, fate: str, journal: int) -> None:
-    """Log as a training does. fate: exit ends the process at some step; disk fills the disk for some steps, or to the end."""
+    """Log like a training. fate: exit ends the process at a random step; disk fills the disk for some steps or until
+    the end."""
     chance = random.Random(seed)
     _recorder.PATIENCE = 5.0
     for number in range(FILES):

@@ -1,4 +1,4 @@
-"""Lines to a server as they are outside of a laboratory: slow ones, ones that break, and a reverse proxy."""
+"""Realistic connections to a server: slow connections, connections that break, and a reverse proxy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Optional
 from .conftest import eventually, free_ports
 
 PIECE = 16 << 10
-"""Bytes that are handed on at a time."""
+"""Bytes that are forwarded at a time."""
 
 
 class Line:
-    """Hands bytes on to a port. speed is in bytes per second; a connection breaks after cut bytes to the server, and while the
-    line is down at once."""
+    """Forwards bytes to a port. speed is in bytes per second. A connection breaks after cut bytes to the server. While
+    the line is down, it breaks at once."""
 
     def __init__(self, target: int, speed: float = 0, cut: int = 0) -> None:
         self.target, self.speed, self.cut, self.down = target, speed, cut, False
@@ -107,7 +107,7 @@ http {{
 
 
 class Nginx:
-    """nginx in front of a port, with its defaults unless settings say otherwise."""
+    """nginx in front of a port, with its default settings except for those in settings."""
 
     def __init__(self, folder: pathlib.Path, target: int, settings: str = "") -> None:
         program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
@@ -131,7 +131,7 @@ class Nginx:
 
     @property
     def refusals(self) -> int:
-        """How many bodies were too large."""
+        """Return the number of bodies that were too large."""
         return self._log.read_text().count("too large body")
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Prints the oldest and the newest Python of this machine that the client is for, beside the one that runs this."""
+"""Prints the oldest and the newest supported Python of this machine, except the one that runs this program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHECK = "import ensurepip, ssl, sys, venv; print(*sys.version_info[:2])"
 
 
 def main() -> None:
-    """A line for each: its version, and where it is."""
+    """Print a line for each interpreter: its version and its path."""
     folders = [*os.environ["PATH"].split(os.pathsep),
                *glob.glob(os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions", "*", "bin"))]
     found: Dict[Tuple[int, int], str] = {}

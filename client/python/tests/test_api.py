@@ -1,4 +1,4 @@
-"""Reading back, and signing in."""
+"""Tests of tracker.Api and of signing in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tracker._http import Client, claims, read_credentials, write_credentials
 
 from .conftest import Proxy, Server, eventually, sync
 
-SECRET = "a secret of the tests that is long enough"
+SECRET = "a secret for tests, with the minimum length"
 
 
 def test_what_was_logged_is_read_back(server: Server, tmp_path: pathlib.Path) -> None:
@@ -105,7 +105,7 @@ def test_the_model_in_production_is_downloaded(server: Server, tmp_path: pathlib
 
 @pytest.fixture
 def guarded(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server that asks for a token."""
+    """A server that requires a token."""
     folder = tmp_path / "guarded"
     folder.mkdir()
     running = Server(binary, folder, SERVICE_ENABLE_AUTH="true", SERVICE_JWT_SECRET=SECRET,
@@ -122,7 +122,7 @@ def sign_in(server: Server) -> str:
 
 
 def token(of: str, left: float, life: float = 24 * 3600) -> str:
-    """A token of the same account that ends in so many seconds."""
+    """Return a token of the same account that expires after the given seconds."""
     end = time.time() + left
     said = {**claims(of), "iat": int(end - life), "exp": int(end)}
     parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "HS256", "typ": "JWT"}, said)]
@@ -191,7 +191,7 @@ def test_a_token_that_ends_is_told_and_nothing_is_lost(guarded: Server, capfd: A
     run.log({"a": 1})
     eventually(lambda: run.recorder.sender is not None and run.recorder.sender.failure)
     assert "logged data is stored in" in capfd.readouterr().err
-    write_credentials(guarded.url, guarded.token)  # somebody signs in while it runs
+    write_credentials(guarded.url, guarded.token)  # the user signs in while the program runs
     run.log({"a": 2})
     run.finish()
     assert guarded.points(run.id, "a") == [(0, 1), (1, 2)]
@@ -215,7 +215,7 @@ def test_a_token_is_refreshed_before_it_ends(guarded: Server, monkeypatch: pytes
     assert kept != soon and claims(kept)["exp"] > time.time() + 20 * 3600
     monkeypatch.setenv("TRACKER_TOKEN", soon)
     api = tracker.Api()
-    assert api.projects() and api.client.token != soon, "one of the environment is refreshed for this process"
+    assert api.projects() and api.client.token != soon, "a token from the environment is renewed for this process only"
     assert read_credentials()[guarded.url] == kept
 
 

@@ -1,4 +1,4 @@
-"""Libraries that log by themselves, with the libraries that they are."""
+"""Tests of autolog with the real libraries."""
 
 from __future__ import annotations
 

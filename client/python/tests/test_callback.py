@@ -1,4 +1,4 @@
-"""The callbacks, with the libraries that they are for."""
+"""Tests of the callbacks with the real libraries."""
 
 from __future__ import annotations
 

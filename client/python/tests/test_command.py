@@ -1,4 +1,4 @@
-"""tracker run: any program as a run."""
+"""Tests of `tracker run`, which records any program as a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scripts for W&B and MLflow call: it does what they expect, or says that it does not."""
+"""Tests of functions for scripts that were written for W&B or MLflow. A function without an effect reports that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console of a run: what it prints, as the dashboard shows it while it goes on."""
+"""Tests of the console of a run: printed lines are sent while the run continues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .conftest import Script, Server, eventually, sync
 
 
 def lines(console: Console, last: bool = True) -> List[str]:
-    """The requests for what was printed, as number:line."""
+    """Return the requests with printed lines, as number:line."""
     bodies = [json.loads(body) for _, body in console.items(last)]
     return [f"{body['from'] + i}:{line}" for body in bodies for i, line in enumerate(body["lines"])]
 

@@ -1,4 +1,4 @@
-"""The run of a process that died is ended once, as it should be."""
+"""Tests of runs whose process has died. Such a run is ended once, with the right status."""
 
 from __future__ import annotations
 
@@ -116,6 +116,6 @@ def test_a_dead_process_does_not_end_the_run_that_goes_on_elsewhere(server: Serv
     one.end()
     path = tmp_path / "spool" / f"{id}.spool"
     long_ago = time.time() - 3600
-    os.utime(path, (long_ago, long_ago))  # and the server has heard of the run since
+    os.utime(path, (long_ago, long_ago))  # the run has written to the server since then
     assert sync().returncode == 0
     assert server.get(f"/iteration/{id}")["status"] == "RUNNING"

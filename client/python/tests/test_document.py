@@ -1,4 +1,4 @@
-"""The examples of the documents, as they are printed there."""
+"""Runs the examples of the documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_first_examples_run(server: Server) -> None:
         said = done.stderr.splitlines()
         assert done.returncode == 0, done.stderr
         assert "/iteration/" in said[0] and "SUCCEEDED" in said[-1]
-        assert not [line for line in said[1:-1] if "sending what is left" not in line], "on a slow machine it says that it waits"
+        assert not [line for line in said[1:-1] if "sending what is left" not in line], "a slow client reports that it waits"
     hello, iris = sorted(server.iterations(), key=lambda it: it["created_date"])
     assert server.points(hello["id"], "loss") == [(s, 1 / (s + 1)) for s in range(100)]
     assert len(server.points(iris["id"], "train/loss")) == 1000

@@ -1,4 +1,4 @@
-"""Whatever happens to a training, everything that was logged is on the server once, or a sentence names what is missing.
+"""After any failure of a training, all logged data is on the server once, or a message names the missing data.
 
 TRACKER_EDGE_ROUNDS is the number of rounds, TRACKER_EDGE_SEED the first seed.
 """
@@ -28,7 +28,7 @@ SEED = int(os.environ.get("TRACKER_EDGE_SEED") or 1)
 FATES = ("finish", "kill", "exit", "disk")
 LINES = ("good", "slow", "nginx", "breaks", "down")
 DRAWING = 2.0
-"""Seconds before the death of a process for which pictures and tables need not be drawn yet."""
+"""Pictures and tables that were logged in the last seconds before the death of a process might be missing."""
 
 
 def made_line(kind: str, server: Server, folder: pathlib.Path) -> Union[Line, Nginx]:
@@ -38,7 +38,7 @@ def made_line(kind: str, server: Server, folder: pathlib.Path) -> Union[Line, Ng
 
 
 def trained(seed: int, fate: str, kind: str, line: Union[Line, Nginx], journal: pathlib.Path) -> str:
-    """Let the training run to its end, or be killed; what it said on stderr."""
+    """Run the training until it ends or is killed. Return its stderr."""
     chance = random.Random(-seed)
     process = subprocess.Popen([sys.executable, "-m", "tests.edge", str(seed), fate, str(journal)],
                                env={**os.environ, "TRACKER_URL": line.url, "PYTHONPATH": str(HERE.parent)},
@@ -92,7 +92,7 @@ def test_nothing_is_lost_without_a_word(server: Server, tmp_path: pathlib.Path, 
 
 
 def compare(server: Server, logged: List[Dict[str, Any]], named: str, what: str, seed: int) -> None:
-    """Compare what was logged with what the server has. named: the sentences that name what is missing."""
+    """Compare the logged data with the data on the server. named: the messages that name missing data."""
     found = server.iterations()
     if not logged:
         return

@@ -1,4 +1,4 @@
-"""A server of the person's own, started by init when there is none."""
+"""Tests of the user's own server, which init starts if none is running."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answers(url: str) -> bool:
 
 
 def logged(url: str) -> int:
-    """How many runs the server at url has."""
+    """Return the number of runs on the server at url."""
     reader = Server.__new__(Server)
     reader.url, reader.token = url, ""
     return len([run for run in reader.iterations() if run["status"] == "SUCCEEDED"])
@@ -50,18 +50,18 @@ def test_init_starts_a_server(home: pathlib.Path, script: Callable[..., Script])
     assert own_server(home)["url"] == url
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     second = script(LOG)
-    assert second.line().split()[0] == url, "it is used again"
+    assert second.line().split()[0] == url, "the running server is used again"
     assert "started" not in second.end()
     assert logged(url) == 2
     api = script("import tracker; print(len(tracker.Api().project('p').experiments()))")
-    assert api.line() == "1", "who reads finds it, too"
+    assert api.line() == "1", "tracker.Api finds the server, too"
     api.end()
 
 
 def test_who_reads_has_it_started_again(home: pathlib.Path, script: Callable[..., Script]) -> None:
     read = "import tracker; print(len(tracker.Api().project('p').experiments()))"
     one = script(read)
-    assert "does not answer" in one.end() and not own_server(home), "where nothing was ever logged, there is nothing to read"
+    assert "does not answer" in one.end() and not own_server(home), "reading starts no server if no data was ever logged"
     one = script(LOG)
     url = one.line().split()[0]
     one.end()
@@ -126,7 +126,7 @@ def test_the_server_ends_when_it_is_idle(home: pathlib.Path, script: Callable[..
     one = script("import tracker._embed; tracker._embed.IDLE_EXIT = '1s'\n" + LOG.replace("\n    ", "\n"))
     url = one.line().split()[0]
     one.end()
-    eventually(lambda: not _embed.alive(own_server(home)["pid"]))  # a request would keep it from ending
+    eventually(lambda: not _embed.alive(own_server(home)["pid"]))  # a request would prevent it from ending
     again = script(LOG)
     assert again.line().split()[0] == url
     assert "started a server" in again.end()
@@ -176,7 +176,7 @@ def test_a_home_that_cannot_be_written(home: pathlib.Path, script: Callable[...,
     """, TRACKER_HOME=str(tmp_path / "file" / "home"), TRACKER_SPOOL=str(tmp_path / "spool"))
     told = one.end()
     assert told.count("none could be started") == 1 and "TRACKER_HOME" in told, told
-    assert list((tmp_path / "spool").glob("*.spool")), "what was logged is kept"
+    assert list((tmp_path / "spool").glob("*.spool")), "logged data stays in the spool"
 
 
 def test_the_folder_is_private(home: pathlib.Path, script: Callable[..., Script]) -> None:
@@ -221,7 +221,7 @@ def test_what_never_answers_at_the_default_address(home: pathlib.Path, script: C
         told = one.end()
     assert mode == "offline" and os.path.exists(path) and not (home / "server.json").exists()
     assert told.count(f"a program listens at {url} and has not answered") == 1 and told.count("tracker:") == 3, told
-    assert "/iteration/" not in told, "an address that is not there"
+    assert "/iteration/" not in told, "an address without a server"
 
 
 def test_a_server_that_never_listens_is_ended(home: pathlib.Path, tmp_path: pathlib.Path, script: Callable[..., Script]) -> None:

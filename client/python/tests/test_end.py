@@ -1,4 +1,4 @@
-"""Nothing is recorded after the end of a run. An end that another user has set is preserved."""
+"""Tests of the end of a run. No data is recorded after the end, and an end that was set elsewhere is preserved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .conftest import Proxy, Script, Server, drained, eventually, sync
 
 
 def end_elsewhere(server: Server, id: str) -> Dict[str, Any]:
-    """End a run as its page in the dashboard does; the record as it is then."""
+    """End a run like its page in the dashboard. Return the record of the ended run."""
     Client(server.url).call("PATCH", f"/iteration/{id}", {"status": "KILLED", "error_message": "Enough of it."})
     return iteration(server, id)
 
@@ -53,7 +53,7 @@ def test_nothing_follows_the_end_in_the_spool(monkeypatch: pytest.MonkeyPatch) -
         def late(head: Any, body: bytes = b"") -> None:
             append(head, body)
             if head["op"] == "end":
-                run.recorder.log({"late": 1.0}, 0, 0.0)  # of a thread that was in the middle of log
+                run.recorder.log({"late": 1.0}, 0, 0.0)  # from a thread that was executing log
 
         monkeypatch.setattr(writer.spool, "append", late)
     writer.flush()
@@ -214,7 +214,7 @@ def test_the_end_stands_when_the_process_is_killed_while_it_sends_the_rest(
     one.signal(signal.SIGKILL)
     one.end()
     killed.set()
-    if late:  # the end of the dead process is in the spool, and so is the one that stands
+    if late:  # the spool contains the end of the dead process, and the end that was set elsewhere
         Client(server.url).call("PATCH", f"/iteration/{id}", {k: before[k] for k in ("status", "end_date", "error_message")})
     done = sync("--url", server.url)
     assert done.returncode == 0, done.stderr

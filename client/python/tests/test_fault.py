@@ -1,4 +1,4 @@
-"""Nothing is lost and nothing is in the way, whatever the network, the server or the process does."""
+"""No data is lost and no call waits, whatever the network, the server or the process does."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_client_is_killed_and_sync_sends_what_was_spooled(server: Server, sc
     id = one.line()
     assert one.line() == "logged"
     [path] = (tmp_path / "spool").glob("*.spool")
-    assert "skipped, because another process uses it" in sync().stdout, "a live run's spool is its own"
+    assert "skipped, because another process uses it" in sync().stdout, "sync skips the spool of a live run"
     one.signal(signal.SIGKILL)
     one.end()
     with open(path, "ab") as file:
@@ -118,7 +118,7 @@ def test_points_that_are_not_allowed_now_are_sent_when_they_are(server: Server, 
 
 
 def test_a_server_that_hangs_stops_nobody(server: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKER_TIMEOUT", "3")  # a busy machine answers later than it says
+    monkeypatch.setenv("TRACKER_TIMEOUT", "3")  # a busy machine responds later than announced
     proxy.fault = lambda method, path, body: 0
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})
@@ -133,7 +133,7 @@ def test_finish_leaves_the_rest_in_the_spool(server: Server, proxy: Proxy) -> No
     proxy.fault = lambda method, path, body: 500 if "bulk" in path else None
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})
-    eventually(lambda: run.recorder.sender is not None and run.recorder.sender.progress)  # its point is not there
+    eventually(lambda: run.recorder.sender is not None and run.recorder.sender.progress)  # its point is not on the server
     run.finish(timeout=0.5)
     assert server.points(run.id, "a") == []
     assert sync("--url", server.url).returncode == 0
@@ -159,7 +159,7 @@ def test_a_second_interrupt_leaves(server: Server, proxy: Proxy, script: Callabl
     while one.process.poll() is None and time.monotonic() < end:
         one.signal(signal.SIGINT)
         time.sleep(0.1)
-    assert one.process.poll() is not None, "it would stay for ever"
+    assert one.process.poll() is not None, "it would stay forever"
     assert sync("--url", server.url).returncode == 0
     [it] = server.iterations()
     assert it["status"] == "KILLED" and server.points(it["id"], "a") == [(0, 1)]
@@ -191,7 +191,7 @@ def test_a_body_that_is_too_large_is_cut(server: Server, proxy: Proxy) -> None:
 
 def test_names_are_made_once_by_processes_that_start_together(server: Server, proxy: Proxy,
                                                               script: Callable[..., Script]) -> None:
-    both = threading.Barrier(2)  # neither may make it before the other has seen that it is not there
+    both = threading.Barrier(2)  # both must notice that it is missing before one of them creates it
     def fault(method: str, path: str, body: bytes) -> Optional[int]:
         if (method, path) == ("POST", "/project"):
             both.wait(180)

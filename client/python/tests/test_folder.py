@@ -1,4 +1,4 @@
-"""Where runs are kept when the folder for them can't be written to."""
+"""Tests of the folder for spools if the default folder can't be written to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RUN = """
 
 @pytest.fixture
 def unwritable(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The home folder of an account that can't write to it. The administrator can't, either: it is below a file."""
+    """A home folder that can't be written to, not even by root, because a parent of its path is a file."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TRACKER_HOME", str(tmp_path / "file" / "home"))
     monkeypatch.setenv("TRACKER_URL", "http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""How the modules of the package depend on each other."""
+"""Tests of the dependencies between the modules of the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """The modules of the package that a module imports anywhere, also in functions and for type checkers only."""
+    """Return the modules of the package that a module imports, including imports in functions and for type checkers."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 1:
             yield from [node.module] if node.module else [name.name for name in node.names]
@@ -33,7 +33,7 @@ def parsed(module: str) -> ast.Module:
 
 
 def cycle(graph: Dict[str, Set[str]]) -> List[str]:
-    """Modules that import each other in a circle, or nothing."""
+    """Return modules that import each other in a cycle, or None."""
     done: Set[str] = set()
     path: List[str] = []
 
@@ -63,7 +63,7 @@ def test_no_modules_import_each_other() -> None:
     assert graph["_run"] >= {"_recorder", "_card"} and "_run" in graph["_init"], "the imports were found"
     assert cycle(graph) == []
     graph["_value"].add("_run")
-    assert set(cycle(graph)) >= {"_run", "_value"}, "one that is there is found"
+    assert set(cycle(graph)) >= {"_run", "_value"}, "an existing cycle is found"
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -81,7 +81,7 @@ def test_no_module_uses_private_names_of_another(module: str) -> None:
 
 
 def test_import_loads_little() -> None:
-    """Import tracker stays quick: what only some programs need is imported when it is needed."""
+    """Import tracker is fast, because modules that only some programs need are imported at their first use."""
     said = subprocess.run([sys.executable, "-c", "import sys; before = set(sys.modules); import tracker, json\n"
                            "print(json.dumps(sorted(set(sys.modules) - before)))"], capture_output=True, check=True, text=True)
     loaded = json.loads(said.stdout)

@@ -1,4 +1,4 @@
-"""The dashboard in Jupyter, through the real jupyter-server-proxy."""
+"""Tests of the dashboard in Jupyter, with the real jupyter-server-proxy."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BASE = "/user/ada"
 
 @pytest.fixture
 def jupyter(home: pathlib.Path, wheel: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a Jupyter server in whose environment the wheel is installed."""
+    """Start a Jupyter server in an environment with the wheel, and return its address."""
     site = tmp_path / "site"
     subprocess.run([sys.executable, "-m", "pip", "--isolated", "install", "--quiet", "--no-index",
                     "--disable-pip-version-check", "--target", str(site), wheel], check=True)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + str(site))  # the folder has sitecustomize.py, see home
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + str(site))  # the folder contains sitecustomize.py, see home
     port, _ = free_ports()
     settings = {"ServerApp": {"port": port, "ip": "127.0.0.1", "base_url": BASE, "token": "", "password": "",
                               "open_browser": False, "allow_root": True, "allow_remote_access": True,
@@ -44,13 +44,13 @@ def jupyter(home: pathlib.Path, wheel: str, tmp_path: pathlib.Path, monkeypatch:
         process.terminate()
         try:
             process.wait(180)
-        except subprocess.TimeoutExpired:  # it waits for a connection of its proxy
+        except subprocess.TimeoutExpired:  # the server is waiting for a connection of its proxy
             process.kill()
             process.wait()
 
 
 def fetched(url: str) -> bytes:
-    """What is at url; nothing while nobody answers."""
+    """Return the response of url, or None if no server responds."""
     try:
         with urllib.request.urlopen(url, timeout=180) as answer:
             return bytes(answer.read())
@@ -73,7 +73,7 @@ def test_the_dashboard_behind_the_proxy(jupyter: str, home: pathlib.Path, script
     host = jupyter[:-len(BASE)]
     for link in re.findall(r'"([^"]*/static/[^"]*)"', page):
         assert fetched(host + link), link
-    # The server has no sign-in, and answers to names of this machine only; Jupyter may have any.
+    # Without sign-in, the server accepts only host names of this machine. Jupyter can have any name.
     named = urllib.request.Request(jupyter + "/tracker/", headers={"Host": "hub.example.com"})
     with urllib.request.urlopen(named, timeout=180) as answer:
         assert b"<title>" in answer.read()
@@ -88,10 +88,10 @@ def test_the_dashboard_behind_the_proxy(jupyter: str, home: pathlib.Path, script
     assert "started" not in one.end()
     assert url == own_server(home)["url"]
     assert "loss" in fetched(f"{jupyter}/tracker/iteration/{run}").decode()
-    # What is changed there arrives, and pages of others may change nothing.
+    # Changes from the dashboard's pages are accepted, and changes from other pages are rejected.
     assert posted(jupyter, "/tracker/", {"Origin": host, "Sec-Fetch-Site": "same-origin"}) < 400
     assert posted(jupyter, "/tracker/", {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}) == 403
-    # A stream of events comes as it is sent.
+    # An event stream arrives without delay.
     experiment = json.loads(fetched(f"{url}/iteration/{run}"))["experiment_id"]
     request = urllib.request.Request(f"{jupyter}/tracker/data/experiment/{experiment}/events",
                                      headers={"Accept": "text/event-stream"})

@@ -1,4 +1,4 @@
-"""Artifacts have the bytes that their files had when they were logged."""
+"""An artifact has the bytes that its file had when it was logged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .conftest import Proxy, Script, Server, eventually, sync
 
 
 def contents(server: Server, id: str) -> Dict[str, List[bytes]]:
-    """The bytes of all artifacts of a run by name, the oldest first."""
+    """Return the bytes of all artifacts of a run by name, oldest first."""
     experiment = server.get(f"/iteration/{id}")["experiment_id"]
     found: Dict[str, List[bytes]] = {}
     for row in server.get(f"/resource/experiment/{experiment}?iteration_id={id}&limit=1000")["data"]:
@@ -28,7 +28,7 @@ def contents(server: Server, id: str) -> Dict[str, List[bytes]]:
 
 
 def test_five_checkpoints_from_one_path_are_five_artifacts(server: Server, proxy: Proxy, tmp_path: pathlib.Path) -> None:
-    proxy.fault = lambda method, path, body: 500  # nothing is sent while they are made
+    proxy.fault = lambda method, path, body: 500  # nothing is sent while the copies are made
     run = tracker.init(url=proxy.url, capture=False)
     for epoch in range(5):
         (tmp_path / "last.pt").write_bytes(b"weights of epoch %d" % epoch)  # in place, as torch.save does
@@ -139,7 +139,7 @@ def test_without_room_for_a_copy_the_file_is_sent_unless_it_changes(server: Serv
     run.finish()
     found = contents(server, run.id)
     assert found.pop("good.bin") == [data]
-    assert found in ({}, {"bad.bin": [data]}), "never other bytes than those that were logged"
+    assert found in ({}, {"bad.bin": [data]}), "only the logged bytes"
     assert bool(found) == (refused is None) and (found or "bad.bin" in str(refused))
 
 

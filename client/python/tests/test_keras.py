@@ -1,4 +1,4 @@
-"""The callback for Keras, with Keras on JAX."""
+"""Tests of the callback for Keras, with Keras on JAX."""
 
 from __future__ import annotations
 

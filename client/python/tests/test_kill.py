@@ -1,4 +1,4 @@
-"""What was logged is kept, each value once, whatever ends the process."""
+"""Each logged value is stored once, whatever ends the process."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ RANDOM = """
 @pytest.mark.parametrize("seed", range(6))
 def test_a_kill_at_a_random_moment_costs_nothing(server: Server, script: Callable[..., Script], tmp_path: pathlib.Path,
                                                  seed: int) -> None:
-    """Also while the file is replaced by a smaller one."""
+    """The same while the spool file is replaced by a smaller file."""
     (tmp_path / "returned").write_bytes(b"\0" * 32)
     one = script(RANDOM, str(tmp_path / "returned"), "20000" if seed % 2 else "4000000")
     id = one.line()
@@ -164,7 +164,7 @@ def test_a_signal_handler_may_log_while_log_is_interrupted(server: Server, scrip
 
 
 def test_a_signal_that_ends_the_run_in_the_middle_of_log_ends_it(server: Server, script: Callable[..., Script]) -> None:
-    """The threads that write and send do not wait for what the interrupted thread holds."""
+    """The writer and sender threads do not wait for locks of the interrupted thread."""
     one = script("""
         import os, signal, tracker
         run = tracker.init(project="p", capture=False)
@@ -189,7 +189,7 @@ def test_a_signal_that_ends_the_run_in_the_middle_of_log_ends_it(server: Server,
 
 
 def logged(spool: Spool) -> List[Any]:
-    """The (key, step, value) of all points that are left in a spool."""
+    """Return (key, step, value) of all points in a spool."""
     found = [point for item in drained(spool) for point in json.loads(item.body)["metrics"]]
     return [(point["key"], point.get("step"), point["value"]) for point in found]
 
@@ -239,14 +239,14 @@ def test_a_call_at_the_last_moment_is_not_removed_with_the_spool(tmp_path: pathl
 
     def printed(last: bool) -> List[Any]:
         if last:
-            spool.put(CALL, Encoder().encode({"a": 1.0}, 0, 1e9))  # by a thread that is in the middle of log
+            spool.put(CALL, Encoder().encode({"a": 1.0}, 0, 1e9))  # by a thread that is executing log
         return []
 
     writer.printed = printed
     writer.start()
     writer.stop()
     assert not spool.empty and logged(spool) == [("a", 0, 1.0)]
-    assert not spool.put(CALL, Encoder().encode({"a": 2.0}, 1, 1e9)), "later ones are not taken"
+    assert not spool.put(CALL, Encoder().encode({"a": 2.0}, 1, 1e9)), "later calls are rejected"
     spool.close()
 
 

@@ -1,4 +1,4 @@
-"""What other libraries make, logged and read back: arrays, figures, images, frames."""
+"""Logs objects of other libraries and reads them back: arrays, figures, images, frames."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_machine_is_watched_with_psutil(server: Server, monkeypatch: pytest.
     monkeypatch.setenv("TRACKER_SYSTEM_PERIOD", "0.1")
     names = ["system/" + name for name in ("cpu_percent", "memory_percent", "disk_percent", "process.cpu_percent",
                                            "process.memory_bytes", "network.sent_bytes_per_second")]
-    import psutil  # it is what is asked when it is there
+    import psutil  # psutil is used if it is installed
 
     with tracker.init(capture=["system"]) as run:
         eventually(lambda: server.iterations() and all(server.points(run.id, name) for name in names))
@@ -158,7 +158,7 @@ tracker.log_artifact("model.pt", tpye="model")
 tracker.callback.kears()
 tracker.autolog("sklaern")
 """
-"""Right up to line 3; each line after it has a mistake."""
+"""The first three lines are correct. Each later line has a mistake."""
 
 
 @pytest.mark.parametrize("checker", [("mypy", "--no-incremental"), ("pyright",)], ids=lambda checker: checker[0])

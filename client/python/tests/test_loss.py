@@ -1,4 +1,4 @@
-"""No point, end or step is lost or wrong where a process ends badly."""
+"""No point, end or step is lost or wrong if a process ends abnormally."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_pool_that_is_left_loses_nothing(server: Server, tmp_path: pathlib.Pat
 
 
 def test_a_fork_waits_for_a_message_that_is_being_written(script: Callable[..., Script]) -> None:
-    """A child that was forked in the middle of a write would wait for ever for the lock of the stream when it ends."""
+    """A child that was forked during a write would wait forever for the lock of the stream when it ends."""
     one = script("""
         import os, threading, time, tracker
         from tracker._value import tell
@@ -92,7 +92,7 @@ def test_a_fork_waits_for_a_message_that_is_being_written(script: Callable[..., 
 
 
 def test_a_fork_finds_nothing_half_imported(server: Server, script: Callable[..., Script], tmp_path: pathlib.Path) -> None:
-    """A child would wait for ever for a module that another thread was in the middle of importing."""
+    """A child would wait forever for a module that another thread was importing during the fork."""
     (tmp_path / "b.txt").write_text("b")
     one = script("""
         import os, sys, threading, tracker
@@ -124,7 +124,7 @@ def test_a_fork_finds_nothing_half_imported(server: Server, script: Callable[...
 
 
 def test_a_signal_that_does_not_interrupt_the_main_thread_ends_the_run(server: Server, script: Callable[..., Script]) -> None:
-    """As one that comes just before the main thread begins to wait: a pool that was left hung so now and then."""
+    """A signal arrives just before the main thread begins to wait. This made some pools hang."""
     one = script("""
         import signal, threading, tracker
         run = tracker.init(capture=False)
@@ -143,7 +143,7 @@ def test_a_signal_that_does_not_interrupt_the_main_thread_ends_the_run(server: S
 
 def test_a_worker_that_is_terminated_while_it_ends_loses_nothing(server: Server, proxy: Proxy,
                                                                  script: Callable[..., Script]) -> None:
-    proxy.fault = lambda method, path, body: 500  # so that the worker waits at its end
+    proxy.fault = lambda method, path, body: 500  # the worker waits at its end
     one = script("""
         import multiprocessing, os, time, tracker, tracker._writer
         def slow(spool, append):
@@ -175,7 +175,7 @@ def test_a_worker_that_is_terminated_while_it_ends_loses_nothing(server: Server,
 
 
 class Disk:
-    """A disk with so much room for what a spool writes; a file that is removed gives its room back."""
+    """Simulate a disk with the given free space for a spool. Removing a file frees its space."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.room: Optional[int] = None
@@ -249,7 +249,7 @@ MEMORY = """
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="asks Linux for the memory")
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads the memory of the process from Linux")
 @pytest.mark.parametrize("names, calls", [(10, 60_000), (1000, 600), (1, 300_000)])
 def test_logging_faster_than_the_disk_holds_little_in_memory(server: Server, script: Callable[..., Script],
                                                              tmp_path: pathlib.Path, names: int, calls: int) -> None:
@@ -260,7 +260,7 @@ def test_logging_faster_than_the_disk_holds_little_in_memory(server: Server, scr
     spool = Spool(str(tmp_path / "spool" / f"{id}.spool"))
     found = sum(item.body.count(b'"key"') for item in drained(spool))
     spool.close()
-    assert found == names * calls, "and all of it is there"
+    assert found == names * calls, "all data is on the server"
 
 
 def test_what_is_held_in_memory_is_bounded_whatever_it_is(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,7 @@ def test_a_run_that_was_offline_has_its_own_dates(server: Server, proxy: Proxy, 
     with tracker.init("p", mode="offline", capture=False) as run:
         run.log({"a": 1})
     path = os.path.join(run.folder, f"{run.id}.spool")
-    spool = Spool(path)  # as if it were of an hour ago
+    spool = Spool(path)  # as if it was written an hour ago
     items = list(drained(spool))
     head = spool.head
     spool.close(remove=True)

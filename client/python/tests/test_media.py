@@ -1,4 +1,4 @@
-"""Pictures, histograms, tables, sounds and films: what they become, and in which thread."""
+"""Tests of images, histograms, tables, sounds and videos: the resulting files, and the thread that draws them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_drawing_is_done_in_the_thread_of_the_writer(server: Server, monkeypatch
     with tracker.init(mode="offline", capture=False) as run:
         run.log({"picture": tracker.Image(pixels), "values": tracker.Histogram(values), "rows": table,
                  "pil": PIL.Image.new("RGB", (4, 4))}, step=0)
-        pixels[:], values[:] = 1, 0  # what was logged is a copy
+        pixels[:], values[:] = 1, 0  # the logged data is a copy
         table.add_data(2)
     assert threads == ["tracker-writer"] * 4
     assert sync().returncode == 0

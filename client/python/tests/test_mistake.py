@@ -1,4 +1,4 @@
-"""Wrong use gets a clear sentence, and costs nothing of what is right beside it."""
+"""A wrong use of the client gets a clear message, and does not affect valid data beside it."""
 
 from __future__ import annotations
 

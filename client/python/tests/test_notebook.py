@@ -1,4 +1,4 @@
-"""The card of a run, and the dashboard in a frame, in the kernel of a notebook."""
+"""Tests of the card of a run, and of the dashboard in a frame, in a notebook's kernel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Cell = Callable[[str], List[Dict[str, Any]]]
 
 @pytest.fixture
 def cell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
-    """Runs a cell in a kernel, and returns what it put out."""
+    """Run a cell in a kernel, and return its output."""
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
     notebook = nbformat.v4.new_notebook()
     client = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True)
@@ -54,7 +54,7 @@ def test_a_card_lives_with_its_run(server: Server, cell: Cell) -> None:
     [text] = [output["data"]["text/plain"] for output in shown]
     assert "first" in text and "p/e<b>" in text
     cell("for step in range(3): run.log({'loss': 0.125 + step})")
-    cell(WAIT)  # the client of the notebook takes updates in while a cell runs
+    cell(WAIT)  # notebook clients process updates only while a cell runs
     assert "loss" in html(shown) and "2.125" in html(shown) and "running" in html(shown)
     cell("run.finish('FAILED')")
     assert "failed" in html(shown) and "2.125" in html(shown)
@@ -69,7 +69,7 @@ def test_a_cell_that_is_run_again_ends_the_run_before(server: Server, cell: Cell
     cell("raise KeyboardInterrupt")
     cell(start)
     cell("1 / 0")
-    cell("run.log({'loss': 2})")  # it went on after all
+    cell("run.log({'loss': 2})")  # the run continued
     cell(start)
     cell("1 / 0")
     cell("run = tracker.init('p', capture=False, resume='auto')\nrun.log({'loss': 3})")
@@ -77,7 +77,7 @@ def test_a_cell_that_is_run_again_ends_the_run_before(server: Server, cell: Cell
     found = server.iterations()
     assert [it["status"] for it in found] == ["FAILED", "KILLED", "SUCCEEDED", "SUCCEEDED"]
     assert "ZeroDivisionError" in found[0]["error_message"] and not found[2]["error_message"]
-    assert server.points(found[3]["id"], "loss") == [(0, 1), (1, 3)], "it was gone on with"
+    assert server.points(found[3]["id"], "loss") == [(0, 1), (1, 3)], "the run was continued"
 
 
 def test_the_dashboard_is_shown(server: Server, cell: Cell) -> None:
@@ -100,7 +100,7 @@ def test_a_frame_is_where_the_browser_finds_it(binary: str, tmp_path: Any, monke
         assert not view(plain.url, "/").framed, "that is the API"
     finally:
         plain.kill()
-    plain.env.update(SERVICE_ENABLE_AUTH="true", SERVICE_JWT_SECRET="a secret that is long enough for it")
+    plain.env.update(SERVICE_ENABLE_AUTH="true", SERVICE_JWT_SECRET="a secret with the minimum length")
     plain.start()
     try:
         assert probe(address) == ("", False)

@@ -1,4 +1,4 @@
-"""What a run prints: what is kept of it, and what it says itself."""
+"""Tests of the printed output of a run, and of the client's own messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRINTING = """
 
 
 def killed(one: Script, word: str, server: Optional[Server] = None) -> str:
-    """The id of a run that has printed word and was killed, once server had its points."""
+    """Start a run that prints word, and kill it after the server has its points. Return its id."""
     said, id = one.line().split()
     assert said == word
     assert len(one.line()) == 4_000_000
@@ -41,7 +41,7 @@ def killed(one: Script, word: str, server: Optional[Server] = None) -> str:
 
 
 def printed(server: Server, id: str) -> List[bytes]:
-    """What the artifacts output.log of a run hold, the oldest first."""
+    """Return the contents of a run's artifacts output.log, oldest first."""
     experiment = server.get(f"/iteration/{id}")["experiment_id"]
     rows = server.get(f"/resource/experiment/{experiment}?iteration_id={id}&name=output.log")["data"]
     found = []
@@ -57,7 +57,7 @@ def status() -> str:
 
 def test_what_a_killed_process_has_printed_is_sent_by_sync(server: Server, proxy: Proxy, script: Callable[..., Script],
                                                            tmp_path: pathlib.Path) -> None:
-    lost = iter([-1])  # the first upload arrives, and its answer does not
+    lost = iter([-1])  # the first upload arrives, but its response is lost
     proxy.fault = lambda method, path, body: next(lost, None) if method == "POST" and "/resource/" in path else None
     id = killed(script(PRINTING, "first", TRACKER_URL=server.url), "first")
     said = status()
@@ -95,7 +95,7 @@ def test_output_that_no_server_takes_stays_and_is_counted(server: Server, script
     assert "rejected output.log" in sync().stderr
     assert (tmp_path / "spool" / f"{id}.out").exists()
     assert "rejected: output.log (3.0 MB): The experiment is FINISHED" in status()
-    assert sync().returncode == 1 and status().count("rejected: output.log") == 1, "it is tried once each time"
+    assert sync().returncode == 1 and status().count("rejected: output.log") == 1, "each sync tries it once"
     tracker.Api().client.call("PATCH", f"/experiment/{experiment}", {"status": "IN_PROGRESS"})
     assert sync().returncode == 0 and len(printed(server, id)) == 1
 
@@ -109,14 +109,14 @@ def test_a_run_says_where_it_is(server: Server, capsys: pytest.CaptureFixture[st
     run.finish("FAILED")
     said = capsys.readouterr().err
     assert said == f"tracker: run {server.iterations()[0]['name']} of p/e ended as FAILED: {page}\n"
-    assert printed(server, run.id) == [], "it is not the program that said it"
+    assert printed(server, run.id) == [], "the program has not printed this"
 
 
 def test_a_run_says_where_it_is_without_a_server(capsys: pytest.CaptureFixture[str]) -> None:
     with tracker.init("p", "e", url="http://127.0.0.1:1", capture=False) as run:
         assert capsys.readouterr().err == f"tracker: run of p/e: http://127.0.0.1:2/iteration/{run.id}\n"
         run.finish(timeout=0)
-    assert "ended as" not in capsys.readouterr().err, "its end is not there"
+    assert "ended as" not in capsys.readouterr().err, "the run has not ended on the server"
     with tracker.init("p", "e", mode="offline", capture=False):
         assert capsys.readouterr().err == "tracker: run of p/e: offline, see python -m tracker sync\n"
     with tracker.init("p", "e", mode="disabled"):

@@ -1,4 +1,4 @@
-"""A request whose answer was lost, and that is sent again when the server has long forgotten it."""
+"""Tests of requests that are repeated after the server has forgotten their idempotency keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOGGER = """
 
 
 def forget(server: Server) -> None:
-    """What a day does to the server."""
+    """Change the server as if a day had passed."""
     server.kill()
     with sqlite3.connect(server.folder / "tracker.db") as database:
         assert database.execute("DELETE FROM idempotency").rowcount
@@ -46,7 +46,7 @@ def test_what_was_written_a_day_ago_is_not_written_again(server: Server, proxy: 
                                                          tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch,
                                                          compared: bool) -> None:
     def fault(method: str, path: str, body: bytes) -> Optional[int]:
-        return -1 if "bulk" in path else None  # it is written, and the answer is lost
+        return -1 if "bulk" in path else None  # the points are written, and the response is lost
     proxy.fault = fault
     one = script(LOGGER, TRACKER_URL=proxy.url)
     id = one.line()
@@ -60,10 +60,10 @@ def test_what_was_written_a_day_ago_is_not_written_again(server: Server, proxy: 
     [path] = (tmp_path / "spool").glob("*.spool")
     assert sync_file(str(path), server.url) is None
     times = 1 if compared else 2
-    assert len(server.points(id, "a")) == 400 * times + 1, "without the comparison it would be there twice"
+    assert len(server.points(id, "a")) == 400 * times + 1, "without the comparison, the point would be stored twice"
     for key, value in (("nan", "NaN"), ("zero", 0), ("a/b", 1e-300), ("é", 3)):
         assert server.points(id, key) == [(-5, value)] * times
-    assert server.points(id, "late") == [(200, 1)], "what was not sent yet is sent"
+    assert server.points(id, "late") == [(200, 1)], "unsent data is sent"
 
 
 def test_in_a_process_that_lives_on(server: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ def test_what_is_missing_is_exact(server: Server, monkeypatch: pytest.MonkeyPatc
     assert missing(*there, *new) == new
     written([point(f"key {n}", n, 5) for n in range(120)])
     assert missing(*(point(f"key {n}", n, 5) for n in range(121))) == [point("key 120", 120, 5)]
-    monkeypatch.setattr(_repeat, "MOST", 2)  # more points than are shown one by one
+    monkeypatch.setattr(_repeat, "MOST", 2)  # more points than the server returns individually
     assert missing(*there, point("a", 9, 2, 9)) == [point("a", 9, 2, 9)]
 
 

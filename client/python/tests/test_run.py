@@ -1,4 +1,4 @@
-"""What a run records, and how it ends."""
+"""Tests of the data that a run records, and of its end."""
 
 from __future__ import annotations
 
@@ -126,11 +126,11 @@ def test_a_run_goes_on_where_it_was_left(server: Server, script: Callable[..., S
     assert server.points(run.id, "a") == [(0, 1), (1, 2)]
     with tracker.init(project="p", resume="auto", capture=False) as fresh:
         pass
-    assert fresh.id != run.id, "a run that succeeded is not gone on with"
+    assert fresh.id != run.id, "a successful run is not continued"
 
 
 def test_a_child_waits_for_its_parent(server: Server, proxy: Proxy, capfd: Any) -> None:
-    asked = threading.Event()  # for the child, while the parent is not there yet
+    asked = threading.Event()  # for the child, before the parent exists
     def fault(method: str, path: str, body: bytes) -> Optional[int]:
         if method == "POST" and path.startswith("/iteration/experiment/"):
             if b"parent_iteration_id" in body:
@@ -159,7 +159,7 @@ def test_a_run_has_children(server: Server) -> None:
 def test_images_tables_files_and_the_output_are_artifacts(server: Server, tmp_path: Any, capsys: Any) -> None:
     (tmp_path / "model.bin").write_bytes(b"weights" * 1000)
     with tracker.init(capture=["output"]) as run:
-        print("said to the person")
+        print("some output")
         run.log({"pixels": tracker.Image([[[0, 0, 0]] * 5] * 4, caption="black"),
                  "rows": tracker.Table(["a", "b"], [[1, 2]]), "spread": tracker.Histogram([1, 2, 2, 4])}, step=3)
         run.log_artifact("model.bin")
@@ -227,4 +227,4 @@ def test_the_server_gives_a_name_and_the_dashboard_an_address(server: Server) ->
         with pytest.raises(KeyError):
             run.summary["none"]
     assert run.url == f"http://127.0.0.1:{server.ui_port}/iteration/{run.id}"
-    assert server.points(run.id, "summary/loss") == [], "only what was set is recorded again"
+    assert server.points(run.id, "summary/loss") == [], "only values that were set are recorded again"

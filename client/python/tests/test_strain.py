@@ -1,4 +1,4 @@
-"""What was logged is found, and once, when the clock jumps, the server hangs and many threads log."""
+"""Each logged value is stored once if the clock jumps, the server hangs or many threads log."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLOCK = """
 
 
 def points(server: Server, id: str, key: str) -> List[Any]:
-    """Fewer requests than server.points makes."""
+    """Return the points of a metric, with fewer requests than server.points."""
     [series] = server.get(f"/metric/iteration/{id}/series?key={key}&points=100000")["series"]
     return list(zip(series["step"], series["value"]))
 
@@ -44,7 +44,8 @@ def points(server: Server, id: str, key: str) -> List[Any]:
 def test_a_clock_that_jumps(server: Server, proxy: Proxy, script: Callable[..., Script], seconds: float, then: str,
                             end: str) -> None:
     chance = random.Random(7)
-    # Answers are lost, so that requests are repeated whose age is not what it seems.
+    # Lost responses make the client repeat requests. Because the clock jumps, the client computes wrong ages for these
+    # requests.
     proxy.fault = lambda method, path, body: (-1 if "/bulk" in path else 500) if chance.random() < 0.3 else None
     one = script(CLOCK, str(seconds), then, end, TRACKER_URL=proxy.url)
     id = one.line()

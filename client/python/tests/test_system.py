@@ -1,4 +1,4 @@
-"""GPUs, as the driver's library tells of them: one of the same functions, which is compiled here."""
+"""Tests of GPU metrics with a replacement of the driver's library, which is compiled here."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_gpus_are_watched(server: Server, driver: str, script: Callable[..., Scr
         "0.power_watts")) if points}
     assert first == {"0.utilization_percent": (0, 10), "1.utilization_percent": (0, 20), "0.memory_bytes": (0, 20 << 30),
                      "1.memory_percent": (0, 25), "0.temperature_celsius": (0, 60), "0.power_watts": (0, 123.5)}
-    assert server.points(id, "system/gpu.1.power_watts") == [], "the second does not tell"
+    assert server.points(id, "system/gpu.1.power_watts") == [], "the second card does not report its power"
 
 
 @pytest.mark.parametrize("broken", [False, True])

@@ -1,4 +1,4 @@
-"""Event files of TensorBoard, written by the libraries themselves, become what a run logs."""
+"""Tests of event files that TensorBoard's libraries write while a run follows them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_writer_of_tensorboard_is_followed(server: Server, tmp_path: pathlib
 
     def write(writer: Any, summary: Any, step: int = 0, plain: bool = False) -> None:
         for value in summary.value:
-            if plain:  # as writers do from the second event of a tag on
+            if plain:  # like writers, which omit the plugin after the first event of a tag
                 value.ClearField("metadata")
         writer.add_event(event_pb2.Event(step=step, summary=summary, wall_time=1700000000 + step))
 
@@ -58,7 +58,7 @@ def test_the_writer_of_tensorboard_is_followed(server: Server, tmp_path: pathlib
     other = EventFileWriter(str(tmp_path / "elsewhere" / "validation"))
     write(other, scalar.scalar_pb("loss", 2.5), 7)
     run.log({"own": 1})
-    run.finish()  # has the writers write what they hold, though nobody has closed them
+    run.finish()  # writes the buffers of writers that are not closed
     assert server.points(run.id, "train/tensor") == [(s, s / 4) for s in range(50)]
     assert server.points(run.id, "train/simple") == [(s, s / 2) for s in range(50)]
     assert server.points(run.id, "train/nan") == [(0, "NaN")]
@@ -104,7 +104,7 @@ def test_what_was_there_before_is_not_logged(server: Server) -> None:
 
     with SummaryWriter("logs") as former:
         former.add_scalar("former", 1, 0)
-    for value in range(2):  # each run has what was written during it
+    for value in range(2):  # each run has the values that were written while it was active
         run = tracker.init(project="p", sync_tensorboard=True, capture=False, quiet=True)
         with SummaryWriter("logs", filename_suffix=f".{value}") as writer:
             writer.add_scalar("loss", value, 0)
@@ -112,7 +112,7 @@ def test_what_was_there_before_is_not_logged(server: Server) -> None:
         assert server.points(run.id, "loss") == [(0, value)] and not server.points(run.id, "former")
     with tracker.init(project="p", capture=False, quiet=True) as run, SummaryWriter("logs") as writer:
         writer.add_scalar("loss", 9, 0)
-    assert not server.points(run.id, "loss"), "nobody has asked for it"
+    assert not server.points(run.id, "loss"), "logging of event files is off by default"
 
 
 def test_folders_may_be_named(server: Server, tmp_path: pathlib.Path) -> None:
@@ -142,7 +142,8 @@ with SummaryWriter(sys.argv[1], filename_suffix=f".{value}", **purge) as writer:
 
 @pytest.mark.parametrize("place", ["one run", "resumed", "offline"])
 def test_a_restart_replaces_what_it_repeats(server: Server, tmp_path: pathlib.Path, place: str) -> None:
-    """A training that goes on from a checkpoint at step 50 writes the steps after it again, as `tracker follow` has it."""
+    """A training that continues from a checkpoint at step 50 writes the later steps again. They replace the former
+    points, as with `tracker follow`."""
     logs = str(tmp_path / "logs")
     mode: Any = "offline" if place == "offline" else "online"
 
@@ -154,7 +155,7 @@ def test_a_restart_replaces_what_it_repeats(server: Server, tmp_path: pathlib.Pa
     if place == "resumed":
         run.finish()
         run = tracker.init(project="p", resume=run.id, sync_tensorboard=logs, capture=False, quiet=True)
-    else:  # a look at the files while only the first is there
+    else:  # a poll while only the first file exists
         eventually(lambda: run.last().get("train/loss") == 1)
     run.log({"own": 1})
     train(51, 80, 2)
@@ -229,7 +230,7 @@ def written(path: pathlib.Path, steps: int) -> bytes:
 
 
 class Log:
-    """Takes the place of a recorder."""
+    """A replacement for a recorder."""
 
     def __init__(self) -> None:
         self.queue: List[Any] = []
@@ -261,11 +262,11 @@ def test_a_half_record_is_waited_for(follower: Any, tmp_path: pathlib.Path) -> N
     whole = written(tmp_path / "source", 3)
     path, third = tmp_path / "logs" / "events.out.tfevents.1.host", len(whole) // 3
     log = follower._recorder
-    for end in range(len(whole) + 1):  # whatever part of it is on the disk
+    for end in range(len(whole) + 1):  # with any part of the file on disk
         path.write_bytes(whole[:end])
         follower.poll()
         assert log.steps == list(range(1, end // third + 1)), end
-    path.write_bytes(written(tmp_path / "source", 1))  # made anew, and shorter
+    path.write_bytes(written(tmp_path / "source", 1))  # rewritten, and shorter
     follower.poll()
     assert log.steps == [1, 2, 3, 1] and log.rewound == [(3, "loss", 1)]
 
@@ -289,7 +290,7 @@ def test_what_is_no_event_is_left_out(follower: Any, tmp_path: pathlib.Path, cap
     with open(tmp_path / "logs" / "tfevents", "wb") as file:
         for number in range(500):
             noise = chosen.integers(0, 256, 1 + number % 60).astype("uint8").tobytes()
-            noise = noise if number % 2 else whole[12:-4][:number % 30] + noise  # also what begins well
+            noise = noise if number % 2 else whole[12:-4][:number % 30] + noise  # also a file whose beginning is valid
             head = struct.pack("<Q", len(noise))
             file.write(head + struct.pack("<I", _tfevents.masked_crc(head)) + noise
                        + struct.pack("<I", _tfevents.masked_crc(noise)))

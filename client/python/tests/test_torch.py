@@ -1,4 +1,4 @@
-"""PyTorch by itself: tensors, workers of a DataLoader, and a loop as people write it."""
+"""Tests with PyTorch: tensors, workers of a DataLoader, and a typical training loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEATURES = torch.randn(64, 4)
 
 
 class Noting(torch.utils.data.Dataset):  # type: ignore[misc]
-    """Logs in the process that loads."""
+    """A data set that logs in the worker processes."""
 
     def __init__(self, run: tracker.Run) -> None:
         self.run = run
@@ -40,10 +40,10 @@ def test_the_workers_of_a_data_loader_log_to_the_run(server: Server, method: str
         for features in loader:
             run.log({"mean": features.mean()})
             seen.append(features.mean().item())
-    assert sync().returncode == 0, "nothing is left of a worker that could not send it in time"
+    assert sync().returncode == 0, "no spool of a slow worker remains"
     assert server.points(run.id, "mean") == list(enumerate(seen)) and len(seen) == 4
     assert server.points(run.id, "loaded") == list(enumerate(FEATURES[:, 0].tolist()))
-    assert [it["status"] for it in server.iterations()] == ["SUCCEEDED"], "one run, whatever the processes"
+    assert [it["status"] for it in server.iterations()] == ["SUCCEEDED"], "one run, however many processes"
 
 
 def test_tensors(server: Server, capfd: pytest.CaptureFixture[str]) -> None:

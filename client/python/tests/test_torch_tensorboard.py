@@ -1,4 +1,4 @@
-"""PyTorch's writer of event files."""
+"""Tests of event files that PyTorch's SummaryWriter writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The callbacks for PyTorch Lightning and Hugging Face, with the libraries themselves."""
+"""Tests of the callbacks for PyTorch Lightning and Hugging Face, with the real libraries."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ if __name__ == "__main__":
         done = subprocess.run([sys.executable, "train.py", strategy], cwd=tmp_path, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
     assert sync().returncode == 0
-    assert [it["status"] for it in server.iterations()] == ["SUCCEEDED", "SUCCEEDED"], "one run, whatever the processes"
+    assert [it["status"] for it in server.iterations()] == ["SUCCEEDED", "SUCCEEDED"], "one run, however many processes"
     for it in server.iterations():
         assert [step for step, _ in server.points(it["id"], "train/loss")] == [0, 1]
         assert server.parameters(it["id"])["hidden"] == "3"

@@ -1,4 +1,4 @@
-"""What a client believes of files that others may have planted in its spool folder."""
+"""Tests of spool folders in which other accounts have planted files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BEGIN = {"op": "begin", "id": "", "project": "p", "experiment": "e", "name": "pl
 
 
 def plant(folder: pathlib.Path, url: str, *items: Dict[str, Any], id: str = "") -> pathlib.Path:
-    """A spool file with these items after the beginning of a run."""
+    """Write a spool file with the given items after the beginning of a run."""
     id = id or uuid7()
     spool = Spool(str(folder / f"{uuid7()}.spool"), {"version": 1, "id": id, "url": url, "project": "p", "experiment": "e"})
     for item in ({**BEGIN, "id": id}, *items):
@@ -113,7 +113,7 @@ def test_files_in_a_folder_that_others_can_write_to_stay(server: Server, folder:
     id, secret = uuid7(), tmp_path / "id_rsa"
     secret.write_text("secret")
     (folder / f"{id}.files").mkdir(mode=0o700)
-    os.link(secret, folder / f"{id}.files" / "1-1")  # as another account can where hard links are not protected
+    os.link(secret, folder / f"{id}.files" / "1-1")  # like another account on a system that does not protect hard links
     (folder / f"{id}.files").chmod(0o777)
     planted = plant(folder, server.url, {"op": "artifact", "file": f"{id}.files/1-1", "name": "a", "temporary": True}, id=id)
     done = sync(str(planted))
@@ -122,7 +122,7 @@ def test_files_in_a_folder_that_others_can_write_to_stay(server: Server, folder:
 
 
 class Listener:
-    """A server that keeps the headers of what it is asked and refuses everything."""
+    """A server that records the headers of requests and rejects all of them."""
 
     def __init__(self) -> None:
         self.seen: List[Tuple[str, Any]] = []
@@ -166,7 +166,7 @@ def test_a_token_goes_only_to_the_server_it_is_for(server: Server, folder: pathl
     monkeypatch.setenv("TRACKER_URL", server.url)
     listener.seen.clear()
     assert sync("--url", listener.url, str(path)).returncode == 1
-    assert {token for _, token in listener.seen} == {"Bearer secret"}, "the person has named the address"
+    assert {token for _, token in listener.seen} == {"Bearer secret"}, "the user has named the address"
 
 
 def test_a_redirect_gets_no_token(server: Server, listener: Listener, proxy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

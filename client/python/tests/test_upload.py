@@ -1,4 +1,5 @@
-"""Files reach the server over slow lines, over lines that break, and through proxies; what does not is kept and named."""
+"""Tests of file uploads over slow connections, connections that break, and proxies. Files that can't be sent are stored
+and reported."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ HTML = b"<html><body>Request Entity Too Large</body></html>"
 
 @pytest.fixture(autouse=True)
 def no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test knows the size of a part that another one has found."""
+    """Each test starts with the default part sizes."""
     monkeypatch.setattr(_part, "_servers", {})
 
 
@@ -50,7 +51,7 @@ def data_file(path: pathlib.Path, size: int) -> bytes:
 
 
 def missing(server: Server, id: str) -> str:
-    """The sentence of the run's page about what is missing; empty without one."""
+    """Return the message about missing data on the run's page, or ""."""
     found = {one["key"]: one["value"] for one in server.get(f"/property/iteration/{id}")["data"]}
     return str(found.get("tracker.not_sent", ""))
 
@@ -133,7 +134,7 @@ def points(server: Server, id: str) -> int:
 
 
 def test_a_connection_that_breaks_in_a_body_may_be_a_refusal(server: Server, line: Line, tmp_path: pathlib.Path) -> None:
-    """A proxy that refuses a body need not read it to its end, and its answer may be lost with the connection."""
+    """A proxy that rejects a body might not read it to its end, and its response might be lost with the connection."""
     run = tracker.init(url=line.url, capture=False)
     eventually(lambda: run.name)
     line.cut = 110_000
@@ -151,12 +152,13 @@ def test_a_line_that_breaks_again_and_again_begins_nothing_anew(server: Server, 
     line.cut, line.passed = 400_000, 0
     run.log_artifact("model.bin")
     run.finish()
-    assert 7 <= line.breaks <= 15, "most of the bytes of each connection are kept; some are lost with it"
+    assert 7 <= line.breaks <= 15, "most bytes of a broken connection arrive, and some are lost"
     assert contents(server, run.id) == {"model.bin": [data]}
 
 
 def test_a_line_to_nginx_that_breaks_again_and_again(server: Server, nginx: Nginx, tmp_path: pathlib.Path) -> None:
-    """nginx hands on whole requests only, so the parts must be smaller than what arrives at once."""
+    """nginx forwards only complete requests, so a part must be smaller than the bytes that arrive before the connection
+    breaks."""
     line = Line(nginx.port)
     data = data_file(tmp_path / "model.bin", 2_000_000)
     run = tracker.init(url=line.url, capture=False)
@@ -204,7 +206,7 @@ def test_a_file_that_a_proxy_refuses_is_named_and_sent_by_sync(server: Server, p
         run.log({"a": 2})
     said = capfd.readouterr().err
     assert "1 file was not sent: model.bin (3.0 MB)." in said and "Try again with: python -m tracker sync" in said
-    assert server.points(run.id, "a") == [(0, 1), (1, 2)], "what follows is sent"
+    assert server.points(run.id, "a") == [(0, 1), (1, 2)], "later requests are sent"
     assert missing(server, run.id).startswith("1 file was not sent: model.bin (3.0 MB). Run `tracker sync` on the run's machine")
     found = status()
     assert "rejected requests; sync retries them" in found and "rejected: model.bin (3.0 MB): " in found
@@ -226,7 +228,7 @@ def test_what_was_refused_is_sent_once_by_sync(server: Server, proxy: Proxy, tmp
     proxy.fault = lambda method, path, body: None
     [kept] = (tmp_path / "spool").glob("*.rejected")
     text = kept.read_text()
-    for _ in range(2):  # as by a sync that was killed before it had removed the file
+    for _ in range(2):  # like a sync that was killed before it removed the file
         assert sync().returncode == 0
         assert server.points(run.id, "bad") == [(5, 2)] and server.parameters(run.id) == {"lr": "1"}
         kept.write_text(text)

@@ -1,4 +1,4 @@
-"""Values that a metric, a parameter or a table can't have as they are: each is reported once, and the rest is kept."""
+"""Tests of values that can't be stored unchanged. Each is reported once, and all other values are stored."""
 
 from __future__ import annotations
 

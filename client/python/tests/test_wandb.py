@@ -1,4 +1,4 @@
-"""A script that was written for W&B, with nothing changed but its import."""
+"""A script that was written for W&B, in which only the import is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel with the program, in a fresh environment that has Python only."""
+"""Tests of the wheel with the program, in a new environment with only Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import tracker
 run = tracker.init(project="first", experiment="minute")
 for step in range(100): run.log({"loss": 1 / (step + 1)}, step=step)
 """
-"""What a new user types."""
+"""The first script of a new user."""
 CURVE = """(() => {
     const canvas = document.querySelector('figure[data-key="loss"] canvas')
     if (!canvas) return null
@@ -41,13 +41,13 @@ CURVE = """(() => {
 
 
 class Fresh:
-    """A new environment with the wheel, and a home folder of its own."""
+    """A new environment with the wheel and its own home folder."""
 
     def __init__(self, folder: pathlib.Path, wheel: str) -> None:
         self.home = folder / "me"
         self.home.mkdir()
         self.bin = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
-        # Nothing of this process but the PATH.
+        # The environment contains only PATH.
         self.env = {"HOME": str(self.home), "PATH": str(self.bin) + os.pathsep + os.environ["PATH"]}
         subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
         self.run("pip", "--isolated", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
@@ -64,7 +64,7 @@ def fresh(wheel: str, tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 
 @pytest.fixture
 def home(fresh: Fresh) -> Iterator[pathlib.Path]:
-    """The data folder; a server that is started there is ended."""
+    """Yield the data folder, and end a server that was started there."""
     with socket.socket() as default:
         assert default.connect_ex(("127.0.0.1", 9000)), "end the server at the default address: there must be none"
     folder = fresh.home / ".tracker"
@@ -85,7 +85,7 @@ def test_both_commands_are_the_program_and_the_versions_agree(fresh: Fresh, whee
     assert fresh.run("python", "-c", "import tracker; print(tracker.__version__)").stdout.strip() == tracker.__version__
     assert fresh.run("pip", "show", "runtracker").stdout.splitlines()[1] == f"Version: {tracker.__version__}"
     assert os.path.basename(wheel).split("-")[:2] == ["runtracker", tracker.__version__]
-    # The program is what was packed, not a script that starts Python first.
+    # The command is the packed program itself, not a script that starts Python first.
     with zipfile.ZipFile(wheel) as packed:
         [program] = [name for name in packed.namelist() if ".data/scripts/" in name]
         assert (fresh.bin / os.path.basename(program)).read_bytes() == packed.read(program)
@@ -104,7 +104,7 @@ def test_serve(fresh: Fresh) -> None:
 
 
 def minute(fresh: Fresh) -> Tuple[str, str]:
-    """Have a new user's three lines run. The address of the run's page and its id."""
+    """Run a new user's three lines. Return the address of the run's page and the run's id."""
     told = fresh.run("python", "-c", MINUTE).stderr
     page = re.search(r"run of first/minute: (http://\S+/iteration/(\S+))", told)
     assert page is not None, told
@@ -112,7 +112,7 @@ def minute(fresh: Fresh) -> Tuple[str, str]:
 
 
 def test_the_first_minute(fresh: Fresh, home: pathlib.Path) -> None:
-    """Python only, the wheel, three lines: then the curve is there."""
+    """After Python, the wheel and three lines, the dashboard shows the curve."""
     page, id = minute(fresh)
     said = own_server(home)
     run = fetch(f"{said['url']}/iteration/{id}")
@@ -137,12 +137,13 @@ def test_the_first_minute_in_the_browser(fresh: Fresh, home: pathlib.Path, tmp_p
 
 
 def test_any_program_is_a_run_without_a_server(fresh: Fresh, home: pathlib.Path) -> None:
-    """The command starts a server as init does, also for a program that is not Python, and what reads finds the run there."""
+    """`tracker run` starts a server like init, also for a program that is not Python, and commands that read find the
+    run."""
     (fresh.home / "train.py").write_text(MINUTE)
     for program in (["python", "train.py", "--lr=0.1"], ["sh", "-c", "echo nothing to log"]):
         told = fresh.run("tracker", "run", "--project", "any", "--", *program).stderr
         assert "does not answer" not in told, told
-    stop(home)  # what reads starts it again
+    stop(home)  # commands that read start the server again
     [found] = json.loads(fresh.run("tracker", "runs", "--project", "any", "--json").stdout)
     assert [run["status"] for run in found["runs"]] == ["SUCCEEDED", "SUCCEEDED"]
     summary = json.loads(fresh.run("tracker", "show", found["runs"][1]["id"], "--json").stdout)["summary"]
@@ -151,7 +152,7 @@ def test_any_program_is_a_run_without_a_server(fresh: Fresh, home: pathlib.Path)
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_the_browser_finds_no_curve_where_there_is_none(tmp_path: pathlib.Path) -> None:
-    """The look at the first minute's page can fail."""
+    """The check of the page can fail."""
     browser = Browser(tmp_path / "browser")
     try:
         for script in ("", "c.fillStyle = 'grey'; c.fillRect(0, 0, 300, 10)", "c.fillStyle = 'red'; c.fillRect(0, 0, 100, 10)"):

@@ -1,4 +1,4 @@
-"""Measures MLflow's client against servers, in turns: tracker, and MLflow's own beside it.
+"""Measures MLflow's client with several servers in turns: tracker, and MLflow's own server.
 
     python bench.py http://127.0.0.1:9000 http://127.0.0.1:5000 --runs 10000
 
@@ -6,10 +6,11 @@ MLflow's own server, for comparison, with SQLite and served artifacts:
 
     mlflow server --port 5000 --backend-store-uri sqlite:///mlflow.db --artifacts-destination ./mlartifacts
 
-The runs to search in are made once and found again by the next call. What the client itself needs is left out of the lines
-"without the client": prepared bodies are sent over kept connections, single points by four processes, batches to the route of
-log_batch and to tracker's own for points in bulk. A search is the first after a write to another experiment or to a run that
-it looks at, or the same one again. A line has the median of all turns, and the least and the most.
+The first call creates the runs to search in. Later calls reuse them. Lines "without the client" omit the time of the
+client: prepared bodies are sent over persistent connections. Single points are sent by four processes. Batches are sent
+to the route of log_batch and to tracker's own bulk route. A search is measured after a write to another experiment,
+after a write to a run in its result, and when it is repeated. A line has the median, the minimum and the maximum of all
+turns.
 """
 
 import argparse
@@ -49,9 +50,9 @@ def batches(client, experiment, n):
 
 
 def connect(uri):
-    """Return a function that posts JSON to a path over one kept connection, and returns the bytes of the answer.
+    """Return a function that posts JSON to a path over one persistent connection and returns the response body.
 
-    It does as little as it can, so that the server is measured and not Python. It takes packed answers, as clients do.
+    It does little work, so that it measures the server and not Python. It accepts compressed responses, as clients do.
     """
     address = urllib.parse.urlsplit(uri)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
@@ -69,9 +70,9 @@ def connect(uri):
 
 
 def raw(uri, client, experiment, n, own):
-    """Return the points per second of a route that takes 1000 points in each of n prepared bodies.
+    """Send n prepared bodies of 1000 points each to a route, and return the points per second.
 
-    It is log_batch's address or, with own, the address of tracker's own bulk route. None if there is no such address.
+    The route is log_batch or, with own, tracker's bulk route. Return None if the server does not have the route.
     """
     if own and requests.get(uri + "/health", timeout=60).text == "OK":
         return None
@@ -98,7 +99,7 @@ def raw(uri, client, experiment, n, own):
 
 
 def singles(uri, client, experiment, n):
-    """Return the points per second of log_metric from four threads with runs of their own."""
+    """Return the points per second of log_metric from four threads, each with its own run."""
 
     def log(run):
         c = MlflowClient(uri)
@@ -123,7 +124,7 @@ def post_all(uri, path, bodies, ready, go):
     def post(request):
         connection.sendall(request)
         answer = b""
-        while b"\r\n\r\n{}" not in answer:  # both servers have nothing else to say
+        while b"\r\n\r\n{}" not in answer:  # both servers respond with an empty object
             part = connection.recv(65536)
             answer += part
             if not part or not answer.startswith(b"HTTP/1.1 200 "[: len(answer)]):
@@ -137,7 +138,7 @@ def post_all(uri, path, bodies, ready, go):
 
 
 def raw_singles(uri, client, experiment, n):
-    """Return the points per second of log-metric from four processes with runs of their own, in prepared bodies."""
+    """Return the points per second of log-metric from four processes with prepared bodies, each with its own run."""
     ready, go = multiprocessing.Semaphore(0), multiprocessing.Event()
     processes = []
     for _ in range(4):
@@ -162,7 +163,7 @@ def raw_singles(uri, client, experiment, n):
 
 
 def filled(uri, client, n):
-    """Return an experiment with n runs that have METRICS metrics each; it is made by the first call."""
+    """Return an experiment with n runs that have METRICS metrics each. The first call creates it."""
     name = f"bench with {n} runs"
     found = client.get_experiment_by_name(name)
     if found:
@@ -183,7 +184,7 @@ FILTER, ORDER = "metrics.m3 > 0.01 and metrics.m5 < 1", ["metrics.m7 DESC"]
 
 
 def search(client, experiment):
-    """Return the milliseconds that a search of the best 100 runs takes, filtered and sorted."""
+    """Return the milliseconds of a filtered and sorted search for the best 100 runs."""
     begin = time.perf_counter()
     found = client.search_runs([experiment], FILTER, order_by=ORDER, max_results=100)
     took = time.perf_counter() - begin
@@ -192,7 +193,7 @@ def search(client, experiment):
 
 
 def raw_search(post, experiment):
-    """Return the milliseconds of the same request without the client."""
+    """Return the milliseconds of the same search without the client."""
     body = json.dumps({"experiment_ids": [experiment], "filter": FILTER, "order_by": ORDER, "max_results": 100}).encode()
     begin = time.perf_counter()
     unpack, answer = post("/api/2.0/mlflow/runs/search", body)
@@ -225,7 +226,7 @@ def main():
             measured["search_runs again, ms", uri].append(search(client, searched[uri]))
             post = connect(uri)
             for _ in range(5):
-                client.set_experiment_tag(experiment, "written", f"{time.time_ns()}: the next search is the first one after it")
+                client.set_experiment_tag(experiment, "written", f"{time.time_ns()}: the next search comes after this write")
                 post("/api/2.0/mlflow/experiments/search", b'{"max_results": 1}')
                 measured["search after a write without the client, ms", uri].append(raw_search(post, searched[uri]))
                 run = client.search_runs([searched[uri]], max_results=1)[0].info.run_id

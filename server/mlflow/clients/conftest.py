@@ -1,6 +1,6 @@
-"""A server of tracker for MLflow's clients.
+"""A tracker server for MLflow's clients.
 
-TRACKER_BINARY names the program. The clients get MLFLOW_TRACKING_URI and nothing else.
+TRACKER_BINARY names the program. The clients get only MLFLOW_TRACKING_URI.
 """
 
 import importlib.metadata
@@ -15,7 +15,7 @@ import pytest
 
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "2"
-# Older scikit-learn imports setuptools, which refuses when Python's own distutils was imported before.
+# Older scikit-learn imports setuptools, which fails if Python's own distutils was imported before.
 os.environ["SETUPTOOLS_USE_DISTUTILS"] = "stdlib"
 
 # Clients before 3.0 have no logged models.
@@ -42,7 +42,7 @@ class Server:
         self.uri = re.search(r"http://\S+", self.process.stdout.readline())[0]
 
     def get(self, path):
-        """Return what the native API answers."""
+        """Return the response of the native API."""
         with urllib.request.urlopen(self.uri + path) as answer:
             return json.load(answer)
 
@@ -61,7 +61,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def experiment(server, request, monkeypatch):
-    """Point the client at the server, with an experiment of the test's own; return its id."""
+    """Make the client use the server, create an experiment for the test, and return its id."""
     import mlflow
 
     mlflow.set_tracking_uri(None)  # this may unset the variable
@@ -74,7 +74,7 @@ def experiment(server, request, monkeypatch):
 
 @pytest.fixture
 def fresh(tmp_path, monkeypatch):
-    """Return a new server without sign-in, which the client is pointed at."""
+    """Return a new server without sign-in, and make the client use it."""
     import mlflow
 
     s = Server(tmp_path)
@@ -90,7 +90,7 @@ def fresh(tmp_path, monkeypatch):
 
 @pytest.fixture
 def closed(tmp_path, monkeypatch):
-    """Return a server with sign-in, which the client is pointed at."""
+    """Return a server with sign-in, and make the client use it."""
     import mlflow
 
     s = Server(tmp_path, "--enable-auth")
@@ -101,7 +101,7 @@ def closed(tmp_path, monkeypatch):
 
 
 def uuid(run_id):
-    """Return the id of a run as the native API has it."""
+    """Return the id of a run in the native API."""
     return "-".join([run_id[:8], run_id[8:12], run_id[12:16], run_id[16:20], run_id[20:]])
 
 

@@ -1,11 +1,11 @@
-"""Sends the same random calls to MLflow's own server and to tracker, and prints where the answers differ.
+"""Sends the same random calls to MLflow's server and to tracker, and prints the differences between the responses.
 
     mlflow server --port 5000 --backend-store-uri sqlite:///mlflow.db --artifacts-destination ./mlartifacts
     python differ.py http://127.0.0.1:5000 http://127.0.0.1:9000 --seeds 0:50
 
-The calls of a seed are always the same. Statuses, error codes, records and their order are compared. Ids are replaced by
-names, times of the servers and messages are left out. differ_reasons.py has the differences that docs/mlflow.md describes.
-The exit status is 1 when there are others.
+A seed determines the calls. The program compares statuses, error codes, records and their order. It replaces ids by
+names, and ignores messages and the servers' times. differ_reasons.py lists the differences that docs/mlflow.md
+describes. The exit status is 1 if there are other differences.
 """
 
 import argparse
@@ -33,22 +33,22 @@ NONE = {"experiment": "999999", "run": "f" * 32, "model": "m-" + "f" * 32}  # id
 
 
 class Server:
-    """One of the two servers, with the names of the ids that it has given."""
+    """One of the two servers. It maps the ids of the server's records to names."""
 
     def __init__(self, uri):
         self.uri = uri
         self.session = requests.Session()
         self.ids = {}  # of the server, by name
         self.names = {}  # by id of the server
-        self.apart = set()  # names of records that the servers may have in different states
+        self.apart = set()  # names of records whose states can differ between the servers
 
     def learn(self, name, identifier):
-        """Remember the id of a record that was made."""
+        """Store the id of a record that a call has created."""
         self.ids[name] = identifier
         self.names[identifier] = name
 
     def fill(self, value):
-        """Return a request with the server's ids for their names."""
+        """Return a request in which names are replaced by the server's ids."""
         if isinstance(value, str):
             return PLACEHOLDER.sub(lambda m: self.ids.get(m[0]) or NONE[m[0].strip("<>0123456789")], value)
         if isinstance(value, dict):
@@ -58,7 +58,7 @@ class Server:
         return value
 
     def send(self, call):
-        """Return the status and the decoded body of the answer to a call."""
+        """Return the status and the decoded body of the response to a call."""
         method, path, body = call
         path, body = self.fill(path), self.fill(body)
         url = self.uri + (path if path.startswith("/") else API + path)
@@ -89,7 +89,7 @@ class Server:
         return 0, "the pages do not end"
 
     def plain(self, value, field=""):
-        """Return an answer in the form in which answers are compared."""
+        """Return a response in the form that is compared."""
         if isinstance(value, dict):
             pair = set(value) <= {"key", "value"}
             kept = {k: self.plain(v, k) for k, v in value.items() if k not in LEFT_OUT}
@@ -113,7 +113,7 @@ class Server:
 
 
 def identifier(answer):
-    """Return the id of the record in the answer of a call that makes one."""
+    """Return the id of the record that a call has created."""
     if "experiment_id" in answer:
         return answer["experiment_id"]
     if "run" in answer:
@@ -122,10 +122,10 @@ def identifier(answer):
 
 
 def compare(servers, call, name, paged, home):
-    """Send a call to both. Return what they answered, None when it is the same.
+    """Send a call to both servers. Return both responses, or None if they are equal.
 
-    Records that a call has changed on one server only are left out from then on. So are those that the servers keep
-    differently on purpose, so that each difference is seen once.
+    If a call has changed records on one server only, later comparisons ignore these records. The same holds for records
+    with intended differences. So each difference is reported once.
     """
     before = set(servers[0].apart)
     raw = [s.pages(call) if paged else s.send(call) for s in servers]
@@ -138,7 +138,7 @@ def compare(servers, call, name, paged, home):
     answers = [(status, server.plain(answer)) for server, (status, answer) in zip(servers, raw)]
     about, named = records(call)
     named |= {home[n] for n in named if n in home}
-    if not path_of_search(call[1]):  # a record that was asked for by name
+    if not path_of_search(call[1]):  # a record that was requested by name
         named |= {n for n in before if n in json.dumps(answers, ensure_ascii=False)}
     changes = call[0] != "GET" and not path_of_search(call[1])
     removed = call[0] == "DELETE" and call[1].startswith("logged-models/<") and call[1].endswith(">")
@@ -154,12 +154,12 @@ def compare(servers, call, name, paged, home):
 
 
 def path_of_search(path):
-    """Report whether a path belongs to a search, which changes nothing."""
+    """Return whether a path is a search, which changes nothing."""
     return path.endswith("/search") or path.endswith("get-latest-versions")
 
 
 def records(call):
-    """Return the names of the records that a call may change, and of all that it names, as they are in answers."""
+    """Return the names of the records that a call can change, and of all records that it names."""
     _, path, body = call
     names = set(PLACEHOLDER.findall(path + json.dumps(body, ensure_ascii=False)))
     within = {n for n in names if not n.startswith("<experiment")}
@@ -171,7 +171,7 @@ def records(call):
 
 
 def places(one, other, at=""):
-    """Return where two answers differ, each with both values."""
+    """Return the differences between two responses, each with both values."""
     if isinstance(one, dict) and isinstance(other, dict):
         return [p for k in sorted({*one, *other}) for p in places(one.get(k), other.get(k), f"{at}.{k}")]
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
@@ -180,17 +180,17 @@ def places(one, other, at=""):
 
 
 def main():
-    """Compare, and print what differs."""
+    """Compare the servers and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mlflow", help="address of MLflow's server")
     parser.add_argument("tracker", help="address of tracker")
-    parser.add_argument("--seeds", default="0:10", help="first seed, and the one after the last")
+    parser.add_argument("--seeds", default="0:10", help="first seed, and the last seed plus one")
     parser.add_argument("--calls", type=int, default=300, help="calls of a seed")
-    parser.add_argument("--stop", type=int, default=20, help="unexplained differences after which to stop")
+    parser.add_argument("--stop", type=int, default=20, help="maximum number of unexplained differences")
     args = parser.parse_args()
     first, end = map(int, args.seeds.split(":"))
     for uri in args.mlflow, args.tracker:
-        requests.get(uri + "/health", timeout=60).raise_for_status()  # else every call would be a failure of MLflow's
+        requests.get(uri + "/health", timeout=60).raise_for_status()  # otherwise every call would fail on MLflow's server
     explained, sent, differ = collections.Counter(), 0, 0
     for seed in range(first, end):
         servers = [Server(args.mlflow), Server(args.tracker)]
@@ -214,7 +214,7 @@ def main():
                     print("    " + str(server.send(call)[1])[:300])
             if differ >= args.stop:
                 sys.exit(1)
-    print(f"{sent} calls; {differ} answers differ without a reason")
+    print(f"{sent} calls; {differ} unexplained differences")
     for why, n in explained.most_common():
         print(f"{n:6}  {why}")
     sys.exit(differ > 0)

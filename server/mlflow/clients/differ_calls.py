@@ -1,4 +1,4 @@
-"""Random calls of MLflow's protocol. They depend on the seed alone, never on an answer."""
+"""Random calls of MLflow's protocol. They depend only on the seed, never on a response."""
 
 STEPS = [0, 0, 1, 2, 3, -5, 2**40]
 VALUES = [0, 1, -1.5, 0.25, 1e300, "NaN", "Infinity", "-Infinity", "3.5"]
@@ -28,12 +28,12 @@ class Calls:
         ]  # fmt: skip
 
     def next(self, number, total):
-        """Return the next call, the name of what it makes or "", and whether all pages are wanted."""
+        """Return the next call, the name of the record that it creates or "", and whether to read all pages."""
         if number == 0:
             return self.new_experiment()
         if number == 1:
             return self.new_run()
-        if number >= total - 5:  # at the end, all there is
+        if number >= total - 5:  # at the end, read all records
             everything = [f"<experiment{i}>" for i in range(1, self.n["experiment"] + 1)]
             mine = f"name LIKE '{self.prefix}%'"
             return [
@@ -47,7 +47,7 @@ class Calls:
         return self.rng.choices([k for _, k in self.kinds], weights)[0]()
 
     def some(self, kind):
-        """Return the name of a record, sometimes of one that is not there."""
+        """Return the name of a record. Sometimes the record does not exist."""
         if self.rng.random() < 0.03:
             return f"<{kind}999>"
         return f"<{kind}{self.rng.randint(1, max(1, self.n[kind]))}>"
@@ -80,7 +80,7 @@ class Calls:
         return p
 
     def label(self):
-        """Return a name of an experiment or a registered model; a few are bad."""
+        """Return a name for an experiment or a registered model. Some names are invalid."""
         if self.rng.random() < 0.05:
             return self.pick("", None)
         return self.prefix + self.pick("one", "two", "three", "Four", "fünf", "six seven")

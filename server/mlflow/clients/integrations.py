@@ -1,10 +1,11 @@
-"""Tries what integrates MLflow against a server: each part that is installed logs a small training, which is read back.
+"""Tests libraries that integrate MLflow with a server: each installed library logs a small training, which is read
+back.
 
     pip install mlflow-skinny pandas scikit-learn optuna-integration xgboost keras "jax[cpu]" pytorch-lightning "transformers[torch]"
     python integrations.py http://127.0.0.1:9000
 
-With torch-cpu of a distribution instead of PyPI's torch, it all takes less than a gigabyte. The exit status is 1 when a part
-fails; one that is not installed is named.
+With torch-cpu of a distribution instead of PyPI's torch, the packages take less than a gigabyte. The exit status is 1
+if a test fails. Libraries that are not installed are listed.
 """
 
 import os
@@ -26,7 +27,7 @@ LABELS = (INPUTS[:, 0] + INPUTS[:, 1] > 0).astype(int)
 
 
 def runs(experiment):
-    """Return the runs of an experiment, the newest first."""
+    """Return the runs of an experiment, newest first."""
     found = mlflow.get_experiment_by_name(experiment)
     return mlflow.search_runs([found.experiment_id], output_format="list")
 
@@ -111,7 +112,7 @@ def transformers():
 
 
 def main():
-    """Try all, and print a line for each."""
+    """Test all libraries, and print a line for each."""
     failed = False
     for part in (optuna, boosting, keras, lightning, transformers):
         try:

@@ -1,4 +1,4 @@
-"""What the tests of models have in common."""
+"""Functions that the tests of models share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS = numpy.array([0, 0, 1, 1])
 
 
 def log_model(**also: Any) -> Tuple[Any, Any, Any]:
-    """Trains and logs a model. Returns it, its run, and what the client says of the logged model."""
+    """Train and log a model. Return the model, its run, and the client's description of the logged model."""
     mlflow.set_experiment("iris")
     model = LogisticRegression().fit(INPUTS, LABELS)
     name = {"name": "model"} if VERSION >= (3, 0) else {"artifact_path": "model"}

@@ -1,4 +1,4 @@
-"""What was logged to tracker and exported with --format mlflow is read by the same client from the folder."""
+"""Logs to tracker, exports with --format mlflow, and reads the folder with the same client."""
 
 import pathlib
 import subprocess

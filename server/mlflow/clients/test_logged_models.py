@@ -1,4 +1,4 @@
-"""Logged models and prompts, with a client of MLflow 3."""
+"""Tests of logged models and prompts with a client of MLflow 3."""
 
 from __future__ import annotations
 

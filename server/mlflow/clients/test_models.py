@@ -1,4 +1,4 @@
-"""The model registry, with the client of MLflow that is installed."""
+"""Tests of the model registry with the installed MLflow client."""
 
 from __future__ import annotations
 

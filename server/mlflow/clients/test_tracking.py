@@ -1,4 +1,4 @@
-"""MLflow's own client logs to tracker and reads it back, through its protocol and through the native API."""
+"""MLflow's client logs to tracker. The tests read the data back through MLflow's protocol and the native API."""
 
 import math
 import os
@@ -78,7 +78,7 @@ def test_batches(experiment):
     tags = [RunTag(f"t{i}", str(i)) for i in range(150)]
     for i in range(0, 2500, 1000):
         client.log_batch(run, metrics=points[i : i + 1000])
-        client.log_batch(run, metrics=points[i : i + 1000])  # as a client does that got no answer
+        client.log_batch(run, metrics=points[i : i + 1000])  # like a client that got no response
     for i in range(0, 150, 100):
         client.log_batch(run, params=params[i : i + 100], tags=tags[i : i + 100])
     got = client.get_run(run)
@@ -103,7 +103,7 @@ def test_workspace(server, experiment, monkeypatch):
         mlflow.search_experiments()
 
 
-@pytest.mark.skipif(VERSION < (2, 10), reason="2.9 logs asynchronously through a method of the client only")
+@pytest.mark.skipif(VERSION < (2, 10), reason="in 2.9, only a method of the client logs asynchronously")
 def test_async(experiment):
     with mlflow.start_run() as run:
         for step in range(500):

@@ -1,13 +1,13 @@
-"""Measures W&B's client with tracker beside the client offline, and the server's part of it.
+"""Measures W&B's client with tracker and offline, and the server's share of the time.
 
     TRACKER_BINARY=./tracker python bench.py --turns 3
 
-It starts a server of its own in an empty folder, and the client knows only its address and a key. First a training logs
-each step with its metrics to that server and, in turns, with WANDB_MODE=offline. The time of the whole script is measured, from
-before the import to its end, and each point is found afterwards. Then the same history goes to the server without the client,
-as bodies of the client's stream and in turns as bodies of the route for points in bulk. A line has the median of all turns,
-and the least and the most; memory is what the server held at most, as the kernel counts it (Linux only): in any training, and
-in the first history without the client.
+It starts a server in an empty folder. The client knows only the server's address and a key. First a training logs each
+step with its metrics, in turns to that server and with WANDB_MODE=offline. The time covers the whole script, including
+the import. Afterwards, the program checks that the server has each point. Then it sends the same history to the server
+without the client, in turns to the route of the client's stream and to the bulk route. A line has the median, the
+minimum and the maximum of all turns. Memory is the server's peak memory according to the kernel (Linux only), in any
+training and in the first history without the client.
 """
 
 import argparse
@@ -42,7 +42,7 @@ print("TOOK", json.dumps([ready - begin, logged - ready, time.perf_counter() - l
 
 
 class Memory:
-    """The memory of a process, in MB."""
+    """Return the memory of a process in MB."""
 
     def __init__(self, pid):
         self.folder = pathlib.Path(f"/proc/{pid}")
@@ -64,7 +64,7 @@ class Memory:
 
 
 def training(folder, uri, name, args, **env):
-    """Return the seconds that a script takes to start, to log, to finish, and in all."""
+    """Return the seconds that a script takes to start, to log, to finish, and in total."""
     path = folder / "training.py"
     path.write_text(SCRIPT)
     begin = time.perf_counter()
@@ -78,7 +78,7 @@ def training(folder, uri, name, args, **env):
 
 
 def check(server, name, args):
-    """Fail unless the server has each point of a run once."""
+    """Raise an error if the server does not have each point of a run once."""
     run = server.runs("bench")[name]
     metrics = server.get(f"/iteration/{run['id']}/summary")["metrics"]
     found = {key: (m["count"], m["last_step"], m["last"]) for key, m in metrics.items() if key.startswith("metric/")}
@@ -87,7 +87,7 @@ def check(server, name, args):
 
 
 def rows(args, begin, n):
-    """Return a part of the history: of each step its number, its time and its values."""
+    """Return a part of the history: the number, the time and the values of each step."""
     return [(i, 1_800_000_000 + i / 100, [(i + k) / 7 for k in range(args.keys)]) for i in range(begin, min(args.steps, begin + n))]
 
 
@@ -109,7 +109,7 @@ def bulk_body(args, begin, n):
 
 
 def rate(server, path, bodies, args):
-    """Return the points per second of a route that takes a history."""
+    """Send the history to a route, and return the points per second."""
     connection = http.client.HTTPConnection(urlsplit(server.uri).netloc, timeout=120)
     begin = time.perf_counter()
     for body in bodies:
@@ -122,7 +122,7 @@ def rate(server, path, bodies, args):
 
 
 def new_run(server, name):
-    """Make a run as the client does, and return its id."""
+    """Create a run like the client, and return its id."""
     connection = http.client.HTTPConnection(urlsplit(server.uri).netloc, timeout=120)
     query = 'mutation { upsertBucket(input: {modelName: "bench", name: "%s", displayName: "%s"}) { bucket { id } } }' % (name, name)
     connection.request("POST", "/graphql", json.dumps({"query": query}), {"Content-Type": "application/json", "Authorization": "Bearer " + "a" * 40})
@@ -179,7 +179,7 @@ def measure(folder, server, args):
             memory.forget_peak()
             new_run(server, f"stream{turn}")
             rates["stream"].append(rate(server, f"/files/me/bench/stream{turn}/file_stream", stream, args))
-            if turn == 0:  # later ones begin with what the bulk route has left behind
+            if turn == 0:  # later histories begin with memory that the bulk route has allocated
                 peak["a history without the client"] = memory.peak
             check(server, f"stream{turn}", args)
             run = new_run(server, f"bulk{turn}")

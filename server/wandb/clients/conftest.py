@@ -1,6 +1,6 @@
-"""A server of tracker for W&B's clients.
+"""A tracker server for W&B's clients.
 
-TRACKER_BINARY names the program. The clients get WANDB_BASE_URL and a key, and nothing else.
+TRACKER_BINARY names the program. The clients get only WANDB_BASE_URL and a key.
 """
 
 import itertools
@@ -20,9 +20,9 @@ import urllib.request
 import pytest
 
 PASSWORD = "correct horse battery"
-KEY = "a" * 40  # without sign-in any key will do
+KEY = "a" * 40  # without sign-in, any key is accepted
 
-# The stream is sent often and what failed soon again, so that the tests need not wait.
+# The client sends its stream often and retries soon, so that the tests need not wait.
 QUICK = {"WANDB__FILE_STREAM_TRANSMIT_INTERVAL": "0.2", "WANDB_X_FILE_STREAM_TRANSMIT_INTERVAL": "0.2",
          "WANDB_X_FILE_STREAM_RETRY_WAIT_MIN_SECONDS": "0.1", "WANDB_X_FILE_STREAM_RETRY_WAIT_MAX_SECONDS": "1",
          "WANDB_X_GRAPHQL_RETRY_WAIT_MIN_SECONDS": "0.1", "WANDB_X_GRAPHQL_RETRY_WAIT_MAX_SECONDS": "1"}
@@ -72,12 +72,12 @@ class Server:
         self.uri = re.search(r"http://\S+", self.process.stdout.readline())[0]
 
     def get(self, path):
-        """Return what the native API answers."""
+        """Return the response of the native API."""
         with urllib.request.urlopen(self.uri + path) as answer:
             return json.load(answer)
 
     def command(self, *args):
-        """Return what a command of the program prints."""
+        """Return the output of a command of the program."""
         return subprocess.run([self.binary, *args, "--db-file", self.db], env=self.env, check=True, text=True,
                               capture_output=True).stdout
 
@@ -100,7 +100,7 @@ class Server:
         return {r["name"]: r for r in self.all(f"/iteration/experiment/{self.experiment(project)['id']}")}
 
     def points(self, run):
-        """Return the points of a run: of each metric a list of steps and values."""
+        """Return the points of a run: a list of steps and values for each metric."""
         out = {}
         for p in self.all(f"/metric/iteration/{run['id']}"):
             out.setdefault(p["key"], []).append((p["step"], p["value"]))
@@ -125,7 +125,7 @@ class Server:
 
 
 def until_points(server, project, name, process, least=1):
-    """Wait until the server has so many points of loss of a run that a process logs, and return how many it has."""
+    """Wait until the server has the given number of points of loss from a run. Return the present number."""
     deadline = time.monotonic() + 600
     while True:
         goes_on = process.poll() is None
@@ -174,11 +174,11 @@ def end_services(folder):
 
 
 def run_client(folder, uri, *args, **env):
-    """Run Python with a client of the server at uri, and return its exit code and what it prints.
+    """Run a Python script with a client of the server at uri. Return its exit code and its output.
 
-    The output goes to files: a service process that outlives the client would keep a pipe open. The service of client 0.17
-    announces its port before it listens. On a busy machine the client can be refused then, before it has sent anything to
-    the server, and ends. run_client starts it again in this case.
+    The output goes to files, because a service process that outlives the client would keep a pipe open. The service of
+    client 0.17 announces its port before it listens. On a busy machine, the client's connection can fail in between,
+    and the client ends before it has sent any data. In this case, run_client starts it again.
     """
     for _ in range(5):
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
@@ -195,7 +195,7 @@ def run_client(folder, uri, *args, **env):
 
 @pytest.fixture
 def script(tmp_path):
-    """Return a function that runs Python with a client of the server at uri, and returns what it prints."""
+    """Return a function that runs a Python script with a client of the server at uri and returns its output."""
 
     def run(uri, code, code_of_exit=0, **env):
         path = tmp_path / "script.py"

@@ -1,4 +1,4 @@
-"""A proxy between a client and a server that loses answers, or gives others."""
+"""A proxy between client and server that loses responses or replaces them by errors."""
 
 import http.client
 import socketserver
@@ -8,11 +8,12 @@ from urllib.parse import urlsplit
 
 
 class Proxy(socketserver.ThreadingMixIn, HTTPServer):
-    """Passes requests on to a server.
+    """Forwards requests to a server.
 
-    fault is what happens to every nth request but telemetry: a number is the status that is answered instead of asking the
-    server, "lost" closes the connection after the server has answered, and None is no fault. Both may be changed at any time.
-    before is called with the path and the body of each request before it is passed on, and may wait.
+    Every nth request, not counting telemetry, has a fault. If fault is a number, the proxy sends this status and does
+    not forward the request. If fault is "lost", the proxy forwards the request and closes the connection without a
+    response. None means no fault. n and fault can be changed at any time. before is called with the path and the body
+    of each request before it is forwarded; it can wait.
     """
 
     daemon_threads = True
@@ -29,7 +30,7 @@ class Proxy(socketserver.ThreadingMixIn, HTTPServer):
         return "http://127.0.0.1:%d" % self.server_address[1]
 
     def close(self):
-        """Refuse connections from now on, and answer nothing on those that are open."""
+        """Reject new connections, and send no responses on open connections."""
         self.closed = True
         self.shutdown()
         self.server_close()
@@ -58,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(fault, int):
             return self.answer(fault, b"", {})
         connection = http.client.HTTPConnection(self.server.target)
-        # The Host header stays the proxy's, so that the addresses for uploads lead through the proxy.
+        # The Host header still names the proxy, so that uploads also go through the proxy.
         connection.request(self.command, self.path, body, {k: v for k, v in self.headers.items() if k.lower() != "connection"})
         answer = connection.getresponse()
         data = answer.read()

@@ -1,4 +1,4 @@
-"""Media and versions of artifacts, through the clients and the native API."""
+"""Tests of media and artifact versions, with the clients and the native API."""
 
 import hashlib
 
@@ -146,7 +146,7 @@ def test_incremental(server, script):
 
 
 def test_single_entries(server, script):
-    """Single files and objects of a version are read without the others, also those that an earlier version has brought."""
+    """Single files and objects of a version can be read, also if an earlier version added them."""
     script(server.uri, """
         run = wandb.init(project="entries", name="one", id="one")
         art = wandb.Artifact("mixed", type="dataset")
@@ -169,11 +169,11 @@ def read(version):
 """
     want = [[[1, "x"], [2, "y"]], "the first.txt"]
     assert said(script, server, read + 'print(json.dumps([read("v0"), read("v1")]))\napi.artifact("default/entries/mixed:v0").delete(delete_aliases=True)') == [want, want]
-    assert said(script, server, read + 'print(json.dumps(read("v1")))') == want  # the version that has brought them is gone
+    assert said(script, server, read + 'print(json.dumps(read("v1")))') == want  # the version that added them is deleted
 
 
 def test_several_writers(server, script):
-    """An artifact that several runs write has the files of all of them, and can be checked against its digest."""
+    """An artifact that several runs write has the files of all runs and a correct digest."""
     out = said(script, server, """
 for name, text in ("a.txt", "one"), ("b.txt", "two"), ("a.txt", "three"), (None, None):
     with wandb.init(project="writers", group="all of them") as run:
@@ -201,7 +201,7 @@ print(json.dumps([found.version, read, sorted(wandb.Api().artifact("default/writ
 
 
 def test_incremental_table(server, script):
-    """The newest version of a table that grows has the rows of all versions, also when the run goes on later."""
+    """The newest version of a growing table has the rows of all versions, also if the run is resumed later."""
     out = said(script, server, """
 import inspect
 if "log_mode" not in inspect.signature(wandb.Table.__init__).parameters:

@@ -1,4 +1,4 @@
-"""What is sent is found, whatever happens to the server and to the answers on the way."""
+"""All sent data is stored, whatever happens to the server and to its responses."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ run.finish()
 
 
 def complete(server):
-    """Check that all of the script is there, once."""
+    """Check that the server has all data of the script once."""
     run = server.runs("faults")["run"]
     points = server.points(run)
     assert points["loss"] == points["nest/a"] == [(i, i) for i in range(3000)]
@@ -94,7 +94,7 @@ def test_outage(tmp_path, fault):
 
 
 def children(parent):
-    """The processes that a process has started: clients have a service, which may outlive them."""
+    """Return the processes that a process has started. Clients start a service that can outlive them."""
     found = []
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -108,7 +108,7 @@ def children(parent):
 def test_killed_client(tmp_path, wandb_command):
     """A script that is killed is synced from its folder."""
     server = Server(tmp_path)
-    process = begin(tmp_path, server.uri, 5)  # it takes most of a minute, and is killed early
+    process = begin(tmp_path, server.uri, 5)  # the script takes most of a minute, and is killed early
     sent = until_points(server, "faults", "run", process, 2)
     for pid in [process.pid, *children(process.pid)]:
         with contextlib.suppress(ProcessLookupError):  # the service may end with the script

@@ -1,4 +1,4 @@
-"""What a script logs is found through the native API."""
+"""Tests that data of a script can be read with the native API."""
 
 import json
 import subprocess
@@ -73,7 +73,7 @@ def test_shared_mode_refused(server, script):
         except wandb.errors.CommError as error:
             print("refused", error)
     """)
-    # Another process: 0.17 waits for ever in the next init after one that any server has refused.
+    # In another process: after a rejected init, client 0.17 waits forever in the next init.
     script(server.uri, """
         wandb.init(project="shared", id="own", name="own", group="both", mode="online").finish()
     """)
@@ -126,7 +126,7 @@ def test_console(server, script):
         run.finish()
     """, WANDB_CONSOLE="wrap")
     run = server.runs("console")["prints"]
-    # Older clients draw the lines as a terminal does, with a space after what they end in.
+    # Older clients render the lines like a terminal, with a space after the end.
     lines = [line["text"].rstrip() for line in server.get(f"/iteration/{run['id']}/console")["lines"]]
     assert [line for line in lines if line.startswith("line")] == [f"line {i}" for i in range(20)]
 
@@ -277,7 +277,7 @@ def test_stopped(server, tmp_path):
 
 
 def test_resume_auto(server, script):
-    """A script that has failed goes on where it was."""
+    """A failed script continues after its last step."""
     code = """
         import os, sys
         run = wandb.init(project="auto", name="auto", resume="auto")
@@ -296,7 +296,7 @@ def test_resume_auto(server, script):
 
 
 def test_id_used_again(server, script):
-    """A run that is logged again under its id, without resuming it, has each step once, with the later value."""
+    """If a run is logged again under its id without resuming it, each step exists once, with the later value."""
     for add in (0, 100):
         script(server.uri, f"""
             run = wandb.init(project="used", name="used", id="used")

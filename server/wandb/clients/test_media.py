@@ -1,4 +1,4 @@
-"""Media and code, as clients send them, are artifacts of the run with what they say about them."""
+"""Media and code that clients send become artifacts of the run, with their captions."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ def test_media(server, script, tmp_path):
 
 
 def test_read_back(server, script):
-    """Media come back in the rows of the history with the path of their file."""
+    """Rows of the history contain media with the paths of their files."""
     script(server.uri, """
         import numpy as np
         run = wandb.init(project="media-back", name="back", id="back")
@@ -91,7 +91,7 @@ def test_code(server, script, tmp_path, how):
 
 
 def test_plots(server, script):
-    """The charts of wandb.plot: the panel in the configuration, and the table as a file."""
+    """A chart of wandb.plot is a panel in the configuration and a table in a file."""
     script(server.uri, """
         t = wandb.Table(columns=["x", "y"], data=[[i, i * i] for i in range(5)])
         run = wandb.init(project="plots", name="plots", id="plots")
@@ -105,4 +105,4 @@ def test_plots(server, script):
     """)
     found = server.artifacts(server.runs("plots")["plots"])
     tables = [json.loads(server.read(a)) for n, a in found.items() if n.startswith("media/table/")]
-    assert [[i, i * i] for i in range(5)] in [t["data"] for t in tables] and len(tables) == 3  # four charts share one
+    assert [[i, i * i] for i in range(5)] in [t["data"] for t in tables] and len(tables) == 3  # four charts share one table

@@ -1,4 +1,4 @@
-"""What was logged is read back through wandb.Api(), in another process."""
+"""Tests that read logged data with wandb.Api() in another process."""
 
 import json
 
@@ -121,7 +121,7 @@ print(json.dumps([files, text, only, left]))
 
 
 def test_run_of_another_client(server, script):
-    """A run that no client of W&B has logged is read like any other."""
+    """wandb.Api() reads a run of another client like any other run."""
     import urllib.request
 
     def post(path, body):

@@ -1,4 +1,4 @@
-"""Sweeps: the server chooses the settings, agents carry out the runs."""
+"""Tests of sweeps: the server chooses the settings, and agents execute the runs."""
 
 import re
 import textwrap
@@ -9,7 +9,7 @@ import pytest
 from conftest import QUICK
 from proxy import Proxy
 
-# Agents ask every few seconds; the tests need not wait for that.
+# Agents ask every few seconds by default; shorten this for the tests.
 FAST = """
 import wandb.agents.pyagent as pyagent
 pyagent.Agent.HEARTBEAT_SLEEP_SECONDS = 0.2
@@ -72,7 +72,7 @@ def test_chosen(server, script, method):
 
 
 def test_command(server, wandb_command, tmp_path):
-    """The command line makes a sweep, starts a program, and changes the state."""
+    """The command line creates a sweep, starts a program, and changes the state."""
     (tmp_path / "train.py").write_text(textwrap.dedent("""
         import sys, wandb
         with wandb.init() as run:
@@ -115,22 +115,22 @@ def test_stopped_early(server, script):
 
 
 def test_stopped_early_while_finishing(server, script):
-    """A run that is found to be worse while it finishes is left to end, and its agent is not told to stop it."""
-    changed, beats = threading.Condition(), {}  # how many heartbeats name a run, from when it finishes
+    """If a run loses a comparison while it is finishing, its agent is not told to stop it."""
+    changed, beats = threading.Condition(), {}  # number of heartbeats that name a run after it has begun to finish
 
     def before(path, body):
         with changed:
             running = re.search(rb'\\"(\w+)\\": ?true', body) if b"agentHeartbeat" in body else None
             if running:
                 run = running[1].decode()
-                assert changed.wait_for(lambda: run in beats, 300)  # no run is compared before
+                assert changed.wait_for(lambda: run in beats, 300)  # no run was compared before
                 beats[run] += 1
                 changed.notify_all()
             elif path.endswith("file_stream") and b'"exitcode":' in body:
                 run = path.split("/")[-2]
                 beats.setdefault(run, 0)
                 changed.notify_all()
-                assert changed.wait_for(lambda: beats[run] >= 3, 300)  # the second comes after the answer to the first, and so on
+                assert changed.wait_for(lambda: beats[run] >= 3, 300)  # each heartbeat comes after the response to the previous one
 
     proxy = Proxy(server.uri, before=before)
     script(proxy.uri, FAST + textwrap.dedent("""
@@ -168,7 +168,7 @@ def test_refused(server, script):
 
 
 def test_canceled(server, script, wandb_command, tmp_path):
-    """Canceling ends the run that goes on, and the agent."""
+    """Canceling ends the active run and the agent."""
     script(server.uri, FAST + textwrap.dedent("""
         import subprocess, sys, time
         sweep = wandb.sweep({"method": "random", "parameters": {"x": {"min": 0.0, "max": 1.0}}}, project="sweep-cancel")
@@ -187,7 +187,7 @@ def test_canceled(server, script, wandb_command, tmp_path):
 
 
 def test_lost_answers(server, script):
-    """An agent that does not hear every answer carries out each combination once."""
+    """An agent that loses some responses executes each combination once."""
     said = script(server.uri, """
         print("SWEEP", wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3]}}}, project="sweep-lost"))
     """)
@@ -208,7 +208,7 @@ def test_lost_answers(server, script):
 
 
 def test_preempted(server, script):
-    """A preempted run is given again, under its id, before any other."""
+    """A preempted run is assigned again under its id, before any other run."""
     script(server.uri, FAST + textwrap.dedent("""
         attempts = []
         sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "parameters": {"x": {"values": [1, 2]}}},
@@ -233,7 +233,8 @@ def test_preempted(server, script):
 
 
 def test_agents(server, script):
-    """The agents of a sweep and the runs that each has carried out; clients before 0.26 do not ask for them."""
+    """The agents of a sweep are listed with the runs that each has executed. Clients before 0.26 do not request
+    them."""
     script(server.uri, FAST + textwrap.dedent("""
         import socket
         sweep = wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3]}}}, project="sweep-agents")

@@ -1,4 +1,5 @@
-"""Libraries that import the client by themselves: Hugging Face's Trainer, Lightning, accelerate, and TensorBoard's writer. Needs PyTorch."""
+"""Tests of libraries that use the client themselves: Hugging Face's Trainer, Lightning, accelerate, and TensorBoard's
+writer. Needs PyTorch."""
 
 import pytest
 
