@@ -14,8 +14,8 @@ import (
 	"tracker/store/domain"
 )
 
-// arrange groups and folds runs in the browser, sets a metric over another, tags the selected runs,
-// and saves views that another session opens.
+// arrange groups and nests runs in the browser, draws a metric over another metric, tags the
+// selected runs, and saves views that another session opens.
 func arrange(t *testing.T, ctx context.Context, base string) {
 	s := start(t, setup{auth: true, base: base})
 	s.clock.move(time.Since(s.clock.now()))
@@ -43,7 +43,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(pointsText, fmt.Sprintf("%d points", 6*arrangedSteps))
 	b.tells(lossChart, "n=3", " ± ")
 
-	// A group is unfolded and folded by keyboard; a run that is left out counts no more.
+	// The keyboard expands and collapses a group. An excluded run no longer counts.
 	fold := `document.querySelector('[data-testid="group"] [data-part="fold"]')`
 	b.do(chromedp.Evaluate[chromedp.Void](fold+`.focus()`), chromedp.KeyEvent(kb.ArrowRight))
 	b.is(rows, "3")
@@ -59,7 +59,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.fits()
 	b.do(chromedp.EmulateViewport(1280, 800))
 
-	// Back leads to the previous state.
+	// The Back button restores the previous state.
 	b.do(chromedp.Click(chromedp.CSS(".chips button")))
 	b.is(rows, "6")
 	b.do(chromedp.NavigateBack())
@@ -79,7 +79,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 		chromedp.KeyEvent(kb.Backspace+"\r"))
 	b.is(rows, "6")
 
-	// Children lie under their parent.
+	// Child runs are listed under their parent.
 	b.do(chromedp.Click(chromedp.CSS(`[name="tree"]`)))
 	b.is(rows, "4")
 	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="` + a.runs[0] + `"] [data-part="fold"]`)))
@@ -89,7 +89,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "6")
 	b.is(`document.querySelectorAll('[data-part="fold"]').length`, "0")
 
-	// A metric over another one, and a part of its axis.
+	// A metric over another metric, and a part of the axis.
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const x = document.querySelector('[name="x"]'); x.value = 'other';
 		x.dispatchEvent(new Event('change')) })()`), chromedp.WaitVisible(chromedp.CSS(`[data-testid="pick-name"]`)), chromedp.KeyEvent("acc"))
 	b.is(`document.querySelectorAll('[data-testid="pick"] li').length`, "1")
@@ -100,7 +100,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.drag(lossChart+" .u-over", 0.5, 0.75)
 	b.is(`(([from, to]) => from > 0.05 && to < 0.16 && from < to)(new URLSearchParams(location.search).get('zoom').split('~').map(Number))`, "true")
 
-	// A pinned column comes first and stays in sight.
+	// A pinned column comes first and stays visible.
 	b.do(chromedp.Navigate(page + "?columns=param.lr%2C+metric.train%2Floss&pin=metric.train%2Floss"))
 	b.is(`[...document.querySelectorAll('#table thead th')].map((h) => h.textContent)[1]`, "train/loss")
 	b.is(`getComputedStyle(document.querySelector('#table tbody td.pinned')).position`, "sticky")
@@ -113,7 +113,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	openView(t, second, s, page)
 }
 
-// tagAll tags two runs in one go.
+// tagAll tags two runs at once.
 func (b *browser) tagAll(s *site, a arranged) {
 	b.t.Helper()
 	for _, id := range a.runs[:2] {
@@ -133,7 +133,7 @@ func (b *browser) tagAll(s *site, a arranged) {
 	b.is(`document.querySelectorAll('#table .tag').length`, "0")
 }
 
-// brush picks runs along an axis of the comparison, and moves the axis, by keyboard.
+// brush selects runs along an axis of the comparison and moves the axis, by keyboard.
 func (b *browser) brush(a arranged, page string) {
 	b.t.Helper()
 	const titles = `[...document.querySelectorAll('.plots [data-part="title"]')].map((e) => e.textContent).join()`
@@ -144,7 +144,7 @@ func (b *browser) brush(a arranged, page string) {
 	b.is(titles, "lr,opt,train/loss")
 	b.is(`[...document.querySelectorAll('.compare tr.differs th')].map((th) => th.querySelector('bdi').textContent).join()`, "lr,opt,train/loss")
 	focus("brush")
-	b.do(chromedp.KeyEvent(kb.ArrowUp)) // the upper quarter: only the last run's loss is there
+	b.do(chromedp.KeyEvent(kb.ArrowUp)) // the upper quarter contains only the last run's loss
 	b.is(`document.querySelectorAll('.plots .path:not(.out)').length`, "1")
 	link := b.text(`location.href`)
 	b.do(chromedp.Navigate(link))
@@ -160,7 +160,7 @@ func (b *browser) brush(a arranged, page string) {
 	b.is(`[...document.querySelectorAll('.compare tr.same')].every((tr) => tr.offsetHeight === 0)`, "true")
 }
 
-// keepView saves views, renames one and deletes another.
+// keepView saves several views, renames one view and deletes another view.
 func (b *browser) keepView(a arranged, ctx context.Context, page string) {
 	b.t.Helper()
 	const listed = `[...document.querySelectorAll('[data-testid="view"] .name')].map((e) => e.textContent).join()`
@@ -199,8 +199,8 @@ func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	b.quiet()
 }
 
-// tells waits until the tooltip at the end of a chart contains all parts. It keeps the mouse
-// moving, because a redrawn chart forgets the cursor.
+// tells waits until the tooltip at the end of a chart contains all parts. It moves the mouse
+// repeatedly, because a redrawn chart loses the cursor.
 func (b *browser) tells(chart string, parts ...string) {
 	b.t.Helper()
 	var said string

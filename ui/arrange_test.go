@@ -26,8 +26,8 @@ type arranged struct {
 
 const arrangedSteps = 20
 
-// arrangement makes six runs in two groups of lr and two of opt; the parameter
-// same is the same in all. The last two are children of the first.
+// arrangement creates six runs with two values of lr, two values of opt, and one value of same. The
+// last two runs are children of the first run.
 func (s *site) arrangement() arranged {
 	s.t.Helper()
 	a := arranged{experiment: s.sweep(0, 0).experiment}
@@ -61,7 +61,7 @@ func (s *site) arrangement() arranged {
 	return a
 }
 
-// spread is mean and sample standard deviation.
+// spread holds a mean and a sample standard deviation.
 func spread(values ...float64) (mean, sd float64) {
 	for _, v := range values {
 		mean += v / float64(len(values))
@@ -158,7 +158,7 @@ func TestGroupsAsData(t *testing.T) {
 	}
 }
 
-// A mean is over all runs of a group, which may be more than a page of the table.
+// A mean includes all runs of a group, even if they are more than a page of the table.
 func TestMeanOfManyRuns(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(130, 2)
@@ -175,7 +175,7 @@ func TestMeanOfManyRuns(t *testing.T) {
 	}
 }
 
-// Views and tags are for those who have the rights.
+// Views and tags require rights.
 func TestViewsAndTagsOfOthers(t *testing.T) {
 	s := start(t, setup{auth: true})
 	a := s.arrangement()

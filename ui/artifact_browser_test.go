@@ -43,7 +43,7 @@ func (b *browser) click(selector string) {
 	b.press(selector)
 }
 
-// show opens an artifact of a list and returns the selector of it.
+// show opens an artifact in a list and returns its selector.
 func (b *browser) show(s *site, h shelf, name string) string {
 	b.t.Helper()
 	item := `details:has(> #artifact-` + h.artifacts[name] + `)`
@@ -64,7 +64,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(`document.querySelectorAll('.histogram rect').length`, "3")
 	b.is(`document.querySelectorAll('[data-testid="preview"] table.grid tbody tr').length`, "200")
 
-	// A player seeks to any position.
+	// The player can seek to any position.
 	player := `document.querySelector('[data-kind="audio"] audio')`
 	b.is(player+`.duration`, "60")
 	b.is(`(`+player+`.currentTime = 50, `+player+`.seeking)`, "true")
@@ -72,7 +72,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 
 	b.is(`document.title`, "Artifacts of sweep · tracker")
 
-	// A tree is folded with the keyboard.
+	// The keyboard collapses a tree.
 	b.is(`document.querySelectorAll('.tree details[open]').length`, "2")
 	b.do(chromedp.Focus(chromedp.CSS(`.tree > details > summary`)), chromedp.KeyEvent("\r"))
 	b.is(`document.querySelector('.tree > details').open`, "false")
@@ -89,7 +89,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(`fetch(document.querySelector('`+item+` .picture img').src).then((r) => r.arrayBuffer()).then((a) => crypto.subtle.digest('SHA-256', a))
 		.then((d) => { window.digest = [...new Uint8Array(d)].map((n) => n.toString(16).padStart(2, '0')).join('') }) && document.querySelector('`+item+` summary code').title === 'SHA-256: ' + window.digest`, "true")
 	b.is(`document.querySelector('`+item+` .thumbnail').src === `+image+`.src`, "true")
-	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // they are about another image
+	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // these details describe another image
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
 	b.is(`document.querySelector('`+item+` .place').textContent`, "3")
 	b.is(`document.querySelector('`+item+` [rel="next"]').hidden`, "true")
@@ -97,8 +97,8 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.enlarge(s, h, item)
 }
 
-// enlarge looks at a picture of 32 by 24 pixels, which are shown larger by a whole
-// number, and opens it.
+// enlarge checks that an image of 32 by 24 pixels is enlarged by an integer factor, and opens the
+// image.
 func (b *browser) enlarge(s *site, h shelf, item string) {
 	size := func(of string) string {
 		return `(([i]) => [i.width / 32, i.height / 24, getComputedStyle(i).imageRendering].join(' '))(document.querySelectorAll('` + of + ` .picture img'))`
@@ -117,7 +117,7 @@ func (b *browser) enlarge(s *site, h shelf, item string) {
 	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
 }
 
-// browseScripts looks at artifacts that would run a script if they could.
+// browseScripts opens artifacts that contain scripts.
 func browseScripts(b *browser, s *site, h shelf) {
 	page := s.base + "/experiment/" + h.experiment + "/artifacts"
 	b.do(chromedp.Navigate(s.url + page))
@@ -127,7 +127,7 @@ func browseScripts(b *browser, s *site, h shelf) {
 	b.show(s, h, "report.md")
 	b.show(s, h, "table.csv")
 	b.is(`window.ran`, "undefined")
-	// By themselves they are saved, and the page stays.
+	// If their addresses are opened, the browser downloads the files and stays on the page.
 	for _, name := range []string{"logo.svg", "evil.html"} {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		err := chromedp.Do(ctx, chromedp.Navigate(s.url+s.base+"/artifact/"+h.artifacts[name]+"/data"))
@@ -165,7 +165,7 @@ func browseUploads(b *browser, s *site, h shelf) {
 	b.is(`document.querySelectorAll('details.artifact').length`, "15")
 	b.is(`[...document.querySelectorAll('details.artifact .name')].some(n => n.textContent === '<img src=x onerror=alert(1)>.txt')`, "true")
 
-	// A file that is dropped, and one that is cancelled on its way.
+	// One dropped file is uploaded, and another upload is cancelled.
 	b.is(`(() => { const d = new DataTransfer(); d.items.add(new File(['dropped'], 'dropped.txt', { type: 'text/plain' }));
 		document.querySelector('.upload').dispatchEvent(new DragEvent('drop', { dataTransfer: d, bubbles: true, cancelable: true })); return 'yes' })()`, "yes")
 	b.is(`document.querySelectorAll('details.artifact').length`, "16")
@@ -201,7 +201,7 @@ func browseModels(b *browser, s *site, h shelf) {
 	stage := func(n int) string {
 		return `document.querySelector('` + version(n) + ` [aria-pressed="true"]').value`
 	}
-	// From an artifact to a version of a new model, in place.
+	// Register an artifact as a version of a new model, without leaving the page.
 	b.do(chromedp.Navigate(s.url + s.base + "/experiment/" + h.experiment + "/artifacts"))
 	b.is(`window.same = 'same'`, "same")
 	item := b.show(s, h, "sample_0001.png")
@@ -221,7 +221,7 @@ func browseModels(b *browser, s *site, h shelf) {
 	b.is(`document.querySelectorAll('details.artifact').length`, "12")
 	b.is(`window.same`, "same")
 
-	// To the model by its name, and a version into production.
+	// Go to the model by its name, and move a version to production.
 	b.click(`[data-testid="find"]`)
 	b.do(chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)), chromedp.KeyEvent("classifier"))
 	b.is(`document.querySelectorAll('.find li').length + document.querySelector('.find li').textContent`, "1classifiermodel in digits")
@@ -232,7 +232,7 @@ func browseModels(b *browser, s *site, h shelf) {
 	b.click(version(3) + ` button[value="PRODUCTION"]`)
 	b.is(`document.querySelector('[data-testid="done"]').textContent`, "Version 3 is in production now, in place of version 2, which is archived.")
 	b.is(stage(3)+` + `+stage(2), "PRODUCTIONARCHIVED")
-	b.is(`document.activeElement.value`, "PRODUCTION") // it has the focus still
+	b.is(`document.activeElement.value`, "PRODUCTION") // it still has the focus
 	b.is(`window.same`, "same")
 	b.at(s.base + "/model/" + h.model)
 	b.click(`[data-testid="edit"]`)
@@ -262,9 +262,9 @@ func browseRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('[data-testid="notes"] strong').textContent + document.title`, "whybest run · tracker")
 	b.is(`window.same`, "same")
 
-	// Nothing is lost when the server is away.
+	// No input is lost while the server is unreachable.
 	b.expect("ERR_INTERNET_DISCONNECTED")
-	b.expect("console.error") // htmx reports it too
+	b.expect("console.error") // htmx also logs the error
 	b.click(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS(`#notes`), " not"))
 	if _, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
@@ -276,7 +276,7 @@ func browseRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('#notes').value`, " not**why**")
 }
 
-// browseGone saves a run that somebody else has deleted.
+// browseGone saves changes to a run that another user has deleted.
 func browseGone(b *browser, s *site, h shelf) {
 	id := s.run(h.experiment, runs.NewIteration{})
 	b.do(chromedp.Navigate(s.url + s.base + "/iteration/" + id))
@@ -292,7 +292,7 @@ func browseGone(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('#notes').value`, "long thoughts")
 }
 
-// browsePlain repeats without scripts the actions of the other tests.
+// browsePlain repeats the actions of the other tests without scripts.
 func browsePlain(b *browser, s *site, h shelf) {
 	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		b.t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"tracker/store/users"
 )
 
-// keep makes an artifact of alice's and returns its id.
+// keep creates an artifact as alice and returns its id.
 func (s *site) keep(experiment string, n files.NewArtifact, content string) string {
 	s.t.Helper()
 	data, err := s.db.Files.Receive(s.t.Context(), strings.NewReader(content), "")
@@ -36,8 +36,8 @@ func (s *site) keep(experiment string, n files.NewArtifact, content string) stri
 	return made.ID
 }
 
-// register makes a version of the model classifier from an artifact; "" for
-// none.
+// register creates a version of the model classifier. The version has the given artifact, or none
+// if the id is "".
 func (s *site) register(project, run, artifact string) (model, version string) {
 	s.t.Helper()
 	ctx, actor := s.t.Context(), s.actor("alice")
@@ -126,7 +126,8 @@ func picture(shade uint8) string {
 	return b.String()
 }
 
-// silence is a WAV file of so many seconds: one channel of 8,000 bytes a second.
+// silence returns a WAV file with the given duration in seconds: one channel of 8,000 bytes a
+// second.
 func silence(seconds int) string {
 	const rate = 8000
 	data := bytes.Repeat([]byte{128}, rate*seconds)
@@ -134,7 +135,7 @@ func silence(seconds int) string {
 	b = binary.LittleEndian.AppendUint32(b, uint32(36+len(data)))
 	b = append(b, "WAVEfmt "...)
 	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(rate), uint16(1), uint16(8)} {
-		b, _ = binary.Append(b, binary.LittleEndian, v) // fails for no number
+		b, _ = binary.Append(b, binary.LittleEndian, v) // can't fail for integers
 	}
 	b = append(b, "data"...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
@@ -158,7 +159,7 @@ func TestArtifactList(t *testing.T) {
 	s.get("/lab/iteration/"+h.run).wants(t, 200, "sample_0001.png", "classifier</bdi>, version 2", `name="iteration_id" value="`+h.run)
 	s.get("/lab/experiment/none/artifacts").wants(t, 404)
 
-	// Where there is nothing, there are the lines that change that.
+	// Empty pages show example commands that create records.
 	w := s.sweep(1, 0)
 	s.get("/lab/experiment/"+w.experiment+"/artifacts").wants(t, 200, `data-testid="lesson"`, "/resource/experiment/"+w.experiment,
 		"-F data=@model.bin", "tracker.init(&#34;digits&#34;, &#34;sweep&#34;, url=&#34;http://127.0.0.1:9000/lab&#34;)")
@@ -210,7 +211,7 @@ func TestArtifactData(t *testing.T) {
 			t.Errorf("%s is downloaded as %q", name, got)
 		}
 	}
-	// A type is not believed when it could run something, whatever the name.
+	// An artifact with a type that can run scripts is a download, whatever its name.
 	for _, contentType := range []string{"application/pdf", "application/xhtml+xml", "text/xml", "image/svg+xml; charset=utf-8", "text/javascript",
 		"application/x-shockwave-flash", "multipart/x-mixed-replace; boundary=x"} {
 		id := s.keep(h.experiment, files.NewArtifact{Name: "a.png", ContentType: contentType}, "x")
@@ -272,7 +273,7 @@ func TestRegister(t *testing.T) {
 	a.wants(t, 200, "&lt;script&gt;")
 	a.lacks(t, "<script>window", "<img src=x")
 
-	// Nothing that was typed is lost.
+	// No input is lost.
 	s.post(versions, url.Values{"model_id": {""}, "name": {"classifier"}, "description": {"long thoughts"}}).
 		wants(t, 409, "The project already has a model with this name", "long thoughts", `aria-invalid="true"`)
 	s.post(versions, url.Values{"model_id": {""}}).wants(t, 422, "name must not be empty")
@@ -284,7 +285,7 @@ func TestRegister(t *testing.T) {
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "iteration_id": {h.run}}).redirects(t, loose)
 }
 
-// All that a page asks for lies under the base path.
+// All URLs of a page are below the base path.
 func TestRecordLinks(t *testing.T) {
 	s := start(t, setup{base: "/lab/one"})
 	h := s.shelf()
@@ -324,8 +325,8 @@ func TestArtifactRights(t *testing.T) {
 	}
 }
 
-// TestImageSeries goes through the pictures of a list that was logged at several
-// steps place by place.
+// TestImageSeries checks that a list of images that was logged at several steps gives one series
+// for each place in the list.
 func TestImageSeries(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 1)
@@ -341,7 +342,7 @@ func TestImageSeries(t *testing.T) {
 		`<span class="place">2</span> of 3`)
 	a.lacks(t, "_0.png")
 
-	// One step of two pictures.
+	// One step with two images.
 	for place := range 2 {
 		name := fmt.Sprintf("mask_7_%d.png", place)
 		ids[name] = s.keep(w.experiment, files.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(place)))
@@ -349,7 +350,8 @@ func TestImageSeries(t *testing.T) {
 	s.get("/artifact/"+ids["mask_7_0.png"]).wants(t, 200, `<span class="place">1</span> of 2`, ids["mask_7_1.png"])
 }
 
-// TestWeightsAreNoPageTable checks that the type that Debian gives to names in .pt is shown like an unknown type.
+// TestWeightsAreNoPageTable checks that the media type that Debian assigns to .pt is treated as
+// unknown.
 func TestWeightsAreNoPageTable(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 1)

@@ -20,7 +20,7 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(source), err
 })
 
-// TestVendoredAxe compares the third-party code with the note about it.
+// TestVendoredAxe compares axe with the recorded version and hash.
 func TestVendoredAxe(t *testing.T) {
 	source, err := axe()
 	if err != nil {
@@ -35,11 +35,11 @@ func TestVendoredAxe(t *testing.T) {
 	}
 }
 
-// wcag holds the rule sets of axe that hold here: WCAG up to 2.2, AA, and the best practices of
-// axe's authors.
+// wcag holds the rule sets of axe that the pages must satisfy: WCAG up to 2.2, AA, and axe's best
+// practices.
 var wcag = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 
-// accessible checks the page as it is now. With contrast, only its colours.
+// accessible checks the page in its present state. If contrast is set, it checks only colours.
 func (b *browser) accessible(state string, contrast bool) {
 	b.t.Helper()
 	source, err := axe()

@@ -16,8 +16,8 @@ import (
 
 var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// hidden are the fields that a browser sends of a form without showing them. The
-// form is the first with this action that has the text in it.
+// hidden returns the hidden fields of a form. The form is the first form with the given action that
+// contains the given text.
 func (a answer) hidden(t *testing.T, action, has string) url.Values {
 	t.Helper()
 	for rest := a.body; ; {
@@ -50,7 +50,7 @@ func typed(hidden url.Values, fields ...string) url.Values {
 }
 
 // A form does not change fields that were not edited, even if they have changed since. If two users
-// changed a field, the last one does not win silently.
+// change a field, the later change does not silently win.
 func TestFormsChangeWhatWasTyped(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(1, 0)
@@ -80,12 +80,12 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 	s.post(page, typed(form, "name", "second", "notes", seen)).redirects(t, page)
 	stored("second", "the training wrote <this>")
 
-	// Both have written notes: nothing is stored, both texts are there.
+	// Both users have written notes: nothing is stored, and the page shows both texts.
 	a := s.post(page, typed(form, "name", "third", "notes", "mine"))
 	a.wants(t, 409, "Someone else has changed this field to the text below.", `data-testid="theirs-notes">the training wrote &lt;this&gt;</pre>`,
 		"\nmine</textarea>", `aria-describedby="wrong-notes"`, `data-testid="theirs-name">second</pre>`, `value="third"`)
 	stored("second", "the training wrote <this>")
-	// A user who saves again has seen the stored value, and nothing later.
+	// A user who saves again overwrites the value that the page has shown, but no later value.
 	again := a.hidden(t, page, "notes")
 	notes("and again")
 	a = s.post(page, typed(again, "name", "third", "notes", "mine"))
@@ -95,7 +95,7 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 	s.post(page, typed(again, "name", "third", "notes", "mine")).redirects(t, page)
 	stored("third", "mine")
 
-	// A refusal of one field brings the others up to date.
+	// If one field is rejected, the form shows the present values of the other fields.
 	form = s.get(page).hidden(t, page, "notes")
 	notes("newest")
 	long := strings.Repeat("x", 251)
@@ -121,7 +121,7 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 	alice := with(s.signIn("alice"))
 	long := strings.Repeat("x", 251)
 	for name, form := range map[string]struct {
-		page, path, field   string // field is a field that another user changes too
+		page, path, field   string // field is a field that another user also changes
 		theirs, mine, other string
 		change              func(theirs string) error
 		read                func() (field, other string, err error)
@@ -196,7 +196,7 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 			a := s.post(form.path, typed(hidden, form.field, form.mine, form.other, other), alice)
 			a.wants(t, 409, `data-testid="theirs-`+form.field+`">`)
 			is(form.theirs, other)
-			// The form is refused because of another field: the input stays, beside the value of
+			// The form is rejected because of another field. It shows the input and the value of
 			// the other user.
 			if form.other == "name" || form.other == "first_name" {
 				a = s.post(form.path, typed(hidden, form.field, form.mine, form.other, long), alice)
@@ -211,7 +211,7 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 	}
 }
 
-// Check boxes change only if they were clicked.
+// A check box is saved only if it was clicked.
 func TestBoxesChangeWhenClicked(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h := s.shelf()
@@ -245,6 +245,6 @@ func TestBoxesChangeWhenClicked(t *testing.T) {
 	if u, err := s.db.Users.User(ctx, domain.System, bob); err != nil || !u.IsAdmin || u.FirstName != "Robert" {
 		t.Errorf("the account is %+v (%v)", u, err)
 	}
-	// A refused password leaves the names in their form.
+	// If a password is rejected, the form still shows the entered names.
 	s.post(account, url.Values{"do": {"password"}, "password": {"short"}}, alice).wants(t, 422, `value="Robert"`)
 }

@@ -50,8 +50,8 @@ func TestPageWeight(t *testing.T) {
 	}
 }
 
-// fill makes an experiment of alice with runs that have some metrics, each of so
-// many points.
+// fill creates an experiment of alice. Each run has the given number of metrics, and each metric
+// has the given number of points.
 func (s *site) fill(b *testing.B, found, metrics, samples int) (project, experiment string) {
 	b.Helper()
 	ctx, alice := b.Context(), s.actor("alice")
@@ -74,8 +74,8 @@ func (s *site) fill(b *testing.B, found, metrics, samples int) (project, experim
 	return project, e.ID
 }
 
-// BenchmarkExperimentPage makes the HTML of an experiment of 10,000 iterations ×
-// 200 metrics, over HTTP.
+// BenchmarkExperimentPage requests the page of an experiment of 10,000 iterations × 200 metrics
+// over HTTP.
 func BenchmarkExperimentPage(b *testing.B) {
 	s := start(b, setup{})
 	_, experiment := s.fill(b, 10_000, 200, 1)
@@ -91,8 +91,9 @@ func BenchmarkExperimentPage(b *testing.B) {
 }
 
 // BenchmarkFirstChart measures the time from the click on an experiment until its first chart is
-// drawn, in a browser: with 100 iterations × 100,000 points, with the ten runs that are drawn at
-// first and with all, and with a sweep of 300 runs with ten metrics. The browser's cache is empty.
+// drawn in a browser. The cases are 100 iterations × 100,000 points with the ten default runs
+// drawn, the same with all runs drawn, and a sweep of 300 runs with ten metrics. The browser's
+// cache is empty.
 func BenchmarkFirstChart(b *testing.B) {
 	for _, of := range []struct {
 		name                         string
@@ -145,7 +146,7 @@ func reportTimes(b *testing.B, took []time.Duration) {
 		at := took[min(len(took)-1, int(share*float64(len(took))))]
 		b.ReportMetric(float64(at.Microseconds())/1000, name)
 	}
-	b.ReportMetric(0, "ns/op") // the preparations of each turn are in it
+	b.ReportMetric(0, "ns/op") // it includes the preparations of each turn
 }
 
 // BenchmarkHover measures the time between two frames while the mouse moves over the rows of the
@@ -190,7 +191,7 @@ func BenchmarkHover(b *testing.B) {
 					took = append(took, time.Duration(f*float64(time.Millisecond)))
 				}
 			}
-			if name == "chart" { // its card was there all the time
+			if name == "chart" { // the tooltip was visible all the time
 				w.is(`[...document.querySelectorAll('.tip:not([hidden])')].length`, "1")
 			}
 			reportTimes(b, took)

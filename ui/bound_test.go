@@ -10,7 +10,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Pages of very large records show a part of them, with a note.
+// Pages of very large records show a part of the records and a note.
 func TestPagesOfLargeRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

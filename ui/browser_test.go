@@ -33,7 +33,7 @@ func browse(t *testing.T, ctx context.Context, base string) {
 	b.do(chromedp.Navigate(s.url + base + "/?q=iris"))
 	b.at(base + "/login?next=%2F%3Fq%3Diris")
 	b.fits()
-	// The keyboard alone will do: the first field has the focus.
+	// The keyboard is sufficient: the first field has the focus.
 	b.logIn("alice")
 	b.do(chromedp.WaitVisible(chromedp.CSS(`[data-testid="project"]`)))
 	b.at(base + "/?q=iris")
@@ -61,7 +61,7 @@ func browse(t *testing.T, ctx context.Context, base string) {
 	b.do(press)
 	b.is(theme, "system "+white)
 
-	// The first stop of the keyboard leads past the bar.
+	// The first link in the tab order skips to the content.
 	b.do(chromedp.Reload(), chromedp.KeyEvent("\t"))
 	b.is(`document.activeElement.textContent`, "Skip to content")
 	b.is(`document.activeElement.getBoundingClientRect().left >= 0`, "true")

@@ -11,7 +11,7 @@ import (
 	"tracker/store/runs"
 )
 
-// The page lists all that is deleted, and all that is kept, before anything is deleted.
+// Before a deletion, the page lists the records to delete and the records to keep.
 func TestDeletionSaysWhatGoes(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(4, 2)
@@ -30,7 +30,8 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 	a.lacks(t, `data-testid="stays"`)
 	s.get("/lab/delete?i="+w.runs[0]).wants(t, 200, "This also deletes its parameters", `href="/lab/iteration/`+w.runs[0]+`"`)
 
-	// Two are in the way of a model: one is the origin of its version, the other has its artifact.
+	// A model version prevents two deletions: one run is the source of the version, and the other
+	// run has its artifact.
 	s.get("/lab/delete?i="+w.runs[2]).wants(t, 200, "This run can&#39;t be deleted", `href="/lab/model/`+model+`"`)
 	s.get("/lab/delete?i="+w.runs[0]+"&i="+w.runs[2]).wants(t, 200, "Delete 1 of 2 runs?", "This also deletes the parameters, metrics (2 points), tags, notes and environment of run 1")
 	page = "/lab/delete?i=" + strings.Join(w.runs, "&i=")
@@ -48,7 +49,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 	s.get("/lab/experiment/"+w.experiment).wants(t, 200, `data-testid="total">4<`)
 }
 
-// An end that some runs can't get is given to none.
+// If some runs can't get a status, no run gets it.
 func TestChangeAllOrNone(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(3, 0)
@@ -58,7 +59,7 @@ func TestChangeAllOrNone(t *testing.T) {
 	s.get("/experiment/"+w.experiment+"?filter=status+%3D+'running'").wants(t, 200, `data-testid="total">2<`)
 }
 
-// Pages about runs of a table lead back to it, and to no other place.
+// Pages about runs of a table link back only to that table.
 func TestBackToTheTable(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(2, 1)
@@ -89,7 +90,7 @@ func TestBackToTheTable(t *testing.T) {
 	s.post("/lab/delete", url.Values{"i": w.runs[1:], "table": {""}}).deletes(t, at, w.runs[1:]...)
 }
 
-// Errors are in the wording of the page.
+// Errors use the words of the page.
 func TestWrongTag(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
@@ -108,7 +109,7 @@ func TestBreadcrumbs(t *testing.T) {
 	}
 }
 
-// TestTableStays deletes runs of a table that was filtered and sorted.
+// TestTableStays checks that a table keeps its filter and order after runs were deleted.
 func TestTableStays(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

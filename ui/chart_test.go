@@ -29,7 +29,7 @@ func (s *site) record(run, key string, steps []int, value func(int) float64) {
 	}
 }
 
-// upTo are so many steps from 0 on.
+// upTo returns the steps from 0 to n-1.
 func upTo(n int) (steps []int) {
 	for i := range n {
 		steps = append(steps, i)
@@ -43,8 +43,8 @@ func said(key string) string {
 	return `document.querySelector('` + chart(key) + ` [data-testid="points"]').textContent`
 }
 
-// averages are the moving averages over all points that a weight gives, as
-// docs/search.md defines them.
+// averages returns the moving averages over all points for a weight, as docs/search.md defines
+// them.
 func averages(values []float64, weight float64) (all []float64) {
 	keep := math.Pow(weight, min(1, 1000/float64(len(values))))
 	mean, size := 0.0, 0.0
@@ -55,12 +55,12 @@ func averages(values []float64, weight float64) (all []float64) {
 	return all
 }
 
-// tip reads the tooltip at a share of the width of a chart: the columns of its
-// first row, and the heads of those.
+// tip reads the tooltip at a fraction of a chart's width. It returns the columns of the first row
+// and their heads.
 func (b *browser) tip(key string, at float64) (cells, heads []string) {
 	b.t.Helper()
 	of := `document.querySelector('` + chart(key) + ` .tip')`
-	// Both are read at once, since a chart that is drawn anew hides its tooltip.
+	// Both are read at once, because a redrawn chart hides its tooltip.
 	both := `(() => { const tip = ` + of + `; window.tipped = tip.hidden ? '' : ['tbody', 'thead'].map((part) =>
 		[...tip.querySelectorAll(part + ' tr:first-child td')].map((e) => e.textContent).join('|')).join('\n'); return window.tipped !== '' })()`
 	b.pointAt(chart(key)+" .u-over", at, both, "true")
@@ -68,8 +68,8 @@ func (b *browser) tip(key string, at float64) (cells, heads []string) {
 	return strings.Split(body, "|"), strings.Split(head, "|")
 }
 
-// TestSmoothing reads smoothed values in charts of several lengths and windows: the value at a step
-// depends on the points alone.
+// TestSmoothing reads smoothed values in charts of several lengths and ranges. The value at a step
+// depends only on the points.
 func TestSmoothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -109,7 +109,7 @@ func TestSmoothing(t *testing.T) {
 			}
 		}
 	}
-	// Smoothing that begins in a window asks for what lies before it.
+	// If a range is smoothed, the script also requests the points before the range.
 	b.do(chromedp.Navigate(s.url + b.text(`location.pathname`) + "?zoom=62~160"))
 	b.is(said("val/acc"), "99 points")
 	b.is(`(() => { const r = document.querySelector('[data-testid="smooth"]'); r.value = 0.9; r.dispatchEvent(new Event('input')); return r.value })()`, "0.9")
@@ -122,8 +122,8 @@ func TestSmoothing(t *testing.T) {
 	b.quiet()
 }
 
-// TestTooltip names the runs that have something where the cursor is, and the step of
-// each where they differ.
+// TestTooltip checks that the tooltip names the runs that have a value at the cursor, with their
+// steps if the steps differ.
 func TestTooltip(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -143,7 +143,7 @@ func TestTooltip(t *testing.T) {
 	b.pointAt(over, 0.05, `document.querySelector('.tip:not([hidden])').querySelector('p.where')`, "null")
 	b.pointAt(over, 0.05, `((all) => all.length === 3 && all.every((e) => e.textContent.startsWith('step ') && parseFloat(getComputedStyle(e).paddingLeft) >= 8))([...document.querySelectorAll('.tip:not([hidden]) td.where')])`, "true")
 	b.pointAt(over, 0.6, named, "long,sparse")  // the short one has ended
-	b.pointAt(over, 0.99, named, "long,sparse") // which may go on
+	b.pointAt(over, 0.99, named, "long,sparse") // which might continue
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?filter=name+!%3D+'sparse'"))
 	b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "2")
 	b.pointAt(over, 0.6, named, "long")
@@ -151,7 +151,7 @@ func TestTooltip(t *testing.T) {
 	b.quiet()
 }
 
-// TestSmoothedGroups does the same with the mean of a group.
+// TestSmoothedGroups is TestSmoothing for the mean of a group.
 func TestSmoothedGroups(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -178,7 +178,7 @@ func TestSmoothedGroups(t *testing.T) {
 	b.quiet()
 }
 
-// TestZoom zooms charts by step, and into ranges without points. The charts of the machine have
+// TestZoom zooms charts over steps, also into ranges without points. Charts of system metrics have
 // their own range.
 func TestZoom(t *testing.T) {
 	t.Parallel()
@@ -201,14 +201,14 @@ func TestZoom(t *testing.T) {
 	b.is(said("val/acc"), "363 points")
 	b.is(said("system/cpu_percent"), "8 points")
 	b.is(`location.search`, "?fold=")
-	// A link shows the same.
+	// A link shows the same range.
 	b.do(chromedp.Navigate(s.url + "/iteration/" + run + zoomed))
 	b.is(said("system/cpu_percent"), "4 points")
 
 	none := func(key string) string {
 		return `document.querySelector('` + chart(key) + ` .plot').dataset.none + '|' + getComputedStyle(document.querySelector('` + chart(key) + ` .uplot')).visibility`
 	}
-	// Over time they share it.
+	// Over time, all charts share the range.
 	for view, want := range map[string][2]string{
 		"zoom=1000~3000":                {"no points between 1,000 and 3,000", "8 points"},
 		"zoom=10~20&zooms=10~20":        {"11 points", "no points between 10 and 20"},
@@ -232,8 +232,8 @@ func TestZoom(t *testing.T) {
 	b.quiet()
 }
 
-// TestChartOrder opens an experiment, a run and a comparison whose runs measure
-// the machine: that comes last and is opened by a click or a link.
+// TestChartOrder opens an experiment, a run and a comparison with system metrics. Their group comes
+// last, and a click or a link expands it.
 func TestChartOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -259,12 +259,12 @@ func TestChartOrder(t *testing.T) {
 		b.do(chromedp.Click(chromedp.CSS(`.groups details:last-of-type summary`)))
 		b.is(`new URLSearchParams(location.search).get('fold')`, "null")
 	}
-	// Metrics of the machine are not used in the comparison.
+	// The comparison does not use system metrics.
 	b.is(`[...document.querySelectorAll('.plots .axis .title')].map((e) => e.textContent).join(', ')`, "lr, val/acc, epoch")
 	b.is(`document.querySelector('select[name="sy"]').selectedOptions[0].textContent`, "val/acc")
 
-	// A curve of one point is a dot, and all of it is seen: as much of it left
-	// of its middle as right.
+	// A curve with one point is a dot. The whole dot is visible: it has equal widths on both sides
+	// of its middle.
 	b.do(chromedp.Navigate(s.url + "/iteration/" + w.runs[0]))
 	b.is(said("val/acc"), "1 point")
 	for _, view := range []string{"", "?x=relative", "?x=time", "?logx=1"} {
@@ -272,7 +272,7 @@ func TestChartOrder(t *testing.T) {
 		b.is(said("val/acc"), "1 point")
 		b.is(dot("val/acc"), "whole")
 	}
-	// So it is at the edge, where other curves begin or end.
+	// The same holds at the edge, where other curves begin or end.
 	s.record(w.runs[1], "val/acc", []int{8, 9}, func(int) float64 { return 0.25 })
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment))
 	b.is(dot("val/acc"), "whole")
@@ -301,7 +301,7 @@ func dot(key string) string {
 	})()`
 }
 
-// TestBrokenLines compares runs. Some of them lack a value on an axis.
+// TestBrokenLines compares runs. Some runs lack a value on an axis.
 func TestBrokenLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -320,7 +320,7 @@ func TestBrokenLines(t *testing.T) {
 	}
 	b := s.openBrowser(t)
 	b.do(chromedp.Navigate(s.url + "/compare?" + strings.Join(ids, "&")))
-	// A line from axis to axis, and a dash where a value has no neighbour.
+	// A line connects values on neighbouring axes, and a value without a neighbour is a dash.
 	b.is(`[...document.querySelectorAll('.plots .path')].map((e) => (e.getAttribute('d') || '').replace(/[\d.,]+/g, '')).join(' ')`, "MLL Mm-hMm-h ML ML ")
 	b.quiet()
 }
@@ -354,7 +354,8 @@ func TestDrawnColours(t *testing.T) {
 	b.quiet()
 }
 
-// TestColourByHand gives a drawn run the colour of another one, which gets another then; the address keeps it.
+// TestColourByHand gives a drawn run the colour of another run. The other run then gets a new
+// colour. The address contains the choice.
 func TestColourByHand(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -9,15 +9,15 @@ import (
 	"tracker/store/runs"
 )
 
-// dragXY drags over a part of an element, given as shares of its width and height.
+// dragXY drags over a part of an element. The positions are fractions of its width and height.
 func (b *browser) dragXY(selector string, fromX, fromY, toX, toY float64) {
 	b.t.Helper()
 	left, top, width, height := b.box(selector)
 	b.do(chromedp.DragAndDropXY(left+fromX*width, top+fromY*height, left+toX*width, top+toY*height))
 }
 
-// TestPinnedCharts pins a chart that is far below: it comes first, is there after the page is
-// opened by its address and in a saved view, and goes back when it is pressed again.
+// TestPinnedCharts pins a chart far below. The chart comes first, also if the page is opened by its
+// address or by a saved view. A second click unpins it.
 func TestPinnedCharts(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -45,7 +45,7 @@ func TestPinnedCharts(t *testing.T) {
 	b.is(first, "lr in Pinned")
 	b.is(`document.querySelector('[data-key="lr"]').dataset.drawn`, "4")
 
-	// A search for metrics is of pinned ones too.
+	// A search for metrics includes pinned metrics.
 	b.do(chromedp.SendKeys(chromedp.CSS("#metric-search"), "acc"))
 	b.is(first, "val/accuracy in val")
 	b.do(chromedp.Navigate(link))
@@ -56,8 +56,8 @@ func TestPinnedCharts(t *testing.T) {
 	b.quiet()
 }
 
-// TestChartOptions gives one chart other axes, another range, smoothing and size, and a second
-// metric: the others stay as they are, and the address keeps it.
+// TestChartOptions changes the axes, the range, the smoothing and the size of one chart, and adds a
+// metric. The other charts do not change. The address contains the options.
 func TestChartOptions(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -117,7 +117,7 @@ func TestChartOptions(t *testing.T) {
 	b.quiet()
 }
 
-// TestZoomOfY drags along the Y axis of a chart, and over a part of it.
+// TestZoomOfY drags along the Y axis of a chart, and over a part of the chart.
 func TestZoomOfY(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -144,7 +144,7 @@ func TestZoomOfY(t *testing.T) {
 	b.is(`location.search`, "")
 	b.is(said("val/loss"), "101 points")
 
-	// Smoothing is a number too.
+	// Smoothing can be entered as a number.
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const e = document.querySelector('[data-testid="weight"]'); e.value = '0.875'; e.dispatchEvent(new Event('input')) })()`))
 	b.is(read("smooth"), "0.875")
 	b.is(`document.querySelector('[data-testid="smooth"]').value`, "0.88")

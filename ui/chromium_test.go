@@ -24,11 +24,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long the browser may take for a thing; a loaded machine needs
-// much of it.
+// patience is the maximum time for one step in the browser. A busy machine can need minutes.
 const patience = 3 * time.Minute
 
-// closeChromium ends the browser that the tests have shared.
+// closeChromium ends the browser that the tests share.
 var closeChromium = func() {}
 
 func TestMain(m *testing.M) {
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// chromium is the browser of all tests, started for the first that needs it.
+// chromium is the browser for all tests. The first test that needs it starts it.
 func chromium(t testing.TB) context.Context {
 	if testing.Short() {
 		t.Skip("needs a browser")
@@ -65,7 +64,7 @@ var startChromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true),
-		// There is a mouse.
+		// Simulate a mouse.
 		chromedp.Flag("blink-settings", "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4"),
 	)...)
 	ctx, cancel := chromedp.NewContext(ctx)
@@ -86,7 +85,7 @@ type browser struct {
 	complaints []string
 	expected   []string // parts of expected messages
 	requests   int
-	refused    string // an address that is meant to answer with an error
+	refused    string // address from which the test expects an error
 }
 
 func newBrowser(t testing.TB, ctx context.Context, url string) *browser {
@@ -98,7 +97,7 @@ func newBrowser(t testing.TB, ctx context.Context, url string) *browser {
 	if _, err := chromedp.Call(ctx, audits.Enable, cdp.Empty{}); err != nil {
 		t.Fatal(err)
 	}
-	// Tests run beside each other, and only one window has the focus.
+	// Tests run in parallel, and only one window has the focus.
 	focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, focus); err != nil {
 		t.Fatal(err)
@@ -106,8 +105,7 @@ func newBrowser(t testing.TB, ctx context.Context, url string) *browser {
 	return b
 }
 
-// openBrowser opens a page in a session of its own, with nothing in it that
-// others have left.
+// openBrowser opens a page in a new session without data of other tests.
 func (s *site) openBrowser(t testing.TB) *browser {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium(t), chromedp.WithNewBrowserContext())
@@ -139,7 +137,7 @@ func (b *browser) listen(ev any) {
 	switch ev := ev.(type) {
 	case *network.EventRequestWillBeSent:
 		b.requests++
-		// The buttons of a player are data that the browser brings along.
+		// The browser contains the icons of the player as data URLs.
 		if !strings.HasPrefix(ev.Request.URL, "data:") && !strings.HasPrefix(ev.Request.URL, b.url+"/") {
 			complain("a request to %s", ev.Request.URL)
 		}
@@ -162,7 +160,7 @@ func (b *browser) listen(ev any) {
 	}
 }
 
-// watch calls fn with each answer from now on.
+// watch calls fn with each later response.
 func (b *browser) watch(fn func(status int64, url string)) {
 	b.t.Helper()
 	err := chromedp.Listen(b.ctx, func(ev any) {
@@ -192,13 +190,13 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// drawnAnew are the errors of a step whose element the page has replaced while the step
-// looked where it is, before it did anything to it.
+// drawnAnew holds the error messages of a step if the page replaced the element while the step
+// located it, before the step acted on it.
 var drawnAnew = []string{"Could not find node with given id", "Node is detached from document", "Node does not have a layout object",
 	"Could not compute content quads", "Could not compute box model"}
 
-// press clicks on an element of a page that has come to rest and has been painted: before
-// that the browser ignores clicks.
+// press clicks on an element after the page has loaded and was painted. The browser ignores earlier
+// clicks.
 func (b *browser) press(selector string) {
 	b.t.Helper()
 	b.is(`document.readyState === 'complete' && performance.getEntriesByName('first-contentful-paint').length > 0
@@ -206,7 +204,7 @@ func (b *browser) press(selector string) {
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// logIn signs in on the page for that, once its first field has the focus.
+// logIn signs in on the sign-in page after its first field has the focus.
 func (b *browser) logIn(username string) {
 	b.t.Helper()
 	b.is(`document.activeElement.id`, "username")
@@ -223,8 +221,8 @@ func (b *browser) prefer(theme string) {
 	}
 }
 
-// evaluate returns what an expression of JavaScript gives, as text. It fails while another
-// page comes.
+// evaluate returns the value of a JavaScript expression as text. It returns an error while another
+// page is loading.
 func (b *browser) evaluate(expression string, options ...chromedp.EvaluateOption) (string, error) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience/6)
 	defer cancel()
@@ -232,8 +230,8 @@ func (b *browser) evaluate(expression string, options ...chromedp.EvaluateOption
 	return chromedp.Run(ctx, chromedp.Evaluate[string](expression, options...))
 }
 
-// is waits until an expression of JavaScript gives want, as text. It may take
-// several pages until it does. The page need not run scripts.
+// is waits until the value of a JavaScript expression, as text, equals want. The browser can load
+// several pages in between. Scripts of the page can be disabled.
 func (b *browser) is(expression, want string) {
 	b.t.Helper()
 	text := "(() => { try { return String(" + expression + ") } catch (e) { return String(e) } })()"
@@ -249,14 +247,13 @@ func (b *browser) is(expression, want string) {
 	}
 }
 
-// text evaluates an expression of JavaScript to text.
+// text returns the value of a JavaScript expression as text.
 func (b *browser) text(expression string) string {
 	b.t.Helper()
 	return b.read("String(" + expression + ")")
 }
 
-// read returns what an expression of JavaScript gives, as soon as there is a page where it
-// gives something.
+// read waits until a JavaScript expression has a value, and returns the value.
 func (b *browser) read(expression string, options ...chromedp.EvaluateOption) string {
 	b.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -270,7 +267,7 @@ func (b *browser) read(expression string, options ...chromedp.EvaluateOption) st
 	}
 }
 
-// at checks the address of the page, without the server.
+// at waits until the browser's address equals the given path on the server.
 func (b *browser) at(want string) {
 	b.t.Helper()
 	u, err := url.Parse(b.url + want)
@@ -280,11 +277,11 @@ func (b *browser) at(want string) {
 	b.is("location.href", u.String())
 }
 
-// tooWide names what makes a page need scrolling sideways, "" for nothing.
+// tooWide returns the names of the elements that make a page scroll horizontally, or "".
 const tooWide = `document.documentElement.scrollWidth <= innerWidth ? '' : [...document.querySelectorAll('main *')]
 	.filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 8).map((e) => e.outerHTML.slice(0, 80)).join('\n') || 'outside main'`
 
-// fits checks that the page needs no scrolling sideways, also on a phone.
+// fits checks that the page does not scroll horizontally, also on a phone.
 func (b *browser) fits() {
 	b.t.Helper()
 	for _, width := range []int64{400, 1280} {
@@ -293,7 +290,7 @@ func (b *browser) fits() {
 	}
 }
 
-// asked returns how many requests the browser has made.
+// asked returns the number of requests that the browser has sent.
 func (b *browser) asked() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestComparedCode sets the code and packages of runs side by side.
+// TestComparedCode compares the code and the packages of runs.
 func TestComparedCode(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -49,7 +49,8 @@ func TestComparedCode(t *testing.T) {
 	s.get("/compare?"+url.Values{"i": ids[2:]}.Encode()).lacks(t, "3 packages have")
 }
 
-// TestComparisonHeadsStay scrolls the table of a comparison: the names of runs and of rows stay in sight.
+// TestComparisonHeadsStay checks that the names of runs and rows stay visible while the table of a
+// comparison scrolls.
 func TestComparisonHeadsStay(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -63,14 +64,16 @@ func TestComparisonHeadsStay(t *testing.T) {
 	b.is(place, "0 0")
 	b.is(`(document.querySelector('.runs-compared').scrollTo(300, 400), document.querySelector('.runs-compared').scrollTop)`, "400")
 	b.is(place, "0 0")
-	// The first thing in sight is who the runs are and what differs, and the first chart begins there too.
+	// Without scrolling, the page shows the names of the runs, the differences, and the beginning
+	// of the first chart.
 	b.is(visible(`.compare thead th:nth-child(2)`), "true")
 	b.is(`document.querySelector('#charts').getBoundingClientRect().top < innerHeight`, "true")
 	b.fits()
 	b.quiet()
 }
 
-// TestBrushing selects runs in one plot: they are selected in the others, in the charts and in the table.
+// TestBrushing checks that runs that are selected in one plot are selected in all plots, in the
+// charts and in the table.
 func TestBrushing(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -88,11 +91,11 @@ func TestBrushing(t *testing.T) {
 	const selected = `[document.querySelectorAll('.path:not(.out)').length, document.querySelectorAll('.spot:not(.out)').length,
 		document.querySelectorAll('.compare thead th:not(.out)').length - 1, document.querySelector('[data-key="val/loss"]').dataset.drawn].join(' ')`
 	b.is(selected, "10 10 10 10")
-	// Categories have a colour each, which the legend explains, and axes have ticks.
+	// Each category has its own colour, which the legend explains. Axes have ticks.
 	b.is(`new Set([...document.querySelectorAll('.spot')].map((e) => e.style.fill)).size`, "2")
 	b.is(`[...document.querySelectorAll('.legend li')].map((e) => e.textContent)`, "kind,a,b")
 	b.is(`[...document.querySelectorAll('[aria-label="Scatter plot"] .tick')].length > 8`, "true")
-	// Smallest and largest values are axes too.
+	// Smallest and largest values can be axes.
 	b.is(`['min.val/loss', 'max.val/loss'].map((id) => document.querySelector('[name="sy"] option[value="' + id + '"]')?.textContent)`, "val/loss min,val/loss max")
 
 	b.dragXY(`[aria-label="Scatter plot"] svg`, 0.02, 0.55, 0.5, 0.95)
@@ -114,7 +117,7 @@ func TestBrushing(t *testing.T) {
 	b.is(`document.querySelector('h1').textContent`, "Compare 5 runs")
 	b.is(`document.querySelector('.compare thead').textContent.includes('run 1') && !document.querySelector('.compare thead').textContent.includes('run 2')`, "true")
 
-	// A run that is pointed at stands out in all plots.
+	// The run under the pointer is highlighted in all plots.
 	b.is(`document.querySelectorAll('.spot').length`, "5")
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.spot').dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))`))
 	b.is(`document.querySelectorAll('.plots .lit').length`, "2")
@@ -122,7 +125,8 @@ func TestBrushing(t *testing.T) {
 	b.quiet()
 }
 
-// shortAddress names runs of an experiment by the last 48 bits of their ids.
+// shortAddress returns the address of a comparison with short ids, which are the last 48 bits of
+// the ids.
 func shortAddress(t *testing.T, experiment string, ids []string) string {
 	t.Helper()
 	var all []string
@@ -136,7 +140,7 @@ func shortAddress(t *testing.T, experiment string, ids []string) string {
 	return "/compare?of=" + experiment + "&runs=" + strings.Join(all, ".")
 }
 
-// An address of many runs names them in short.
+// The address of a comparison of many runs contains short ids.
 func TestShortAddresses(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(3, 1)

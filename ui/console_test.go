@@ -12,7 +12,7 @@ import (
 	"tracker/store/runs"
 )
 
-// print has a run print lines from a number on.
+// print writes console lines of a run, beginning with the given number.
 func (s *site) print(run string, from int64, lines ...string) {
 	s.t.Helper()
 	must(s.db.Runs.WriteConsole(s.t.Context(), s.actor("alice"), run, &from, lines))(s.t)
@@ -47,7 +47,7 @@ func TestConsolePage(t *testing.T) {
 	}
 }
 
-// TestConsoleFollows has a page show what its run prints.
+// TestConsoleFollows checks that the page of a run shows new console lines.
 func TestConsoleFollows(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true, base: "/lab"})
@@ -68,7 +68,7 @@ func TestConsoleFollows(t *testing.T) {
 	b.is(shown, "epoch 1,100%,epoch 2")
 	b.is(`document.querySelector('[data-testid="console-count"]').textContent`, "3 lines")
 
-	// The end stays in sight, unless somebody has scrolled up to read.
+	// The end of the console stays visible if the user has not scrolled up.
 	var many []string
 	for i := range 900 {
 		many = append(many, fmt.Sprint("line ", i))
@@ -82,7 +82,7 @@ func TestConsoleFollows(t *testing.T) {
 	b.is(shown+`.at(-1)`, "later")
 	b.is(low, "false")
 
-	// A search shows the lines that have it, also those that come.
+	// A search shows matching lines, including later lines.
 	b.do(chromedp.SendKeys(chromedp.CSS(`[name="console"]`), "epoch"))
 	b.is(shown, "epoch 1,epoch 2")
 	b.is(`new URL(location.href).searchParams.get('console')`, "epoch")
@@ -99,8 +99,8 @@ func TestConsoleFollows(t *testing.T) {
 	b.quiet()
 }
 
-// TestRunPageHasSections has metrics, parameters and the first chart in sight
-// together, and its parts under addresses.
+// TestRunPageHasSections checks that metrics, parameters and the first chart are visible together,
+// and that each section has an address.
 func TestRunPageHasSections(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -120,7 +120,7 @@ func TestRunPageHasSections(t *testing.T) {
 	b.is(`[...document.querySelectorAll('.sections a')].map((a) => a.textContent)`, "Summary,Charts,System,Media,Console,Artifacts,Source")
 	for _, section := range []string{"system", "console", "run-artifacts", "environment"} {
 		b.press(`.sections a[href="#` + section + `"]`)
-		b.is(`new URL(location.href).searchParams.has('fold')`, "true") // once the charts of the machine were unfolded
+		b.is(`new URL(location.href).searchParams.has('fold')`, "true") // after the charts of system metrics were expanded
 		b.is(`location.hash`, "#"+section)
 		b.is(`(() => { const r = document.getElementById('`+section+`').getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight })()`, "true")
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestDrawMoreThanIsLoaded draws runs of the table that were not scrolled to.
+// TestDrawMoreThanIsLoaded draws runs whose rows are not loaded yet.
 func TestDrawMoreThanIsLoaded(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -20,8 +20,8 @@ func TestDrawMoreThanIsLoaded(t *testing.T) {
 		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
 			`(() => { const e = document.querySelector('[name="top"]'); e.value = '%d'; e.dispatchEvent(new Event('change')) })()`, n)))
 	}
-	// last reports whether rows n and n+1 of the table are drawn. It scrolls there each time that it is
-	// asked, because a table that is sorted again begins at the top.
+	// last returns an expression that scrolls to rows n and n+1 of the table and reports whether
+	// they are drawn. It scrolls each time, because a sorted table returns to the top.
 	last := func(n int) string {
 		return fmt.Sprintf(`(document.querySelector('#scroll').scrollTop = %d * 28, [%d, %d].map((n) =>
 			document.querySelector('tr[aria-rowindex="' + (n + 1) + '"] .swatch')?.getAttribute('aria-pressed')).join())`, n-4, n, n+1)
@@ -45,7 +45,7 @@ func TestDrawMoreThanIsLoaded(t *testing.T) {
 	draw(100)
 	b.is(curves, "100,100 of 249 runs drawn")
 
-	// The rows that come with the page may end in the middle of a page of the table.
+	// The rows in the HTML can end in the middle of a page of the table.
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?top=61"))
 	b.is(curves, "61,61 of 250 runs drawn")
 	draw(100)

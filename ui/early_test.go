@@ -10,9 +10,8 @@ import (
 	"tracker/store/runs"
 )
 
-// TestEarlyCurves opens experiments whose first curves the browser is told to
-// ask for while it loads the scripts: these ask the very same, so that the
-// charts are drawn from one answer.
+// TestEarlyCurves opens experiments with a preload link for the first curves. The scripts send the
+// same request, so the browser requests these curves once.
 func TestEarlyCurves(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

@@ -21,14 +21,14 @@ import (
 	"tracker/store/users"
 )
 
-// sweep is an experiment with runs in it.
+// sweep is an experiment with runs.
 type sweep struct {
 	project, experiment string
 	runs                []string // ids
 }
 
-// sweep makes runs named "run 1" and so on, with the parameter lr and points
-// of train/loss, in a project of alice.
+// sweep creates runs named "run 1" and so on, with the parameter lr and points of train/loss, in a
+// project of alice.
 func (s *site) sweep(found, points int) sweep {
 	s.t.Helper()
 	w := sweep{project: s.project("alice", "digits", "", 0, 0)}
@@ -38,7 +38,7 @@ func (s *site) sweep(found, points int) sweep {
 		s.t.Fatal(err)
 	}
 	w.experiment = e.ID
-	// The runs are not judged, so the newest are the first.
+	// The experiment has no objective, so the newest runs come first.
 	if err := s.db.Projects.UpdateExperiment(ctx, actor, e.ID, projects.ExperimentPatch{Objective: new(goal.None)}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -63,8 +63,7 @@ func (s *site) run(experiment string, n runs.NewIteration) string {
 	return i.ID
 }
 
-// log adds points to a metric, at the steps after those it has. The value is
-// the step.
+// log appends points to a metric. The value of a point is its step.
 func (s *site) log(iteration, key string, samples int) {
 	s.t.Helper()
 	var all []points.Sample
@@ -208,7 +207,7 @@ func TestExperimentLesson(t *testing.T) {
 	}
 }
 
-// Each page and each answer is for those who may read the project.
+// Each page and each response requires the right to read the project.
 func TestPagesOfOthers(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(2, 2)
@@ -236,7 +235,7 @@ func TestPagesOfOthers(t *testing.T) {
 	s.curves(body, bob).wants(t, 403)
 	s.curves(body).wants(t, 401)
 
-	// A user with the right to read only is offered nothing else, and other requests are refused.
+	// A user who can only read sees no other actions, and other requests are rejected.
 	_, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID, w.project, users.PermissionPatch{})
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +321,7 @@ func TestCurvesAsData(t *testing.T) {
 	if part.Count != 5 || part.X[0] != 20 {
 		t.Errorf("a part is %+v", part)
 	}
-	// The second run began a second after the first, and went on after a minute.
+	// The second run began a second after the first, and its next point came a minute later.
 	relative := ask(`"x":"relative","points":500,"from":1000`).Curves
 	if len(relative[0].X) != 0 || relative[1].Count != 100 || relative[1].X[0] != 61_000 {
 		t.Errorf("by relative time it is %+v", relative)
@@ -337,7 +336,7 @@ func TestCurvesAsData(t *testing.T) {
 	s.curves(`{}`, header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
 }
 
-// Whatever people write is shown as text.
+// All input of users is shown as text.
 func TestMarkupEverywhere(t *testing.T) {
 	const bad = `</bdi></textarea><script>alert(1)</script>"'><img src=x onerror=alert(1)>&amp;`
 	s := start(t, setup{auth: true})

@@ -1,7 +1,6 @@
 package ui
 
-// Pages returns the paths of the route table that people open: the GET routes, without the routes
-// for scripts and programs.
+// Pages returns the paths of pages: the GET routes except the routes for scripts and programs.
 func Pages() []string {
 	var paths []string
 	for _, r := range new(site).routes() {
@@ -12,7 +11,7 @@ func Pages() []string {
 	return paths
 }
 
-// served holds the routes that answer with something other than a page.
+// served holds the GET routes whose response is not a page.
 var served = map[string]bool{
 	"/data/find":                       true,
 	"/data/curves":                     true,

@@ -13,8 +13,7 @@ import (
 	"tracker/store/users"
 )
 
-// keeps reports whether a form of a page shows a value in a field, as it would be
-// sent again.
+// keeps reports whether a field of a form on the page contains a value.
 func (a answer) keeps(action, field, value string) bool {
 	forms := regexp.MustCompile(`(?s)<form[^>]* action="` + regexp.QuoteMeta(action) + `"[^>]*>.*?</form>`)
 	name, text := ` name="`+regexp.QuoteMeta(field)+`"`, regexp.QuoteMeta(html.EscapeString(value))
@@ -31,16 +30,16 @@ func (a answer) keeps(action, field, value string) bool {
 	return false
 }
 
-// refusedForm is a form of the dashboard with something that is refused,
-// or would be on a disk that is full.
+// refusedForm is a form of the dashboard with an invalid field. On a full disk, a valid value is
+// rejected, too.
 type refusedForm struct {
 	name   string
 	page   string     // page that the form is sent to
 	fields url.Values // the input
-	wrong  string     // the field that is refused, and its value
+	wrong  string     // the invalid field and its value
 	with   string
 	status int
-	lost   []string // the fields that don't come back, for a reason
+	lost   []string // fields that the rejected form omits on purpose
 }
 
 func (s *site) forms(t *testing.T) []refusedForm {
@@ -93,7 +92,7 @@ func (s *site) forms(t *testing.T) []refusedForm {
 	}
 }
 
-// kept checks that a refused form is shown again with all input.
+// kept checks that a rejected form is shown again with all input.
 func (f refusedForm) kept(t *testing.T, a answer, base string, fields url.Values) {
 	t.Helper()
 	for name, values := range fields {
@@ -113,7 +112,7 @@ func (f refusedForm) kept(t *testing.T, a answer, base string, fields url.Values
 	}
 }
 
-// No refusal loses input.
+// A rejected form never loses input.
 func TestRefusedFormsKeepWhatWasTyped(t *testing.T) {
 	s := start(t, setup{auth: true, base: "/lab"})
 	forms := s.forms(t)
@@ -136,7 +135,7 @@ func TestRefusedFormsKeepWhatWasTyped(t *testing.T) {
 	}
 }
 
-// If a run ends while somebody types the reason of an end, the text stays.
+// If a run ends while a user types a reason for ending it, the text stays.
 func TestEndTypedTooLate(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 1)
@@ -148,7 +147,7 @@ func TestEndTypedTooLate(t *testing.T) {
 	refusedForm{name: "end", page: page}.kept(t, a, "", fields)
 }
 
-// A refused upload stays with its run.
+// The page of a rejected upload still has the upload's run.
 func TestRefusedUploadKeepsItsRun(t *testing.T) {
 	s := start(t, setup{maxUpload: 3})
 	w := s.sweep(1, 1)

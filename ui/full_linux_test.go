@@ -14,11 +14,10 @@ import (
 	"tracker/store/users"
 )
 
-// alone is set in the environment of a process that runs one test.
+// alone is the environment variable of a process that runs a single test.
 const alone = "TRACKER_TEST_ALONE"
 
-// fillDisk has no file of this process take another byte, and returns what
-// makes room again.
+// fillDisk prevents all files of this process from growing, and returns a function that ends this.
 func fillDisk(t *testing.T) (free func()) {
 	t.Helper()
 	var before unix.Rlimit
@@ -34,9 +33,10 @@ func fillDisk(t *testing.T) (free func()) {
 	return free
 }
 
-// On a full disk every change is refused with a message and the input, and pages are read as before.
+// On a full disk, every change is rejected with a message and the input, and pages can still be
+// read.
 func TestFullDisk(t *testing.T) {
-	if os.Getenv(alone) == "" { // the tests beside it have a disk with room
+	if os.Getenv(alone) == "" { // other tests in this process need disk space
 		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDisk$")
 		c.Env = append(os.Environ(), alone+"=yes")
 		if out, err := c.CombinedOutput(); err != nil {
@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 	h := s.shelf()
 	model, version := s.register(h.project, h.run, h.artifacts["model.pt"])
 	other := s.run(h.experiment, runs.NewIteration{})
-	// No version of a model is in the way of this one.
+	// No model version prevents the deletion of this run.
 	empty := must(s.db.Projects.CreateExperiment(ctx, admin, h.project, projects.NewExperiment{Name: "empty"}))(t).ID
 	must(s.db.Runs.CreateTag(ctx, admin, runs.IterationTag, h.run, "best"))(t)
 	member := must(s.db.Users.CreateUserPermission(ctx, admin, s.actor("bob").UserID, h.project, users.PermissionPatch{Read: new(true)}))(t).ID

@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 	must(found.db.Users.CreateUserPermission(t.Context(), domain.System, found.actor("bob").UserID, blank.project, users.PermissionPatch{}))(t)
 	long := strings.Repeat("x", 251)
 
-	// The following changes would change the pages above.
+	// Use a second server, because the following changes would change the pages above.
 	late := start(t, setup{auth: true, base: "/lab"})
 	silent := late.sweep(1, 2)
 	model := must(late.db.Models.CreateModel(t.Context(), late.actor("alice"), silent.project, registry.NewModel{Name: "fraud"}))(t)
@@ -134,7 +134,7 @@ func TestGolden(t *testing.T) {
 		"arrival":       found.get(first, header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "navigate")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A tag to a line, so that a change can be read.
+			// One tag per line makes differences readable.
 			got := madeUpID.ReplaceAllString(staticHash.ReplaceAllString(a.body, "-HASH$1"), "ID")
 			got = preloads.ReplaceAllString(got, "$1")
 			got = cursor.ReplaceAllString(got, `data-cursor="CURSOR"`)

@@ -12,8 +12,8 @@ import (
 	"tracker/store/projects"
 )
 
-// hold keeps the first answer from an address that fits a pattern from the page,
-// and lets all others pass. held waits for that answer, and release lets it pass.
+// hold delays the first response from an address that matches a pattern, and no other response.
+// held waits for that response, and release passes it to the page.
 func (b *browser) hold(pattern string) (held, release func()) {
 	b.t.Helper()
 	caught := make(chan fetch.RequestID, 1)
@@ -71,7 +71,7 @@ func (b *browser) hold(pattern string) (held, release func()) {
 	return held, release
 }
 
-// begin goes to a page without waiting for all of it.
+// begin opens a page and does not wait until it is loaded.
 func (b *browser) begin(url string) {
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, page.Navigate, page.NavigateParams{URL: url}); err != nil {
@@ -79,8 +79,7 @@ func (b *browser) begin(url string) {
 	}
 }
 
-// settle waits until the page has taken in an answer that came after all that it
-// was sent before.
+// settle waits until the page has processed all responses that were sent so far.
 func (b *browser) settle(base string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate[chromedp.Void](`void fetch('` + base + `/health').then((r) => r.text()).then(() => setTimeout(() => { document.body.dataset.settled = 'yes' }))`))
@@ -89,7 +88,7 @@ func (b *browser) settle(base string) {
 
 const scriptRuns = `document.querySelector('#charts .strip') !== null`
 
-// TestInputBeforeScripts uses the page of an experiment before its script has come.
+// TestInputBeforeScripts uses the page of an experiment before its script is loaded.
 func TestInputBeforeScripts(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})
@@ -108,7 +107,7 @@ func TestInputBeforeScripts(t *testing.T) {
 		b.is(`new URLSearchParams(location.search).get('filter')`, "param.lr < 0.25")
 		b.quiet()
 	})
-	// A button that is pressed before the script comes and released after.
+	// A button is pressed before the script is loaded, and released afterwards.
 	t.Run("click", func(t *testing.T) {
 		b := s.openBrowser(t)
 		b.do(chromedp.EmulateViewport(1280, 800))
@@ -125,7 +124,7 @@ func TestInputBeforeScripts(t *testing.T) {
 		b.is(`document.querySelector('h1').textContent`, "run 12")
 		b.quiet()
 	})
-	// A button that needs a script is shown when it works, so that no click is lost.
+	// A button that needs a script appears when the script is ready, so that no click is lost.
 	for name, opens := range map[string]string{"choose": `dialog.choose[open]`, "find": `dialog[open]`, "help": `dialog#help[open]`} {
 		t.Run("button "+name, func(t *testing.T) {
 			b := s.openBrowser(t)
@@ -142,7 +141,7 @@ func TestInputBeforeScripts(t *testing.T) {
 			b.quiet()
 		})
 	}
-	// A link that has the focus keeps it.
+	// A focused link keeps the focus.
 	t.Run("focus", func(t *testing.T) {
 		b := s.openBrowser(t)
 		held, release := b.hold("*/workbench-*.js")
@@ -159,7 +158,8 @@ func TestInputBeforeScripts(t *testing.T) {
 	})
 }
 
-// TestAnswersOutOfOrder has the answer to an earlier question come last.
+// TestAnswersOutOfOrder delays the response to an earlier request until after the response to a
+// later request.
 func TestAnswersOutOfOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

@@ -10,8 +10,8 @@ import (
 	"tracker/store/runs"
 )
 
-// TestHome checks the lists of running runs, runs that ended last, and best runs, each with the
-// records that the user may read.
+// TestHome checks the lists of running, recently ended and best runs. Each list has only runs that
+// the user can read.
 func TestHome(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(3, 2)

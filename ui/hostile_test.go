@@ -38,18 +38,18 @@ var hostile = []string{
 	`constructor`,
 }
 
-// bidi turns the direction of what follows; only texts may have it.
+// bidi changes the direction of the following text. Only texts can contain it, not names.
 const bidi = "\u202egnp.exe\u2066 \u0000\u0007"
 
-// fileName makes a name of an artifact, which is a path.
+// fileName converts a text to a valid artifact name, which is a path.
 var fileName = strings.NewReplacer("/", "|", `\`, "|")
 
-// injected counts elements that no page has of its own.
+// injected counts elements that no page creates itself.
 const injected = `(window.hacked === undefined ? '' : 'hacked ' + window.hacked) + [...document.querySelectorAll(
 	'script:not([src], [type="application/json"]), img:not([src^="/artifact/"], [src^="http://127.0.0.1:"][src$="/data"]), iframe:not([sandbox="allow-scripts"]), base, object, embed, style, meta[http-equiv], form[action*="evil"], [onerror], [onload], [onfocus], [onclick], [srcdoc], [href^="javascript" i]')]
 	.map((e) => e.outerHTML.slice(0, 120)).join('\n')`
 
-// TestHostileText fills every field that is shown, and opens each page.
+// TestHostileText writes hostile texts to every field that is shown, and opens each page.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -57,7 +57,7 @@ func TestHostileText(t *testing.T) {
 	s.clock.move(time.Since(s.clock.now()))
 	b := s.openBrowser(t)
 	b.signIn(s, "alice")
-	b.do(chromedp.EmulateViewport(1280, 6000)) // charts are drawn when they come into sight
+	b.do(chromedp.EmulateViewport(1280, 6000)) // charts are drawn when they become visible
 
 	first := must(s.db.Projects.CreateProject(ctx, alice, domain.NewProject{Name: hostile[0], Description: hostile[1]}))(t)
 	experiment := must(s.db.Projects.CreateExperiment(ctx, alice, first.ID, projects.NewExperiment{Name: hostile[2], Description: hostile[3]}))(t)
@@ -130,8 +130,8 @@ func TestHostileText(t *testing.T) {
 	})
 }
 
-// workHostile opens all that the scripts show of names: columns, tooltips, the
-// palette, mistakes, and what can be done with runs.
+// workHostile opens everything in which scripts show names: columns, tooltips, the dialog that
+// finds records, error messages, and the actions on runs.
 func (b *browser) workHostile(path string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+path))

@@ -20,8 +20,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// tuning makes runs whose loss is lowest in the middle of the learning rates and with
-// adamw, and that log the learning rate as a metric too. It returns the experiment and the runs.
+// tuning creates runs. Their loss is lowest for a medium learning rate and adamw. They also log the
+// learning rate as a metric. tuning returns the experiment and the runs.
 func (s *site) tuning(t testing.TB, found int) (experiment string, ids []string) {
 	t.Helper()
 	check := func(err error) {
@@ -104,7 +104,7 @@ func TestImportancePage(t *testing.T) {
 	s.get("/experiment/"+experiment+"/importance?filter=(").wants(t, 422, "filter is wrong at character")
 }
 
-// TestImportanceInComparison: the table follows the metric on the Y axis.
+// TestImportanceInComparison checks that the table uses the metric on the Y axis.
 func TestImportanceInComparison(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

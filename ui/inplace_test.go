@@ -9,7 +9,7 @@ import (
 	"tracker/store/domain"
 )
 
-// asks are the headers that htmx sends from a page.
+// asks returns the headers that htmx sends from a page.
 func (s *site) asks(page, target string) []edit {
 	return []edit{header("HX-Request", "true"), header("HX-Target", target), header("HX-Current-URL", s.url+page)}
 }
@@ -21,7 +21,7 @@ func TestInPlace(t *testing.T) {
 	page := "/lab/iteration/" + h.run
 	ask := append(s.asks(page, "div#run"), alice)
 
-	// The same address gives a part or all of it.
+	// The same address returns a part of the page or the whole page.
 	part := s.get(page, ask...)
 	part.wants(t, 200, `id="run"`, "<title>run 1", `id="crumbs"`)
 	part.lacks(t, "<html", `id="charts"`, `id="artifacts"`)
@@ -33,8 +33,8 @@ func TestInPlace(t *testing.T) {
 	}
 	s.get(page, alice).wants(t, 200, "<html", part.body[:strings.Index(part.body, "<title>")])
 
-	// A form is answered like one without a script: by a redirect, which the
-	// browser follows with the same headers.
+	// The response to a form is a redirect, as without scripts. The browser follows it with the
+	// same headers.
 	s.post(page, url.Values{"name": {"best"}, "notes": {"x"}}, ask...).redirects(t, page)
 	s.post(page, url.Values{"name": {""}, "notes": {"typed"}}, ask...).wants(t, 422, `id="run"`, "typed", `data-testid="wrong-name"`)
 	s.post(page+"/tag", url.Values{"tag": {bad}}, ask...).redirects(t, page)
@@ -45,21 +45,21 @@ func TestInPlace(t *testing.T) {
 	s.get(page, ask...).lacks(t, "&lt;script&gt;")
 	s.post(page+"/tag", url.Values{"tag": {strings.Repeat("z", 251)}}, ask...).wants(t, 422, strings.Repeat("z", 251), `data-testid="wrong-tag"`)
 
-	// An artifact that is shown in a list does not rename the page around it.
+	// An artifact in a list does not change the title of the page.
 	artifact := "/lab/artifact/" + h.artifacts["report.md"]
 	a = s.get(artifact, append(s.asks(page, "div#artifact-"+h.artifacts["report.md"]), alice)...)
 	a.wants(t, 200, "Open page", "<strong>done</strong>")
 	a.lacks(t, "<title>", `id="crumbs"`)
 	s.get(artifact, alice).lacks(t, "Open page")
 
-	// Where the part is not, the whole page is wanted.
+	// If the page does not have the part, the whole page is loaded.
 	a = s.get("/lab/", ask...)
 	if a.Header.Get("HX-Redirect") != "/lab/" || a.body != "" {
 		t.Errorf("another page answers %q to %q", a.body, a.Header.Get("HX-Redirect"))
 	}
 }
 
-// Whatever goes wrong, the page stays as it is, with all that was typed.
+// After any error, the page stays unchanged, with all input.
 func TestInPlaceFailures(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h := s.shelf()
@@ -78,12 +78,12 @@ func TestInPlaceFailures(t *testing.T) {
 	}
 }
 
-// Every text that the store accepts arrives, and any other text comes back.
+// Every text that the store accepts is saved, and any other text is shown again.
 func TestLongNotes(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
 	page := "/iteration/" + w.runs[0]
-	// Each line end is six bytes of the form, and each of these letters too.
+	// In the form, each line end and each of these letters takes six bytes.
 	for _, longest := range []string{strings.Repeat("\r\n", domain.MaxText), strings.Repeat("ж", domain.MaxText/2)} {
 		s.post(page, url.Values{"name": {"run"}, "notes": {longest}}).redirects(t, page)
 		i, err := s.db.Runs.Iteration(t.Context(), s.actor("alice"), w.runs[0])

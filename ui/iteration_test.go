@@ -48,7 +48,7 @@ func TestIterationPage(t *testing.T) {
 	s.post(page, url.Values{"name": {"best one"}, "notes": {"# Why\r\n\r\n- **less** noise\r\n"}}).redirects(t, page)
 	s.get(page).wants(t, 200, "<bdi>best one</bdi>", "<strong>less</strong>", "\n# Why\n\n- **less** noise\n")
 
-	// Nothing that was typed is lost.
+	// No input is lost.
 	a := s.post(page, url.Values{"name": {strings.Repeat("x", 251)}, "notes": {"long thoughts"}})
 	a.wants(t, 422, `data-testid="wrong-name"`, "long thoughts", strings.Repeat("x", 251), `aria-describedby="wrong-name"`)
 	a = s.post(page+"/status", url.Values{"status": {"ASLEEP"}, "error_message": {"so tired"}})
@@ -106,7 +106,7 @@ func TestDeleteRuns(t *testing.T) {
 	s.post("/delete", url.Values{"i": w.runs[2:]}, header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
 }
 
-// TestWorkingTree shows nothing of a working tree where no commit was recorded.
+// TestWorkingTree checks that a run without a recorded commit shows no working tree.
 func TestWorkingTree(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(2, 2)
@@ -153,7 +153,7 @@ func TestCompare(t *testing.T) {
 	s.get("/compare?i="+w.runs[0]).wants(t, 422, "Select 2 to 200 runs")
 	s.get("/compare?i=none&i=other").wants(t, 404)
 
-	// One that was deleted is left out.
+	// A deleted run is omitted.
 	gone := query + "&i=none"
 	s.get("/compare"+gone).wants(t, 200, "Compare 2 runs", "One of the runs was deleted and is not shown.")
 	s.get("/data/compare"+gone).json(t, 200, &data)
@@ -163,7 +163,7 @@ func TestCompare(t *testing.T) {
 	s.get("/compare"+gone+"&i=other").wants(t, 200, "2 of the runs were deleted and are not shown.")
 	a.lacks(t, "left out")
 
-	// A filter names runs as well.
+	// A filter can select the runs, too.
 	named := "?experiment=" + w.experiment + "&filter=" + url.QueryEscape("name in ('run 1', 'run 2')")
 	s.get("/compare"+named).wants(t, 200, "Compare 2 runs", w.runs[0], w.runs[1])
 	s.get("/data/compare"+named).json(t, 200, &data)

@@ -22,11 +22,11 @@ const (
 	keeps  = "keeps"
 )
 
-// notebook is where the proxy of a notebook server shows a port.
+// notebook is the path under which the proxy of a notebook server serves a port.
 const notebook = "/user/me/proxy/9001"
 
-// startProxy shows the server at target under a base path, as the proxies of
-// notebooks do. Whatever leaves the base path fails the test.
+// startProxy serves the server at target under a base path, like the proxies of notebooks. A
+// request outside the base path fails the test.
 func startProxy(t testing.TB, target, base, does string) *httptest.Server {
 	t.Helper()
 	to, err := url.Parse(target)
@@ -53,7 +53,7 @@ func startProxy(t testing.TB, target, base, does string) *httptest.Server {
 	return srv
 }
 
-// TestJourney goes through the dashboard in each way that it can be reached.
+// TestJourney uses the dashboard directly and behind each kind of proxy.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]setup{
@@ -74,7 +74,7 @@ func journey(t *testing.T, at setup) {
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800))
 
-	// With a slash at its end or without one, an address is the same page.
+	// An address with a trailing slash leads to the same page.
 	for _, path := range []string{"", "/", "/project/" + project + "/"} {
 		if path == "" && at.base == "" {
 			continue
@@ -118,8 +118,7 @@ func journey(t *testing.T, at setup) {
 	b.quiet()
 }
 
-// leave changes the password of alice, and signs out: then the way back shows
-// nothing.
+// leave changes the password of alice and signs out. After that, the Back button shows no data.
 func (b *browser) leave(s *site) {
 	b.t.Helper()
 	const next = "battery staple"
@@ -142,8 +141,8 @@ func (b *browser) leave(s *site) {
 	b.is(`document.querySelector('[data-testid="user"]')?.textContent`, "alice")
 }
 
-// TestRunPageBeginsWithTheRun checks that the last values and the parameters of a run, and the
-// chart of its most interesting metric, are in sight when its page is opened.
+// TestRunPageBeginsWithTheRun checks that the top of a run's page shows the last values, the
+// parameters, and the chart of the most interesting metric.
 func TestRunPageBeginsWithTheRun(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

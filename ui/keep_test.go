@@ -10,7 +10,7 @@ import (
 	"tracker/store/users"
 )
 
-// TestTypingStays types in one form of a page and sends another.
+// TestTypingStays types in one form of a page and sends another form.
 func TestTypingStays(t *testing.T) {
 	t.Parallel()
 	for name, drive := range map[string]func(*browser, *site, shelf){
@@ -53,7 +53,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('#end-status').value`, "FAILED")
 	b.is(`document.querySelector('#tag').value + document.querySelectorAll('#tag, #notes, #end-status').length`, "3")
 
-	// A user who goes on typing while the answer arrives is not interrupted.
+	// A user who continues to type while the response arrives is not interrupted.
 	b.click(`[data-testid="tags"]`)
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => {
 		document.querySelector('#tag').value = 'paper';
@@ -67,7 +67,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.do(chromedp.KeyEvent("er"))
 	b.is(`document.querySelector('#notes').value`, "longer thoughts")
 
-	// The form that stayed can be sent, and is compared with its original values.
+	// The preserved form can be sent, and is compared with its original values.
 	if err := s.db.Runs.UpdateIteration(b.t.Context(), s.actor("alice"), h.run, runs.IterationPatch{Name: new("named by the training")}); err != nil {
 		b.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('[data-testid="notes"]').textContent.trim()`, "longer thoughts")
 	b.is(`document.querySelector('h1').textContent + document.querySelector('#end-status').value`, "named by the trainingFAILED")
 
-	// Rejected input is not stored either.
+	// Rejected input is also preserved.
 	b.expect("status of 422")
 	b.click(`[data-testid="edit"]`)
 	b.is(`document.querySelector('#name').value = ''`, "")
@@ -108,7 +108,8 @@ func keepOnModel(b *browser, s *site, h shelf) {
 	b.is(`window.same`, "same")
 }
 
-// keepInList deletes an artifact of a list while another one is being registered.
+// keepInList deletes an artifact of a list while the user fills in the form that registers another
+// artifact.
 func keepInList(b *browser, s *site, h shelf) {
 	b.visit(s.base + "/experiment/" + h.experiment + "/artifacts")
 	model := b.show(s, h, "model.pt")

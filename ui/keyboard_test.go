@@ -13,7 +13,7 @@ const focused = `(() => {
 	const e = document.activeElement;
 	if (e === document.body) return 'end';
 	window.walked ??= new Set();
-	// Players and frames have stops of their own inside.
+	// Players and frames contain more elements with tab stops.
 	const within = e === window.last && ['AUDIO', 'VIDEO', 'IFRAME'].includes(e.tagName);
 	window.last = e;
 	const again = !within && window.walked.has(e);
@@ -25,7 +25,7 @@ const focused = `(() => {
 	return [again ? 'again' : 'first', outlined ? '' : 'it has no outline', inside ? '' : 'it is out of sight', e.outerHTML.slice(0, 120)].join('|');
 })()`
 
-// unreached names what can be used with a mouse and was not walked to.
+// unreached names the elements that a mouse can use and the tab key did not reach.
 const unreached = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
 	.filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.type !== 'hidden' && !window.walked.has(e))
 	.map((e) => e.outerHTML.slice(0, 120)).join('\n')`
@@ -38,7 +38,7 @@ func TestKeyboard(t *testing.T) {
 	alice.signIn(c.site, "alice")
 	done := map[string]bool{}
 	for _, p := range c.pages() {
-		// One state of each page will do.
+		// One state of each page is sufficient.
 		if p.route == "" || done[p.route] || p.user == "bob" {
 			continue
 		}
@@ -51,11 +51,11 @@ func TestKeyboard(t *testing.T) {
 			b.t = t
 			b.open(p)
 			b.walk()
-			if p.user == "" { // the first field had the focus, so this was the second half
+			if p.user == "" { // the walk began at the first field, in the middle of the page
 				b.walk()
 			}
 			if b.text(unreached) != "" {
-				// A frame that is still loading loses the focus; go on from there.
+				// A frame that is still loading loses the focus. Continue from the frame.
 				b.do(chromedp.Evaluate[chromedp.Void](`window.last.focus()`))
 				b.walk()
 			}
@@ -82,7 +82,7 @@ func TestKeyboard(t *testing.T) {
 			b.is(`document.querySelectorAll('dialog.find').length`, "0")
 			b.is(`document.activeElement.dataset.testid`, "help")
 		}
-		// In a field they are letters.
+		// In a text field, these keys type letters.
 		b.do(chromedp.SendKeys(chromedp.CSS(`input[name="q"]`), "?gp/"))
 		b.is(`document.activeElement.value`, "?gp/")
 		b.is(dialogOpen, "false")
@@ -90,7 +90,7 @@ func TestKeyboard(t *testing.T) {
 	})
 }
 
-// walk presses Tab until the page ends, and checks each stop.
+// walk presses Tab until the end of the page, and checks each focused element.
 func (b *browser) walk() {
 	b.t.Helper()
 	const most = 400

@@ -26,7 +26,7 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/lab/iteration/"+id))
 	b.is(`document.documentElement.dataset.live`, "yes")
 	b.is(pointsText, "3 points")
-	// Somebody has filtered the parameters, opened a preview and reads it.
+	// The user has filtered the parameters and opened a preview.
 	b.do(chromedp.SendKeys(chromedp.CSS(`[data-filters="params"]`), "lr"))
 	b.press(`.artifacts > li:nth-child(10) summary`)
 	b.is(`document.querySelector('.artifacts > li:nth-child(10) [data-testid="preview"]')?.textContent.trim()`, "early")
@@ -62,18 +62,18 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.is(`document.querySelector('#environment code')?.textContent`, "gpu-01")
 	b.is(`Boolean(document.querySelector('[data-testid="reopen"]'))`, "true")
 
-	// All that was there is the same element in the same place.
+	// All existing elements are the same and in the same place.
 	b.is(`document.activeElement === window.focused && window.body.isConnected && window.body.parentElement.open`, "true")
 	b.is(`document.querySelector('#charts figure[data-key="train/loss"]') === window.chart`, "true")
 	b.is(`Math.abs(window.body.getBoundingClientRect().top - window.at) < 2`, "true")
 
-	// Later records are opened like the rest.
+	// New records can be opened like the existing records.
 	b.press(`.artifacts > li:last-child summary`)
 	b.is(`document.querySelector('.artifacts > li:last-child [data-testid="preview"]')?.textContent.trim()`, "late bytes")
 	b.quiet()
 }
 
-// TestRunPageKeepsTyping has a run end while somebody writes about it.
+// TestRunPageKeepsTyping checks that typed text stays when the run ends.
 func TestRunPageKeepsTyping(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -93,7 +93,7 @@ func TestRunPageKeepsTyping(t *testing.T) {
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "half"))
 	b.press(`[data-testid="edit"]`)
-	// Once the form is closed it gives way to what can be done now.
+	// After the form is closed, the page shows the present actions.
 	b.press(`[data-testid="end"]`)
 	b.is(`Boolean(document.querySelector('[data-testid="reopen"]'))`, "true")
 	b.is(`document.querySelector('#notes').value`, "half")
@@ -119,7 +119,7 @@ func TestRunIsLost(t *testing.T) {
 		b.is(`window.loaded = true`, "true")
 	}
 	see("running", "running")
-	// The clock is moved by less than the age of a stream at a time.
+	// Each step of the clock is shorter than the maximum age of a stream.
 	wait := func(d time.Duration) {
 		for ; d > 0; d -= 30 * time.Second {
 			s.clock.move(30 * time.Second)
@@ -167,7 +167,7 @@ func TestLivePageAsksForNewPoints(t *testing.T) {
 	b.is(`[...document.querySelector('#metrics [data-metric="loss"]').children].map((cell) => cell.textContent)`, "loss,3002,0,3002,1501,3,003")
 	b.is(`document.querySelector('#metrics [data-metric="loss"] td').title`, "step 3,002")
 	b.is(asked+`.length`, "2")
-	// A point in the middle, where it was not expected.
+	// A point in the middle of the curve.
 	s.record(id, "loss", []int{1}, func(int) float64 { return -7 })
 	b.is(drawn, "3,004 points")
 	b.is(`document.querySelectorAll('#metrics [data-metric="loss"] td')[1].textContent`, "-7")

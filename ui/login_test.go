@@ -66,7 +66,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// Behind a proxy that is trusted, each client has an address of its own.
+// Behind a trusted proxy, each client has its own address.
 func TestWrongPasswordsBehindAProxy(t *testing.T) {
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} }})
 	for range 10 {
@@ -184,7 +184,7 @@ func TestEndedSignIn(t *testing.T) {
 		forged := &http.Cookie{Name: alice.Name, Value: value}
 		s.get("/", with(forged)).redirects(t, "/login?next=%2F")
 	}
-	// A bearer token is for the API: pages look at the cookie only.
+	// Pages accept only the cookie, not a bearer token of the API.
 	s.get("/", header("Authorization", "Bearer "+s.signIn("alice").Value)).redirects(t, "/login?next=%2F")
 }
 

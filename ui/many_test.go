@@ -10,8 +10,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestRunOfManyMetrics bounds the page of a run with 1,000 metrics: its height, and how much the
-// browser holds for it. All of its metrics are found from there.
+// TestRunOfManyMetrics limits the height and the memory of the page of a run with 1,000 metrics.
+// All metrics can be reached from the page.
 func TestRunOfManyMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -23,7 +23,7 @@ type cell struct {
 	path          string // "" when it is the route
 	needs         string // rights in the project with spaces between, "admin", "user" for a sign-in, or "" for nothing
 	body          string // fields of a form, or JSON
-	ended         bool   // it leads elsewhere by itself, whoever asks
+	ended         bool   // the page redirects every user
 }
 
 // cells holds every route of the dashboard.
@@ -237,7 +237,7 @@ func problemOf(a answer) string {
 	return main[:min(len(main), 600)]
 }
 
-// world makes a project of alice with one of everything.
+// world creates a project of alice with a record of each kind.
 func (s *site) world() map[string]string {
 	s.t.Helper()
 	p := s.sweep(2, 1)
@@ -286,8 +286,8 @@ func (s *site) permit(project, rights string) {
 	}
 }
 
-// ask sends the request of a cell on a world, with a cookie if it is not nil. It reads only the
-// header of a stream.
+// ask sends the request of a cell for the records of a world, with a cookie if it is not nil. It
+// reads only the header of a stream.
 func (s *site) ask(c cell, w map[string]string, cookie *http.Cookie) answer {
 	s.t.Helper()
 	path, query, _ := strings.Cut(expand(c.path, w), "?")

@@ -18,8 +18,8 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// wandbMedia makes a run of W&B's client: histograms in its history, and an image with a mask and a box at
-// each step.
+// wandbMedia creates a run like W&B's client. Its history has histograms, and an image with a mask
+// and a box at each step.
 func (s *site) wandbMedia() (run string) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -110,7 +110,7 @@ func TestMediaOfHistory(t *testing.T) {
 	if boxes.Name != "guess" || boxes.Boxes == "" || boxes.Mask != "" || under.Labels[boxes.Labels]["3"] != "<b>sign</b>" {
 		t.Errorf("the boxes are %+v", boxes)
 	}
-	if len(under.Labels) != 2 { // and not for each image
+	if len(under.Labels) != 2 { // not once for each image
 		t.Errorf("the labels are %v", under.Labels)
 	}
 }
@@ -126,7 +126,7 @@ func TestMarksOverImages(t *testing.T) {
 	b.is(`(document.querySelector('`+group+`')?.scrollIntoView({block: 'center'}), document.querySelectorAll('`+group+` canvas.over').length)`, "1")
 	legend := `[...document.querySelectorAll('` + group + ` .marks .mark')].map((m) => m.textContent)`
 	b.is(legend, "guess<b>sign</b>,truthroadcar")
-	// pixel returns the colour that is drawn over a part of the image.
+	// pixel returns the colour of a pixel that is drawn over the image.
 	pixel := func(x, y float64) string {
 		return fmt.Sprintf(`(() => { const c = document.querySelector('%s canvas.over'); return [...c.getContext('2d').getImageData(c.width * %g, c.height * %g, 1, 1).data].join(' ') })()`, group, x, y)
 	}

@@ -17,7 +17,7 @@ func (s *site) media(body string) answer {
 	return s.do("POST", "/data/media", strings.NewReader(body), header("Content-Type", "application/json"))
 }
 
-// mediaKeys holds the names that media were logged under, as a page gets them.
+// mediaKeys holds the response with the names under which media were logged.
 type mediaKeys struct {
 	Keys []struct {
 		Key, Kind string
@@ -140,7 +140,8 @@ func TestArtifactFrame(t *testing.T) {
 	s.get(path, with(s.signIn("bob"))).wants(t, http.StatusForbidden)
 }
 
-// gallery makes runs that have logged media at steps 10, 20 and 30; the second ended before 30.
+// gallery creates runs that have logged media at steps 10, 20 and 30. The second run ended before
+// step 30.
 func (s *site) gallery() sweep {
 	w := s.sweep(2, 3)
 	for i, run := range w.runs {
@@ -172,7 +173,7 @@ func TestMediaOverSteps(t *testing.T) {
 		cell   = `[data-media="val/samples"] [data-testid="media-cell"]`
 		images = `[...document.querySelectorAll('` + cell + ` img')].map((i) => i.alt).join('; ')`
 	)
-	reach := func(selector string) { // elements in sight are loaded
+	reach := func(selector string) { // visible elements are loaded
 		b.is(`(document.querySelector('`+selector+`')?.scrollIntoView({block: 'center'}), document.querySelector('`+selector+`') !== null)`, "true")
 	}
 
@@ -195,16 +196,16 @@ func TestMediaOverSteps(t *testing.T) {
 	reach(`[data-media="page"]`)
 	b.is(`document.querySelector('[data-media="page"] iframe')?.sandbox.value`, "allow-scripts")
 	b.is(`document.title.includes('changed')`, "false")
-	b.is(`document.querySelector('[data-media="page"] iframe').contentDocument`, "null") // it has an origin of its own
+	b.is(`document.querySelector('[data-media="page"] iframe').contentDocument`, "null") // the frame has its own origin
 	reach(`[data-media="horn"]`)
 	b.is(`document.querySelector('[data-media="horn"] audio')?.getAttribute('preload')`, "none")
 	b.fits()
 
-	// The experiment has the same, of the runs that are drawn.
+	// The page of the experiment has the same slider, for the drawn runs.
 	b.do(chromedp.Navigate(s.url+"/lab/experiment/"+w.experiment), chromedp.Click(chromedp.CSS(`[data-testid="show-media"]`)))
 	b.is(`document.querySelectorAll('`+cell+`').length`, "2")
 	b.is(`document.querySelectorAll('`+cell+` img').length`, "4")
-	b.is(`[...document.querySelectorAll('`+cell+`')].map((c) => c.dataset.step).sort().join(' ')`, "20 30") // one has ended before
+	b.is(`[...document.querySelectorAll('`+cell+`')].map((c) => c.dataset.step).sort().join(' ')`, "20 30") // one run ended earlier
 	b.do(chromedp.Click(chromedp.CSS(`[name="mediaall"]`)))
 	b.is(`document.querySelectorAll('[data-media="val/samples"] [data-testid="media-steps"] img').length`, "10")
 	b.is(`[...document.querySelectorAll('[data-media="val/samples"] thead th')].map((e) => e.textContent).join(', ')`, "Run, Step 10, Step 20, Step 30")
@@ -215,7 +216,7 @@ func TestMediaOverSteps(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="show-charts"]`)))
 	b.is(`getComputedStyle(document.getElementById('media')).display`, "none")
 
-	// So has the comparison.
+	// The comparison has the same slider.
 	b.do(chromedp.Navigate(s.url + "/lab/compare?i=" + w.runs[0] + "&i=" + w.runs[1] + "&mediastep=10"))
 	reach(`[data-media="val/samples"]`)
 	b.is(`[...document.querySelectorAll('`+cell+`')].map((c) => c.dataset.step).join(' ')`, "10 10")

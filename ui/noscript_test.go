@@ -30,7 +30,7 @@ func TestWithoutScripts(t *testing.T) {
 	experiment, run := notebook+"/experiment/"+w.experiment, notebook+"/iteration/"+w.runs[0]
 	press := func(selector string) { b.do(chromedp.Click(chromedp.CSS(selector))) }
 	write := func(selector, text string) { b.do(chromedp.SendKeys(chromedp.CSS(selector), text)) }
-	// Waiting is left to the test: a page without scripts can't wait.
+	// The test polls the page, because a page without scripts can't wait.
 	sees := func(selector, want string) {
 		t.Helper()
 		read := fmt.Sprintf(`document.querySelector(%q)?.textContent`, selector)
@@ -104,8 +104,8 @@ func TestWithoutScripts(t *testing.T) {
 	b.quiet()
 }
 
-// TestLargeWithoutScripts sends a file and a text that are larger than most forms from a browser
-// that runs no JavaScript: the file arrives, and the text comes back with a message.
+// TestLargeWithoutScripts sends a large file and a large text from a browser without JavaScript.
+// The file is stored, and the text is shown again with a message.
 func TestLargeWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{blobs: t.TempDir()})
@@ -128,7 +128,7 @@ func TestLargeWithoutScripts(t *testing.T) {
 		t.Errorf("kept were %+v (%v)", list, err)
 	}
 
-	// Each of these letters is six bytes of the form.
+	// Each of these letters takes six bytes in the form.
 	b.refused = b.url + run
 	b.do(chromedp.Navigate(b.url+run), chromedp.Click(chromedp.CSS(`[data-testid="edit"]`)),
 		chromedp.Evaluate[chromedp.Void](`void (document.querySelector('#notes').value = ('ж'.repeat(50) + '\n').repeat(30000))`),

@@ -23,7 +23,7 @@ var writtenNumbers = []struct {
 	{24084480, "2.4084e7"}, {-24084480, "-2.4084e7"}, {9999999.7, "10000000"}, {1e15, "1e15"}, {1.5e300, "1.5e300"}, {5e-324, "4.9407e-324"},
 	{0.5, "0.5"}, {0.1 + 0.2, "0.3"}, {1.0 / 3, "0.33333"}, {123.456789, "123.46"}, {123456.7, "123460"}, {0.0001, "0.0001"},
 	{0.00009999, "9.999e-5"}, {1.2345e-7, "1.2345e-7"}, {1e-9, "1e-9"}, {1e100, "1e100"},
-	// In the middle of two.
+	// Ties between two roundings.
 	{12344.5, "12345"}, {-12344.5, "-12345"}, {1.0 / 256, "0.0039063"}, {0.03125, "0.03125"}, {24084500, "2.4085e7"}, {1.00005, "1.0001"},
 	{math.NaN(), "NaN"}, {math.Inf(1), "Infinity"}, {math.Inf(-1), "-Infinity"},
 }
@@ -48,8 +48,8 @@ var writtenTicks = []struct {
 	{[]float64{2.5, 2.500000001, 2.500000002}, "2.5 +1e-9 +2e-9"},
 }
 
-// TestNumbers holds the server to a table of numbers, and the scripts to the
-// server, also for numbers at random.
+// TestNumbers compares the server's number format with a table, and the scripts' format with the
+// server's, also for random numbers.
 func TestNumbers(t *testing.T) {
 	s := start(t, setup{})
 	b := s.openBrowser(t)
@@ -83,7 +83,7 @@ func TestNumbers(t *testing.T) {
 	for range 5000 {
 		add(math.Float64frombits(rng.Uint64()))
 		add(rng.NormFloat64() * math.Pow(10, float64(rng.IntN(20)-8)))
-		add(float64(rng.IntN(1<<24)) / float64(int(1)<<rng.IntN(24))) // often in the middle of two
+		add(float64(rng.IntN(1<<24)) / float64(int(1)<<rng.IntN(24))) // often ties
 	}
 	same("number", values, numbers)
 	for _, w := range writtenTimes {

@@ -13,14 +13,14 @@ import (
 	"tracker/store/runs"
 )
 
-// visible is whether an element lies in the window as a whole.
+// visible returns an expression that reports whether an element is completely inside the window.
 func visible(selector string) string {
 	return `[...document.querySelectorAll(` + strconv.Quote(selector) + `)].every((e) => { const r = e.getBoundingClientRect();
 		return r.height > 0 && r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth; })`
 }
 
-// TestClicksToTheBestRun counts the clicks from the list of experiments to the best run
-// of 300 with its parameters in sight, and to what matters.
+// TestClicksToTheBestRun counts the clicks from the list of experiments to the best of 300 runs
+// with its parameters visible, and to the importance of parameters.
 func TestClicksToTheBestRun(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -28,7 +28,7 @@ func TestClicksToTheBestRun(t *testing.T) {
 	e := must(s.db.Projects.Experiment(t.Context(), domain.System, experiment))(t)
 	runs := must(s.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Sort: "metric.val/loss.min", Page: domain.FirstPage}))(t)
 	best := runs.Data[0]
-	// Many metrics leave room for the parameters.
+	// With many metrics, the parameters are still visible.
 	for i := range 12 {
 		key := "layer" + strconv.Itoa(i)
 		if err := s.db.Runs.CreateMetrics(t.Context(), domain.System, best.ID, []points.Sample{{Key: "norm/" + key, Value: 1}}); err != nil {
@@ -51,7 +51,7 @@ func TestClicksToTheBestRun(t *testing.T) {
 	list := "/project/" + e.ProjectID
 	b.do(chromedp.Navigate(s.url + list))
 	click(`[data-testid="experiment"] a`)
-	// The best run stands first, and is marked with its best value.
+	// The best run comes first and is marked, like its best value.
 	b.is(`document.querySelector('#table tbody tr[data-id]').dataset.id`, best.ID)
 	b.is(`document.querySelector('[data-testid="best-tag"]').closest('tr').dataset.id`, best.ID)
 	b.is(`document.querySelectorAll('td.best').length`, "1")
@@ -79,8 +79,8 @@ func TestClicksToTheBestRun(t *testing.T) {
 	b.quiet()
 }
 
-// TestBestRunFollowsFilter checks that the link and the mark follow the filter, and points that are
-// logged while the page is open.
+// TestBestRunFollowsFilter checks that the link to the best run and its mark change with the
+// filter, and with points that are logged while the page is open.
 func TestBestRunFollowsFilter(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -127,7 +127,7 @@ func TestObjective(t *testing.T) {
 	a := s.get(page)
 	a.wants(t, 200, "maximize val/accuracy", `data-order="-metric.val/accuracy.max"`, `data-columns="metric.val/accuracy.max, param.`)
 	a.lacks(t, "Guessed")
-	// The first rows and the comparison are in its order too.
+	// The first rows and the comparison use the objective's order.
 	best := must(s.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Sort: "-metric.val/accuracy.max", Page: domain.FirstPage}))(t).Data[0].ID
 	if !strings.Contains(a.body, `{"rows":{"data":[{"id":"`+best) || !strings.Contains(a.body, `href="/iteration/`+best+`"`) {
 		t.Error("the best run is not the first")

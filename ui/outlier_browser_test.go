@@ -35,8 +35,8 @@ func (s *site) diverging() (sweep, []string) {
 	return w, found
 }
 
-// One run that diverges does not flatten the others: the chart leaves it out of its range with a
-// note, and one click shows all.
+// A diverging run does not flatten the other runs: the chart excludes it from its range with a
+// note, and one click shows all runs.
 func TestOutliers(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -46,7 +46,7 @@ func TestOutliers(t *testing.T) {
 	beyond := func(key string) string {
 		return `document.querySelector('` + chart(key) + ` [data-testid="beyond"]').textContent`
 	}
-	// The height of the curve of the first run, as a share of the height of the chart.
+	// The height of the first run's curve as a fraction of the height of the chart.
 	height := func(run string) string {
 		return `(() => {
 			const canvas = document.querySelector('` + chart("val/loss") + ` canvas');
@@ -88,7 +88,7 @@ func TestOutliers(t *testing.T) {
 	b.do(chromedp.Navigate(page + "?trim=1"))
 	b.is(`document.querySelector('`+chart("val/loss")+`').dataset.drawn`, "5")
 	b.is(`document.querySelector('select[name="trim"]').selectedOptions[0].textContent + `+beyond("val/loss"), "Ignore outliers")
-	// A logarithmic scale and a chosen range show outliers as they are.
+	// A logarithmic scale and a chosen range include outliers.
 	b.do(chromedp.Navigate(page + "?logy=1"))
 	b.is(`document.querySelector('`+chart("val/loss")+`').dataset.drawn + `+beyond("val/loss"), "5")
 	b.do(chromedp.Navigate(page + "?charts=val%2Floss%09range%3D1~2"))

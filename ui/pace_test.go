@@ -8,7 +8,7 @@ import (
 	"tracker/ui"
 )
 
-// A form that anybody may send has to arrive in time.
+// A form that needs no sign-in must arrive in time.
 func TestFormsHaveADeadline(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h, err := ui.New(ui.Options{DB: s.db, Auth: auth.New(s.db, auth.Options{Enabled: true, Secret: "a secret of this test"})})

@@ -11,15 +11,15 @@ import (
 	"tracker/ui"
 )
 
-// shown is a page as somebody sees it.
+// shown is a page in one of its states.
 type shown struct {
 	name  string
 	route string // route in the route table, "" for an unknown address
 	user  string // "" for nobody
 	path  string
-	ready string // JavaScript that is true when the page has come to rest
-	press string // keys that are pressed then
-	then  string // JavaScript that is true when the keys have done something
+	ready string // JavaScript expression that is true when the page has settled
+	press string // keys to press after that
+	then  string // JavaScript expression that is true when the keys have had an effect
 	error bool   // whether it is an error page
 }
 
@@ -29,8 +29,8 @@ const (
 	dialogOpen  = `document.querySelector('dialog[open]') !== null`
 )
 
-// pages are all pages of the dashboard, in the states that look different. A
-// page that is added to the route table belongs here as well.
+// pages holds all pages of the dashboard, in the states that look different. A new page in the
+// route table needs a line here.
 func (c showcase) pages() []shown {
 	two := "?i=" + c.w.runs[0] + "&i=" + c.failed
 	experiment, run := "/experiment/"+c.w.experiment, "/iteration/"+c.failed
@@ -111,8 +111,8 @@ func (c showcase) pages() []shown {
 	}
 }
 
-// TestPages opens every page in both themes and at two widths: it fits, nobody
-// is kept out of it, and the browser has nothing to complain about.
+// TestPages opens every page in both themes and at two widths. The page must fit the window and be
+// accessible, and the browser must log no errors.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	c := newShowcase(t, setup{auth: true})
@@ -140,8 +140,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// check opens a page and proves that it fits and is accessible, wide and narrow,
-// light and dark.
+// check opens a page and checks that it fits and is accessible, at both widths and in both themes.
 func (b *browser) check(p shown) {
 	b.t.Helper()
 	b.open(p)
@@ -154,14 +153,14 @@ func (b *browser) check(p shown) {
 			if width == 400 {
 				state += ", narrow"
 			}
-			b.accessible(state, theme == "dark") // which has other colours, and nothing else
+			b.accessible(state, theme == "dark") // only the colours differ
 		}
 	}
 	b.prefer("light")
 	b.quiet()
 }
 
-// open opens a page, wide and light, and waits until it is as it will stay.
+// open opens a page in a wide window in the light theme, and waits until the page has settled.
 func (b *browser) open(p shown) {
 	b.t.Helper()
 	b.refused = ""

@@ -29,12 +29,12 @@ func TestTrainWithVal(t *testing.T) {
 	b.is(loss+`.querySelector('[data-testid="with"]').textContent`, " and train/loss (dashed)")
 	b.is(loss+`.querySelector('.plot').getAttribute('aria-label')`, "val/loss of 4 runs")
 	b.is(`new URL(location.href).searchParams.get('together')`, "1")
-	// Both grow while runs log.
+	// Both curves grow while runs log.
 	if err := s.db.Runs.CreateMetrics(t.Context(), domain.System, ids[0], []points.Sample{{Key: "train/loss", Value: 1}, {Key: "val/loss", Value: 2}}); err != nil {
 		t.Fatal(err)
 	}
 	b.is(samples, "34 points")
-	// The enlarged chart has both, and the address keeps it.
+	// The enlarged chart has both metrics, and the address contains the setting.
 	b.press(`[data-key="val/loss"] button[aria-label="Enlarge: val/loss"]`)
 	b.is(`document.querySelector('dialog[open] .plot canvas') !== null && document.querySelector('dialog[open] .caption .count').textContent`, "34 points")
 	b.do(chromedp.KeyEvent("\x1b"), chromedp.Reload())
@@ -44,7 +44,7 @@ func TestTrainWithVal(t *testing.T) {
 	b.is(charts, "amp/scale lr train/loss val/accuracy val/loss")
 	b.is(drawn, "4")
 	b.is(`document.querySelector('[data-key="train/loss"]').dataset.drawn`, "4")
-	// It is not offered where there is nothing to put together.
+	// The option is hidden if there are no such metrics.
 	b.do(chromedp.SendKeys(chromedp.CSS("#metric-search"), "acc"))
 	b.is(charts, "val/accuracy")
 	b.is(`document.querySelector('[name="together"]').closest('label').hidden`, "true")

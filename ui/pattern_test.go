@@ -36,11 +36,11 @@ func TestKeysByPattern(t *testing.T) {
 	s.get(bad+url.QueryEscape("val(")).wants(t, 422, "This is not a valid regular expression: missing closing ).")
 	s.get(bad+url.QueryEscape(strings.Repeat("a", 300))).wants(t, 422)
 	s.get(bad+url.QueryEscape("(?=a)")).wants(t, 422, "not a valid regular expression")
-	// The page itself is there all the same.
+	// The page itself is shown anyway.
 	s.get("/experiment/"+w.experiment+"?pattern=1&m="+url.QueryEscape("val(")).wants(t, 200, `"keys":null`)
 }
 
-// TestPattern looks for metrics by a regular expression, which the address keeps.
+// TestPattern searches metrics by a regular expression, which the address contains.
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

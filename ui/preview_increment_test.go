@@ -12,8 +12,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// A table that grows is shown with the rows of all increments up to the one whose page it
-// is.
+// The page of an increment shows the rows of all increments up to this one.
 func TestIncrementalTable(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -13,8 +13,8 @@ import (
 // wideTable is a note of 35 KB that would be a table of 24 million cells.
 var wideTable = strings.Repeat("|<b>a", 6000) + "\n" + strings.Repeat("|-", 6000) + "\n" + strings.Repeat("b\n", 4000)
 
-// A note, a description or an artifact that would take too much to render is
-// shown as plain text, with the reason.
+// A note, a description or an artifact that exceeds a limit for rendering is shown as plain text,
+// with the reason.
 func TestProseLimits(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)

@@ -15,7 +15,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// report makes a report in the project of a sweep.
+// report creates a report in the project of a sweep.
 func (s *site) report(project, name, text string) string {
 	s.t.Helper()
 	return must(s.db.Projects.CreateReport(s.t.Context(), s.actor("alice"), project, projects.NewReport{Name: name, Text: text}))(s.t).ID
@@ -50,7 +50,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("the file is called %q", got)
 	}
 
-	// A block that can't be shown is replaced by the reason, and the rest stays.
+	// A block that can't be shown is replaced by the reason. Other blocks are shown.
 	for block, want := range map[string]string{
 		"chart\nmetrics: train/loss":                                            "needs the name or ID of an experiment",
 		"chart\nexperiment: zebra\nmetrics: train/loss":                         "There is no experiment",
@@ -126,7 +126,7 @@ func TestReportScales(t *testing.T) {
 	}
 }
 
-// The pictures of an exported report are bounded: they are in memory together.
+// The total size of images in an exported report is limited, because all of them are in memory.
 func TestReportPicturesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -143,10 +143,10 @@ func TestReportPicturesAreBounded(t *testing.T) {
 	}
 }
 
-// The runs of a chart have colours of their own, though there are fewer colours than runs.
+// Each run of a chart has its own colour, even if runs with equal colours exist.
 func TestReportColors(t *testing.T) {
 	s := start(t, setup{})
-	w := s.sweep(13, 2) // the first and the last have the same colour elsewhere
+	w := s.sweep(13, 2) // on other pages, the first and the last run have the same colour
 	page := "/report/" + s.report(w.project, "colours", "```chart\nexperiment: "+w.experiment+"\nmetrics: train/loss\nfilter: name in ('run 1', 'run 13')\n```\n")
 	found := regexp.MustCompile(`<span class="dot (c\d+)">`).FindAllStringSubmatch(s.get(page).body, -1)
 	if len(found) != 2 || found[0][1] == found[1][1] {

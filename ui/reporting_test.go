@@ -10,7 +10,7 @@ import (
 	"tracker/store/projects"
 )
 
-// A chart is added to a new report and to one that is there, with the runs that it draws.
+// A chart can be added to a new report and to an existing report, with its drawn runs.
 func TestAddToReport(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

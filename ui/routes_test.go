@@ -15,7 +15,7 @@ import (
 	"tracker/ui"
 )
 
-// document stands for the description of the API.
+// document is a replacement for the description of the API.
 var document = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "described at "+r.URL.Path)
 })
@@ -74,7 +74,7 @@ func TestUnknownPaths(t *testing.T) {
 }
 
 func TestBasePath(t *testing.T) {
-	// Some proxies strip their prefix, some do not.
+	// Some proxies remove their prefix from the path, others do not.
 	addresses := regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 	for _, auth := range []bool{false, true} {
 		for _, base := range []string{"", "/lab/one"} {

@@ -14,8 +14,8 @@ import (
 	"tracker/store/domain"
 )
 
-// A form that is sent after the sign-in has ended comes back after the next
-// one, without the passwords in it.
+// A form that is sent after the session has expired is shown again after the sign-in, without its
+// passwords.
 func TestFormOfEndedSignIn(t *testing.T) {
 	s := start(t, setup{auth: true, base: "/lab"})
 	w := s.sweep(1, 1)
@@ -46,7 +46,7 @@ func TestFormOfEndedSignIn(t *testing.T) {
 	secret := s.post("/lab/account/password", url.Values{"current": {"my secret"}, "password": {"my secret"}, "again": {"my secret"}, "x": {"y"}}, old)
 	secret.wants(t, 401, `name="kept.x"`)
 	secret.lacks(t, "my secret", "kept.current")
-	// A page of another site gets nothing of the kind.
+	// A form from a page of another site is not kept.
 	s.post("/lab/login", login, header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
 }
 
@@ -60,7 +60,7 @@ func TestLargeNotes(t *testing.T) {
 	s.post(page, url.Values{"name": {"x"}, "notes": {strings.Repeat("x", 1<<20+1)}}).wants(t, 422, `data-testid="wrong-notes"`, "xxx</textarea>")
 }
 
-// TestTypingWhileSignInEnds ends the sign-in of a user who writes notes, while the run logs.
+// TestTypingWhileSignInEnds ends the session of a user who is writing notes while the run logs.
 func TestTypingWhileSignInEnds(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -75,7 +75,7 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "first line\nsecond <b>line</b>"))
 	s.clock.move(25 * time.Hour)
-	// The stream of the page ends, and the next one is refused.
+	// The page's event stream ends, and the next stream is rejected.
 	refused := make(chan struct{})
 	refuse := sync.OnceFunc(func() { close(refused) })
 	b.watch(func(status int64, url string) {
@@ -102,8 +102,8 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 	b.at(page)
 }
 
-// TestStreamEndsWithSignIn checks that pages with an event stream go to the sign-in after the user
-// has signed out.
+// TestStreamEndsWithSignIn checks that pages with an event stream open the sign-in page after the
+// user has signed out.
 func TestStreamEndsWithSignIn(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*site, ...*browser){
@@ -142,8 +142,8 @@ func TestStreamEndsWithSignIn(t *testing.T) {
 	}
 }
 
-// TestLinkFromElsewhere follows a link on a page of another site, to which the
-// browser gives no cookie of ours.
+// TestLinkFromElsewhere follows a link on a page of another site. The browser sends no cookie with
+// this request.
 func TestLinkFromElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", notebook} {

@@ -30,7 +30,7 @@ func TestCreateProjectsAndExperiments(t *testing.T) {
 		page.wants(t, 200, "&lt;script&gt;")
 		page.lacks(t, "<script>window", "<img src=x")
 	}
-	// Nothing that was typed is lost.
+	// No input is lost.
 	for _, page := range []string{"/lab/", project} {
 		s.post(page, url.Values{"name": {""}, "description": {"long thoughts"}}).
 			wants(t, 422, "name must not be empty", "long thoughts", `data-testid="wrong-new-name"`)

@@ -16,7 +16,7 @@ import (
 	"tracker/store/users"
 )
 
-// showcase is a site with something of everything that pages show.
+// showcase is a site with an example of everything that pages show.
 type showcase struct {
 	*site
 	w        sweep
@@ -28,12 +28,12 @@ type showcase struct {
 	searched string // the path of its experiment
 	failed   string // a run with an error, notes and a snapshot
 	shelf    shelf
-	gone     string // an experiment in the trash, in which a run is there by itself
+	gone     string // an experiment in the trash that contains a separately deleted run
 	bobID    string
 }
 
-// newShowcase has the accounts alice, an admin, bob, who may read one project,
-// and carol, who may read none.
+// newShowcase creates the accounts alice, bob and carol. alice is an admin, bob can read one
+// project, and carol can read none.
 func newShowcase(t *testing.T, s setup) showcase {
 	t.Helper()
 	c := showcase{site: start(t, s)}
@@ -81,7 +81,7 @@ func newShowcase(t *testing.T, s setup) showcase {
 		}
 	}
 	c.shelf = c.site.shelf()
-	c.clock.move(time.Hour) // the running runs are lost by now
+	c.clock.move(time.Hour) // the running runs are now lost
 	c.log(c.w.runs[11], "train/loss", 5)
 	c.gone = must(c.db.Projects.CreateExperiment(ctx, alice, c.empty, projects.NewExperiment{Name: "gone " + strings.Repeat("wide", 50)}))(t).ID
 	run := c.run(c.gone, runs.NewIteration{})

@@ -57,7 +57,7 @@ func TestEachPageTakesOneSnapshot(t *testing.T) {
 		{"/data" + experiment + "/iterations?filter=metric.train/los+%3C+1", 2},
 		{"/data" + experiment + "/groups?group=param.lr&filter=metric.train/los+%3C+1", 2},
 		{"/data/compare?" + runs, 2},
-		// The bytes of an artifact are read after the page.
+		// The bytes of an artifact are read after the snapshot.
 		{"/artifact/" + h.artifacts["sample_0050.png"], 3},
 	} {
 		reads.Store(0)

@@ -44,7 +44,7 @@ func TestStaticFiles(t *testing.T) {
 		packed := s.get(address, header("Accept-Encoding", "gzip"))
 		packed.wants(t, 200)
 		most := len(a.body) / 2
-		if len(a.body) < 3000 { // little repeats in it
+		if len(a.body) < 3000 { // text with few repetitions
 			most = len(a.body) * 2 / 3
 		}
 		if len(a.body) > 2000 && (packed.Header.Get("Content-Encoding") != "gzip" || len(packed.body) > most) {
@@ -62,7 +62,7 @@ func TestStaticFiles(t *testing.T) {
 	}
 }
 
-// TestVendored compares the third-party code with the note about it.
+// TestVendored compares the third-party code with the recorded versions and hashes.
 func TestVendored(t *testing.T) {
 	note, err := os.ReadFile("static/vendored.txt")
 	if err != nil {
@@ -157,10 +157,10 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestCurveColours measures how far the colours of curves are from each other
-// in OKLab, for normal sight and without one kind of cones. Runs of one
-// experiment have numbers that follow each other, so neighbours must be
-// farther apart than colours that only a table of ten runs brings together.
+// TestCurveColours measures the distances between colours of curves in OKLab, for normal sight and
+// for sight without one kind of cones. Runs of one experiment have consecutive numbers, so
+// consecutive colours must differ more than colours that occur together only in larger groups of
+// runs.
 func TestCurveColours(t *testing.T) {
 	css, err := os.ReadFile("static/style.css")
 	if err != nil {

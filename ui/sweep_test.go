@@ -22,7 +22,7 @@ func (s *site) experimentOf(id string) string {
 	return "/experiment/" + must(s.db.Wandb.Sweep(s.t.Context(), domain.System, id))(s.t).ExperimentID
 }
 
-// search makes a sweep in a project and returns its id.
+// search creates a sweep in a project and returns its id.
 func (s *site) search(project, method string) string {
 	s.t.Helper()
 	config := "method: " + method + `
@@ -82,7 +82,7 @@ func TestSweep(t *testing.T) {
 	s.get("/sweep/none").wants(t, 404)
 }
 
-// TestSweepWithoutName has the id of a sweep for its name.
+// TestSweepWithoutName checks that a sweep without a name is shown by its id.
 func TestSweepWithoutName(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

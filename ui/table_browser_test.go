@@ -34,7 +34,8 @@ func (s *site) openTable(t *testing.T, experiment, query string) *browser {
 
 func key(name string) chromedp.Action[chromedp.Void] { return chromedp.KeyEvent(name) }
 
-// TestFilterThatFindsNothing keeps table, count and charts of one question.
+// TestFilterThatFindsNothing checks that the table, the count and the charts always belong to the
+// same filter.
 func TestFilterThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -60,7 +61,7 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	b.is(charts+` > 0`, "true")
 	b.is(`document.activeElement.id`, "filter")
 
-	// An invalid filter leaves the rows, the count and the charts as they are.
+	// An invalid filter does not change the rows, the count and the charts.
 	b.filter(t, "param.lr < 0.25")
 	b.is(rows, "5")
 	b.is(pointsText, "100 points")
@@ -69,12 +70,13 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	b.is(rows+` + ' ' + `+total, "5 5")
 	b.is(pointsText, "100 points")
 	b.is(`document.querySelector('#table').classList.contains('old')`, "true")
-	// Also while runs log: it is still the old question that is asked.
+	// The same holds while runs log: the page still requests data for the last valid filter.
 	s.log(w.runs[0], "train/loss", 7)
 	b.is(pointsText, "107 points")
 	b.is(rows, "5")
 	b.is(wrong+`.childElementCount > 0`, "true")
-	// The address has what can't be read: who opens it sees that, and nothing of another question.
+	// The address contains the invalid filter. A new page with this address shows the error, and no
+	// data of another filter.
 	b.do(chromedp.Navigate(b.text("location.href")))
 	b.is(wrong+`.textContent.includes('a decimal point, like 0.2')`, "true")
 	b.is(rows+` + ' ' + `+total+` + ' ' + `+charts, "0 hidden 0")
@@ -124,8 +126,8 @@ func TestCompletion(t *testing.T) {
 	b.do(key(kb.ArrowDown), key("\r"), key("= 32) or param.`grid/12"))
 	b.is(offers, "10")
 	b.do(key(" and nothing = "))
-	b.is(offers, "0") // in backquotes all is a name
-	// The offers depend on the text at the cursor, also in the middle of a name.
+	b.is(offers, "0") // text in backquotes is part of a name
+	// The completions depend on the text before the cursor, also in the middle of a name.
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const f = document.querySelector('#filter'); f.value = 'param.l < 1'; f.setSelectionRange(7, 7);
 		f.dispatchEvent(new Event('input', { bubbles: true })) })()`))
 	b.is(offered, "param.lr")
@@ -137,7 +139,7 @@ func TestCompletion(t *testing.T) {
 	b.quiet()
 }
 
-// TestSelectAll selects what passes the filter, scrolled to or not.
+// TestSelectAll selects all runs that pass the filter, including runs that are not loaded.
 func TestSelectAll(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -178,7 +180,7 @@ func TestSelectAll(t *testing.T) {
 	b.quiet()
 }
 
-// TestTableOfMetrics sorts the best first, and shows the steps without a mouse.
+// TestTableOfMetrics sorts the best values to the top, and shows the steps of values by keyboard.
 func TestTableOfMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -207,7 +209,8 @@ func TestTableOfMetrics(t *testing.T) {
 		t.Errorf("the file of the table is at %s", link)
 	}
 
-	// From the name the arrows lead to the numbers, whose steps are told then.
+	// The arrow keys move the focus from the name to the numbers, and the page shows the steps of a
+	// focused number.
 	b.do(chromedp.Focus(chromedp.CSS(`tr[data-id="`+w.runs[1]+`"] a`)), key(kb.ArrowRight), key(kb.ArrowRight))
 	b.is(`document.activeElement.dataset.metric`, "val/acc")
 	b.is(`[...document.querySelectorAll('#cell-tip:not([hidden]) div')].map((e) => e.textContent).join(', ')`, "last 2 at step 2, min 0 at step 0, max 2 at step 2, 3 points")
@@ -218,7 +221,8 @@ func TestTableOfMetrics(t *testing.T) {
 	b.quiet()
 }
 
-// TestReopenStandsInItsRow measures the row of what can be done with a run.
+// TestReopenStandsInItsRow checks that the button Reopen is aligned with the other actions of a
+// run.
 func TestReopenStandsInItsRow(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -231,15 +235,15 @@ func TestReopenStandsInItsRow(t *testing.T) {
 	for _, width := range []int64{1280, 400} {
 		b.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(s.url+"/iteration/"+w.runs[0]))
 		b.is(`document.readyState`, "complete")
-		// The middles of what stands in the row of the button.
+		// The vertical middles of the elements beside the button.
 		b.is(`(() => { const middle = (e) => { const r = e.getBoundingClientRect(); return (r.top + r.bottom) / 2 };
 			return Math.abs(middle(document.querySelector('[data-testid="reopen"]')) - middle(document.querySelector('[data-testid="edit"]'))) <= 2 })()`, "true")
 	}
 	b.quiet()
 }
 
-// TestClickWhileRowsChange presses the mouse on the name of a run, lets the run log,
-// and releases the mouse: the click must not be lost with the row that it was on.
+// TestClickWhileRowsChange presses the mouse on the name of a run, lets the run log, and releases
+// the mouse. The click must not be lost, although the row changes.
 func TestClickWhileRowsChange(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -262,7 +266,7 @@ func TestClickWhileRowsChange(t *testing.T) {
 	b.quiet()
 }
 
-// TestSelectWhereScrolled selects runs further down: the table stays where it is.
+// TestSelectWhereScrolled selects runs in a scrolled table. The table must not scroll.
 func TestSelectWhereScrolled(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -281,7 +285,8 @@ func TestSelectWhereScrolled(t *testing.T) {
 	b.quiet()
 }
 
-// TestSelectingMovesNothing selects a run: the toolbar keeps its height and the rows their place.
+// TestSelectingMovesNothing selects a run. The toolbar must keep its height, and the rows must not
+// move.
 func TestSelectingMovesNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -304,7 +309,8 @@ func TestSelectingMovesNothing(t *testing.T) {
 	b.quiet()
 }
 
-// TestBackToTable goes to a run and comes back: the table has the same scroll position and selection.
+// TestBackToTable goes to a run and back. The table must have the same scroll position and
+// selection.
 func TestBackToTable(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -326,14 +332,15 @@ func TestBackToTable(t *testing.T) {
 	b.is(selected, "2 selected")
 	b.is(`Boolean(document.querySelector('`+run+`'))`, "true")
 
-	// A page that nobody comes back to begins at its top.
+	// A page that is opened anew begins at its top.
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?top=1"))
 	b.is(scrolled, "0")
 	b.is(selected, "undefined")
 	b.quiet()
 }
 
-// TestCompleteValues offers the values of parameters, and takes the first offer with Tab.
+// TestCompleteValues checks that values of parameters are offered, and that Tab inserts the first
+// completion.
 func TestCompleteValues(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})

@@ -11,14 +11,14 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestColumnsFit reads numbers and names whole in columns that nobody has sized, and
-// sizes one.
+// TestColumnsFit checks that numbers and names fit into columns with default widths, and resizes a
+// column.
 func TestColumnsFit(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
 	ctx, actor := t.Context(), s.actor("alice")
-	s.run(w.experiment, runs.NewIteration{Name: new("baseline")}) // which does not begin like the others
+	s.run(w.experiment, runs.NewIteration{Name: new("baseline")}) // a name without the common prefix
 	for i := range 4 {
 		id := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprintf("resnet50-imagenet-augmented-sweep-lr-%d-seed-%d", i, 40+i))})
 		must(s.db.Runs.CreateParameter(ctx, actor, id, "lr", scalar.Text(fmt.Sprint(float64(i+1)/30000))))(t)
@@ -48,8 +48,8 @@ func TestColumnsFit(t *testing.T) {
 	b.quiet()
 }
 
-// TestNumbersInLine reads a column of numbers of like size, which have the same digits after the point, and one of
-// numbers that differ much in size.
+// TestNumbersInLine checks that numbers of similar size in a column have equal numbers of decimals,
+// and that numbers of very different sizes do not.
 func TestNumbersInLine(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

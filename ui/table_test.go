@@ -19,7 +19,7 @@ import (
 	"tracker/store/users"
 )
 
-// TestEmptyTableSaysWhy asks for what no run has.
+// TestEmptyTableSaysWhy searches for values that no run has.
 func TestEmptyTableSaysWhy(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -114,7 +114,7 @@ func TestRunsAsCSV(t *testing.T) {
 	s.get("/experiment/"+w.experiment, alice).wants(t, 200, `/runs.csv?columns=param.`)
 }
 
-// TestLargeCSV has more rows than are read at once.
+// TestLargeCSV downloads more rows than the server reads at once.
 func TestLargeCSV(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -135,7 +135,7 @@ func TestLargeCSV(t *testing.T) {
 	}
 }
 
-// TestChangeAll tags, ends and deletes what passes a filter.
+// TestChangeAll tags, ends and deletes the runs that pass a filter.
 func TestChangeAll(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -184,7 +184,7 @@ func TestChangeAll(t *testing.T) {
 	}
 	send(259, "do", "status", "status", "DONE").wants(t, 422, "status")
 
-	// A number that nobody has seen, or confirmed, changes nothing.
+	// The form changes nothing if its number of runs is outdated or not confirmed.
 	send(260, "do", "delete", "sure", "260").wants(t, 409, "the number of matching runs was 260 and is now 259")
 	send(259, "do", "delete", "sure", "25").wants(t, 422, "Nothing was deleted", `aria-invalid="true"`)
 	send(259, "do", "delete").wants(t, 422)

@@ -26,7 +26,7 @@ func TestUndo(t *testing.T) {
 	for _, d := range []struct {
 		action   string
 		fields   url.Values
-		to       string // where the deletion leads
+		to       string // page after the deletion
 		ids      []string
 		says     string
 		restored string // where Undo leads

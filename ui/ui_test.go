@@ -52,7 +52,7 @@ type site struct {
 type setup struct {
 	auth  bool
 	base  string
-	proxy string // in front of it: strips or keeps the base path, "" for none
+	proxy string // kind of proxy: strips or keeps the base path, "" for none
 	edit  func(*ui.Options)
 
 	reads *atomic.Int64 // counts the snapshots that requests take, unless nil

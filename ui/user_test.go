@@ -18,7 +18,7 @@ func TestOwnAccount(t *testing.T) {
 	s.get("/account?saved=names", bob).wants(t, 200, `value="&lt;b&gt;Stone"`, "The account was saved.")
 	s.get("/account?saved=%3Cscript%3E", bob).lacks(t, `data-testid="saved"`, "<script>")
 	s.post("/account", url.Values{"first_name": {strings.Repeat("x", 300)}}, bob).wants(t, 422, `data-testid="wrong-first_name"`, `aria-describedby="wrong-first_name"`, "xxxx")
-	// Nobody makes an admin of himself.
+	// Users can't make themselves admins.
 	s.post("/account", url.Values{"first_name": {"Bob"}, "is_admin": {"yes"}}, bob).redirects(t, "/account?saved=names")
 	s.get("/users", bob).wants(t, 403)
 
@@ -98,7 +98,7 @@ func TestFindAsData(t *testing.T) {
 	s.get("/data/find?q=run").wants(t, 401)
 }
 
-// A key is shown once, when it is made, and not again; its owner revokes it.
+// A key is shown only once, after its creation. Its owner can revoke it.
 func TestKeys(t *testing.T) {
 	s := start(t, setup{auth: true})
 	bob := with(s.signIn("bob"))

@@ -16,7 +16,7 @@ func chartOf(key, kind, fields string) string {
 		"userQuery":{"queryFields":[{"name":"runSets","fields":[{"name":"summaryTable","args":[{"name":"tableKey","value":%q}]}]}]}}}`, key, kind, fields, key, key+"_table")
 }
 
-// Each kind of chart of wandb.plot is drawn from its table, whatever is in the table.
+// Each kind of chart of wandb.plot is drawn from its table, whatever the table contains.
 func TestTablePlots(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -29,7 +29,7 @@ var avoided = map[string]string{
 // whole holds the words that are avoided only as a whole label, because they are ordinary words in a sentence.
 var whole = map[string]bool{`across`: true, `before|after`: true, `keyboard shortcuts|keys`: true}
 
-// Pages are written in the words of the field.
+// TestWordsOfPages checks that pages use the usual words for experiments and runs.
 func TestWordsOfPages(t *testing.T) {
 	c := newShowcase(t, setup{auth: true})
 	cookies := map[string]edit{}

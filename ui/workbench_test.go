@@ -20,8 +20,8 @@ const (
 	wrong      = `document.querySelector('#filter-wrong')`
 )
 
-// work reads an experiment while its runs log: table, charts, filter, and the
-// page of a run.
+// work uses the page of an experiment while its runs log: table, charts, filter, and the page of a
+// run.
 func work(t *testing.T, ctx context.Context, at setup) {
 	s := start(t, at)
 	s.clock.move(time.Since(s.clock.now()))
@@ -47,7 +47,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	zoomed := b.text(`location.search`)
 	shown := b.text(pointsText)
 
-	// New points arrive, and move nothing.
+	// New points arrive, and no element moves.
 	cell := `document.querySelector('tr[data-id="` + w.runs[11] + `"] td[data-metric]').textContent`
 	b.is(cell, "199")
 	b.do(chromedp.Focus(chromedp.CSS(`tr[data-id="` + w.runs[10] + `"] input`)))
@@ -58,13 +58,13 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	b.is(`document.querySelector('[data-testid="total"]').textContent`, "13")
 	b.is(`document.activeElement.closest('tr').dataset.id`, w.runs[10])
 	b.is(`location.search`, zoomed)
-	// The newcomer is among the ten, and has logged nothing.
+	// The new run is among the ten drawn runs, and has logged no points.
 	b.is(pointsText+` === "`+shown+`"`, "false")
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="reset-zoom"]`)))
 	b.is(pointsText, "1,840 points")
 	b.is(`location.search`, "")
 
-	// Smoothing and the axes are in the address.
+	// The address contains the smoothing and the axes.
 	b.is(`(() => { const r = document.querySelector('[data-testid="smooth"]'); r.value = 0.5;
 		r.dispatchEvent(new Event('input')); return location.search })()`, "?smooth=0.5")
 
@@ -77,7 +77,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	b.is(wrong+`.childElementCount`, "0")
 	b.is(pointsText, "1,040 points")
 
-	// The link shows another session the same.
+	// In another session, the link shows the same state.
 	link := b.text(`location.href`)
 	b.do(chromedp.Navigate(link))
 	b.is(rows, "5")
@@ -102,7 +102,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	outsider(t, ctx, s, link)
 }
 
-// compare sets the runs of the table side by side.
+// compare opens the comparison of the table's runs.
 func (b *browser) compare(w sweep) {
 	// Found and clicked in one step, because a changed row is a new element.
 	pick := func(id string) {
@@ -163,7 +163,7 @@ func (b *browser) run(t *testing.T, s *site, w sweep, page string) {
 	b.is(rows, "12")
 }
 
-// outsider opens a link to what this user may not read.
+// outsider opens a link to records that the user can't read.
 func outsider(t *testing.T, ctx context.Context, s *site, link string) {
 	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	defer cancel()
@@ -174,7 +174,7 @@ func outsider(t *testing.T, ctx context.Context, s *site, link string) {
 	b.is(`document.body.textContent.includes('sweep')`, "false")
 }
 
-// box returns the place of an element in the window, once it is the same two frames later.
+// box waits until an element has not moved for two frames, and returns its position in the window.
 func (b *browser) box(selector string) (left, top, width, height float64) {
 	b.t.Helper()
 	box := b.read(fmt.Sprintf(`(async () => {
@@ -198,8 +198,7 @@ func (b *browser) box(selector string) (left, top, width, height float64) {
 	return left, top, width, height
 }
 
-// drag pulls the mouse over a part of an element, from one share of its width
-// to another.
+// drag drags the mouse over an element. The positions are fractions of the element's width.
 func (b *browser) drag(selector string, from, to float64) {
 	b.t.Helper()
 	left, top, width, height := b.box(selector)
@@ -207,15 +206,16 @@ func (b *browser) drag(selector string, from, to float64) {
 	b.do(chromedp.DragAndDropXY(left+from*width, y, left+to*width, y))
 }
 
-// hover puts the mouse over an element, at a share of its width.
+// hover moves the mouse over an element. The position is a fraction of the element's width.
 func (b *browser) hover(selector string, at float64) {
 	b.t.Helper()
 	left, top, width, height := b.box(selector)
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, left+at*width, top+height/2))
 }
 
-// pointAt puts the mouse over an element, at a share of its width, until an expression of
-// JavaScript gives want: a chart that is drawn anew forgets the mouse until it moves.
+// pointAt moves the mouse over an element repeatedly until the value of a JavaScript expression
+// equals want. One move is not enough, because a redrawn chart loses the mouse. The position is a
+// fraction of the element's width.
 func (b *browser) pointAt(selector string, at float64, expression, want string) {
 	b.t.Helper()
 	text := "(() => { try { return String(" + expression + ") } catch (e) { return String(e) } })()"
@@ -234,7 +234,7 @@ func (b *browser) pointAt(selector string, at float64, expression, want string) 
 	}
 }
 
-// filter types into the field of the filter, as a person does.
+// filter types into the filter field like a user.
 func (b *browser) filter(t testing.TB, text string) {
 	t.Helper()
 	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`),

@@ -45,7 +45,7 @@ func BenchmarkByInterest(b *testing.B) {
 	}
 }
 
-// TestSpread sorts metrics of the same interest by how much runs differ in them.
+// TestSpread sorts metrics of equal interest by the differences between runs.
 func TestSpread(t *testing.T) {
 	var iterations []runs.Summary
 	of := func(low, mean, high float64) points.Summary {

@@ -7,7 +7,8 @@ import (
 	"tracker/store/goal"
 )
 
-// Runs that go far beyond the others do not flatten them; where most runs differ as much, or a run is better, all is shown.
+// Outliers do not flatten the curves of other runs. If most runs differ as much, or if the outliers
+// are better, all values are shown.
 func TestUsualRange(t *testing.T) {
 	curve := func(low, high float64) ends { return ends{low, high} }
 	for _, c := range []struct {

@@ -30,7 +30,7 @@ func render(t testing.TB, source string) (string, error) {
 	if out.Len() > maxOutput {
 		t.Errorf("%d bytes give %d of HTML", len(source), out.Len())
 	}
-	// One call may cross the limit, and it costs no more than a square.
+	// One call can exceed the limit, by quadratic work at most.
 	if out.meter.work > maxWork+MaxBytes*MaxBytes {
 		t.Errorf("the work is %d", out.meter.work)
 	}
@@ -58,7 +58,7 @@ func TestRender(t *testing.T) {
 // long returns text without special characters.
 func long(bytes int) string { return strings.Repeat("lorem ipsum dolor ", bytes/18) }
 
-// A document as people write them is rendered, also a long one.
+// An ordinary document is rendered, even if it is long.
 func TestRenderLongDocument(t *testing.T) {
 	var b strings.Builder
 	for i := 0; b.Len() < MaxBytes-3000; i++ {
@@ -75,7 +75,7 @@ func TestRenderLongDocument(t *testing.T) {
 	}
 }
 
-// attacks are texts that take goldmark by itself gigabytes, or seconds to hours.
+// attacks holds texts for which goldmark alone needs gigabytes, or seconds to hours.
 var attacks = map[string]string{
 	"wide table":        strings.Repeat("|a", 6000) + "\n" + strings.Repeat("|-", 6000) + "\n" + strings.Repeat("b\n", 4000),
 	"narrow tables":     strings.Repeat(strings.Repeat("|a", 100)+"\n"+strings.Repeat("|-", 100)+"\n"+strings.Repeat("b\n", 700)+"\n", 12),
@@ -126,7 +126,7 @@ var attacks = map[string]string{
 	"too many lines":    strings.Repeat("\n", maxLines+1),
 }
 
-// staircase returns lists that are each indented more than the one before.
+// staircase returns lists with increasing indentation.
 func staircase() string {
 	var b strings.Builder
 	for i := 0; b.Len() < 200_000; i++ {
@@ -135,7 +135,7 @@ func staircase() string {
 	return b.String()
 }
 
-// backticks returns runs of backticks that all differ in length.
+// backticks returns runs of backticks with different lengths.
 func backticks() string {
 	var b strings.Builder
 	for i := 1; b.Len() < 200_000; i++ {
@@ -164,14 +164,14 @@ func TestRenderAttacks(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, reason)
 		}
 	}
-	// Deep nesting stays readable: what is too deep is text.
+	// Deep nesting stays readable: deeper markers are shown as text.
 	html, err := Render(t.Context(), strings.Repeat("> ", 100)+"deep")
 	if err != nil || strings.Count(html, "<blockquote>") != maxDepth || !strings.Contains(html, "deep") {
 		t.Errorf("%q, %v", html, err)
 	}
 }
 
-// Rendering ends with its context: before it begins, and in the middle.
+// Rendering stops when its context is done, before the start or in the middle.
 func TestRenderEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -185,7 +185,7 @@ func TestRenderEndsWithContext(t *testing.T) {
 	}
 }
 
-// endingContext ends after its error was asked for left times.
+// endingContext is done after left calls of Err.
 type endingContext struct {
 	context.Context
 	left int

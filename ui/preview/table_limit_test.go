@@ -13,12 +13,10 @@ import (
 	"tracker/store/files"
 )
 
-// maxTableAllocation is a bound for the bytes that the preview of a table
-// allocates, whatever is in it.
+// maxTableAllocation is an upper bound for the bytes that the preview of any table allocates.
 const maxTableAllocation = 64 << 20
 
-// fillBounded makes the preview of a table and fails the test when it exceeds
-// a bound.
+// fillBounded creates the preview of a table and fails the test if it exceeds a bound.
 func fillBounded(t testing.TB, name string, content []byte) Preview {
 	t.Helper()
 	var v Preview
@@ -33,7 +31,7 @@ func fillBounded(t testing.TB, name string, content []byte) Preview {
 	if n := after.TotalAlloc - before.TotalAlloc; n > maxTableAllocation {
 		t.Errorf("%d bytes make it allocate %d", len(content), n)
 	}
-	// It is read once, and its beginning and end again as text.
+	// The table is read once, and its beginning and end are read again as text.
 	if most := min(len(content), tableBytes) + headBytes + tailBytes + 64<<10; data.read > most {
 		t.Errorf("%d bytes are read of %d, want at most %d", data.read, len(content), most)
 	}
@@ -50,7 +48,7 @@ func fillBounded(t testing.TB, name string, content []byte) Preview {
 			}
 		}
 	}
-	// A byte that is not UTF-8 becomes a replacement character of three.
+	// A byte that is not UTF-8 becomes a replacement character of three bytes.
 	if len(v.Head)+len(v.Tail) > 3*(headBytes+tailBytes) {
 		t.Errorf("%d bytes of text", len(v.Head)+len(v.Tail))
 	}
@@ -79,7 +77,7 @@ func TestTableLimits(t *testing.T) {
 	}
 }
 
-// The reading of a table ends when the request does.
+// Reading a table stops when the request ends.
 func TestTableEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	content := &countingReader{ReadSeeker: bytes.NewReader(bytes.Repeat([]byte("a,b\n"), 1<<20)), then: cancel}
@@ -90,7 +88,7 @@ func TestTableEndsWithContext(t *testing.T) {
 	}
 }
 
-// countingReader counts bytes and calls then at the first read.
+// countingReader counts bytes and calls the function then at the first read.
 type countingReader struct {
 	io.ReadSeeker
 	read int
