@@ -15,8 +15,8 @@ import (
 var artifactSize = flag.Int64("artifact-size", 300_000_000, "the `bytes` of the larger artifact that BenchmarkArtifact sends")
 
 // BenchmarkArtifact sends an artifact through the real program and back, and an artifact of a tenth
-// of the size. above-idle-MB is the maximum memory of the process, less its memory before; up-MB/s
-// and down-MB/s are the speeds. The object store is a separate process, which keeps its objects on
+// of the size. above-idle-MB is the maximum memory of the process minus its memory before. up-MB/s
+// and down-MB/s are the speeds. The object store is a separate process that stores its objects on
 // the disk.
 func BenchmarkArtifact(b *testing.B) {
 	for _, backend := range backends {

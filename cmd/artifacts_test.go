@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// served starts a server on a new database with an experiment and an artifact for each entry of
-// artifacts, which maps names to contents.
+// served starts a server on a new database with an experiment and artifacts. artifacts maps their
+// names to their contents.
 func served(t *testing.T, env []string, artifacts map[string]string) (p *process, dir string, ids map[string]string) {
 	t.Helper()
 	dir, ids = t.TempDir(), map[string]string{}
@@ -96,8 +96,8 @@ func TestArtifactCommands(t *testing.T) {
 	p.stop()
 }
 
-// Bytes that a killed command or server has claimed are listed, with the time from which they can
-// be freed and the way to free them.
+// Bytes that a killed command or server has claimed are listed, with the time after which they can
+// be freed and the command that frees them.
 func TestClaimedBytes(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -125,7 +125,7 @@ func TestClaimedBytes(t *testing.T) {
 	}
 }
 
-// A check that reads all bytes finds damage that other checks miss, and the commands name missing contents.
+// A deep check finds damage that other checks miss, and the commands name missing contents.
 func TestCheckOfArtifacts(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -183,7 +183,7 @@ func TestInterruptedMigration(t *testing.T) {
 		if !stdout.waitFor("Moving 8 contents") {
 			t.Fatal(stderr)
 		}
-		_ = c.Process.Signal(os.Interrupt) // fails when it has ended
+		_ = c.Process.Signal(os.Interrupt) // returns an error if the process has ended
 		_ = c.Wait()                       // the process state has the details
 		text := stdout.String()
 		early := c.ProcessState.ExitCode() == 0
@@ -236,7 +236,7 @@ func TestServeLooksAtArtifacts(t *testing.T) {
 	p.stop()
 }
 
-// A file of no bytes is not a sound database.
+// An empty file is not a valid database.
 func TestCheckEmptyFile(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "tracker.db"), "")

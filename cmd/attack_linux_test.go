@@ -144,7 +144,7 @@ func measureAttack(b *testing.B, at attack) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// Preparing takes memory that the attack does not.
+	// Restart the server, because the preparation used more memory.
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID), []byte("5"), 0); err != nil {
 		b.Fatal(err)
 	}

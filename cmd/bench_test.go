@@ -70,7 +70,7 @@ func rows(t *testing.T, r bench.Report) string {
 
 func TestBench(t *testing.T) {
 	dir, env := benchFolder(t)
-	env = append(env, "SERVICE_PORT=no port", "SERVICE_BASE_PATH=/elsewhere") // not for the server that it starts
+	env = append(env, "SERVICE_PORT=no port", "SERVICE_BASE_PATH=/elsewhere") // these settings are not for the server that the benchmark starts
 	text := runBinary(t, dir, env, "", smallBench...).must(t)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) != 22 || !strings.HasPrefix(lines[0], "part ") {
@@ -153,7 +153,7 @@ func startLongBench(t *testing.T, dir string, env []string) *longBench {
 		close(b.ended)
 	}()
 	t.Cleanup(func() {
-		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL) // fails when all of it has ended
+		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL) // returns an error if all processes have ended
 		<-b.ended
 	})
 	// The second server is the measured one. The lock file of a server names its process.

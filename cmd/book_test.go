@@ -114,7 +114,8 @@ func readBook(t testing.TB, w *conn, id string) *book {
 	return b
 }
 
-// differs describes the differences of got from b, "" for none. An id that is unknown in b may have any value.
+// differs describes the differences between got and b, or returns "". An unknown id in b matches
+// any id.
 func (b *book) differs(got *book) string {
 	if !b.there || !got.there {
 		if b.there != got.there {
@@ -153,7 +154,8 @@ func (b *book) differs(got *book) string {
 	return strings.Join(all, "; ")
 }
 
-// learn copies unknown ids from got, which must otherwise be equal. A removed iteration is left alone.
+// learn copies unknown ids from got, which must otherwise be equal. It does not change a removed
+// iteration.
 func (b *book) learn(got *book) {
 	if !b.there {
 		return

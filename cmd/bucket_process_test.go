@@ -20,12 +20,12 @@ import (
 	"time"
 )
 
-// bucketDir is the environment variable with the folder of the object store. If it is set, a test
-// program is an object store instead of running tests.
+// bucketDir is the environment variable with the folder of the object store. If it is set, the test
+// program runs an object store and no tests.
 const bucketDir = "TRACKER_TEST_BUCKET"
 
-// processBucket starts an object store for contents of any size in a separate process, so that its
-// memory does not count as the test's. It returns the settings for it.
+// processBucket starts an object store for contents of any size in a separate process, so that the
+// test's memory does not include it. It returns the settings for the store.
 func processBucket(t testing.TB, dir string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -70,8 +70,8 @@ func serveBucket(dir string) error {
 	return err
 }
 
-// diskBucket keeps each request body in a file. An object consists of segments of such files, so
-// that copying costs nothing, as in large stores.
+// diskBucket stores each request body in a file. An object consists of segments of such files, so
+// that copying is cheap, as in large stores.
 type diskBucket struct {
 	dir     string
 	files   atomic.Int64
@@ -91,7 +91,7 @@ func length(segments []segment) (n int64) {
 	return n
 }
 
-// cut returns the bytes from an offset to another as segments.
+// cut returns the bytes between two offsets as segments.
 func cut(segments []segment, from, to int64) (part []segment) {
 	for _, s := range segments {
 		first, last := max(0, from), min(s.size, to)
@@ -203,7 +203,7 @@ func (b *diskBucket) set(key string, segments []segment) {
 	}
 	for _, s := range former {
 		if !used[s.file] {
-			_ = os.Remove(s.file) // gone with the folder at the latest
+			_ = os.Remove(s.file) // the file is removed with the folder at the latest
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (b *diskBucket) send(w http.ResponseWriter, r *http.Request, segments []seg
 	status, from, last := http.StatusOK, int64(0), size-1
 	if given := r.Header.Get("Range"); given != "" {
 		status = http.StatusPartialContent
-		_, _ = fmt.Sscanf(given, "bytes=%d-%d", &from, &last) // its end may be left out
+		_, _ = fmt.Sscanf(given, "bytes=%d-%d", &from, &last) // the end can be omitted
 		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, last, size))
 	}
 	w.Header().Set("Content-Length", strconv.FormatInt(last+1-from, 10))

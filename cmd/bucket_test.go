@@ -58,7 +58,8 @@ func objectStoreBehind(t testing.TB, dir string, before func(http.Handler) http.
 	return bucketSettings(s.URL, certificate)
 }
 
-// objectStores maps the address of an object store to whether it is answering a request.
+// objectStores maps the address of an object store to a function that reports whether the store is
+// handling a request.
 var objectStores sync.Map
 
 // waitForObjectStore waits until the object store has finished the requests of a killed command.
@@ -92,7 +93,7 @@ func upload(t testing.TB, p *process, experiment, name string, content []byte) s
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	part, _ := form.CreateFormFile("data", name) // a buffer takes all
+	part, _ := form.CreateFormFile("data", name) // writing to a buffer can't fail
 	_, _ = part.Write(content)
 	form.Close()
 	answer, err := http.Post(p.API+"/resource/experiment/"+experiment, form.FormDataContentType(), &body)

@@ -160,7 +160,7 @@ func TestConfigValues(t *testing.T) {
 	}
 }
 
-// A row is a mistake, and the setting that its sentence begins with.
+// A row holds an error, and the setting with which its message begins.
 var badSettings = []struct {
 	env     []string
 	setting string
@@ -260,7 +260,7 @@ func TestAllMistakesAreReportedTogether(t *testing.T) {
 	}
 }
 
-// A command asks only for the settings that it uses.
+// A command reports only errors in settings that it uses.
 func TestOtherSettingsDontStopACommand(t *testing.T) {
 	seeded(t)
 	env := []string{"SERVICE_PORT=x", "SERVICE_LOG_LEVEL=loud", "SERVICE_ENABLE_AUTH=true"}

@@ -25,7 +25,7 @@ func dial(t testing.TB, p *process) *conn {
 	return &conn{w}
 }
 
-// must sends a request that is answered with the status want.
+// must sends a request and ends the test if the status is not want.
 func (w *conn) must(t testing.TB, want int, method, path, body string) httpconn.Reply {
 	t.Helper()
 	r, err := w.Send(w.Request(method, path, "", body))
@@ -38,7 +38,7 @@ func (w *conn) must(t testing.TB, want int, method, path, body string) httpconn.
 	return r
 }
 
-// create makes a record and returns its id.
+// create creates a record and returns its id.
 func (w *conn) create(t testing.TB, path, body string) string {
 	t.Helper()
 	ids, err := w.must(t, 201, "POST", path, body).IDs()
@@ -48,7 +48,7 @@ func (w *conn) create(t testing.TB, path, body string) string {
 	return ids[0]
 }
 
-// read decodes what GET path answers; false when that is 404.
+// read decodes the response to GET path. It returns false if the status is 404.
 func (w *conn) read(t testing.TB, path string, into any) bool {
 	t.Helper()
 	r, err := w.Send(w.Request("GET", path, "", ""))
@@ -67,7 +67,7 @@ func (w *conn) read(t testing.TB, path string, into any) bool {
 	return true
 }
 
-// readAll reads every page of a listing; false when it answers 404.
+// readAll reads all pages of a listing. It returns false if the status is 404.
 func readAll[T any](t testing.TB, w *conn, path string) (all []T, found bool) {
 	t.Helper()
 	for {
@@ -88,7 +88,7 @@ func readAll[T any](t testing.TB, w *conn, path string) (all []T, found bool) {
 	}
 }
 
-// float is a metric's value as the API writes it.
+// float is a metric value in the format of the API.
 type float float64
 
 func (f float) MarshalJSON() ([]byte, error) {
@@ -120,7 +120,7 @@ func (f float) same(o float) bool {
 	return math.Float64bits(float64(f)) == math.Float64bits(float64(o)) || math.IsNaN(float64(f)) && math.IsNaN(float64(o))
 }
 
-// point is a metric of the API.
+// point is a point in the format of the API.
 type point struct {
 	ID    string `json:"id"`
 	Key   string `json:"key"`

@@ -27,7 +27,7 @@ func execSQL(t *testing.T, path, script string, args ...any) {
 	}
 }
 
-// queryInt returns the one number that a query gives.
+// queryInt returns the number in the only row of a query.
 func queryInt(t *testing.T, path, query string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -41,7 +41,7 @@ func queryInt(t *testing.T, path, query string) (n int) {
 	return n
 }
 
-// addPoints records one metric of three points, and returns its project's name.
+// addPoints logs a metric with three points and returns the name of its project.
 func addPoints(t *testing.T, projectName string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: "tracker.db"})
@@ -202,7 +202,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A changed point can't be computed again. The check says so, and the repair accepts it.
+// A changed point can't be restored. The check reports this, and the repair accepts the point.
 func TestCheckOfAChangedPoint(t *testing.T) {
 	seeded(t)
 	addPoints(t, "p")
@@ -226,7 +226,8 @@ func TestCheckOfWhatCantBeRepaired(t *testing.T) {
 	addPoints(t, "p")
 	execSQL(t, "tracker.db", `PRAGMA foreign_keys = off; UPDATE iteration SET experiment_id = 'gone'; UPDATE series SET count = 9`)
 	r := runMain(t, nil, "", "check", "--repair")
-	// The third problem is that the old experiment still counts the names of its lost metrics.
+	// The third problem is the count of metric names in the old experiment, which includes the lost
+	// metrics.
 	r.refused(t, 1, "1 problem remains of 3 in")
 	if !strings.Contains(r.stdout, "iteration") || !strings.Contains(r.stdout, "Repaired.") {
 		t.Errorf("got %q", r.stdout)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The demo is made by the real program: under the race detector it is not slow.
+// The real program creates the demo, because it is fast even if the test runs with the race
+// detector.
 func TestDemo(t *testing.T) {
 	dir := seeded(t)
 	runBinary(t, dir, nil, "", "seed", "--demo").must(t)
@@ -79,7 +80,7 @@ func testDemoOnce(t *testing.T, dir string) {
 	}
 }
 
-// If a demo project can't be finished, nothing of it remains.
+// If a demo project can't be completed, it is removed.
 func TestDemoLeavesNoHalfProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	runMain(t, nil, "", "seed").must(t)

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// An artifact that does not fit on the disk is refused and leaves nothing; the
-// others can be read, and there are more when there is room again.
+// An artifact that does not fit on the disk is refused and leaves no files. Other artifacts can be
+// read, and artifacts can be added when there is space again.
 func TestFullDiskForArtifacts(t *testing.T) {
 	for _, backend := range []string{"inline", "filesystem"} {
 		t.Run(backend+", file system", func(t *testing.T) {
@@ -36,7 +36,7 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 		t.Helper()
 		var form bytes.Buffer
 		parts := multipart.NewWriter(&form)
-		part, _ := parts.CreateFormFile("data", "model.bin") // a buffer takes all
+		part, _ := parts.CreateFormFile("data", "model.bin") // writing to a buffer can't fail
 		_, _ = io.WriteString(part, strings.Repeat("x", size))
 		parts.Close()
 		answer, err := http.Post(p.API+path, parts.FormDataContentType(), &form)
@@ -57,7 +57,7 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 		}
 	}
 	wants(100_000, 201)
-	content := strings.Repeat("y", 26<<20) // a second copy of it exists for a moment
+	content := strings.Repeat("y", 26<<20) // two copies of the artifact exist for a moment
 	client := &http.Client{}
 	begun := tusRequest(t.Context(), client, "POST", p.API+path+"/upload", nil, map[string]string{
 		"Upload-Length": strconv.Itoa(len(content)), "Upload-Metadata": "name " + base64.StdEncoding.EncodeToString([]byte("resumed.bin"))})
@@ -101,7 +101,7 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 	p.stop()
 }
 
-// An upload with an announced size that exceeds the free space is answered before it sends a byte.
+// An upload whose announced size exceeds the free space is rejected before the client sends a byte.
 func TestNoRoomForAnAnnouncedSize(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	w := dial(t, p)

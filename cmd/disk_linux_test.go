@@ -54,7 +54,7 @@ func mountTight(t *testing.T, size int) *tightDisk {
 	}
 }
 
-// limitFiles returns a folder for a server whose files may not grow beyond size bytes.
+// limitFiles returns a folder for a server whose files can't grow beyond size bytes.
 func limitFiles(t *testing.T, size uint64) *tightDisk {
 	set := func(p *process, size uint64) {
 		if err := unix.Prlimit(p.PID, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
@@ -146,7 +146,7 @@ func testFullDisk(t *testing.T, d *tightDisk) {
 	p.stop()
 }
 
-// A server that ends while the disk is full loses nothing either.
+// A server that ends while the disk is full loses no data.
 func TestStopOnFullDisk(t *testing.T) {
 	d := limitFiles(t, 5<<20)
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -174,7 +174,8 @@ func TestStopOnFullDisk(t *testing.T) {
 	runBinary(t, d.dir, nil, "", "check").must(t)
 }
 
-// A start without space for the first pages reports that, and leaves nothing that hinders the next start.
+// A start without space for the first pages reports that, and leaves no files that prevent the next
+// start.
 func TestStartOnFullDisk(t *testing.T) {
 	empty, served := t.TempDir(), t.TempDir()
 	runBinary(t, served, nil, "", "seed").must(t)
@@ -195,7 +196,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	startServer(t, d.dir, nil).stop()
 }
 
-// A backup that does not fit leaves nothing, and does not change the database.
+// A backup that does not fit leaves no file and does not change the database.
 func TestBackupOntoFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	runBinary(t, dir, nil, "", "seed").must(t)
@@ -222,7 +223,7 @@ func TestBackupOntoFullDisk(t *testing.T) {
 	check(filepath.Join(dir, "other.db"), limited(t, 2048, dir, "restore", "copy.db", "--db-file", "other.db"))
 }
 
-// act sends a number of requests, and none may be refused.
+// act sends a number of requests. None of them may be refused.
 func (c *client) act(w *conn, steps int) error {
 	for range steps {
 		op := c.next()
@@ -241,12 +242,12 @@ func (c *client) send(w *conn, op operation) error {
 	return c.settle(op, r)
 }
 
-// fill writes until ten requests have been refused for lack of space: parameters of size bytes or,
-// with size 0, requests of all kinds.
+// fill sends writes until ten of them were refused for lack of space. The writes are parameters of
+// size bytes or, with size 0, of all kinds.
 func (c *client) fill(w *conn, size int) error {
 	for refused := 0; refused < 10; {
 		op := c.next()
-		// A client whose last iteration was removed makes a new one first.
+		// A client whose last iteration was removed first creates a new iteration.
 		if n := len(c.books); size > 0 && n > 0 && c.books[n-1].open() {
 			op = c.set(c.books[n-1], "filler", strings.Repeat("x", size))
 		}
@@ -266,10 +267,10 @@ func (c *client) fill(w *conn, size int) error {
 	return nil
 }
 
-// again repeats the request that was refused last.
+// again repeats the last refused request.
 func (c *client) again(w *conn) error { return c.send(w, *c.refused) }
 
-// limited is a command whose files may not grow beyond blocks of 512 bytes.
+// limited returns a command whose files can't grow beyond the given number of 512-byte blocks.
 func limited(t *testing.T, blocks int, dir string, args ...string) result {
 	t.Helper()
 	c := command(t, dir, nil, args...)
@@ -286,8 +287,8 @@ func limited(t *testing.T, blocks int, dir string, args ...string) result {
 	return result{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// A disk that is full to the last byte can be freed by deleting artifacts and
-// experiments for good, and takes writes again then.
+// On a completely full disk, permanently deleting artifacts and experiments frees space. After
+// that, writes succeed again.
 func TestDeleteOnFullDisk(t *testing.T) {
 	d := mountTight(t, 64<<20)
 	if d == nil {
@@ -349,7 +350,7 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// eventually waits until so returns true.
+// eventually waits until the function so returns true.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(20 * time.Millisecond) {

@@ -52,7 +52,7 @@ func TestExport(t *testing.T) {
 	if r.code != 3 || !strings.Contains(r.stdout, `The metric "odd key?" is named "odd key_"`) {
 		t.Errorf("mlflow: %+v", r)
 	}
-	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // without one of them MLflow finds no run
+	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // MLflow finds a run only if all of these folders exist
 		if found, err := filepath.Glob("ml/mlruns/*/*/" + part); err != nil || len(found) != 2 {
 			t.Errorf("mlflow: %v, %d folders %s", err, len(found), part)
 		}
@@ -143,7 +143,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("%v: left behind: %q", err, left)
 	}
 
-	// An archive is imported as it is.
+	// An archive is imported unchanged.
 	runMain(t, env, "", "export", "a.zip", "--experiment", "exp", "--filter", `name = "run 2"`).must(t)
 	out := runMain(t, env, "", "import", "a.zip", "--db-file", "a.db").must(t)
 	if !strings.Contains(out, "a.zip: archives of tracker export\nFound 1 run: 1 new,") {

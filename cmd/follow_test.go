@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// waitForSQL waits until a query of a database answers want.
+// waitForSQL waits until the result of a query equals want.
 func waitForSQL(t *testing.T, db, query, want string) {
 	t.Helper()
 	got := ""
@@ -23,8 +23,8 @@ func waitForSQL(t *testing.T, db, query, want string) {
 	t.Fatalf("%s is %q, want %q", query, got, want)
 }
 
-// A server follows a folder that comes after its start, and a command follows
-// another one into the same database.
+// A server follows a folder that is created after its start, and a command follows another folder
+// into the same database.
 func TestFollowWhileServing(t *testing.T) {
 	dir := t.TempDir()
 	db := filepath.Join(dir, "tracker.db")

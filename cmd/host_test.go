@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// askAs sends a request to a port under the name of a host.
+// askAs sends a request to a port with the given Host header.
 func askAs(t *testing.T, address, host string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/health", nil)
@@ -29,8 +29,8 @@ func askAs(t *testing.T, address, host string) (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// A page whose name was pointed to this machine must not get in without a
-// sign-in, on either port.
+// Without sign-in, both ports reject a page whose host name an attacker has pointed to this
+// machine.
 func TestUnknownHostsAreRefusedWithoutSignIn(t *testing.T) {
 	p := startServer(t, t.TempDir(), []string{"SERVICE_CORS_ORIGINS=https://lab.example:8443",
 		"SERVICE_TRUSTED_HOSTS=hub.example.com:443, .notebooks.example"})
@@ -50,7 +50,7 @@ func TestUnknownHostsAreRefusedWithoutSignIn(t *testing.T) {
 	}
 }
 
-// With sign-in on, a request needs a token, which no page of another name has.
+// With sign-in, a request needs a token, and pages under other names have no token.
 func TestAllHostsAreKnownWithSignIn(t *testing.T) {
 	p := startServer(t, t.TempDir(), []string{"SERVICE_ENABLE_AUTH=true", "SERVICE_JWT_SECRET=" + strings.Repeat("secret ", 5)})
 	defer p.stop()

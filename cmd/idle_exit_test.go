@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// TestServiceIsIdle runs on a clock of its own.
+// TestServiceIsIdle uses a simulated clock.
 func TestServiceIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var use activity
-		stream := make(chan struct{}) // an answer that takes long
+		stream := make(chan struct{}) // a slow response
 		h := use.watch(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/events" {
 				<-stream

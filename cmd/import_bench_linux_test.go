@@ -33,10 +33,11 @@ const (
 
 var importPoints = flag.Int("import-points", 2_000_000, "the `points` of the event files that BenchmarkImport imports; tables have a quarter")
 
-// BenchmarkImport imports sources into new databases: event files, in turns with TensorBoard's
-// loading if -import-python names a Python with it; tables with few long series and with many short
-// ones; an event file with very many tags; and a database of MLflow. first-s is the time until the
-// first points are stored, peak-MB the maximum memory, and cpu-s the processor time.
+// BenchmarkImport imports sources into new databases. The sources are event files, tables with few
+// long series, tables with many short series, an event file with very many tags, and a database of
+// MLflow. If -import-python names a Python with TensorBoard, the benchmark alternates with
+// TensorBoard's loading of the event files. first-s is the time until the first points are stored,
+// peak-MB the maximum memory, and cpu-s the processor time.
 func BenchmarkImport(b *testing.B) {
 	for _, runs := range []int{1, 200} {
 		b.Run(fmt.Sprintf("event files/%d", runs), func(b *testing.B) {
@@ -88,11 +89,11 @@ func BenchmarkFollow(b *testing.B) {
 			case <-time.After(10 * importPause):
 			}
 		}
-		time.Sleep(2 * time.Second) // the poll that has imported them ends
+		time.Sleep(2 * time.Second) // wait until the poll that has imported the points ends
 		begun, before := time.Now(), cpuTime(b, c.Process.Pid)
 		time.Sleep(idleTime)
 		b.ReportMetric(100*float64(cpuTime(b, c.Process.Pid)-before)/float64(time.Since(begun)), "core-%")
-		_ = c.Process.Kill() // fails when it has ended
+		_ = c.Process.Kill() // returns an error if the process has ended
 		<-ended
 	}
 }
@@ -156,7 +157,7 @@ func peakMB(pid int) float64 {
 	}
 	var kb float64
 	_, rest, _ := bytes.Cut(text, []byte("VmHWM:"))
-	_, _ = fmt.Sscan(string(rest), &kb) // a process that ends has no memory
+	_, _ = fmt.Sscan(string(rest), &kb) // /proc shows no memory for a process that is ending
 	return kb * 1024 / 1e6
 }
 

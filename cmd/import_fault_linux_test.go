@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfertest"
 )
 
-// Two concurrent imports of the same files import nothing twice. One of them may report the other
-// and do nothing.
+// Two concurrent imports of the same files import nothing twice. One import can fail with a message
+// about the other import.
 func TestTwoImportsAtOnce(t *testing.T) {
 	inFullRuns(t)
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}

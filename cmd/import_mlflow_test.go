@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// mlruns writes a file store of MLflow with a run, a deleted one, and a version of a model.
+// mlruns writes a file store of MLflow with a run, a deleted run, and a model version.
 func mlruns(t *testing.T, dir string) {
 	t.Helper()
 	const run, gone = "0123456789abcdef0123456789abcdef", "1123456789abcdef0123456789abcdef"
@@ -30,8 +30,8 @@ func mlruns(t *testing.T, dir string) {
 	}
 }
 
-// Records that an import of MLflow's store leaves out are listed, with exit code 3 and the flags
-// that include them.
+// Records that an import of MLflow's store omits are listed with the flags that include them. The
+// exit code is 3.
 func TestImportMLflow(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -14,7 +14,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// Versions of models of the same name in two stores arrive at a server elsewhere, too.
+// Versions of models with the same name in two stores are also imported into a remote server.
 func TestImportTwoMLflowStoresIntoServer(t *testing.T) {
 	l := startLab(t)
 	t.Chdir(t.TempDir())

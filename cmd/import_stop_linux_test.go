@@ -17,9 +17,9 @@ import (
 	"tracker/store/transfertest"
 )
 
-// An interrupted import reports the interrupt and the records that stay. The same command imports
-// the rest. Flags that choose names, artifacts and steps hold for both. If the import ends before
-// the interrupt, it is repeated from the beginning.
+// An interrupted import reports the interrupt and the imported records. The same command imports
+// the rest. Flags that choose names, artifacts and steps apply to both imports. If the import ends
+// before the interrupt, it is repeated from the beginning.
 func TestInterruptedImport(t *testing.T) {
 	inFullRuns(t)
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
@@ -44,7 +44,7 @@ func TestInterruptedImport(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitForSources(t, filepath.Join(dir, db))
-		_ = c.Process.Signal(os.Interrupt) // fails when it has ended
+		_ = c.Process.Signal(os.Interrupt) // returns an error if the process has ended
 		_ = c.Wait()                       // the process state has the details
 		text := stdout.String()
 		early := c.ProcessState.ExitCode() == 0
@@ -80,8 +80,8 @@ func waitForSources(t *testing.T, path string) {
 	t.Fatal("nothing was imported for five minutes")
 }
 
-// --name names the one run, --no-artifacts leaves files out, and --steps all keeps the
-// points that a restart repeats.
+// --name names the only run, --no-artifacts omits files, and --steps all keeps the points that a
+// restart repeats.
 func TestImportFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	env := []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword}
@@ -116,7 +116,7 @@ func TestImportFlags(t *testing.T) {
 		t.Errorf("the artifacts are not imported later: %q", got)
 	}
 
-	for file, steps := range [][2]transfer.Step{{0, 10}, {5, 12}} { // the second one begins at an earlier step than the first ended
+	for file, steps := range [][2]transfer.Step{{0, 10}, {5, 12}} { // the second file begins before the last step of the first file
 		if err := os.MkdirAll("runs/a", 0o755); err != nil {
 			t.Fatal(err)
 		}

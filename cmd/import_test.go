@@ -11,8 +11,8 @@ import (
 	"tracker/store/transfer/tensorboard"
 )
 
-// eventFile writes an event file with points of loss into a folder. Its first event
-// is another one for folders with names of another length.
+// eventFile writes an event file with points of loss into a folder. Its first event depends on the
+// length of the folder's name.
 func eventFile(t *testing.T, dir string, points int) {
 	t.Helper()
 	err := os.MkdirAll(dir, 0o755)

@@ -34,7 +34,7 @@ type irisIteration struct {
 	Tags         []string          `json:"tags"`
 }
 
-// runIris trains as the README does and returns what was logged.
+// runIris runs the example and returns the logged data.
 func runIris(t *testing.T, p *process, args ...string) irisRecord {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "record.json")
@@ -69,7 +69,7 @@ func runIris(t *testing.T, p *process, args ...string) irisRecord {
 	return record
 }
 
-// Without being told, the example looks for the dashboard where serve has it.
+// By default, the example uses the dashboard address of `tracker serve`.
 func TestIrisKnowsTheDashboard(t *testing.T) {
 	for api, want := range map[string]string{
 		"http://127.0.0.1:9000":             "http://127.0.0.1:9001",
@@ -86,7 +86,7 @@ func TestIrisKnowsTheDashboard(t *testing.T) {
 	}
 }
 
-// verify reads back all that was logged, and nothing else.
+// verify checks that the server has exactly the logged data.
 func (r irisRecord) verify(t *testing.T, w *conn) {
 	t.Helper()
 	var project, experiment struct {
@@ -161,8 +161,8 @@ func (r irisRecord) counts() (status map[string]int, points, notFinite int) {
 	return status, points, notFinite
 }
 
-// The sweep of the README, on Fisher's measurements: a parent and a child for
-// each learning rate, 100 epochs of four metrics each.
+// TestIris runs the sweep on Fisher's measurements: a parent, and a child for each learning rate
+// with 100 epochs of four metrics.
 func TestIris(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	r := runIris(t, p)
@@ -197,8 +197,8 @@ func TestIrisBehindABasePath(t *testing.T) {
 	p.stop()
 }
 
-// A learning rate that is far too large ends in NaN: that child has failed,
-// with all of its points, and the sweep goes on.
+// With a far too large learning rate, the loss becomes NaN. The child has the status FAILED and all
+// of its points, and the sweep continues.
 func TestIrisDiverges(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	r := runIris(t, p, "--rates", "0.1,1e9")

@@ -18,15 +18,15 @@ import (
 
 // The real process is killed at random moments while clients upload, replace and delete a few
 // shared contents, 25 times on one database. Afterwards every listed artifact has exactly its
-// bytes, acknowledged changes hold, and a collection finds and removes the leftovers.
+// bytes, no acknowledged change is lost, and a collection removes the leftovers.
 func TestKillWithArtifacts(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
 			t.Parallel()
 			const rounds, writers = 25, 4
-			within := 150 // ms from the first answer
+			within := 150 // milliseconds after the first response
 			if backend == "s3" {
-				within = 400 // so that an upload in parts gets to its end now and then
+				within = 400 // long enough for some uploads in parts to complete
 			}
 			seed := *killSeed
 			if seed == 0 {
@@ -90,16 +90,15 @@ type keeper struct {
 	random     *rand.Rand
 	experiment string
 	known      map[string]string
-	trashed    map[string]string // artifacts that it has deleted, but not purged
+	trashed    map[string]string // artifacts in the trash
 	count      int
 
-	// The request that was not answered: id is "" for a create, hash for a delete or
-	// a purge.
+	// The request without a response. id is "" for a create; hash is "" for a delete or a purge.
 	doubt    bool
 	id, hash string
 }
 
-// work sends requests until one is not answered.
+// work sends requests until a request gets no response.
 func (k *keeper) work(api string, first chan<- bool) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -130,7 +129,7 @@ func (k *keeper) work(api string, first chan<- bool) {
 			content := killContent(k.random.IntN(k.contents))
 			hash = fmt.Sprintf("%x", sha256.Sum256(content))
 			form := multipart.NewWriter(&body)
-			part, _ := form.CreateFormFile("data", k.name) // a buffer takes all
+			part, _ := form.CreateFormFile("data", k.name) // writing to a buffer can't fail
 			_, _ = part.Write(content)
 			form.Close()
 			contentType = form.FormDataContentType()
@@ -180,8 +179,8 @@ func (k *keeper) work(api string, first chan<- bool) {
 
 func sha256Of(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
-// killContent is one of a few contents, some of them with many pieces; the
-// seventh is sent to an object store in parts.
+// killContent returns one of a few contents. Some contents have many pieces, and the seventh is
+// sent to an object store in parts.
 func killContent(n int) []byte {
 	if n == 6 {
 		return bytes.Repeat([]byte("multipart"), 2<<20)

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// holdUp holds the requests that put an object in its place, and loses them.
+// holdUp delays the requests that put an object in its final place, and drops them.
 type holdUp struct {
 	held    atomic.Bool
 	arrived chan struct{} // a request waits
-	over    chan struct{} // closed when they may end
+	over    chan struct{} // closed when the requests can end
 }
 
 func (h *holdUp) before(store http.Handler) http.Handler {
@@ -34,14 +34,13 @@ func (h *holdUp) before(store http.Handler) http.Handler {
 	})
 }
 
-// A server is killed after it has claimed a blob and before the object store
-// has it. The claim is named, the next start ends it, and the same bytes can be
-// uploaded at once.
+// A server is killed after it has claimed a blob and before the object store has the blob. The
+// claim is reported, the next start ends it, and the same bytes can be uploaded at once.
 func TestKillBetweenClaimAndUpload(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		content []byte
-		staged  bool // sent to another name first
+		staged  bool // the client sends the object to a temporary name first
 	}{{"one request", killContent(2), false}, {"parts", killContent(6), true}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +94,7 @@ func TestKillBetweenClaimAndUpload(t *testing.T) {
 func uploadUnanswered(url string, content []byte) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	part, _ := form.CreateFormFile("data", "first") // a buffer takes all
+	part, _ := form.CreateFormFile("data", "first") // writing to a buffer can't fail
 	_, _ = part.Write(content)
 	form.Close()
 	answer, err := http.Post(url, form.FormDataContentType(), &body)

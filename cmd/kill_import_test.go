@@ -15,8 +15,8 @@ import (
 	"tracker/store/transfertest"
 )
 
-// TestKillImport kills imports of event files and of an archive at any moment, 20
-// times each, and runs them again: the end is the same as without.
+// TestKillImport kills imports of event files and of an archive at random moments, 20 times each,
+// and runs them again. The result must equal the result of an uninterrupted import.
 func TestKillImport(t *testing.T) {
 	inFullRuns(t)
 	dir := t.TempDir()
@@ -47,9 +47,9 @@ func TestKillImport(t *testing.T) {
 	}
 }
 
-// killAtAnyMoment kills a command at a random moment before the time that it lasts, or
-// lets it end where that is not known. It returns how long it took, and whether it ended
-// by itself.
+// killAtAnyMoment kills a command at a random moment of its normal duration. If the duration is
+// unknown, it waits for the end of the command. It returns the elapsed time, and reports whether
+// the command ended by itself.
 func killAtAnyMoment(t *testing.T, c *exec.Cmd, random *rand.Rand, lasts time.Duration) (took time.Duration, ended bool) {
 	t.Helper()
 	var out bytes.Buffer
@@ -60,7 +60,7 @@ func killAtAnyMoment(t *testing.T, c *exec.Cmd, random *rand.Rand, lasts time.Du
 	}
 	if lasts > 0 {
 		time.Sleep(time.Duration(random.Int64N(int64(lasts)))) // the random moment itself
-		_ = c.Process.Kill()                                   // fails when it has ended
+		_ = c.Process.Kill()                                   // returns an error if the process has ended
 	}
 	err := c.Wait()
 	if c.ProcessState.ExitCode() > 0 {
@@ -69,7 +69,7 @@ func killAtAnyMoment(t *testing.T, c *exec.Cmd, random *rand.Rand, lasts time.Du
 	return time.Since(begun), err == nil
 }
 
-// killedImport kills a command at any moment, 20 times, and then lets it end.
+// killedImport kills a command 20 times at random moments, and then lets it complete.
 func killedImport(t *testing.T, dir string, env []string, random *rand.Rand, db string, args ...string) {
 	t.Helper()
 	args = append(args, "--db-file", db)

@@ -31,7 +31,7 @@ func TestKillMigration(t *testing.T) {
 			env := append([]string{"SERVICE_LOG_LEVEL=warn", "SERVICE_ARTIFACT_BACKEND=" + pair[0]}, objectStore(t, dir)...)
 			makeArtifacts(t, dir, env, pair[1] == "s3")
 			killed, left := 0, 0
-			var lasts time.Duration // duration of a migration that is not killed
+			var lasts time.Duration // duration of an uninterrupted migration
 			to, all := 1, true
 			for range rounds {
 				if !all { // in one place
@@ -56,8 +56,8 @@ func TestKillMigration(t *testing.T) {
 	}
 }
 
-// makeArtifacts fills a new database with artifacts of many sizes, some of them
-// with the same bytes; with inParts also one that an object store gets in parts.
+// makeArtifacts fills a new database with artifacts of many sizes, some of them with equal bytes.
+// If inParts is set, one artifact is large enough to be sent to an object store in parts.
 func makeArtifacts(t *testing.T, dir string, env []string, inParts bool) {
 	t.Helper()
 	p := startServer(t, dir, env)
@@ -74,7 +74,7 @@ func makeArtifacts(t *testing.T, dir string, env []string, inParts bool) {
 }
 
 // collectAfterKill checks that every artifact has its bytes, and that a collection removes as many
-// orphans as a check has reported. It returns that number.
+// orphans as a check has reported. It returns the number of orphans.
 func collectAfterKill(t *testing.T, dir string, env []string) (left int) {
 	t.Helper()
 	waitForObjectStore(env)

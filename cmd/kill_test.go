@@ -19,9 +19,9 @@ import (
 
 var killSeed = flag.Uint64("kill-seed", 0, "the `seed` of TestKill; 0 for a new one")
 
-// The real process is killed at random moments under eight clients, 25 times on one file. Each
-// acknowledged write is there once and exact. An unacknowledged write is there as a whole or not at
-// all.
+// The real process is killed at random moments while eight clients write, 25 times on one file.
+// Each acknowledged write is stored once and exactly. An unacknowledged write is stored completely
+// or not at all.
 func TestKill(t *testing.T) {
 	inFullRuns(t)
 	const rounds, writers = 25, 8
@@ -83,8 +83,7 @@ func newClients(t *testing.T, w *conn, seed uint64, n int) []*client {
 	return clients
 }
 
-// killUnderLoad lets the clients work, and kills the server at some time after
-// the first of them has got an answer.
+// killUnderLoad lets the clients write, and kills the server some time after the first response.
 func killUnderLoad(t *testing.T, p *process, clients []*client, after time.Duration) {
 	t.Helper()
 	var first sync.Once
@@ -95,7 +94,7 @@ func killUnderLoad(t *testing.T, p *process, clients []*client, after time.Durat
 	}
 	select {
 	case <-acknowledged:
-		time.Sleep(after) // the random moment itself; nothing is waited for
+		time.Sleep(after) // the random moment; the pause does not wait for a state
 	case <-p.ended:
 	}
 	p.kill()
@@ -112,8 +111,8 @@ func killUnderLoad(t *testing.T, p *process, clients []*client, after time.Durat
 	}
 }
 
-// resolve finds out whether the unanswered request was carried out, and repeats the requests that
-// can be repeated.
+// resolve finds out whether the request without a response was carried out, and repeats it if it is
+// repeatable.
 func (c *client) resolve(t *testing.T, w *conn) {
 	t.Helper()
 	send := func(op operation) httpconn.Reply {
@@ -142,8 +141,8 @@ func (c *client) resolve(t *testing.T, w *conn) {
 	}
 }
 
-// adopt updates the books from the iteration of the unanswered request, which must have been
-// carried out completely or not at all.
+// adopt updates the books from the iteration of the request without a response. The request must
+// have been carried out completely or not at all.
 func (c *client) adopt(t *testing.T, got *book) {
 	t.Helper()
 	b := c.doubt.book
@@ -303,8 +302,7 @@ type summary struct {
 	Mean     *float `json:"mean"`
 }
 
-// A removal that was carried out but not answered is taken over, though the
-// server has nothing more of the iteration.
+// If the server removed the iteration but its response was lost, the book also records the removal.
 func TestAdoptRemoval(t *testing.T) {
 	b := newBook("1")
 	b.there = true

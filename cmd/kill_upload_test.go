@@ -17,10 +17,9 @@ import (
 	"time"
 )
 
-// The real process is killed at random moments under clients that send artifacts in several
-// requests, 25 times on one database. Each client continues at the offset that the server reports.
-// The server never asks again for acknowledged bytes, and at the end every artifact has exactly its
-// bytes.
+// The real process is killed at random moments while clients send artifacts in several requests, 25
+// times on one database. Each client continues at the offset that the server reports. The server
+// never asks again for acknowledged bytes, and at the end every artifact has exactly its bytes.
 func TestKillWithResumableUploads(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestKillWithResumableUploads(t *testing.T) {
 					}
 					delete(shown, id)
 				}
-				// The last answer may not have come.
+				// The last response might be lost.
 				for id, a := range shown {
 					if a.name == s.name(s.sent) && a.hash == sha256Of(s.content(s.sent)) {
 						delete(shown, id)
@@ -96,12 +95,12 @@ type sender struct {
 	number     int
 	random     *rand.Rand
 	experiment string
-	made       map[string]int // artifacts that the server has reported, by id
+	made       map[string]int // artifacts that the server has acknowledged, by id
 
-	sent  int    // number of artifacts that it has begun
-	path  string // path of the upload under way, "" for none
-	acked int    // bytes of it that were acknowledged
-	tried int    // bytes of it that may have arrived
+	sent  int    // number of uploads that the client has begun
+	path  string // path of the current upload, "" for none
+	acked int    // acknowledged bytes of the upload
+	tried int    // bytes of the upload that might have arrived
 }
 
 func (s *sender) name(n int) string { return fmt.Sprintf("sender %d, artifact %d", s.number, n) }
@@ -110,7 +109,8 @@ func (s *sender) content(n int) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "%d of %d,", n, s.number), 1+n%5*30_000)
 }
 
-// work sends until a request is not answered. It fails when an answer can't be.
+// work sends requests until a request gets no response. It fails the test after an impossible
+// response.
 func (s *sender) work(ctx context.Context, api string) error {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -137,7 +137,7 @@ func (s *sender) begin(ctx context.Context, client *http.Client, api string) (an
 		"Upload-Metadata": "name " + encode([]byte(s.name(s.sent))) + ",sha256 " + encode([]byte(sha256Of(content))),
 	})
 	if answer == nil {
-		return false, nil // it expires in a day
+		return false, nil // the upload expires after a day
 	}
 	if answer.StatusCode != http.StatusCreated {
 		return true, fmt.Errorf("a new upload is answered with %d", answer.StatusCode)
@@ -187,8 +187,8 @@ func (s *sender) add(ctx context.Context, client *http.Client, api string) (answ
 	return true, nil
 }
 
-// tusRequest returns the answer to a request, whose body it has read; nil when
-// there was none.
+// tusRequest sends a request and returns the response, after reading its body. It returns nil if
+// there is no response.
 func tusRequest(ctx context.Context, client *http.Client, method, url string, body []byte, headers map[string]string) *http.Response {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"testing"
 )
 
-// retried are the statuses after which MLflow's clients send a request again, for
-// minutes.
+// retried holds the statuses after which MLflow's clients repeat a request for minutes.
 var retried = []int{408, 429, 500, 502, 503, 504}
 
-// A full disk refuses the batches of MLflow's clients with an answer that they raise at
-// once. Reads go on, and the same batch is written once when there is room again.
+// On a full disk, batches of MLflow's clients get a response that the clients raise at once. Reads
+// continue, and the same batch is written once when there is space again.
 func TestFullDiskUnderMLflow(t *testing.T) {
 	d := limitFiles(t, 3<<20)
 	p := startServer(t, d.dir, []string{"SERVICE_LOG_LEVEL=error"})

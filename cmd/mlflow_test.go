@@ -14,12 +14,12 @@ import (
 
 const mlflowAPI = "/api/2.0/mlflow/"
 
-// mlflowClient logs batches to a run of its own, each with 50 points, a parameter and a
-// tag of its number.
+// mlflowClient logs batches to its own run. Each batch has 50 points, and a parameter and a tag
+// with the batch's number.
 type mlflowClient struct {
 	run   string
 	sent  int // batches
-	known int // batches that were acknowledged: all that were sent, or all but one
+	known int // number of acknowledged batches: all sent batches, or all but the last
 }
 
 const batchPoints = 50
@@ -52,8 +52,8 @@ func decodeBody(t *testing.T, body []byte, into any) {
 	}
 }
 
-// batch returns the body of batch n. Of its points every second one is of another
-// metric, and its steps go back.
+// batch returns the body of batch n. The points alternate between two metrics, in descending order
+// of steps.
 func (c *mlflowClient) batch(n int) string {
 	points := make([]string, batchPoints)
 	for i := range points {
@@ -64,8 +64,8 @@ func (c *mlflowClient) batch(n int) string {
 		c.run, strings.Join(points, ","), n, n, n)
 }
 
-// verify demands all batches that were acknowledged, each point once, and a batch whose
-// answer was lost as a whole or not at all. It reports whether that one is there.
+// verify checks that each point of the acknowledged batches is stored once, and that a batch
+// without a response is stored completely or not at all. It reports whether that batch is stored.
 func (c *mlflowClient) verify(t *testing.T, w *conn) (last bool) {
 	t.Helper()
 	var r struct {
@@ -107,9 +107,8 @@ func (c *mlflowClient) verify(t *testing.T, w *conn) (last bool) {
 	return n == c.sent
 }
 
-// The server is killed while MLflow's clients send batches. What it has acknowledged is
-// there; a batch whose answer was lost is there as a whole or not at all, and sending it
-// again writes it once.
+// The server is killed while MLflow's clients send batches. Acknowledged batches are stored. A
+// batch without a response is stored completely or not at all, and sending it again stores it once.
 func TestKillUnderMLflow(t *testing.T) {
 	inFullRuns(t)
 	const rounds = 8
@@ -150,7 +149,7 @@ func TestKillUnderMLflow(t *testing.T) {
 		w := dial(t, p)
 		for _, c := range clients {
 			c.verify(t, w)
-			w.must(t, 200, "POST", mlflowAPI+"runs/log-batch", c.batch(c.known)) // as a client does that got no answer
+			w.must(t, 200, "POST", mlflowAPI+"runs/log-batch", c.batch(c.known)) // like a client that got no response
 			c.known, c.sent = c.known+1, c.known+1
 			c.verify(t, w)
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A database file that is mounted into two containers has two paths, and so two lock files
-// and two logs. The second server refuses to start, and commands refuse too.
+// A database file that is mounted into two containers has two paths, and so two lock files and two
+// logs. The second server and commands refuse to start.
 func TestDatabaseInTwoContainers(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	p := startServer(t, first, nil)
@@ -58,8 +58,8 @@ func TestDatabaseInTwoContainers(t *testing.T) {
 	}
 }
 
-// After another program has written over the database nothing more is acknowledged, neither
-// the file nor the log is changed, and the next start does not bring the two together.
+// After another program has overwritten the database, the server acknowledges no write and changes
+// neither the file nor the log. The next start does not apply the log to the file.
 func TestOverwrittenDatabase(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "tracker.db"), filepath.Join(dir, "backup.db")
@@ -103,7 +103,7 @@ func TestOverwrittenDatabase(t *testing.T) {
 	shell(`cmp "$1" "$2"`)
 	projects := func() (n int) { return queryInt(t, path, `SELECT count(*) FROM project`) }
 
-	// The copy is kept.
+	// The user keeps the copy.
 	shell(`rm "$1-wal" "$1-shm"`)
 	p = startServer(t, dir, nil)
 	overwrite(p, `: > "$1"`)
@@ -112,7 +112,7 @@ func TestOverwrittenDatabase(t *testing.T) {
 	shell(`cp "$2" "$1"`)
 	runBinary(t, dir, nil, "", "check").refused(t, 1, "was overwritten")
 
-	// A backup is restored.
+	// The user restores a backup.
 	runBinary(t, dir, nil, "", "restore", backup, "--force").must(t)
 	p = startServer(t, dir, nil)
 	dial(t, p).create(t, "/project", `{"name": "after"}`)

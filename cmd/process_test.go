@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	sourceDir string // folder of this package; a test may go elsewhere
-	buildDir  string // where buildBinary puts the program; TestMain removes it
+	sourceDir string // folder of this package; a test can change its working directory
+	buildDir  string // folder in which buildBinary builds the program; TestMain removes it
 )
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "tracker")
-	c := exec.Command("go", "build", "-race=false", "-o", path, "tracker") // as it is shipped
+	c := exec.Command("go", "build", "-race=false", "-o", path, "tracker") // like a released program
 	c.Dir, c.Env = sourceDir, append(os.Environ(), "CGO_ENABLED=0")
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -57,7 +57,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// inFullRuns skips a test in short runs: it repeats a kill many times, or needs nginx.
+// inFullRuns skips the test in short mode, because the test kills processes many times or needs
+// nginx.
 func inFullRuns(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -65,8 +66,7 @@ func inFullRuns(t *testing.T) {
 	}
 }
 
-// buildBinary returns the path of the real program, which it builds once for
-// all tests.
+// buildBinary builds the real program once for all tests and returns its path.
 func buildBinary(t testing.TB) string {
 	t.Helper()
 	path, err := build()
@@ -76,7 +76,8 @@ func buildBinary(t testing.TB) string {
 	return path
 }
 
-// command is the program in the folder dir. Its environment has nothing but env.
+// command returns a command that runs the program in the folder dir. Its environment contains only
+// env.
 func command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(buildBinary(t), args...)
@@ -85,7 +86,7 @@ func command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// runBinary runs a command of the real program to its end.
+// runBinary runs a command of the real program and waits for its end.
 func runBinary(t testing.TB, dir string, env []string, stdin string, args ...string) result {
 	t.Helper()
 	c := command(t, dir, env, args...)
@@ -99,18 +100,18 @@ func runBinary(t testing.TB, dir string, env []string, stdin string, args ...str
 
 // process is a running `tracker serve`.
 type process struct {
-	API string // where the API is, with the base path
-	UI  string // where the dashboard is; "" when it is off
+	API string // URL of the API, with the base path
+	UI  string // URL of the dashboard; "" if it is disabled
 	PID int
 
 	t     testing.TB
 	cmd   *exec.Cmd
 	log   *growing      // its standard error
-	ended chan struct{} // closed when it has ended
+	ended chan struct{} // closed when the process has ended
 }
 
-// startServer starts the real program in dir on free ports and returns when
-// it has said where it is. The test's end kills it if nothing else has.
+// startServer starts the real program in dir on free ports and returns after it has printed its
+// addresses. At the end of the test, a running server is killed.
 func startServer(t testing.TB, dir string, env []string, args ...string) *process {
 	t.Helper()
 	c := command(t, dir, env, append([]string{"serve", "--port", "0", "--ui-port", "0"}, args...)...)
@@ -156,14 +157,14 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// wait waits for the server's end and returns its exit code, -1 after a
-// signal that it did not catch.
+// wait waits for the server's end and returns its exit code, or -1 after a signal that it did not
+// catch.
 func (p *process) wait() int {
 	<-p.ended
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// stop ends the server in good order and fails the test when it did not.
+// stop shuts the server down, and fails the test if it does not exit with code 0.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
@@ -172,13 +173,13 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the server as a power cut would, if it has not ended yet.
+// kill kills the server, if it is running.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // fails when it has ended
+	_ = p.cmd.Process.Kill() // returns an error if the process has ended
 	p.wait()
 }
 
-// waitFor returns when the server's standard error has text.
+// waitFor waits until the server's standard error contains text.
 func (p *process) waitFor(text string) {
 	p.t.Helper()
 	if !p.log.waitFor(text) {
@@ -186,8 +187,8 @@ func (p *process) waitFor(text string) {
 	}
 }
 
-// call sends a request to the API, with a token when it is not "", and
-// returns the status and the decoded body.
+// call sends a request to the API and returns the status and the decoded body. It sends the token
+// if it is not "".
 func (p *process) call(method, path, token, body string) (int, map[string]any) {
 	p.t.Helper()
 	request, err := http.NewRequest(method, p.API+path, strings.NewReader(body))
@@ -218,7 +219,7 @@ func (p *process) call(method, path, token, body string) (int, map[string]any) {
 	return answer.StatusCode, decoded
 }
 
-// signIn returns the status of a sign-in, and the token when it was 200.
+// signIn signs in and returns the status, and the token if the status is 200.
 func (p *process) signIn(username, password string) (int, string) {
 	p.t.Helper()
 	body, err := json.Marshal(map[string]string{"username": username, "password": password})
@@ -230,7 +231,7 @@ func (p *process) signIn(username, password string) (int, string) {
 	return status, token
 }
 
-// growing is a text that one goroutine writes while others wait for parts of it.
+// growing is a text that one goroutine writes while other goroutines wait for parts of the text.
 type growing struct {
 	mu     sync.Mutex
 	more   *sync.Cond

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keyboard is a terminal that a test types on, with Main running at it.
+// keyboard is a terminal on which Main runs and the test types.
 type keyboard struct {
 	t      *testing.T
-	master *os.File // bytes written here are typed
+	master *os.File // the test types by writing to this file
 	tty    *os.File // the standard input of Main
 	prompt *io.PipeReader
 	cancel context.CancelFunc
@@ -76,7 +76,7 @@ func (k *keyboard) echoes() bool {
 	return state.Lflag&unix.ECHO != 0
 }
 
-// typeHidden types a line as soon as the terminal does not show it.
+// typeHidden waits until the terminal does not echo input, and types a line.
 func (k *keyboard) typeHidden(line string) {
 	k.t.Helper()
 	for k.echoes() {

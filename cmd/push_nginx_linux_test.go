@@ -38,8 +38,8 @@ http {
 }
 `
 
-// startNginx starts nginx with its defaults in front of a server, and returns its address and the
-// path of its log.
+// startNginx starts nginx with its default settings in front of a server. It returns nginx's
+// address and the path of its log.
 func startNginx(t *testing.T, target string) (address, log string) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

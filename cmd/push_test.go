@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestPushAndPull copies a project to a server and back while both sides change it.
+// TestPushAndPull copies a project to a server and back. Both sides change the project in between.
 func TestPushAndPull(t *testing.T) {
 	l := startLab(t)
 	t.Chdir(t.TempDir())
@@ -44,10 +44,10 @@ func TestPushAndPull(t *testing.T) {
 		t.Errorf("again: %+v", r)
 	}
 
-	// A run that has grown here.
+	// A run has grown in the local database.
 	grow(t, "runs/a", 5)
 	runMain(t, env, "", "import", "runs", "--project", "vision").must(t)
-	if r := sync(0, push...); r.Sent != 1 || r.Points != 305 { // all are of one step
+	if r := sync(0, push...); r.Sent != 1 || r.Points != 305 { // all points have the same step
 		t.Errorf("after the run has grown: %+v", r)
 	}
 
@@ -68,7 +68,7 @@ func TestPushAndPull(t *testing.T) {
 		t.Errorf("the pull into a new database: %+v", r)
 	}
 
-	// A change on both sides.
+	// A run was changed on both sides.
 	l.patch(t, run, `{"notes": "again from the lab"}`)
 	grow(t, "runs/a", 1)
 	runMain(t, env, "", "import", "runs", "--project", "vision").must(t)
@@ -123,8 +123,8 @@ func (l *lab) patch(t *testing.T, run, body string) {
 	}
 }
 
-// A push, and a pull, that are killed at any moment continue, and end with the same
-// project everywhere.
+// A push or pull that was killed at a random moment can be continued. At the end, both sides have
+// equal projects.
 func TestKillPush(t *testing.T) {
 	inFullRuns(t)
 	l := startLab(t)
@@ -142,7 +142,7 @@ func TestKillPush(t *testing.T) {
 	t.Logf("-kill-seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 17))
 	for _, args := range [][]string{{"push", "vision", "--to", l.API}, {"pull", "vision", "--from", l.API, "--db-file", "other.db"}} {
-		lasts := 3 * time.Second // duration of a command that is killed before it ends
+		lasts := 3 * time.Second // normal duration of the command
 		killed := 0
 		for range 8 {
 			took, ended := killAtAnyMoment(t, command(t, dir, env, args...), random, lasts)

@@ -25,7 +25,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// forest is a project with records that refer to each other, in the database of a folder.
+// forest is a project whose records refer to each other. Its database is in a folder.
 type forest struct {
 	t       *testing.T
 	dir     string
@@ -34,8 +34,8 @@ type forest struct {
 	parents map[string]string // parents of runs
 }
 
-// newForest fills a database with n runs in random trees, and with records that refer to
-// them.
+// newForest fills a database with n runs in random trees, and with records that refer to these
+// runs.
 func newForest(t *testing.T, random *rand.Rand, n int) *forest {
 	t.Helper()
 	f := &forest{t: t, dir: t.TempDir(), parents: map[string]string{}}
@@ -71,9 +71,9 @@ func newForest(t *testing.T, random *rand.Rand, n int) *forest {
 		}
 	}
 	any := func() string { return f.runs[random.IntN(n)] }
-	for range n / 10 { // some get a parent that came later
+	for range n / 10 { // some runs get a parent that was created later
 		parent := f.runs[n-1-random.IntN(n/4)]
-		// Below a run that it is itself below of would be refused.
+		// The store rejects a parent that is a descendant of the run.
 		_ = db.Runs.LogIteration(ctx, domain.System, any(), runs.IterationLog{Parent: &parent})
 	}
 	for _, run := range f.runs {
@@ -107,7 +107,7 @@ func newForest(t *testing.T, random *rand.Rand, n int) *forest {
 	}
 	model, err := db.Models.CreateModel(ctx, domain.System, f.project, registry.NewModel{Name: "resnet"})
 	must(err)
-	for i := range 240 { // more records than an archive has otherwise
+	for i := range 240 { // more records than in other archives
 		fields := registry.NewModelVersion{IterationID: any()}
 		if i%40 == 0 {
 			got, err := db.Files.Receive(ctx, strings.NewReader(fmt.Sprint("weights ", i)), "")
@@ -158,7 +158,7 @@ func execIn(t *testing.T, dir, statement string, args ...any) {
 	}
 }
 
-// told returns the content of a project as the API of a server returns it, as lines.
+// told returns the content of a project in the server's API, as lines.
 func (f *forest) told(p *process) []string {
 	f.t.Helper()
 	var lines []string
@@ -194,7 +194,7 @@ func (f *forest) told(p *process) []string {
 	return lines
 }
 
-// sameLines fails the test when two lists differ.
+// sameLines fails the test if two lists differ.
 func sameLines(t *testing.T, what string, a, b []string) {
 	t.Helper()
 	if slices.Equal(a, b) {
@@ -216,9 +216,9 @@ func sameLines(t *testing.T, what string, a, b []string) {
 	}
 }
 
-// A project whose records refer to others in other archives is the same everywhere after it
-// was pushed, also when the command and the server were killed in between, and a pull and
-// another push change nothing.
+// After a push, both sides have equal projects, even if records refer to records in other archives
+// and the command and the server were killed in between. After that, a pull and another push change
+// nothing.
 func TestPushTrees(t *testing.T) {
 	inFullRuns(t)
 	seed := *killSeed
@@ -243,10 +243,10 @@ func TestPushTrees(t *testing.T) {
 		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second)))) // the random moment itself
 		if random.IntN(2) == 0 {
 			lab.kill()
-			_ = push.Wait() // fails if the server was killed before its end
+			_ = push.Wait() // returns an error if the server was killed in between
 			lab = startServer(t, dir, nil)
 		} else {
-			_ = push.Process.Kill() // fails when it has ended
+			_ = push.Process.Kill() // returns an error if the process has ended
 			_ = push.Wait()
 		}
 	}
@@ -270,7 +270,7 @@ func TestPushTrees(t *testing.T) {
 	sameLines(t, "the pulled one", begin, f.told(startServer(t, other, nil)))
 }
 
-// A record that refers to one that the other side lacks is changed by neither side.
+// A reference to a record that the other side lacks does not count as a change on either side.
 func TestPushToServerThatLacksARecord(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 19))
 	f := newForest(t, random, 30)
@@ -279,7 +279,8 @@ func TestPushToServerThatLacksARecord(t *testing.T) {
 	lab := startServer(t, dir, nil)
 	f.sync(0, "push", lab.API)
 
-	// A parent is in the trash there, and a child of it has changed here, another one there.
+	// A parent is in the server's trash. One of its children has changed locally, another child on
+	// the server.
 	var parent string
 	var children []string
 	for _, parent = range slices.Sorted(maps.Values(f.parents)) {
@@ -294,7 +295,7 @@ func TestPushToServerThatLacksARecord(t *testing.T) {
 			break
 		}
 	}
-	execIn(t, dir, `UPDATE model_version SET iteration_num = NULL, resource_num = NULL`) // they keep a run from the trash
+	execIn(t, dir, `UPDATE model_version SET iteration_num = NULL, resource_num = NULL`) // model versions prevent the deletion of a run
 	execIn(t, f.dir, `UPDATE model_version SET iteration_num = NULL, resource_num = NULL`)
 	begin := f.told(here)
 	if status, answer := lab.call("DELETE", "/iteration/"+parent, "", ""); status != 204 {
@@ -328,7 +329,7 @@ func TestPushToServerThatLacksARecord(t *testing.T) {
 	patch(here, children[1], `{"notes": ""}`)
 	f.sync(3, "push", lab.API)
 
-	// The trash is emptied there. What it deleted is not missed here.
+	// The server's trash is emptied. The local side does not count the purged records as changes.
 	if status, answer := lab.call("DELETE", "/trash", "", ""); status != 200 {
 		t.Fatal(status, answer)
 	}
@@ -345,7 +346,7 @@ func TestPushToServerThatLacksARecord(t *testing.T) {
 	sameLines(t, "the source", begin, f.told(here))
 }
 
-// References that an earlier version has lost on the way, and noted as copied, are sent.
+// References that an earlier version has lost, although it recorded them as copied, are sent.
 func TestPushMendsLostReferences(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 20))
 	f := newForest(t, random, 30)
@@ -380,7 +381,7 @@ func TestPushMendsLostReferences(t *testing.T) {
 		}
 	}
 
-	// A parent that was removed on the other side is removed here.
+	// If a run's parent was removed on the server, a pull removes it locally.
 	child := slices.Sorted(maps.Keys(f.parents))[0]
 	execIn(t, dir, `UPDATE iteration SET parent_num = NULL WHERE id = ?`, child)
 	if r := f.sync(0, "push", lab.API); r.Sent != 0 || r.Newer != 1 {

@@ -17,15 +17,14 @@ import (
 	"tracker/client/rest"
 )
 
-// lab is a server with the runs of the tests here.
+// lab is a server with the runs for these tests.
 type lab struct {
 	*process
-	env  []string // for commands that read from it
+	env  []string // environment of commands that read from the server
 	runs []string // ids
 }
 
-// startLab starts a server with a project, two experiments and three runs, the
-// last one still running.
+// startLab starts a server with a project, two experiments and three runs. The last run is running.
 func startLab(t *testing.T) *lab {
 	t.Helper()
 	p := startServer(t, t.TempDir(), nil)
@@ -314,11 +313,11 @@ func TestAssistant(t *testing.T) {
 	}
 }
 
-// TestClientCommandsArePythons has the program call the client that is in it.
+// TestClientCommandsArePythons checks that the program calls its embedded client.
 func TestClientCommandsArePythons(t *testing.T) {
 	l := startLab(t)
 	dir := t.TempDir()
-	// Another module of that name must not come in between.
+	// Another module with the client's name must not be imported.
 	writeFile(t, filepath.Join(dir, "tracker.py"), "raise SystemExit('not this one')")
 	text := runBinary(t, dir, l.env, "", "status").must(t)
 	if !strings.Contains(text, "server     "+l.API) || !strings.Contains(text, "tracker "+Version()) {

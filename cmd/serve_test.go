@@ -100,7 +100,7 @@ func TestFirstStartMakesTheAdmin(t *testing.T) {
 	}
 }
 
-// A password that was set before sign-in was turned on is kept, and none is printed.
+// A password that was set before sign-in was turned on stays valid, and no password is printed.
 func TestPasswordBeforeSignIn(t *testing.T) {
 	dir := t.TempDir()
 	startServer(t, dir, nil).stop()
@@ -145,7 +145,7 @@ func TestAddressThatIsNotHere(t *testing.T) {
 	runBinary(t, t.TempDir(), nil, "", "serve", "--host", "192.0.2.1", "--port", "0").refused(t, 1, "192.0.2.1", "SERVICE_HOST")
 }
 
-// A row is a database that can't be served, and how it comes to be.
+// A row describes a database that can't be served, and how the test creates it.
 func TestDatabaseThatCantBeServed(t *testing.T) {
 	seed := func(t *testing.T, path string) {
 		runBinary(t, filepath.Dir(path), nil, "", "seed", "--db-file", path).must(t)
@@ -237,13 +237,12 @@ func TestSecondServerOfADatabase(t *testing.T) {
 	if status, _ := p.call("GET", "/health", "", ""); status != 200 {
 		t.Errorf("the first server answers %d", status)
 	}
-	// The lock of a server that was killed is gone with it.
+	// The lock of a killed server does not remain.
 	p.kill()
 	startServer(t, dir, nil).stop()
 }
 
-// halfSent is a request whose body has not been sent to its end, to a server
-// that is reading it.
+// halfSent is a request with an incomplete body that a server is reading.
 type halfSent struct {
 	conn   net.Conn
 	answer *bufio.Reader
@@ -343,7 +342,8 @@ func TestHealth(t *testing.T) {
 		t.Errorf("a server that is well: %q", text)
 	}
 	p.stop()
-	// Another program may have got its port by now; nothing listens on this one.
+	// Use port 1, on which no program listens, because another program might now have the server's
+	// port.
 	runBinary(t, dir, env, "", "health", "--port", "1").refused(t, 1, "does not answer")
 
 	sick := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -377,8 +377,8 @@ func TestOpenServiceIsWarnedOf(t *testing.T) {
 	}
 }
 
-// The lines of docs/sign-in.md that turn sign-in on keep the secret, for each start and
-// for the token command, in a file that only its owner can read.
+// The commands in docs/sign-in.md that turn sign-in on store the secret in a file that only its
+// owner can read. Each start and `tracker token` find it there.
 func TestSecretOfTheDocs(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(sourceDir, "..", "docs", "sign-in.md"))
 	if err != nil {
@@ -390,7 +390,7 @@ func TestSecretOfTheDocs(t *testing.T) {
 		t.Fatalf("docs/sign-in.md and the error message give different lines: %s", block)
 	}
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, ".env"), "SERVICE_LOG_LEVEL=warn") // without a newline at its end
+	writeFile(t, filepath.Join(dir, ".env"), "SERVICE_LOG_LEVEL=warn") // a file without a newline at its end
 	for range 2 {                                                      // again is harmless
 		shell := exec.Command("sh", "-e", "-c", block)
 		shell.Dir = dir

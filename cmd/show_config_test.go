@@ -41,7 +41,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	if len(env) != 4 {
 		t.Fatalf("there are %d secrets, want 4", len(env))
 	}
-	env = append(env, "SERVICE_PORT=x") // so that there is a mistake as well
+	env = append(env, "SERVICE_PORT=x") // an invalid value, to get an error
 	env = append(env, "SERVICE_S3_ENDPOINT=https://key:hidden/of?the@s3.example.com?X-Amz-Signature=hidden", "SERVICE_CORS_ORIGINS=https://user:hidden@lab.example")
 	writeFile(t, "broken", "SERVICE_PORT=1\nSERVICE_JWT_SECRET=\"hidden-file\nSERVICE_HOST=::1\n")
 	for _, args := range [][]string{

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A request that never ends does not keep the service from ending.
+// A request that never ends does not prevent the service from ending.
 func TestStopDoesNotWaitForever(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	servers, err := listen(ctx, Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
@@ -36,7 +36,7 @@ func TestStopDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-// The service ends as a whole when one of its ports does.
+// If one port fails, the whole service ends.
 func TestServeEndsWithEitherPort(t *testing.T) {
 	servers, err := listen(t.Context(), Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A stream of each port is counted in the metrics, and as use.
+// Event streams of both ports are counted in the metrics, and count as use of the service.
 func TestStreamsOfBothPortsAreCounted(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	w := dial(t, p)
@@ -41,7 +41,7 @@ func TestConnectionLimits(t *testing.T) {
 		if connections != c.connections || streams != c.streams {
 			t.Errorf("with %d files: %d connections, %d streams", c.files, connections, streams)
 		}
-		// A connection of each port may hold a file.
+		// Each connection of each port can need an open file.
 		if used := uint64(4 * connections); used > c.files-c.files/8 {
 			t.Errorf("%d files leave %d for the database", c.files, c.files-used)
 		}

@@ -21,7 +21,8 @@ func TestToken(t *testing.T) {
 		t.Fatalf("not a token alone: %q, stderr %q", r.stdout, r.stderr)
 	}
 
-	// who returns the user of the token, for a server with this secret, at a time.
+	// who returns the user of a token according to a server with the given secret at the given
+	// time.
 	db := openDB(t)
 	who := func(secret string, now time.Time) string {
 		request := httptest.NewRequest("GET", "/", nil)

@@ -9,7 +9,7 @@ import (
 	"tracker/store/domain"
 )
 
-// signsIn reports whether a name and a password fit.
+// signsIn reports whether a user can sign in with a password.
 func signsIn(t *testing.T, username, password string) bool {
 	t.Helper()
 	_, err := openDB(t).Users.SignIn(t.Context(), username, password)
@@ -98,7 +98,7 @@ func TestUserListAsTable(t *testing.T) {
 	}
 }
 
-// More accounts than a page of the store has are all listed.
+// All accounts are listed, even if they do not fit into one page of the store.
 func TestUserListIsWhole(t *testing.T) {
 	seeded(t)
 	execSQL(t, "tracker.db", fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= %d)

@@ -17,42 +17,42 @@ import (
 	"tracker/cmd/bench/httpconn"
 )
 
-// operation is a request that changes something, and its effect.
+// operation is a request that changes records, and its effect.
 type operation struct {
 	method, path, body string
 	key                string // Idempotency-Key, or ""
-	status             int    // with which it is answered
-	creates            int    // how many ids the answer has
+	status             int    // expected status
+	creates            int    // number of ids in the response
 	book               *book
-	// apply records the effect of the request in the book. ids is nil if the answer is not known.
+	// apply records the effect of the request in the book. ids is nil if the response is unknown.
 	apply func(b *book, ids []string)
 }
 
-// exchange is a request with its answer.
+// exchange is a request with its response.
 type exchange struct {
 	operation
 	reply httpconn.Reply
 }
 
-// client logs to its own iterations and to one that it shares with others. It records the expected
-// content of its own iterations.
+// client logs to its own iterations and to a shared iteration. It records the expected content of
+// its own iterations.
 type client struct {
 	name       string
 	random     *rand.Rand
 	experiment string
-	books      []*book // the last is the one it logs to
-	shared     *book   // an iteration to whose series "shared" all add; holds what this client added
+	books      []*book // the client logs to the last one
+	shared     *book   // the shared iteration, to whose series "shared" all clients add; holds the points of this client
 	count      int     // number of requests, for unique names
 
 	// State of the current round:
 	touched map[*book]bool
-	doubt   *operation // the request that was sent and not answered
+	doubt   *operation // the request without a response
 	refused *operation // the last request that was refused for lack of space
-	keyed   []exchange // requests that carried an Idempotency-Key
+	keyed   []exchange // requests with an Idempotency-Key
 }
 
-// work sends one request after the other until the server is gone, and signals the first answer. An
-// unexpected answer is an error.
+// work sends one request after the other until the server ends, and signals the first response. An
+// unexpected response is an error.
 func (c *client) work(w *conn, first *sync.Once, acknowledged chan<- struct{}) error {
 	c.touched, c.keyed = map[*book]bool{}, nil
 	for {
@@ -61,7 +61,7 @@ func (c *client) work(w *conn, first *sync.Once, acknowledged chan<- struct{}) e
 		c.touched[op.book] = true
 		r, err := w.Send(w.Request(op.method, op.path, op.key, op.body))
 		if err != nil {
-			return nil // the server is gone: the restart shows whether it was carried out
+			return nil // the server has ended; after the restart, the client finds out whether the request was carried out
 		}
 		if err := c.settle(op, r); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (c *client) work(w *conn, first *sync.Once, acknowledged chan<- struct{}) e
 	}
 }
 
-// settle takes the answer of an operation.
+// settle processes the response to an operation.
 func (c *client) settle(op operation, r httpconn.Reply) error {
 	ids, err := r.IDs()
 	if err != nil || r.Status != op.status || len(ids) != op.creates {
@@ -104,7 +104,7 @@ func (c *client) next() operation {
 	case n < 30:
 		return c.add(b, c.step(), c.point("lr"))
 	case n < 42:
-		// Finite and its own, so that it is known again without its id.
+		// Each value is finite and unique, so that a point can be recognized without its id.
 		return c.add(c.shared, nil, point{Key: "shared", Value: float(c.random.Float64())})
 	case n < 52:
 		return c.add(b, nil, c.points(20, "layer/%d/norm")...)
@@ -150,7 +150,7 @@ func remove(b *book, path string, apply func(b *book)) operation {
 func toJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a mistake in this test
+		panic(err) // a bug in this test
 	}
 	return string(text)
 }
@@ -177,8 +177,8 @@ func (c *client) points(n int, format string) []point {
 
 func (c *client) step() *int64 { return new(c.random.Int64N(200) - 50) }
 
-// start makes an iteration with an id of its own, as a child of the one before.
-// One that it may have made before the server was killed is made again.
+// start creates an iteration with a client-chosen id, as a child of the previous iteration. If the
+// response was lost, it sends the same request again.
 func (c *client) start() operation {
 	n := len(c.books)
 	if n == 0 || c.books[n-1].made {
@@ -198,8 +198,8 @@ func (c *client) start() operation {
 	})
 }
 
-// add sends one point alone and more than one as a batch: as an object, or as
-// a list when keys repeat. Without a step each point gets the next one.
+// add sends a single point with the route for points, and several points as a batch. The batch is
+// an object, or a list if keys repeat. Without a step, each point gets the next step.
 func (c *client) add(b *book, step *int64, points ...point) operation {
 	path, body := "/metric/iteration/"+b.id, map[string]any{}
 	switch {
@@ -214,7 +214,7 @@ func (c *client) add(b *book, step *int64, points ...point) operation {
 		body["metrics"] = list
 	default:
 		path += "/batch"
-		// The order of the document counts, and a map has none.
+		// The order of the entries matters, and a map has no order.
 		members := make([]string, len(points))
 		for i, p := range points {
 			members[i] = toJSON(p.Key) + ":" + toJSON(p.Value)
@@ -239,7 +239,7 @@ func (c *client) add(b *book, step *int64, points ...point) operation {
 	})
 }
 
-// addBulk sends points to the route that does not return their ids.
+// addBulk sends points to the bulk route, which does not return ids.
 func (c *client) addBulk(b *book, points ...point) operation {
 	op := c.add(b, nil, points...)
 	op.path, op.creates = strings.Replace(op.path, "/batch", "/bulk", 1), 0
@@ -250,7 +250,7 @@ func (c *client) addBulk(b *book, points ...point) operation {
 
 func known(p point) bool { return p.ID != "" }
 
-// revise changes a point that is there, or removes it.
+// revise changes or removes an existing point.
 func (c *client) revise(b *book) operation {
 	p := b.points[c.random.IntN(len(b.points))]
 	for !known(p) {
@@ -278,7 +278,7 @@ func (c *client) revise(b *book) operation {
 	return patch(b, "/metric/"+p.ID, body, func(b *book) { b.points[b.index(p.ID)] = p })
 }
 
-// parameter adds one, or changes or removes one that is there.
+// parameter adds a parameter, or changes or removes an existing one.
 func (c *client) parameter(b *book) operation {
 	value := fmt.Sprint(c.random.Float64())
 	n := c.random.IntN(3)
@@ -302,7 +302,7 @@ func (c *client) set(b *book, name, value string) operation {
 		func(b *book, ids []string) { b.parameters[key] = parameter{strings.Join(ids, ""), value} })
 }
 
-// tag adds one, or takes one off that is there.
+// tag adds a tag, or removes an existing one.
 func (c *client) tag(b *book) operation {
 	if c.random.IntN(3) > 0 || len(b.tags) == 0 {
 		tag := fmt.Sprintf("tag%d", c.count)
@@ -324,8 +324,7 @@ func (c *client) end(b *book) operation {
 	return patch(b, "/iteration/"+b.id, map[string]string{"status": status}, func(b *book) { b.status = status })
 }
 
-// remove removes an iteration with all that it holds, an earlier one than b
-// where there is one.
+// remove removes an iteration with all its data. It prefers an iteration that is older than b.
 func (c *client) remove(b *book) operation {
 	if i := slices.IndexFunc(c.books, func(b *book) bool { return b.there }); i >= 0 {
 		b = c.books[i]
@@ -333,8 +332,7 @@ func (c *client) remove(b *book) operation {
 	return remove(b, "/iteration/"+b.id, func(b *book) { b.there, b.trashed = false, true })
 }
 
-// restore takes an iteration out of the trash, or deletes it for good, if one is
-// there.
+// restore restores an iteration from the trash or purges it, if there is one.
 func (c *client) restore() (op operation, ok bool) {
 	i := slices.IndexFunc(c.books, func(b *book) bool { return b.trashed })
 	if i < 0 {
@@ -342,7 +340,7 @@ func (c *client) restore() (op operation, ok bool) {
 	}
 	b := c.books[i]
 	if c.random.IntN(3) == 0 {
-		b.trashed = false // whatever becomes of the request
+		b.trashed = false // whether or not the request succeeds
 		return remove(b, "/trash/"+b.id, func(*book) {}), true
 	}
 	return operation{"POST", "/trash/" + b.id + "/restore", "", "", 204, 0, b, func(b *book, _ []string) { b.there, b.trashed = true, false }}, true

@@ -10,8 +10,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestRunOfManyMetrics limits the height and the memory of the page of a run with 1,000 metrics.
-// All metrics can be reached from the page.
+// TestRunOfManyMetrics limits the height and the number of elements of the page of a run with 1,000
+// metrics. All metrics can be reached from the page.
 func TestRunOfManyMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

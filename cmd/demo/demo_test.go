@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// flat lists a run and those below it, with everything that they record.
+// flat lists a run and its descendants with all their data.
 func flat(r run, under string) (all []string) {
 	name := under + "/" + r.name
 	all = append(all, fmt.Sprint(name, r.params, r.tags, r.notes, r.status, r.message, r.started))
