@@ -120,7 +120,7 @@ func (a *announcer) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 			return err
 		}
 		found = true
-		a.db.Orders.Touch(it.ExperimentID, it.Num)
+		a.db.Orders.Touch(it.ExperimentID)
 		if open { // no event stream follows an experiment in the trash
 			a.db.Journal.Note(journal.Entry{Key: journal.Key{Iteration: it.Noted()}, Deleted: deleted})
 		}
@@ -158,6 +158,6 @@ func (db *DB) announceSeries(t *sqlite.Tx, iteration int64, key string, last *sc
 		e.Deleted = true
 	}
 	db.Journal.Note(e)
-	db.Orders.Touch(ref.ExperimentID, ref.Num)
+	db.Orders.Touch(ref.ExperimentID)
 	return nil
 }

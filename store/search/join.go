@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/scalar"
 )
 
@@ -24,7 +23,6 @@ type joins struct {
 	once       bool                    // the statement reads table hit only once
 	columns    map[filter.Field]string // SQL expressions of fields; nil if the records are iterations
 	lostBefore scalar.Time             // a RUNNING iteration that was last seen before this time is lost
-	only       []int64                 // numbers of the iterations to search; nil for all iterations
 }
 
 // maxCopied is the maximum number of keys in a statement that joins copies of metrics. SQLite
@@ -52,16 +50,6 @@ func within(q *SQL, experimentIDs []string) {
 	q.Add(` WHERE iteration.experiment_id IN (`+marks(`?`, len(list))+`)`, list...)
 }
 
-// some writes the condition that restricts the search to the iterations in j.only.
-func (j *joins) some(q *SQL) error {
-	if j.only == nil {
-		return nil
-	}
-	list, err := json.Marshal(j.only)
-	q.Add(` AND iteration.num IN (SELECT value FROM json_each(?))`, string(list))
-	return err
-}
-
 func (j *joins) number(k filter.Key) int {
 	i := slices.Index(j.keys, k)
 	if i < 0 {
@@ -85,11 +73,7 @@ func (j *joins) hits(q *SQL, columns string, known map[filter.Key]known) {
 	}
 	// Without this hint, SQLite would use the index by name. With the index by name, SQLite
 	// would read the rows of all joined tables in random order.
-	hint := `INDEXED BY iteration_by_experiment`
-	if j.only != nil {
-		hint = `NOT INDEXED` // look up the iterations by number
-	}
-	q.Add(`hit AS ` + kept + ` (SELECT ` + columns + ` FROM iteration ` + hint)
+	q.Add(`hit AS ` + kept + ` (SELECT ` + columns + ` FROM iteration INDEXED BY iteration_by_experiment`)
 	if late {
 		q.Add(` LEFT JOIN late ON late.num = iteration.num`)
 	}

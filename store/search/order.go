@@ -5,8 +5,6 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	"tracker/store/filter"
@@ -18,9 +16,9 @@ const (
 	maxOrder = 10_000
 	// maxOrdered is the maximum size of all cached orders. The unit is one hit of 8 bytes.
 	maxOrdered = 500_000
-	// maxMended is the maximum number of hits in an order that is repaired. It also limits the
-	// number of changed iterations.
-	maxMended = 1000
+	// maxChanged is the maximum number of experiments whose last change is stored. If more
+	// experiments have changed, all experiments count as changed.
+	maxChanged = 10_000
 )
 
 // order holds the first hits of a search in sorted order.
@@ -31,7 +29,6 @@ type order struct {
 
 	// The fields below are set only in cached orders.
 	experiments []string // searched experiments
-	mendable    bool     // whether mend can repair the order after iterations have changed
 	commits     uint64   // lower bound for the number of commits that the order includes
 	foreign     int64    // number of foreign commits that the order includes
 	memory      int      // result of size
@@ -51,45 +48,33 @@ type ordered struct {
 // permission before a search.
 //
 // An order belongs to one query. An order is valid until data of the searched experiments
-// changes. If the changed iterations are known, Snapshot.mend repairs the order by a search of
-// the changed iterations and the cached hits.
+// changes. In a search of 10,000 iterations, the cache saves two thirds of the processor time.
 //
 // Orders is a participant of the process that holds the lock of the file. The methods of Orders
 // in change.go record the process's changes.
 type Orders struct {
 	sqlite.Passive
-	pending changes // changes of the current transaction; used by the writer only
-
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*order
-	memory  int                           // total size of the orders in known, in hits
-	commits uint64                        // number of commits
-	changed map[string]*experimentChanges // changes by experiment id
-	size    int                           // number of iterations in changed
-	all     uint64                        // last commit that might have changed any experiment
-	mended  int                           // number of repaired orders, for tests
+	memory  int               // total size of the orders in known, in hits
+	commits uint64            // number of commits
+	changed map[string]uint64 // number of the commit with the last change, by experiment id
+	all     uint64            // last commit that might have changed any experiment
 }
 
-// find returns the cached order of a query. It also returns the iterations that might differ
-// between the order and a snapshot with the given numbers of commits. ok is false if there is
-// no order, if the changes are unknown, or if the order can't be repaired.
-func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (found order, changed []int64, ok bool) {
+// find returns the cached order of a query. The order is valid for a snapshot with the given
+// numbers of commits. ok is false if there is no valid order.
+func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (found order, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.known[query]
-	if known == nil {
-		return order{}, nil, false
+	if known == nil || known.foreign != foreign || o.last(known.experiments) > min(known.commits, commits) {
+		return order{}, false
 	}
-	found = *known
-	from := min(found.commits, commits)
-	if found.foreign != foreign || o.whole(found.experiments) > from {
-		return order{}, nil, false
-	}
-	changed = o.since(found.experiments, from)
-	return found, changed, found.mendable || len(changed) == 0
+	return *known, true
 }
 
-// Len returns the number of cached orders that are valid without a repair.
+// Len returns the number of valid cached orders.
 func (o *Orders) Len() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,41 +86,19 @@ func (o *Orders) Len() (n int) {
 	return n
 }
 
-// Mended returns the number of repaired orders. It is for tests.
-func (o *Orders) Mended() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.mended
-}
-
-// remember caches an order. The caller must not change the order afterwards. If the cache is
-// too large, remember drops all orders that are outdated and can't be repaired. If the cache is
-// still too large, remember drops all other orders.
+// remember caches an order. The caller must not change the order afterwards. If the cache would
+// become too large, remember drops all other orders.
 func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	outdated := func(known *order) bool {
-		return o.whole(known.experiments) > known.commits || known.foreign != found.foreign ||
-			!known.mendable && o.last(known.experiments) > known.commits
-	}
-	if outdated(&found) {
+	if o.last(found.experiments) > found.commits {
 		return
 	}
 	found.memory = found.size()
 	if known := o.known[query]; known != nil {
 		o.memory -= known.memory
-		delete(o.known, query)
 	}
-	if o.memory += found.memory; o.memory > maxOrdered {
-		maps.DeleteFunc(o.known, func(_ [sha256.Size]byte, known *order) bool {
-			ended := outdated(known)
-			if ended {
-				o.memory -= known.memory
-			}
-			return ended
-		})
-	}
-	if o.known == nil || o.memory > maxOrdered {
+	if o.memory += found.memory; o.known == nil || o.memory > maxOrdered {
 		o.known, o.memory = map[[sha256.Size]byte]*order{}, found.memory
 	}
 	o.known[query] = &found
@@ -144,80 +107,34 @@ func (o *Orders) remember(query [sha256.Size]byte, found order) {
 // order returns up to limit hits of query q, beginning at offset. It uses s.Orders if possible.
 func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (order, error) {
 	if s.Orders == nil || s.Writer() {
-		return s.sorted(experimentIDs, q, nil, offset, limit)
+		return s.sorted(experimentIDs, q, offset, limit)
 	}
 	query, seen, err := s.identity(experimentIDs, q)
 	if err != nil {
 		return order{}, err
 	}
 	if seen || offset+limit > maxOrder { // a result that depends on the time can change without a commit
-		return s.sorted(experimentIDs, q, nil, offset, limit)
+		return s.sorted(experimentIDs, q, offset, limit)
 	}
 	foreign, err := s.foreignCommits()
 	if err != nil {
 		return order{}, err
 	}
-	remember := func(o order) order {
-		// An order can be repaired only if the position of each hit depends on the hit's own
-		// iteration alone. If the query needs the total, the order must include all hits.
-		o.mendable = !q.Fold && (q.Uncounted || o.complete) && len(o.rows) <= maxMended
-		o.experiments, o.commits, o.foreign = experimentIDs, s.Commits, foreign
-		s.Orders.remember(query, o)
-		return o.page(offset, limit)
-	}
-	if known, changed, ok := s.Orders.find(query, s.Commits, foreign); ok {
-		if len(changed) == 0 && known.has(offset, limit) {
-			return known.page(offset, limit), nil
-		}
-		if len(changed) > 0 && len(changed) <= maxMended {
-			mended, err := s.mend(experimentIDs, q, known, changed)
-			if err != nil || mended.has(offset, limit) {
-				return remember(mended), err
-			}
-		}
-	}
-	n := limit
-	if q.Uncounted {
-		n = min(2*limit, maxOrder) // if later repairs remove hits of the page, the hits after the page replace them
+	if known, ok := s.Orders.find(query, s.Commits, foreign); ok && known.has(offset, limit) {
+		return known.page(offset, limit), nil
 	}
 	// Most clients read only one page. A client that reads two pages will probably read more.
+	n := limit
 	if offset > 0 {
 		n = maxOrder
 	}
-	found, err := s.sorted(experimentIDs, q, nil, 0, n)
+	found, err := s.sorted(experimentIDs, q, 0, n)
 	if err != nil {
 		return order{}, err
 	}
-	return remember(found), nil
-}
-
-// mend returns a cached order updated to the snapshot, after some iterations have changed. It
-// searches only the changed iterations and the cached hits.
-//
-// Unchanged iterations keep their relative order, so an unchanged iteration that is not cached
-// comes after all unchanged cached hits. The result is complete up to the last unchanged cached
-// hit, and mend drops all later hits.
-func (s *Snapshot) mend(experimentIDs []string, q Query, known order, changed []int64) (order, error) {
-	unchanged := make(map[int64]bool, len(known.rows))
-	for _, r := range known.rows {
-		unchanged[int64(r.num)] = true
-	}
-	for _, num := range changed {
-		delete(unchanged, num)
-	}
-	only := slices.AppendSeq(changed, maps.Keys(unchanged))
-	mended, err := s.sorted(experimentIDs, q, only, 0, len(only))
-	if mended.complete = known.complete; !mended.complete {
-		end := len(mended.rows)
-		for end > 0 && !unchanged[int64(mended.rows[end-1].num)] {
-			end--
-		}
-		mended.rows = mended.rows[:end]
-	}
-	s.Orders.mu.Lock()
-	s.Orders.mended++
-	s.Orders.mu.Unlock()
-	return mended, err
+	found.experiments, found.commits, found.foreign = experimentIDs, s.Commits, foreign
+	s.Orders.remember(query, found)
+	return found.page(offset, limit), nil
 }
 
 // has reports whether o includes all hits of the given page.
@@ -229,10 +146,9 @@ func (o order) page(offset, limit int) order {
 	return o
 }
 
-// sorted runs the statement of q. If only is not nil, the statement searches only the
-// iterations with these numbers.
-func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset, limit int) (found order, err error) {
-	statement, err := s.statement(experimentIDs, q, only)
+// sorted runs the statement of q.
+func (s *Snapshot) sorted(experimentIDs []string, q Query, offset, limit int) (found order, err error) {
+	statement, err := s.Statement(experimentIDs, q)
 	if err != nil {
 		return found, err
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"tracker/store/sqlite"
 )
 
 // The memory of orders is bounded.
@@ -34,57 +32,40 @@ func TestChangesAreBounded(t *testing.T) {
 	var o Orders
 	o.remember([32]byte{}, order{experiments: []string{"a"}})
 	for i := range 2 * maxChanged {
-		o.Touch(fmt.Sprint(i), int64(i))
-		commit(t, &o)
+		o.Touch(fmt.Sprint(i))
+		o.Committed()
 	}
-	if len(o.changed) > maxChanged || o.size > maxChanged || o.Len() != 0 {
-		t.Errorf("%d changes in %d experiments are known, and %d orders hold", o.size, len(o.changed), o.Len())
+	if len(o.changed) > maxChanged || o.Len() != 0 {
+		t.Errorf("the changes of %d experiments are known, and %d orders hold", len(o.changed), o.Len())
 	}
-	o = Orders{}
-	for i := range 2 * maxChangedIn {
-		o.Touch("a", int64(i))
-		commit(t, &o)
-	}
-	if n := len(o.changed["a"].iterations); n > maxChangedIn || n != o.size || o.whole([]string{"a"}) == 0 {
-		t.Errorf("%d changes of one experiment are known, counted as %d", n, o.size)
-	}
-}
-
-// commit counts a transaction.
-func commit(t *testing.T, o *Orders) {
-	t.Helper()
-	if err := o.Flush(nil, sqlite.BeforeCommit); err != nil {
-		t.Fatal(err)
-	}
-	o.Committed()
 }
 
 // The changes of a transaction are published before it is committed: a snapshot that shows
 // the transaction must not find an order without it.
 func TestChangesAreKnownBeforeTheCommit(t *testing.T) {
 	var o Orders
-	o.remember([32]byte{}, order{experiments: []string{"a", "b"}, mendable: true})
-	o.Touch("a", 1)
-	if err := o.Flush(nil, sqlite.BeforeCommit); err != nil {
-		t.Fatal(err)
+	o.remember([32]byte{}, order{experiments: []string{"a", "b"}})
+	holds := func(when string, commits uint64, want bool) {
+		t.Helper()
+		if _, ok := o.find([32]byte{}, commits, 0); ok != want {
+			t.Errorf("%s an order is found: %t", when, ok)
+		}
 	}
-	if _, changed, ok := o.find([32]byte{}, 0, 0); !ok || fmt.Sprint(changed) != "[1]" {
-		t.Errorf("before the commit %v have changed (%t)", changed, ok)
-	}
+	o.Touch("c")
+	holds("before a commit elsewhere", 0, true)
 	o.Committed()
-	o.Touch("b", 2)
-	o.Touch("c", 3)
-	commit(t, &o)
-	if _, changed, ok := o.find([32]byte{}, 2, 0); !ok || fmt.Sprint(changed) != "[1 2]" {
-		t.Errorf("%v have changed (%t)", changed, ok)
-	}
+	holds("after a commit elsewhere", 1, true)
+	o.Touch("b")
+	holds("before a commit", 1, false)
+	o.Committed()
+	holds("after a commit", 2, false)
+	o.remember([32]byte{}, order{experiments: []string{"a", "b"}, commits: 2})
+	holds("after another search", 2, true)
+	holds("in an older snapshot", 1, false)
 	if err := o.Load(nil, true); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, &o)
-	if _, _, ok := o.find([32]byte{}, 3, 0); ok {
-		t.Error("an order is found although anything may have changed")
-	}
+	holds("after a commit of another process", 2, false)
 }
 
 // Searches that differ only in a value have different orders.

@@ -124,17 +124,10 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 // Statement returns the statement that Find runs, without LIMIT and OFFSET. The three columns
 // are the iteration number, the total, and the number of hits listed under the iteration.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
-	return s.statement(experimentIDs, q, nil)
-}
-
-// statement returns the statement of q, like Statement. If only is not nil, the statement
-// searches only the iterations with these numbers.
-func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	j.only = only
 	return s.write(experimentIDs, q, &j, func(keys []filter.Key) (map[filter.Key]known, error) { return s.known(experimentIDs, keys) })
 }
 
@@ -174,9 +167,6 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	statement := new(SQL)
 	j.hits(statement, strings.Join(selected, `, `), known)
 	within(statement, experimentIDs)
-	if err := j.some(statement); err != nil {
-		return nil, err
-	}
 	statement.Add(` AND `+q.Where, q.Bound...)
 	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
 	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.Args...)
