@@ -12,15 +12,6 @@ import (
 	"tracker/store/domain"
 )
 
-func (s *Server) projectRecords(c *call) error {
-	p, err := c.page()
-	if err != nil {
-		return err
-	}
-	l, err := s.db.Archive.Records(c.ctx, c.actor, c.vars["id"], p)
-	return reply(c, l, err)
-}
-
 // exportProject sends an archive of a project.
 func (s *Server) exportProject(c *call) error {
 	if _, err := s.db.Projects.Project(c.ctx, c.actor, c.vars["id"]); err != nil {

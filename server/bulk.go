@@ -64,23 +64,16 @@ func (p *bulkPoints) UnmarshalJSONFrom(dec *json.Decoder) error {
 		}
 		return errors.New("must be a list of {\"key\", \"value\", \"step\", \"recorded_at\"}")
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
 	*p = bulkPoints{}
 	names := map[string]string{}
-	for dec.PeekKind() != ']' {
+	return json.EachElement(dec, func() error {
 		if len(*p) == maxBulk {
 			return errTooMany
 		}
 		m, err := readPoint(dec, names)
-		if err != nil {
-			return err
-		}
 		*p = append(*p, m)
-	}
-	_, err := dec.ReadToken()
-	return err
+		return err
+	})
 }
 
 // readPoint reads one JSON object as a point. names holds the metric keys that the request has

@@ -168,6 +168,30 @@ func (c *call) page() (domain.Page, error) {
 	return p, nil
 }
 
+// list returns a handler that sends the result of read. p is the page that the query parameters
+// select.
+func list[T any](read func(c *call, p domain.Page) (T, error)) handler {
+	return func(c *call) error {
+		p, err := c.page()
+		if err != nil {
+			return err
+		}
+		v, err := read(c, p)
+		return reply(c, v, err)
+	}
+}
+
+// body returns a handler that decodes the JSON body and calls fn.
+func body[B any](fn func(*call, B) error) handler {
+	return func(c *call) error {
+		var b B
+		if err := c.decode(&b); err != nil {
+			return err
+		}
+		return fn(c, b)
+	}
+}
+
 // ok sends v as JSON with status 200.
 func (c *call) ok(v any) error {
 	web.WriteJSON(c.w, c.r, http.StatusOK, v)

@@ -22,14 +22,10 @@ func (s *Server) console(c *call) error {
 	return reply(c, l, err)
 }
 
-func (s *Server) writeConsole(c *call) error {
-	var b struct {
-		From  *int64    `json:"from"`
-		Lines *[]string `json:"lines"`
-	}
-	if err := c.decode(&b); err != nil {
-		return err
-	}
+func (s *Server) writeConsole(c *call, b struct {
+	From  *int64    `json:"from"`
+	Lines *[]string `json:"lines"`
+}) error {
 	if b.Lines == nil {
 		return domain.Invalid("lines", "lines must be given: a list of strings.")
 	}

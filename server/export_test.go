@@ -1,6 +1,9 @@
 package server
 
-import "tracker/server/web"
+import (
+	"tracker/server/web"
+	"tracker/store"
+)
 
 // OpenAPIYAML is the document that the server sends.
 var OpenAPIYAML = openapiYAML
@@ -8,7 +11,7 @@ var OpenAPIYAML = openapiYAML
 // Routes returns the methods and path templates of the route table, in its order.
 func Routes() [][2]string {
 	var all [][2]string
-	for _, rt := range new(Server).routes() {
+	for _, rt := range (&Server{db: new(store.DB)}).routes() {
 		all = append(all, [2]string{rt.method, rt.path})
 	}
 	return all

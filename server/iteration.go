@@ -39,52 +39,13 @@ func (s *Server) createIteration(c *call) error {
 	return c.created(created, err, "iteration", created.ID)
 }
 
-func (s *Server) iteration(c *call) error {
-	i, err := s.db.Runs.Iteration(c.ctx, c.actor, c.vars["id"])
-	return reply(c, i, err)
-}
-
-func (s *Server) iterationChildren(c *call) error {
-	p, err := c.page()
-	if err != nil {
-		return err
-	}
-	l, err := s.db.Runs.IterationChildren(c.ctx, c.actor, c.vars["id"], p)
-	return reply(c, l, err)
-}
-
-func (s *Server) updateIteration(c *call) error {
-	var b runs.IterationPatch
-	if err := c.decode(&b); err != nil {
-		return err
-	}
-	return c.none(s.db.Runs.UpdateIteration(c.ctx, c.actor, c.vars["id"], b))
-}
-
-func (s *Server) deleteIteration(c *call) error {
-	return c.none(s.db.Runs.DeleteIteration(c.ctx, c.actor, c.vars["id"]))
-}
-
 func (s *Server) summary(c *call) error {
 	return held(c, func(ctx context.Context) (runs.Summary, error) {
 		return s.db.Runs.Summary(ctx, c.actor, c.vars["id"])
 	})
 }
 
-func (s *Server) heartbeat(c *call) error {
-	return c.none(s.db.Runs.Heartbeat(c.ctx, c.actor, c.vars["id"]))
-}
-
-func (s *Server) snapshot(c *call) error {
-	snap, err := s.db.Runs.Snapshot(c.ctx, c.actor, c.vars["id"])
-	return reply(c, snap, err)
-}
-
-func (s *Server) createSnapshot(c *call) error {
-	var b runs.NewSnapshot
-	if err := c.decode(&b); err != nil {
-		return err
-	}
+func (s *Server) createSnapshot(c *call, b runs.NewSnapshot) error {
 	id := c.vars["id"]
 	created, err := s.db.Runs.CreateSnapshot(c.ctx, c.actor, id, b)
 	return c.created(created, err, "iteration", id, "snapshot")

@@ -17,25 +17,16 @@ import (
 // writers.
 const maxBatch = 10_000
 
-func (s *Server) listMetrics(c *call) error {
-	p, err := c.page()
-	if err != nil {
-		return err
-	}
-	l, err := s.db.Runs.Metrics(c.ctx, c.actor, c.vars["iteration_id"], runs.MetricQuery{Page: p, Key: c.text("key")})
-	return reply(c, l, err)
+func (s *Server) listMetrics(c *call, p domain.Page) (domain.List[runs.Metric], error) {
+	return s.db.Runs.Metrics(c.ctx, c.actor, c.id(), runs.MetricQuery{Page: p, Key: c.text("key")})
 }
 
-func (s *Server) createMetric(c *call) error {
-	var b struct {
-		Key        *string       `json:"key"`
-		Value      *scalar.Value `json:"value"`
-		Step       *scalar.Step  `json:"step"`
-		RecordedAt *scalar.Time  `json:"recorded_at"`
-	}
-	if err := c.decode(&b); err != nil {
-		return err
-	}
+func (s *Server) createMetric(c *call, b struct {
+	Key        *string       `json:"key"`
+	Value      *scalar.Value `json:"value"`
+	Step       *scalar.Step  `json:"step"`
+	RecordedAt *scalar.Time  `json:"recorded_at"`
+}) error {
 	if b.Key == nil {
 		return errKeyMissing
 	}
@@ -47,15 +38,11 @@ func (s *Server) createMetric(c *call) error {
 	return c.created(created, err, "metric", created.ID)
 }
 
-func (s *Server) createMetricBatch(c *call) error {
-	var b struct {
-		Metrics    *entries     `json:"metrics"`
-		Step       *scalar.Step `json:"step"`
-		RecordedAt *scalar.Time `json:"recorded_at"`
-	}
-	if err := c.decode(&b); err != nil {
-		return err
-	}
+func (s *Server) createMetricBatch(c *call, b struct {
+	Metrics    *entries     `json:"metrics"`
+	Step       *scalar.Step `json:"step"`
+	RecordedAt *scalar.Time `json:"recorded_at"`
+}) error {
 	if b.Metrics == nil {
 		return domain.Invalid("metrics", "metrics must be given: an object of name and value, or a list of {\"key\", \"value\"}.")
 	}
@@ -106,22 +93,12 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 }
 
 func (e *entries) readObject(dec *json.Decoder) error {
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		next := entry{key: name.String()}
-		if err := json.UnmarshalDecode(dec, &next.value); err != nil {
-			return err
-		}
+	return json.EachMember(dec, func(name string) error {
+		next := entry{key: name}
+		err := json.UnmarshalDecode(dec, &next.value)
 		*e = append(*e, next)
-	}
-	_, err := dec.ReadToken()
-	return err
+		return err
+	})
 }
 
 func (e *entries) readList(dec *json.Decoder) error {
@@ -141,31 +118,10 @@ func (e *entries) readList(dec *json.Decoder) error {
 	return nil
 }
 
-func (s *Server) metric(c *call) error {
-	m, err := s.db.Runs.Metric(c.ctx, c.actor, c.vars["id"])
-	return reply(c, m, err)
-}
-
-func (s *Server) updateMetric(c *call) error {
-	var b points.Patch
-	if err := c.decode(&b); err != nil {
-		return err
-	}
-	return c.none(s.db.Runs.UpdateMetric(c.ctx, c.actor, c.vars["id"], b))
-}
-
-func (s *Server) deleteMetric(c *call) error {
-	return c.none(s.db.Runs.DeleteMetric(c.ctx, c.actor, c.vars["id"]))
-}
-
-func (s *Server) rewindMetric(c *call) error {
-	var b struct {
-		Key  *string      `json:"key"`
-		From *scalar.Step `json:"from"`
-	}
-	if err := c.decode(&b); err != nil {
-		return err
-	}
+func (s *Server) rewindMetric(c *call, b struct {
+	Key  *string      `json:"key"`
+	From *scalar.Step `json:"from"`
+}) error {
 	if b.Key == nil {
 		return errKeyMissing
 	}

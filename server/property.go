@@ -9,22 +9,13 @@ import (
 	"tracker/store/scalar"
 )
 
-func (s *Server) properties(c *call) error {
-	p, err := c.page()
-	if err != nil {
-		return err
-	}
-	l, err := s.db.Runs.Properties(c.ctx, c.actor, runs.PropertyKind(c.vars["kind"]), c.vars["id"], p)
-	return reply(c, l, err)
+func (s *Server) properties(c *call, p domain.Page) (domain.List[domain.Property], error) {
+	return s.db.Runs.Properties(c.ctx, c.actor, runs.PropertyKind(c.vars["kind"]), c.vars["id"], p)
 }
 
-func (s *Server) setProperties(c *call) error {
-	var b struct {
-		Properties map[string]scalar.Text `json:"properties"`
-	}
-	if err := c.decode(&b); err != nil {
-		return err
-	}
+func (s *Server) setProperties(c *call, b struct {
+	Properties map[string]scalar.Text `json:"properties"`
+}) error {
 	var all []domain.Property
 	for _, key := range slices.Sorted(maps.Keys(b.Properties)) {
 		all = append(all, domain.Property{Key: key, Value: string(b.Properties[key])})

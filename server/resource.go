@@ -6,14 +6,9 @@ import (
 	"tracker/store/files"
 )
 
-func (s *Server) resources(c *call) error {
-	p, err := c.page()
-	if err != nil {
-		return err
-	}
-	q := files.ArtifactQuery{Page: p, Name: c.query.Get("name"), IterationID: c.text("iteration_id")}
-	l, err := s.db.Files.Artifacts(c.ctx, c.actor, c.vars["experiment_id"], q)
-	return reply(c, l, err)
+func (s *Server) resources(c *call, p domain.Page) (domain.List[files.Artifact], error) {
+	return s.db.Files.Artifacts(c.ctx, c.actor, c.id(),
+		files.ArtifactQuery{Page: p, Name: c.query.Get("name"), IterationID: c.text("iteration_id")})
 }
 
 func (s *Server) createArtifact(c *call) error {
@@ -36,11 +31,6 @@ func (s *Server) createArtifact(c *call) error {
 	return c.created(created, err, "resource", created.ID)
 }
 
-func (s *Server) resource(c *call) error {
-	r, err := s.db.Files.Artifact(c.ctx, c.actor, c.vars["id"])
-	return reply(c, r, err)
-}
-
 func (s *Server) updateArtifact(c *call) error {
 	id := c.vars["id"]
 	if err := s.db.Files.AllowUpdate(c.ctx, c.actor, id); err != nil {
@@ -53,10 +43,6 @@ func (s *Server) updateArtifact(c *call) error {
 	}
 	defer f.discard()
 	return c.none(s.db.Files.UpdateArtifact(c.ctx, c.actor, id, f.patch, f.data))
-}
-
-func (s *Server) deleteArtifact(c *call) error {
-	return c.none(s.db.Files.DeleteArtifact(c.ctx, c.actor, c.vars["id"]))
 }
 
 // resourceData sends the bytes of an artifact.

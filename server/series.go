@@ -78,19 +78,15 @@ func parsePosition(name, text string, x points.Axis) (int64, error) {
 }
 
 // curves sends the curves of the iterations that the request body lists.
-func (s *Server) curves(c *call) error {
-	var b struct {
-		Iterations []string      `json:"iterations"`
-		Keys       []string      `json:"keys"`
-		Points     *scalar.Step  `json:"points"`
-		X          *points.Axis  `json:"x"`
-		Scale      *points.Scale `json:"scale"`
-		From       *scalar.Text  `json:"from"`
-		To         *scalar.Text  `json:"to"`
-	}
-	if err := c.decode(&b); err != nil {
-		return err
-	}
+func (s *Server) curves(c *call, b struct {
+	Iterations []string      `json:"iterations"`
+	Keys       []string      `json:"keys"`
+	Points     *scalar.Step  `json:"points"`
+	X          *points.Axis  `json:"x"`
+	Scale      *points.Scale `json:"scale"`
+	From       *scalar.Text  `json:"from"`
+	To         *scalar.Text  `json:"to"`
+}) error {
 	if len(b.Iterations) == 0 || len(b.Iterations) > maxIterations {
 		return domain.Invalid("iterations", "iterations must have 1 to %d ids.", maxIterations)
 	}

@@ -9,22 +9,9 @@ import (
 )
 
 // trash lists the records in the trash that the caller can restore.
-func (s *Server) trash(c *call) error {
-	q := trash.Query{ProjectID: c.text("project_id"), Kind: (*domain.TrashKind)(c.text("kind"))}
-	var err error
-	if q.Page, err = c.page(); err != nil {
-		return err
-	}
-	l, err := s.db.Trash.List(c.ctx, c.actor, q)
-	return reply(c, l, err)
-}
-
-func (s *Server) restore(c *call) error {
-	return c.none(s.db.Trash.Restore(c.ctx, c.actor, c.vars["id"]))
-}
-
-func (s *Server) purge(c *call) error {
-	return c.none(s.db.Trash.Purge(c.ctx, c.actor, c.vars["id"]))
+func (s *Server) trash(c *call, p domain.Page) (domain.List[trash.Trashed], error) {
+	return s.db.Trash.List(c.ctx, c.actor,
+		trash.Query{Page: p, ProjectID: c.text("project_id"), Kind: (*domain.TrashKind)(c.text("kind"))})
 }
 
 // emptied is the response to emptying the trash. Its fields are numbers of records.
@@ -53,4 +40,8 @@ func (s *Server) emptyTrash(c *call) error {
 		}
 	})
 	return reply(c, out, err)
+}
+
+func (s *Server) restore(c *call) error {
+	return c.none(s.db.Trash.Restore(c.ctx, c.actor, c.id()))
 }

@@ -66,6 +66,33 @@ func UnmarshalDecode(d *Decoder, v any, opts ...Options) error {
 	return json.UnmarshalDecode(d, v, opts...)
 }
 
+// EachMember reads an object and calls fn with each name. fn must read the value of the name.
+func EachMember(d *Decoder, fn func(name string) error) error {
+	return each(d, '}', func() error {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		return fn(name.String())
+	})
+}
+
+// EachElement reads an array and calls fn for each element. fn must read the element.
+func EachElement(d *Decoder, fn func() error) error { return each(d, ']', fn) }
+
+func each(d *Decoder, end Kind, fn func() error) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != end {
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
 // NewDecoder returns a decoder for the document in r.
 func NewDecoder(r io.Reader, opts ...Options) *Decoder { return jsontext.NewDecoder(r, opts...) }
 
