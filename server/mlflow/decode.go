@@ -46,6 +46,12 @@ func (i integer) or(fallback int64) int64 {
 // can have a fraction of zero.
 func (i *integer) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*i = integer{}
+	return readNumber(dec, i.parse, errNotInteger)
+}
+
+// readNumber calls parse with the text of a number, or with a string. It does nothing for null.
+// It returns the error invalid for other values.
+func readNumber(dec *json.Decoder, parse func(string) error, invalid error) error {
 	switch dec.PeekKind() {
 	case 'n':
 		return dec.SkipValue()
@@ -54,16 +60,16 @@ func (i *integer) UnmarshalJSONFrom(dec *json.Decoder) error {
 		if err != nil {
 			return err
 		}
-		return i.parse(string(raw))
+		return parse(string(raw))
 	}
 	tok, err := dec.ReadToken()
 	if err != nil {
 		return err
 	}
 	if tok.Kind() != '"' {
-		return errNotInteger
+		return invalid
 	}
-	return i.parse(tok.String())
+	return parse(tok.String())
 }
 
 // parse parses number and sets the field.
@@ -90,24 +96,7 @@ type double struct {
 // infinity.
 func (d *double) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*d = double{}
-	switch dec.PeekKind() {
-	case 'n':
-		return dec.SkipValue()
-	case '0': // ReadToken would copy each of the thousands of numbers in a batch
-		raw, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		return d.parse(string(raw))
-	}
-	tok, err := dec.ReadToken()
-	if err != nil {
-		return err
-	}
-	if tok.Kind() != '"' {
-		return errNotNumber
-	}
-	return d.parse(tok.String())
+	return readNumber(dec, d.parse, errNotNumber)
 }
 
 // parse parses number and sets the field.

@@ -50,18 +50,10 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if dec.PeekKind() != '{' {
 		return dec.SkipValue()
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != '}' {
+	return json.EachMember(dec, func(path string) error {
 		if len(e.list) == maxEntries {
 			return errEntries
 		}
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		path := name.String()
 		var one manifestEntry
 		if err := json.UnmarshalDecode(dec, &one, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
 			return err
@@ -70,9 +62,8 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 			return err
 		}
 		e.list = append(e.list, wandb.Entry{Name: path, MD5: one.Digest, Ref: one.Ref, Size: one.Size})
-	}
-	_, err := dec.ReadToken()
-	return err
+		return nil
+	})
 }
 
 // decodeManifest decodes a manifest without loading its whole text. It calls take with the
@@ -108,6 +99,15 @@ var errLongManifest = domain.Errorf(domain.CodePayloadTooLarge, "The manifest of
 
 var errManifest = domain.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", domain.MaxAnswerBytes>>20)
 
+// takeEntry counts the memory of a manifest entry.
+func (c *call) takeEntry(bytes int64) error {
+	err := domain.Take(c.ctx, bytes)
+	if errors.Is(err, errTooLarge) {
+		err = errManifest
+	}
+	return err
+}
+
 // readManifest returns the files of an artifact version, sorted by name.
 func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
 	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(manifestName))
@@ -118,13 +118,7 @@ func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
 	if r.SizeBytes > maxManifest {
 		return nil, errLongManifest
 	}
-	return decodeManifest(content, func(n int64) error {
-		err := domain.Take(c.ctx, n)
-		if errors.Is(err, errTooLarge) {
-			err = errManifest
-		}
-		return err
-	})
+	return decodeManifest(content, c.takeEntry)
 }
 
 const (
@@ -172,15 +166,7 @@ func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if dec.PeekKind() != '{' {
 		return dec.SkipValue()
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		path := name.String()
+	return json.EachMember(dec, func(path string) error {
 		entry, err := dec.ReadValue()
 		if err != nil {
 			return err
@@ -191,9 +177,8 @@ func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 		if c.of[path] = entry.Clone(); len(c.of) > maxEntries {
 			return errEntries
 		}
-	}
-	_, err := dec.ReadToken()
-	return err
+		return nil
+	})
 }
 
 // joinManifest writes the manifest of an artifact version whose manifest was sent in parts. The
@@ -206,13 +191,7 @@ func (c *call) joinManifest(a *wandb.Artifact) error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	all := wholeManifest[contents]{Contents: contents{of: map[string]json.Value{}, take: func(n int64) error {
-		err := domain.Take(c.ctx, n)
-		if errors.Is(err, errTooLarge) {
-			err = errManifest
-		}
-		return err
-	}}}
+	all := wholeManifest[contents]{Contents: contents{of: map[string]json.Value{}, take: c.takeEntry}}
 	add := func(of *wandb.Artifact, name string) error {
 		r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: of.IterationID}, of.File(name))
 		if err != nil {

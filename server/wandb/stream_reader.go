@@ -140,20 +140,7 @@ func (s *streamReader) object(member func(name string) error) error {
 	if s.d.PeekKind() != '{' {
 		return json.UnmarshalDecode(s.d, new(struct{})) // accepts null; other values cause an error
 	}
-	if _, err := s.d.ReadToken(); err != nil {
-		return err
-	}
-	for s.d.PeekKind() != '}' {
-		name, err := s.d.ReadToken()
-		if err != nil {
-			return err
-		}
-		if err := member(name.String()); err != nil {
-			return err
-		}
-	}
-	_, err := s.d.ReadToken()
-	return err
+	return json.EachMember(s.d, member)
 }
 
 // content reads a JSON list of strings and calls line with each string. It treats null in the
@@ -162,10 +149,7 @@ func (s *streamReader) content(line func(text string) error) error {
 	if s.d.PeekKind() != '[' {
 		return json.UnmarshalDecode(s.d, new([]string)) // accepts null; other values cause an error
 	}
-	if _, err := s.d.ReadToken(); err != nil {
-		return err
-	}
-	for s.d.PeekKind() != ']' {
+	return json.EachElement(s.d, func() error {
 		if s.lines++; s.lines > maxLines {
 			return errLines
 		}
@@ -181,12 +165,8 @@ func (s *streamReader) content(line func(text string) error) error {
 			}
 			text = token.String()
 		}
-		if err := line(text); err != nil {
-			return err
-		}
-	}
-	_, err := s.d.ReadToken()
-	return err
+		return line(text)
+	})
 }
 
 var errLines = domain.Errorf(domain.CodePayloadTooLarge, "The body has more than %d lines; send less at once.", maxLines)
