@@ -366,11 +366,7 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domai
 
 // register creates a model version from an artifact. If the user chose no model, register
 // creates a model first.
-func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	a, err := s.DB.Files.Artifact(ctx, actor, idOf(r))
 	if err != nil {
@@ -394,10 +390,7 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showArtifact(w, r, user, web.StatusOf(typed.Wrong.Code), typed, "")
 	}
-	if err == nil {
-		s.redirect(w, r, "/artifact/"+a.ID)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/artifact/"+a.ID)
 }
 
 // newModel creates a model in the project of an experiment.

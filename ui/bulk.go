@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,11 +81,7 @@ func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user domain.User
 // changeAll applies the form to all runs that match a filter. If the number of matching runs
 // differs from the number in the form, nothing is changed. Runs that can't be changed are
 // skipped. The page shows the number of skipped runs and the reason.
-func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	filter, tag, status, do := plain.Readable(fields.Get("filter")), strings.TrimSpace(plain.Readable(fields.Get("tag"))), fields.Get("status"), fields.Get("do")
 	var ids []string
 	err = s.view(r, user, func(db *store.View) (err error) {

@@ -241,10 +241,7 @@ func (s *site) delete(w http.ResponseWriter, r *http.Request, user domain.User) 
 	if e := formError(err); e != nil {
 		return s.showDeletion(w, r, user, web.StatusOf(e.Code), fields, "Nothing was deleted. "+e.Message)
 	}
-	if err == nil {
-		s.redirect(w, r, s.afterDeletion(v.back(false), v.ids()...))
-	}
-	return err
+	return s.redirectUnless(err, w, r, s.afterDeletion(v.back(false), v.ids()...))
 }
 
 // sent reads a submitted form and the runs that are selected in it.
@@ -308,10 +305,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) 
 			}
 		})
 	}
-	if err == nil {
-		s.redirect(w, r, v.back(true))
-	}
-	return err
+	return s.redirectUnless(err, w, r, v.back(true))
 }
 
 // ended returns an error message that names runs that ended with a status other than the

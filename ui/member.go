@@ -91,11 +91,7 @@ func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user domain.U
 }
 
 // changeMember adds a member, changes a member's permissions, or removes a member.
-func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	typed := memberForm{ID: fields.Get("permission"), Username: plain.Readable(fields.Get("username")),
 		Rights: users.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
@@ -119,8 +115,5 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showMembers(w, r, user, web.StatusOf(typed.Wrong.Code), membersView{Form: typed})
 	}
-	if err == nil {
-		s.redirect(w, r, "/project/"+idOf(r)+"/members")
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/project/"+idOf(r)+"/members")
 }

@@ -124,20 +124,13 @@ func (s *site) lastRun(db *store.View, projectID string) (string, error) {
 }
 
 // createModel creates a model in a project.
-func (s *site) createModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) createModel(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedRecord(fields)
 	made, err := s.DB.Models.CreateModel(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), registry.NewModel{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModels(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
-	if err == nil {
-		s.redirect(w, r, "/model/"+made.ID)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/model/"+made.ID)
 }
 
 // modelView is the view of a model's page.
@@ -292,21 +285,14 @@ func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, 
 }
 
 // saveModel changes the name and description of a model.
-func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	id, typed := idOf(r), typedRecord(fields)
 	err = s.DB.Models.UpdateModel(r.Context(), domain.Actor{UserID: user.ID}, id, registry.ModelPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModel(w, r, user, web.StatusOf(typed.Wrong.Code), id, modelView{Form: typed})
 	}
-	if err == nil {
-		s.redirect(w, r, "/model/"+id)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/model/"+id)
 }
 
 // deleteModel deletes a model and its versions.
@@ -316,19 +302,12 @@ func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user domain.U
 	if err == nil {
 		err = s.DB.Models.DeleteModel(ctx, actor, m.ID)
 	}
-	if err == nil {
-		s.redirect(w, r, s.afterDeletion("/project/"+m.ProjectID+"/models", m.ID))
-	}
-	return err
+	return s.redirectUnless(err, w, r, s.afterDeletion("/project/"+m.ProjectID+"/models", m.ID))
 }
 
 // setStage moves a version to another stage. After the redirect, the model's page shows which
 // version was archived.
-func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
 	stage := registry.Stage(fields.Get("stage"))
 	promotion, err := s.DB.Models.SetStage(ctx, actor, id, stage)
@@ -369,11 +348,7 @@ func stageDone(query url.Values) string {
 }
 
 // saveVersion changes the description of a version or deletes the version.
-func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	v, err := s.DB.Models.ModelVersion(ctx, actor, idOf(r))
 	if err != nil {

@@ -52,6 +52,17 @@ func (s *site) page(next func(http.ResponseWriter, *http.Request, domain.User) e
 	})
 }
 
+// posted returns a handler for a form of a signed-in user. next receives the fields of the form.
+func (s *site) posted(next func(http.ResponseWriter, *http.Request, domain.User, url.Values) error) handler {
+	return s.page(func(w http.ResponseWriter, r *http.Request, user domain.User) error {
+		fields, err := form(r)
+		if err != nil {
+			return err
+		}
+		return next(w, r, user, fields)
+	})
+}
+
 // bounded returns a handler that rejects request bodies larger than limit bytes.
 func bounded(limit int64, next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -104,6 +115,14 @@ func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, domain.Use
 // redirect sends the browser to a path of this site.
 func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, s.BasePath+path, http.StatusSeeOther)
+}
+
+// redirectUnless returns err. If err is nil, it sends the browser to a path of this site.
+func (s *site) redirectUnless(err error, w http.ResponseWriter, r *http.Request, path string) error {
+	if err == nil {
+		s.redirect(w, r, path)
+	}
+	return err
 }
 
 // view runs fn on a snapshot of the data that the user can read. If memory runs short, view

@@ -94,20 +94,13 @@ func typedReport(fields url.Values) reportForm {
 	return reportForm{basis: basisOf(fields), Name: plain.Readable(fields.Get("name")), Text: text(fields, "text")}
 }
 
-func (s *site) createReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) createReport(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedReport(fields)
 	made, err := s.DB.Projects.CreateReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), projects.NewReport{Name: typed.Name, Text: typed.Text})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showReports(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
-	if err == nil {
-		s.redirect(w, r, "/report/"+made.ID)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/report/"+made.ID)
 }
 
 // reportView is the view of a report's page.
@@ -218,21 +211,14 @@ func blockError(err error) (text string, ok bool) {
 	return web.AsError(err).Message, true
 }
 
-func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedReport(fields)
 	err = s.DB.Projects.UpdateReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), projects.ReportPatch{
 		Name: changed(fields, "name", typed.Name), Text: changed(fields, "text", typed.Text), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showReport(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
-	if err == nil {
-		s.redirect(w, r, "/report/"+idOf(r))
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/report/"+idOf(r))
 }
 
 func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
@@ -241,10 +227,7 @@ func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.
 	if err == nil {
 		err = s.DB.Projects.DeleteReport(ctx, actor, of.ID)
 	}
-	if err == nil {
-		s.redirect(w, r, s.afterDeletion("/project/"+of.ProjectID+"/reports", of.ID))
-	}
-	return err
+	return s.redirectUnless(err, w, r, s.afterDeletion("/project/"+of.ProjectID+"/reports", of.ID))
 }
 
 // exportReport responds with a report as a single HTML file.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/a-h/templ"
@@ -74,11 +75,7 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 }
 
 // saveProject changes or deletes a project.
-func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
 	if fields.Get("do") == "delete" {
 		err = s.DB.Projects.DeleteProject(ctx, actor, id)
@@ -96,10 +93,7 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user domain.U
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProjectSettings(w, r, user, web.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
 	}
-	if err == nil {
-		s.redirect(w, r, "/project/"+id)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/project/"+id)
 }
 
 // experimentSettings shows the settings page of an experiment.
@@ -172,11 +166,7 @@ func (v *settingsView) fillObjectives(db *store.View, e projects.Experiment) err
 }
 
 // saveExperiment changes or deletes an experiment.
-func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
 	if fields.Get("do") == "delete" {
 		e, err := s.DB.Projects.Experiment(ctx, actor, id)
@@ -198,43 +188,26 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domai
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showExperimentSettings(w, r, user, web.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
 	}
-	if err == nil {
-		s.redirect(w, r, "/experiment/"+id)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/experiment/"+id)
 }
 
 // createProject creates a project from the form on the home page.
-func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedRecord(fields)
 	made, err := s.DB.Projects.CreateProject(r.Context(), domain.Actor{UserID: user.ID}, domain.NewProject{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProjects(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
-	if err == nil {
-		s.redirect(w, r, "/project/"+made.ID)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/project/"+made.ID)
 }
 
 // createExperiment creates an experiment from the form on its project's page.
-func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedRecord(fields)
 	made, err := s.DB.Projects.CreateExperiment(r.Context(), domain.Actor{UserID: user.ID}, idOf(r),
 		projects.NewExperiment{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProject(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
-	if err == nil {
-		s.redirect(w, r, "/experiment/"+made.ID)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/experiment/"+made.ID)
 }

@@ -178,15 +178,8 @@ func numbers(all []int) string {
 }
 
 // changeSweep sets the state of a sweep.
-func (s *site) changeSweep(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) changeSweep(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	state := fields.Get("state")
 	_, err = s.DB.Wandb.SaveSweep(r.Context(), domain.Actor{UserID: user.ID}, wandb.SweepChange{ID: idOf(r), State: &state})
-	if err == nil {
-		s.redirect(w, r, "/sweep/"+idOf(r))
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/sweep/"+idOf(r))
 }

@@ -111,11 +111,7 @@ func (r trashRow) held() string {
 }
 
 // changeTrash restores records, purges a record, or empties the trash.
-func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor, ids := r.Context(), domain.Actor{UserID: user.ID}, fields["id"]
 	if fields.Get("do") == "empty" {
 		return s.emptyTrash(w, r, user, fields.Get("until"))
@@ -169,11 +165,7 @@ func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user domain.Us
 	if e := formError(err); e != nil {
 		return s.showTrash(w, r, user, web.StatusOf(e.Code), "Some items were not deleted. "+e.Message)
 	}
-	if err != nil {
-		return err
-	}
-	s.redirect(w, r, "/trash")
-	return nil
+	return s.redirectUnless(err, w, r, "/trash")
 }
 
 // restore restores records and returns the path of the page that shows them.

@@ -141,20 +141,13 @@ func formError(err error) *domain.Error {
 }
 
 // saveAccount changes the names in the user's own account.
-func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	v := accountView{basis: basisOf(fields), User: user, Own: true, Form: "names", Typed: typedUser(fields)}
 	err = s.DB.Users.UpdateUser(r.Context(), domain.Actor{UserID: user.ID}, user.ID, v.patch(fields))
 	if v.Wrong = formError(err); v.Wrong != nil {
 		return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 	}
-	if err == nil {
-		s.redirect(w, r, "/account?saved=names")
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/account?saved=names")
 }
 
 // patch returns the changes to the names that the user edited.
@@ -165,11 +158,7 @@ func (v accountView) patch(fields url.Values) users.UserPatch {
 
 // savePassword changes the user's own password. It requires the current password, because an
 // attacker might have access to an open browser.
-func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx := r.Context()
 	_, err = s.Auth.SignIn(ctx, user.Username, fields.Get("current"), web.ClientAddress(r))
 	if err != nil && web.AsError(err).Code == domain.CodeInvalidCredentials {
@@ -187,19 +176,12 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.
 			Typed: users.NewUser{FirstName: user.FirstName, LastName: user.LastName}}
 		return s.showAccount(w, r, user, web.StatusOf(e.Code), v)
 	}
-	if err == nil {
-		s.redirect(w, r, "/account?saved=password")
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/account?saved=password")
 }
 
 // saveKey creates an API key for the user's own account and shows the key, or revokes an API
 // key.
-func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	if fields.Get("do") == "revoke" {
 		if err := s.DB.Users.DeleteAPIKey(ctx, actor, user.ID, fields.Get("id")); err != nil {
@@ -232,11 +214,7 @@ func typedUser(fields url.Values) users.NewUser {
 
 // saveUser changes the names, rights or password of an account, or deletes the account. Only
 // admins can change other accounts.
-func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	id, ctx, actor := idOf(r), r.Context(), domain.Actor{UserID: user.ID}
 	v := accountView{basis: basisOf(fields), Form: "names", Typed: typedUser(fields)}
 	next := "/user/" + id + "?saved=names"
@@ -255,10 +233,7 @@ func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User
 	if v.Wrong = formError(err); v.Wrong != nil {
 		return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 	}
-	if err == nil {
-		s.redirect(w, r, next)
-	}
-	return err
+	return s.redirectUnless(err, w, r, next)
 }
 
 // users lists all accounts. Only admins can list accounts.
@@ -288,11 +263,7 @@ func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user domain.Use
 }
 
 // createUser creates an account.
-func (s *site) createUser(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	fields, err := form(r)
-	if err != nil {
-		return err
-	}
+func (s *site) createUser(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	n := typedUser(fields)
 	n.Password = fields.Get("password")
 	created, err := s.DB.Users.CreateUser(r.Context(), domain.Actor{UserID: user.ID}, n)
@@ -300,8 +271,5 @@ func (s *site) createUser(w http.ResponseWriter, r *http.Request, user domain.Us
 		n.Password = ""
 		return s.showUsers(w, r, user, web.StatusOf(e.Code), usersView{Typed: n, Wrong: e})
 	}
-	if err == nil {
-		s.redirect(w, r, "/user/"+created.ID)
-	}
-	return err
+	return s.redirectUnless(err, w, r, "/user/"+created.ID)
 }

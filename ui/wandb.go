@@ -38,8 +38,5 @@ func (s *site) wandbLink(w http.ResponseWriter, r *http.Request, user domain.Use
 		target = "/project/" + id
 		return err
 	})
-	if err == nil {
-		s.redirect(w, r, target)
-	}
-	return err
+	return s.redirectUnless(err, w, r, target)
 }
