@@ -221,7 +221,6 @@ func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
 type window struct {
 	known       bool
 	first, last int64             // seq of the first and the last row; 0 if the table is empty
-	scanned     bool              // whether the points of one series were read from the table
 	points      map[int64][]point // whole table by series id; nil if not read
 }
 
@@ -229,8 +228,7 @@ type window struct {
 // the order of seq. The caller must not change the points.
 //
 // recent takes the points from the head. If the snapshot is older than the last compaction, the
-// head lacks points and recent reads the table. Because the table has no index by series, the
-// second read of the table in a transaction reads all series at once.
+// head lacks points and recent reads the whole table once. The table has no index by series.
 func (tx *Tx) recent(seriesID, compacted int64) ([]point, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last <= compacted {
@@ -241,43 +239,14 @@ func (tx *Tx) recent(seriesID, compacted int64) ([]point, error) {
 			return points[after(points, compacted):after(points, w.last)], nil
 		}
 	}
-	if w.points == nil && w.scanned {
+	if w.points == nil {
 		if tx.window.points, err = readRecent(tx.Tx); err != nil {
 			return nil, err
 		}
 		w = tx.window
 	}
-	if w.points != nil {
-		points := w.points[seriesID]
-		return points[after(points, compacted):], nil
-	}
-	tx.window.scanned = true
-	var points []point
-	rows, err := tx.Rows(`SELECT step, seq, value, recorded_at FROM recent
-		WHERE series_id = ? AND seq > ? ORDER BY seq`, seriesID, compacted)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p point
-		if err := rows.Scan(&p.step, &p.seq, &p.value, &p.at); err != nil {
-			return nil, err
-		}
-		points = append(points, p)
-	}
-	return points, rows.Err()
-}
-
-// readAhead prepares Tx.recent for calls with many series. Without a head, it reads the whole
-// table once. Without readAhead, each call of Tx.recent would scan the table.
-func (tx *Tx) readAhead() error {
-	w, err := tx.recentWindow()
-	if err != nil || w.last == 0 || w.points != nil || tx.engine.head != nil {
-		return err
-	}
-	tx.window.points, err = readRecent(tx.Tx)
-	return err
+	points := w.points[seriesID]
+	return points[after(points, compacted):], nil
 }
 
 func (tx *Tx) recentWindow() (window, error) {

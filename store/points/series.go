@@ -115,11 +115,6 @@ func (tx *Tx) seriesWhere(condition string, args ...any) ([]*series, error) {
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, err
 	}
-	if len(all) > 1 {
-		if err := tx.readAhead(); err != nil {
-			return nil, err
-		}
-	}
 	for _, s := range all {
 		if err := tx.addRecent(s); err != nil {
 			return nil, err

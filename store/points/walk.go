@@ -76,9 +76,6 @@ func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Va
 	if err != nil {
 		return err
 	}
-	if err := tx.readAhead(); err != nil {
-		return err
-	}
 	for i := range all {
 		if all[i].late, err = tx.late(all[i].id, all[i].moved); err != nil {
 			return err
