@@ -274,6 +274,9 @@ func signIn(line string) Crash {
 	return Crash{}
 }
 
+// At returns the index of the line that shows the crash.
+func (c Crash) At() int { return c.at }
+
 // Place returns the file and line of the crash, such as "train.py line 41", or "".
 func (c Crash) Place() string {
 	if c.File == "" {

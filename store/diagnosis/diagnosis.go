@@ -232,7 +232,7 @@ func (in *Input) firstBad() (*badValue, error) {
 	}
 	slices.SortStableFunc(found, func(a, b badValue) int {
 		return cmp.Or(cmp.Compare(starts(a), starts(b)), cmp.Compare(a.step, b.step),
-			cmp.Compare(goal.InterestOf(a.key), goal.InterestOf(b.key)), cmp.Compare(a.key, b.key))
+			cmp.Compare(rank(a.key), rank(b.key)), cmp.Compare(a.key, b.key))
 	})
 	for i, b := range found[:min(len(found), mostCandidates)] {
 		usual, err := in.isUsual(b)
@@ -250,6 +250,18 @@ func (in *Input) firstBad() (*badValue, error) {
 		return &b, nil
 	}
 	return nil, nil
+}
+
+// rank orders metrics that became bad at the same step. The results of the training come first,
+// because the results on held-out data follow them.
+func rank(key string) int {
+	switch goal.InterestOf(key) {
+	case goal.Learned:
+		return 0
+	case goal.HeldOut:
+		return 1
+	}
+	return 2
 }
 
 // exploded returns the explosion that ends the values of s. Only metrics to minimize and
@@ -351,9 +363,9 @@ func (in *Input) window(s Series, last int64) (w struct{ from, to int64 }, ok bo
 		return w, false
 	}
 	span := last - s.Step[0]
-	width := max(span/10, min(span, span/int64(n)*mostHistory))
-	if !s.whole() {
-		width = span / 10
+	width := span / 10
+	if s.whole() && n <= 10*mostHistory {
+		width = max(width, int64(float64(span)*min(1, mostHistory/float64(n))))
 	}
 	w.from, w.to = last-width, last
 	return w, true
@@ -368,13 +380,13 @@ func (in *Input) departure(bad *badValue) (*departure, error) {
 			all = append(all, s)
 		}
 	}
-	rank := func(s Series) int {
+	first := func(s Series) int {
 		if bad != nil && s.Key == bad.key {
 			return -1
 		}
 		return int(goal.InterestOf(s.Key))
 	}
-	slices.SortStableFunc(all, func(a, b Series) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Key, b.Key)) })
+	slices.SortStableFunc(all, func(a, b Series) int { return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.Key, b.Key)) })
 	for _, s := range all[:min(len(all), 3)] {
 		curves, err := in.Siblings(s.Key)
 		if err != nil {
