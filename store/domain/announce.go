@@ -97,6 +97,7 @@ func (a *announcer) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 		return nil
 	}
 	a.stale = false
+	found := false
 	rows, err := tx.Rows(`SELECT
 			changed.num,
 			coalesce(iteration.id, changed.id),
@@ -108,12 +109,7 @@ func (a *announcer) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 		LEFT JOIN experiment ON experiment.id = coalesce(iteration.experiment_id, changed.experiment_id) AND experiment.deleted_date IS NULL
 		LEFT JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
 		WHERE coalesce(iteration.id, changed.id) IS NOT NULL`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	found := false
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var it IterationRef
 		var deleted, open bool
 		if err := rows.Scan(&it.Num, &it.ID, &it.ExperimentID, &deleted, &open); err != nil {
@@ -124,8 +120,9 @@ func (a *announcer) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 		if open { // no event stream follows an experiment in the trash
 			a.db.Journal.Note(journal.Entry{Key: journal.Key{Iteration: it.Noted()}, Deleted: deleted})
 		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil || !found {
+		return nil
+	})
+	if err != nil || !found {
 		return err
 	}
 	_, err = tx.Exec(`DELETE FROM changed_iteration`)

@@ -1,11 +1,11 @@
 package domain
 
 import (
-	"errors"
 	"time"
 
 	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // ErrEnded reports an attempt to add data to an iteration that has ended.
@@ -89,6 +89,7 @@ func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationS
 	if err != nil {
 		return nil, err
 	}
+	var all []IterationState
 	rows, err := tx.Rows(`SELECT list.value, `+IterationStateColumns+`
 		FROM json_each(?) AS list
 		JOIN iteration ON iteration.id = list.value
@@ -96,19 +97,15 @@ func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationS
 		JOIN project ON project.id = experiment.project_id
 		WHERE `+tx.Found("iteration", "experiment", "project")+`
 		ORDER BY list.key`, string(list))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []IterationState
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var i IterationState
 		if err := rows.Scan(append([]any{&i.ID}, i.Into()...)...); err != nil {
-			return nil, err
+			return err
 		}
 		all = append(all, i)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, i := range all {

@@ -21,6 +21,7 @@ import (
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 	"tracker/store/transfer"
 )
 
@@ -54,6 +55,7 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 		if err != nil {
 			return nil, err
 		}
+		found := map[uuid.UUID]transfer.File{}
 		rows, err := tx.Rows(`SELECT source.id, source.path, source.size, source.fingerprint, source.position, source.state,
 				iif(iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL AND project.deleted_date IS NULL,
 					coalesce(iteration.id, ?1), ?1),
@@ -63,19 +65,15 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 			LEFT JOIN experiment ON experiment.id = iteration.experiment_id
 			LEFT JOIN project ON project.id = experiment.project_id
 			WHERE source.id IN (SELECT value FROM json_each(?2))`, uuid.Nil.String(), string(list))
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		found := map[uuid.UUID]transfer.File{}
-		for rows.Next() {
+		err = sqlite.Each(rows, err, func() error {
 			var f transfer.File
 			if err := rows.Scan(&f.ID, &f.Path, &f.Size, &f.Fingerprint, &f.Position, &f.State, &f.RunID, &f.ProjectID, &f.Project); err != nil {
-				return nil, err
+				return err
 			}
 			found[f.ID] = f
-		}
-		return found, errors.Join(rows.Err(), rows.Close())
+			return nil
+		})
+		return found, err
 	})
 }
 

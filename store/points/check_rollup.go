@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+
+	"tracker/store/sqlite"
 )
 
 // strayRollups looks for rollups whose series does not exist.
@@ -30,19 +32,16 @@ func (tx *Tx) sameRollups(s *series, want *rollHash) (bool, error) {
 	}
 	rows, err := tx.Rows(`SELECT id, cells FROM rollup WHERE id BETWEEN ? AND ? ORDER BY id`,
 		s.id<<seriesBit, s.id<<seriesBit|(1<<seriesBit-1))
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var id int64
 		var cells []byte
 		if err := rows.Scan(&id, &cells); err != nil {
-			return false, err
+			return err
 		}
 		got.row(id, cells)
-	}
-	return got.sum() == want.sum(), rows.Err()
+		return nil
+	})
+	return got.sum() == want.sum(), err
 }
 
 // maxLevels is an upper bound for the number of levels. Each level's cells are 2^rowShift times

@@ -189,20 +189,17 @@ func (tx *Tx) removeCompacted(last int64) error {
 	if err := tx.engine.open.saveSeq(tx.Tx); err != nil {
 		return err
 	}
-	rows, err := tx.Rows(`SELECT seq, series_id, step, value, recorded_at FROM recent WHERE seq > ? ORDER BY seq`, last)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var kept []row
-	for rows.Next() {
+	rows, err := tx.Rows(`SELECT seq, series_id, step, value, recorded_at FROM recent WHERE seq > ? ORDER BY seq`, last)
+	err = sqlite.Each(rows, err, func() error {
 		var r row
 		if err := r.scan(rows); err != nil {
 			return err
 		}
 		kept = append(kept, r)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if _, err := tx.Exec(`DELETE FROM recent`); err != nil {

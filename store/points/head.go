@@ -1,7 +1,6 @@
 package points
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"sort"
@@ -61,26 +60,23 @@ func loadHead(tx *sqlite.Tx) (*head, error) {
 		return nil, err
 	}
 	rows, err := tx.Rows(`SELECT id, iteration_num, key, counted_seq FROM series WHERE id IN (SELECT series_id FROM recent)`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var id int64
 		var s headSeries
 		if err := rows.Scan(&id, &s.iteration, &s.key, &s.statsSeq); err != nil {
-			return nil, err
+			return err
 		}
 		s.points = all[id]
 		h.size += len(s.points)
 		h.put(id, &s)
 		delete(all, id)
-	}
+		return nil
+	})
 	for id, points := range all { // points of deleted series
 		h.size += len(points)
 		h.put(id, &headSeries{points: points})
 	}
-	return h, rows.Err()
+	return h, err
 }
 
 // readRecent returns the points of table recent by series id. fullHead bounds the size of the
@@ -88,18 +84,15 @@ func loadHead(tx *sqlite.Tx) (*head, error) {
 func readRecent(tx *sqlite.Tx) (map[int64][]point, error) {
 	all := map[int64][]point{}
 	rows, err := tx.Rows(`SELECT seq, series_id, step, value, recorded_at FROM recent ORDER BY seq`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var r row
 		if err := r.scan(rows); err != nil {
-			return nil, err
+			return err
 		}
 		all[r.place.series] = append(all[r.place.series], r.point())
-	}
-	return all, errors.Join(rows.Err(), rows.Close())
+		return nil
+	})
+	return all, err
 }
 
 // put adds a series to the head, or updates a series that was changed. It removes a series

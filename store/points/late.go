@@ -2,6 +2,7 @@ package points
 
 import (
 	"tracker/store/json"
+	"tracker/store/sqlite"
 )
 
 // A row of table series holds statistics of the points that existed when the row was written.
@@ -37,21 +38,18 @@ func (tx *Tx) Recent(keys []string) ([]Series, error) {
 	if err != nil {
 		return nil, err
 	}
+	var all []Series
 	rows, err := tx.Rows(`SELECT id, iteration_num, key FROM series
 		WHERE id IN (SELECT series_id FROM recent) AND key IN (SELECT value FROM json_each(?))`, string(list))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []Series
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var s Series
 		if err := rows.Scan(&s.ID, &s.Iteration, &s.Key); err != nil {
-			return nil, err
+			return err
 		}
 		all = append(all, s)
-	}
-	return all, rows.Err()
+		return nil
+	})
+	return all, err
 }
 
 // recent returns the series with the given keys whose rows might lack points of window w. ok is

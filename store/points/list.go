@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"cmp"
+
+	"tracker/store/sqlite"
 )
 
 // List returns one page of the points of an iteration and the total number of points. The
@@ -101,18 +103,15 @@ func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err e
 	}
 	rows, err := tx.Rows(selectPoints(`SELECT metric.* FROM series JOIN metric ON metric.series_id = series.id `+where+`
 		ORDER BY metric.step, metric.seq LIMIT ? OFFSET ?`), append(args, limit, skip)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var p Point
 		if err := p.scan(rows); err != nil {
-			return nil, err
+			return err
 		}
 		found = append(found, p)
-	}
-	return found, rows.Err()
+		return nil
+	})
+	return found, err
 }
 
 // stepOfRow returns an upper bound for the steps of the first n points of an iteration in table

@@ -99,20 +99,17 @@ func (tx *Tx) seriesOf(iteration int64, keys []string) ([]*series, error) {
 
 // seriesWhere returns the series that meet an SQL condition.
 func (tx *Tx) seriesWhere(condition string, args ...any) ([]*series, error) {
-	rows, err := tx.Rows(`SELECT `+seriesColumns+` WHERE `+condition, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var all []*series
-	for rows.Next() {
+	rows, err := tx.Rows(`SELECT `+seriesColumns+` WHERE `+condition, args...)
+	err = sqlite.Each(rows, err, func() error {
 		s, err := scanSeries(rows)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		all = append(all, s)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, s := range all {

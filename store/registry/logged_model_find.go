@@ -5,6 +5,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/sqlite"
 )
 
 // LoggedModelQuery holds the search conditions of FindLoggedModels.
@@ -50,28 +51,25 @@ func (v *View) findLoggedModels(in string, q LoggedModelQuery) ([]LoggedModel, e
 	if err != nil {
 		return nil, err
 	}
+	var all []LoggedModel
 	rows, err := v.tx.Rows(`SELECT `+loggedModelColumns+`, logged_model.num `+loggedModelFrom+`
 		WHERE logged_model.experiment_id IN (SELECT value FROM json_each(?))
 		ORDER BY logged_model.num`, in)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []LoggedModel
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var m struct {
 			LoggedModel
 			Num int64 `db:"num"`
 		}
 		if err := rows.StructScan(&m); err != nil {
-			return nil, err
+			return err
 		}
 		if q.Match(m.LoggedModel) && passes(strconv.FormatInt(m.Num, 10)) {
 			m.Params = nil
 			all = append(all, m.LoggedModel)
 		}
-	}
-	return all, rows.Err()
+		return nil
+	})
+	return all, err
 }
 
 func (v *View) eachLoggedModelMetric(experiments string, q LoggedModelQuery) error {
@@ -93,18 +91,14 @@ func (v *View) eachLoggedModelMetric(experiments string, q LoggedModelQuery) err
 		JOIN iteration ON iteration.num = m.iteration_num
 		WHERE logged_model.experiment_id IN (SELECT value FROM json_each(?))
 		AND (? OR m.key IN (SELECT value FROM json_each(?)))`, experiments, q.AllMetrics, string(keys))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return sqlite.Each(rows, err, func() error {
 		var m LoggedModelMetric
 		if err := rows.StructScan(&m); err != nil {
 			return err
 		}
 		q.Metric(m)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // DescribedModel is a logged model with its properties and metric points.

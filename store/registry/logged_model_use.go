@@ -5,6 +5,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // LoggedModelRole is the role of a logged model in an iteration.
@@ -68,19 +69,15 @@ func ModelUsesOf(tx *domain.Tx, nums string, fn func(num int64, u LoggedModelUse
 			WHERE logged_model_use.iteration_num IN (SELECT value FROM json_each(?)))
 		WHERE place <= ?
 		ORDER BY iteration_num, num, step`, nums, MaxUses)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return sqlite.Each(rows, err, func() error {
 		var num int64
 		var u LoggedModelUse
 		if err := rows.Scan(&num, &u.Role, &u.ModelID, &u.ModelName, &u.ExperimentID, &u.Step); err != nil {
 			return err
 		}
 		fn(num, u)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // LoggedModelUses returns the logged models that an iteration read or created. The actor needs

@@ -7,6 +7,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // RegisteredModel is a model with its aliases and the latest version in each stage.
@@ -254,17 +255,13 @@ func (v *View) withProperties(column, owners, of string, conditions []PropertyMa
 	if err != nil {
 		return nil, err
 	}
+	met := map[string]uint64{}
 	rows, err := v.tx.Rows(`SELECT `+column+`, key, value FROM property
 		WHERE `+column+` IN (`+owners+`) AND key IN (SELECT value FROM json_each(?))`, of, string(list))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	met := map[string]uint64{}
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var id, key, value string
 		if err := rows.Scan(&id, &key, &value); err != nil {
-			return nil, err
+			return err
 		}
 		bits, ok := met[id]
 		if !ok {
@@ -273,7 +270,7 @@ func (v *View) withProperties(column, owners, of string, conditions []PropertyMa
 		for i, c := range conditions {
 			if c.Key == key {
 				if err := v.tx.Context().Err(); err != nil {
-					return nil, err // stop if the context is done, because matching a long text takes milliseconds
+					return err // stop if the context is done, because matching a long text takes milliseconds
 				}
 				bits &^= 1 << i
 				if c.Match(value) {
@@ -282,12 +279,13 @@ func (v *View) withProperties(column, owners, of string, conditions []PropertyMa
 			}
 		}
 		met[id] = bits
-	}
+		return nil
+	})
 	return func(id string) bool {
 		bits, ok := met[id]
 		if !ok {
 			bits = missing
 		}
 		return bits == 1<<len(conditions)-1
-	}, rows.Err()
+	}, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/sqlite"
 )
 
 // DatasetUse describes a dataset that a run has read.
@@ -99,11 +100,7 @@ func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) er
 		JOIN dataset ON dataset.id = iteration_dataset.dataset_id
 		WHERE iteration_dataset.iteration_num IN (SELECT value FROM json_each(?))
 		ORDER BY iteration_dataset.iteration_num, dataset.id`, nums)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return sqlite.Each(rows, err, func() error {
 		var num int64
 		var d DatasetUse
 		var tags string
@@ -115,8 +112,8 @@ func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) er
 			return err
 		}
 		fn(num, d)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // DatasetName identifies a dataset that a run has read. It omits the long fields of DatasetUse.

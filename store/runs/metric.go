@@ -236,6 +236,7 @@ func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID
 			return nil, err
 		}
 		// The query reads the tables, because the view metric_points omits runs in the trash.
+		var all []Metric
 		rows, err := tx.Rows(`SELECT step, value, recorded_at FROM (
 				SELECT metric.step, metric.value, metric.recorded_at
 				FROM series JOIN metric ON metric.series_id = series.id
@@ -245,19 +246,15 @@ func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID
 				FROM series JOIN recent ON recent.series_id = series.id AND recent.seq > series.moved_seq
 				WHERE series.iteration_num = ? AND series.key = ?)
 			ORDER BY recorded_at, step, value LIMIT ? OFFSET ?`, it.Num, key, it.Num, key, limit+1, max(0, p.Offset))
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var all []Metric
-		for rows.Next() {
+		err = sqlite.Each(rows, err, func() error {
 			m := Metric{IterationID: iterationID, Key: key}
 			if err := rows.Scan(&m.Step, &m.Value, &m.RecordedAt); err != nil {
-				return nil, err
+				return err
 			}
 			all = append(all, m)
-		}
-		return all, rows.Err()
+			return nil
+		})
+		return all, err
 	})
 	if more = len(found) > limit; more {
 		found = found[:limit]

@@ -9,6 +9,7 @@ import (
 	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // Result is the value of one metric in one iteration.
@@ -33,18 +34,15 @@ func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limi
 	}
 	statement.Add(` SELECT num, value, there, (SELECT count(*) FROM hit) FROM hit ORDER BY num DESC LIMIT ?`, limit)
 	rows, err := statement.rows(s.Tx.Tx)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var r Result
 		if err := rows.Scan(&r.Num, &r.Value, &r.There, &total); err != nil {
-			return 0, err
+			return err
 		}
 		fn(r)
-	}
-	return total, rows.Err()
+		return nil
+	})
+	return total, err
 }
 
 // VaryingParams returns the parameters that differ among the iterations that match q. It
@@ -66,20 +64,17 @@ func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map
 		JOIN parameter ON parameter.iteration_num = hit.num AND parameter.key = list.value
 		GROUP BY parameter.key
 		HAVING min(parameter.value) <> max(parameter.value) OR count(*) < (SELECT count(*) FROM hit)`, keys)
-	rows, err := statement.rows(s.Tx.Tx)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	vary := map[string]bool{}
-	for rows.Next() {
+	rows, err := statement.rows(s.Tx.Tx)
+	err = sqlite.Each(rows, err, func() error {
 		var key string
 		if err := rows.Scan(&key); err != nil {
-			return nil, err
+			return err
 		}
 		vary[key] = true
-	}
-	return vary, rows.Err()
+		return nil
+	})
+	return vary, err
 }
 
 // hits returns the start of a statement with table hit, which holds the matching iterations.
@@ -142,11 +137,7 @@ func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	rows, err := tx.Rows(`SELECT iteration_num, key, count, last, min, max, `+points.MeanSQL+` FROM series
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
 		string(list), string(keys))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return sqlite.Each(rows, err, func() error {
 		var k metricKey
 		var count int64
 		var last scalar.Value
@@ -163,8 +154,8 @@ func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 				metric(k.iteration, c.Label, *v)
 			}
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // metricKey identifies a metric of an iteration.

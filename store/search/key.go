@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,11 +45,7 @@ func MatchingKeys(tx *sqlite.Tx, experimentID string, kind *KeyKind, pattern *re
 	rows, err := tx.Rows(`SELECT kind, key, iterations FROM experiment_key
 		WHERE experiment_id = ?1 AND (?2 IS NULL OR kind = ?2)
 		ORDER BY kind, key LIMIT ?3`, experimentID, kind, maxMatched)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return sqlite.Each(rows, err, func() error {
 		var k Key
 		if err := rows.StructScan(&k); err != nil {
 			return err
@@ -58,8 +53,8 @@ func MatchingKeys(tx *sqlite.Tx, experimentID string, kind *KeyKind, pattern *re
 		if pattern.MatchString(k.Key) {
 			fn(k)
 		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
+		return nil
+	})
 }
 
 // Unknown is a parameter or metric that a filter names but no iteration of the experiment has.

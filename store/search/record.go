@@ -39,16 +39,13 @@ func (t Table) Find(tx *sqlite.Tx, e filter.Expr, sort []filter.SortKey, limit, 
 	}
 	q.Add(where.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`, append(where.Args, limit, offset)...)
 	rows, err := q.rows(tx)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var id string
 		if err := rows.Scan(&id, &total); err != nil {
-			return nil, 0, err
+			return err
 		}
 		ids = append(ids, id)
-	}
-	return ids, total, rows.Err()
+		return nil
+	})
+	return ids, total, err
 }

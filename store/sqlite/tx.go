@@ -180,6 +180,20 @@ func (tx *Tx) RowsOnce(query string, args ...any) (*sqlx.Rows, error) {
 	return tx.raw.QueryxContext(tx.ctx, query, args...)
 }
 
+// Each calls fn for each row of a query, and closes rows. rows and err are the results of Rows.
+func Each(rows *sqlx.Rows, err error, fn func() error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
 // Get scans one row into the struct that dest points to. It returns sql.ErrNoRows if there is
 // no row.
 func (tx *Tx) Get(dest any, query string, args ...any) error {

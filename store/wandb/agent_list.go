@@ -5,6 +5,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // Agent describes an agent to which a sweep has assigned runs.
@@ -25,6 +26,7 @@ func (db *DB) Agents(ctx context.Context, actor domain.Actor, sweepID string) ([
 		if err != nil {
 			return nil, err
 		}
+		var all []Agent
 		rows, err := tx.Rows(`SELECT
 				wandb_trial.agent,
 				coalesce(max(run.host), ''),
@@ -42,19 +44,15 @@ func (db *DB) Agents(ctx context.Context, actor domain.Actor, sweepID string) ([
 			WHERE wandb_trial.sweep_num = ?3 AND wandb_trial.agent <> ''
 			GROUP BY wandb_trial.agent
 			ORDER BY min(wandb_trial.number) LIMIT ?4`, s.projectID, s.ID, s.Num, maxAgents)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var all []Agent
-		for rows.Next() {
+		err = sqlite.Each(rows, err, func() error {
 			var a Agent
 			if err := rows.Scan(&a.ID, &a.Host, &a.Active, &a.Runs, &a.CreatedDate, &a.LastSeen); err != nil {
-				return nil, err
+				return err
 			}
 			all = append(all, a)
-		}
-		return all, rows.Err()
+			return nil
+		})
+		return all, err
 	})
 }
 

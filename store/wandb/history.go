@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tracker/store/sqlite"
 	"tracker/store/wandb/format"
 )
 
@@ -91,28 +92,25 @@ const (
 // rest returns the values of a history that are not numbers, by step. It also returns the steps
 // in ascending order.
 func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.Member, steps []Step, err error) {
+	all = map[Step][]format.Member{}
 	rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
 		num, q.From, q.To, limit)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	all = map[Step][]format.Member{}
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var step Step
 		var content string
 		if err := rows.Scan(&step, &content); err != nil {
-			return nil, nil, err
+			return err
 		}
 		if err := tx.Take(2*int64(len(content)) + rowBytes); err != nil {
-			return nil, nil, err
+			return err
 		}
 		if all[step], err = format.Members(content); err != nil {
-			return nil, nil, err
+			return err
 		}
 		steps = append(steps, step)
-	}
-	return all, steps, errors.Join(rows.Err(), rows.Close())
+		return nil
+	})
+	return all, steps, err
 }
 
 // History returns the history rows of an iteration, sorted by step. num is the row number of

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tracker/store/json"
+	"tracker/store/sqlite"
 	"tracker/store/transfer"
 	"tracker/store/wandb/sweep"
 )
@@ -47,26 +48,23 @@ const (
 
 // OpenTrials returns the trials of a sweep that have not ended.
 func (tx Tx) OpenTrials(s SweepTrials) ([]Trial, error) {
+	var all []Trial
 	rows, err := tx.Rows(`SELECT number, name, agent, settings, state, given_date, brackets
 		FROM wandb_trial WHERE sweep_num = ? AND state <> 'DONE' ORDER BY number`, s.Num)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []Trial
-	for rows.Next() {
+	err = sqlite.Each(rows, err, func() error {
 		var t Trial
 		var brackets string
 		if err := rows.Scan(&t.Number, &t.Name, &t.Agent, &t.Settings, &t.State, &t.Given, &brackets); err != nil {
-			return nil, err
+			return err
 		}
 		if err := json.Unmarshal([]byte(brackets), &t.Brackets); err != nil {
-			return nil, err
+			return err
 		}
 		t.Judged = len(t.Brackets)
 		all = append(all, t)
-	}
-	return all, errors.Join(rows.Err(), rows.Close())
+		return nil
+	})
+	return all, err
 }
 
 // SaveTrial writes the state and the brackets of a trial. It also writes best, the best value
