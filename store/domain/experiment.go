@@ -1,8 +1,8 @@
 package domain
 
 import (
-	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // ExperimentStatus is the status of an experiment.
@@ -68,10 +68,6 @@ const MaxSearched = 10_000
 // trash if trash is not set. It always omits experiments of projects in the trash. inTrash
 // reports for each returned id whether the experiment is in the trash.
 func (tx *Tx) AllowExperiments(actor Actor, ids []string, trash bool) (existing []string, inTrash map[string]bool, err error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, nil, err
-	}
 	var found []struct {
 		ID        string `db:"id"`
 		ProjectID string `db:"project_id"`
@@ -80,7 +76,7 @@ func (tx *Tx) AllowExperiments(actor Actor, ids []string, trash bool) (existing 
 	err = tx.Select(&found, `SELECT experiment.id, experiment.project_id, experiment.deleted_date IS NOT NULL AS deleted
 		FROM experiment
 		JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
-		WHERE experiment.id IN (SELECT value FROM json_each(?)) ORDER BY experiment.id`, string(list))
+		WHERE experiment.id IN (SELECT value FROM json_each(?)) ORDER BY experiment.id`, sqlite.JSON(ids))
 	inTrash = map[string]bool{}
 	for _, e := range found {
 		if e.Deleted && !trash {

@@ -9,6 +9,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // idempotencyAge is the time that the answer to an idempotency key is stored.
@@ -68,12 +69,8 @@ func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	if out, err = fn(tx); err != nil {
 		return out, err
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return out, err
-	}
 	_, err = tx.Exec(`INSERT INTO idempotency (user_id, path, key, body_hash, answer, created_date)
-		VALUES (?, ?, ?, ?, ?, ?)`, user.ID, k.Path, k.Key, k.BodyHash, string(text), tx.Now)
+		VALUES (?, ?, ?, ?, ?, ?)`, user.ID, k.Path, k.Key, k.BodyHash, sqlite.JSON(out), tx.Now)
 	return out, err
 }
 

@@ -3,7 +3,6 @@ package domain
 import (
 	"time"
 
-	"tracker/store/json"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
@@ -85,10 +84,6 @@ func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationS
 	if len(ids) > MaxLimit {
 		return nil, Invalid("ids", "At most %d ids can be given at once.", MaxLimit)
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
 	var all []IterationState
 	rows, err := tx.Rows(`SELECT list.value, `+IterationStateColumns+`
 		FROM json_each(?) AS list
@@ -96,7 +91,7 @@ func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationS
 		JOIN experiment ON experiment.id = iteration.experiment_id
 		JOIN project ON project.id = experiment.project_id
 		WHERE `+tx.Found("iteration", "experiment", "project")+`
-		ORDER BY list.key`, string(list))
+		ORDER BY list.key`, sqlite.JSON(ids))
 	err = sqlite.Each(rows, err, func() error {
 		var i IterationState
 		if err := rows.Scan(append([]any{&i.ID}, i.Into()...)...); err != nil {

@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
-	"tracker/store/json"
+	"tracker/store/sqlite"
 )
 
 // Property is a key with a text value. The keys of a record's properties are unique.
@@ -86,14 +86,10 @@ func (i IterationState) Properties() PropertyOwner {
 // PropertiesOf calls fn for each property of the given records, sorted by record and property
 // key. column and keys identify the records as in PropertyOwner.
 func PropertiesOf[K comparable](tx *Tx, column string, keys []K, fn func(owner K, p Property)) error {
-	list, err := json.Marshal(keys)
-	if err != nil {
-		return err
-	}
 	return tx.EachRow(`SELECT `+column+`, key, value FROM property
 		WHERE `+column+` IN (SELECT value FROM json_each(?)) ORDER BY `+column+`, key`,
 		func(row []driver.Value) error {
 			fn(row[0].(K), Property{row[1].(string), row[2].(string)})
 			return nil
-		}, string(list))
+		}, sqlite.JSON(keys))
 }

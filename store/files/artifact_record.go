@@ -11,7 +11,6 @@ import (
 	"tracker/blob"
 	"tracker/store/artifact"
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/registry"
 	"tracker/store/scalar"
 	"tracker/store/search"
@@ -105,13 +104,9 @@ func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	nums, err := json.Marshal(domain.NumsOf(states))
-	if err != nil {
-		return nil, false, err
-	}
 	err = v.tx.Select(&all, `SELECT `+artifactColumns+` `+domain.ResourceFrom+`
 		WHERE resource.iteration_num IN (SELECT value FROM json_each(?)) AND `+v.tx.Found("resource")+`
-		ORDER BY resource.num DESC LIMIT ?`, string(nums), MaxMade+1)
+		ORDER BY resource.num DESC LIMIT ?`, sqlite.JSON(domain.NumsOf(states)), MaxMade+1)
 	if more = len(all) > MaxMade; more {
 		all = all[:MaxMade]
 	}

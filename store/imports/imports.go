@@ -16,7 +16,6 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/files"
-	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/registry"
 	"tracker/store/runs"
@@ -51,10 +50,6 @@ type importer struct {
 // the run was deleted or is in the trash.
 func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]transfer.File, error) {
 	return domain.Read(ctx, im.base, func(tx *domain.Tx) (map[uuid.UUID]transfer.File, error) {
-		list, err := json.Marshal(ids)
-		if err != nil {
-			return nil, err
-		}
 		found := map[uuid.UUID]transfer.File{}
 		rows, err := tx.Rows(`SELECT source.id, source.path, source.size, source.fingerprint, source.position, source.state,
 				iif(iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL AND project.deleted_date IS NULL,
@@ -64,7 +59,7 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 			LEFT JOIN iteration ON iteration.num = source.iteration_num
 			LEFT JOIN experiment ON experiment.id = iteration.experiment_id
 			LEFT JOIN project ON project.id = experiment.project_id
-			WHERE source.id IN (SELECT value FROM json_each(?2))`, uuid.Nil.String(), string(list))
+			WHERE source.id IN (SELECT value FROM json_each(?2))`, uuid.Nil.String(), sqlite.JSON(ids))
 		err = sqlite.Each(rows, err, func() error {
 			var f transfer.File
 			if err := rows.Scan(&f.ID, &f.Path, &f.Size, &f.Fingerprint, &f.Position, &f.State, &f.RunID, &f.ProjectID, &f.Project); err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/registry"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 	"tracker/store/transfer"
 )
 
@@ -97,10 +97,6 @@ func (m *importingModel) home() (string, error) {
 		times = append(times, int64(v.Created))
 		byTime[v.Created] = append(byTime[v.Created], v)
 	}
-	list, err := json.Marshal(times)
-	if err != nil {
-		return "", err
-	}
 	type candidate struct {
 		ModelID   string      `db:"model_id"`
 		VersionID string      `db:"version_id"` // id of a matching version; "" for a matching model
@@ -110,7 +106,7 @@ func (m *importingModel) home() (string, error) {
 		Project   string      `db:"project"`
 	}
 	var all []candidate
-	err = m.tx.Select(&all, `SELECT found.*, project.name AS project FROM (
+	err := m.tx.Select(&all, `SELECT found.*, project.name AS project FROM (
 			SELECT id AS model_id, '' AS version_id, '' AS source, created_date, project_id FROM model
 			WHERE deleted_date IS NULL AND created_date = ?1
 			UNION ALL
@@ -120,7 +116,7 @@ func (m *importingModel) home() (string, error) {
 		) AS found JOIN project ON project.id = found.project_id
 		WHERE project.deleted_date IS NULL
 		ORDER BY project.id <> ?3 AND project.name <> ?4, model_id LIMIT ?5`,
-		m.from.Created, string(list), transfer.ID("project", m.from.Project), m.from.Project, domain.MaxLimit)
+		m.from.Created, sqlite.JSON(times), transfer.ID("project", m.from.Project), m.from.Project, domain.MaxLimit)
 	if err != nil {
 		return "", err
 	}

@@ -1,7 +1,6 @@
 package points
 
 import (
-	"tracker/store/json"
 	"tracker/store/sqlite"
 )
 
@@ -34,13 +33,9 @@ func (tx *Tx) Recent(keys []string) ([]Series, error) {
 			return all, nil
 		}
 	}
-	list, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
 	var all []Series
 	rows, err := tx.Rows(`SELECT id, iteration_num, key FROM series
-		WHERE id IN (SELECT series_id FROM recent) AND key IN (SELECT value FROM json_each(?))`, string(list))
+		WHERE id IN (SELECT series_id FROM recent) AND key IN (SELECT value FROM json_each(?))`, sqlite.JSON(keys))
 	err = sqlite.Each(rows, err, func() error {
 		var s Series
 		if err := rows.Scan(&s.ID, &s.Iteration, &s.Key); err != nil {
@@ -77,11 +72,7 @@ func (tx *Tx) Late(all []Series) ([]Statistics, error) {
 	for i, s := range all {
 		ids[i] = s.ID
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	found, err := tx.seriesWhere(`series.id IN (SELECT value FROM json_each(?))`, string(list))
+	found, err := tx.seriesWhere(`series.id IN (SELECT value FROM json_each(?))`, sqlite.JSON(ids))
 	var late []Statistics
 	for _, s := range found {
 		if s.lastSeq > s.statsSeq {

@@ -3,7 +3,7 @@ package points
 import (
 	"database/sql/driver"
 
-	"tracker/store/json"
+	"tracker/store/sqlite"
 )
 
 // Latest is the last point of a series: the point with the largest step. If several points have
@@ -19,11 +19,7 @@ type Latest struct {
 // Latest returns the last point of each series of the given iterations, ordered by iteration
 // number and then by key. It reads fewer columns than Statistics.
 func (tx *Tx) Latest(iterations []int64) ([]Latest, error) {
-	list, err := json.Marshal(iterations)
-	if err != nil {
-		return nil, err
-	}
-	recent, err := tx.recentOf(iterations, string(list))
+	recent, err := tx.recentOf(iterations)
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +52,13 @@ func (tx *Tx) Latest(iterations []int64) ([]Latest, error) {
 			l.Step, l.At = Step(step), Time(row[4].(int64))
 			all = append(all, l)
 			return all[len(all)-1].Value.Scan(row[2])
-		}, string(list))
+		}, sqlite.JSON(iterations))
 	return all, err
 }
 
 // recentOf returns the series of the given iterations whose rows might lack points of table
-// recent. list holds the iterations as a JSON array of numbers.
-func (tx *Tx) recentOf(iterations []int64, list string) ([]Series, error) {
+// recent.
+func (tx *Tx) recentOf(iterations []int64) ([]Series, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last == 0 {
 		return nil, err
@@ -78,7 +74,7 @@ func (tx *Tx) recentOf(iterations []int64, list string) ([]Series, error) {
 		func(row []driver.Value) error {
 			all = append(all, Series{row[0].(int64), row[1].(int64), row[2].(string)})
 			return nil
-		}, list)
+		}, sqlite.JSON(iterations))
 	return all, err
 }
 

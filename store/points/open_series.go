@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"tracker/store/json"
 	"tracker/store/sqlite"
 )
 
@@ -99,11 +98,7 @@ func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
 	if len(unknown) < 2 {
 		return nil
 	}
-	list, err := json.Marshal(slices.Collect(maps.Keys(unknown)))
-	if err != nil {
-		return err
-	}
-	found, err := tx.seriesWhere(`series.iteration_num = ? AND series.key IN (SELECT value FROM json_each(?))`, iteration, string(list))
+	found, err := tx.seriesWhere(`series.iteration_num = ? AND series.key IN (SELECT value FROM json_each(?))`, iteration, sqlite.JSON(slices.Collect(maps.Keys(unknown))))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package points
 import (
 	"math"
 
-	"tracker/store/json"
+	"tracker/store/sqlite"
 )
 
 // Stats holds the statistics of a series. The statistics depend only on the points of the
@@ -81,11 +81,7 @@ func (s *Stats) Summary() Summary {
 
 // Statistics returns the statistics of all series of the given iterations.
 func (tx *Tx) Statistics(iterations ...int64) ([]Statistics, error) {
-	list, err := json.Marshal(iterations)
-	if err != nil {
-		return nil, err
-	}
-	all, err := tx.seriesWhere(`series.iteration_num IN (SELECT value FROM json_each(?))`, string(list))
+	all, err := tx.seriesWhere(`series.iteration_num IN (SELECT value FROM json_each(?))`, sqlite.JSON(iterations))
 	found := make([]Statistics, len(all))
 	for i, s := range all {
 		found[i] = s.statistics()

@@ -7,10 +7,10 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/search"
+	"tracker/store/sqlite"
 )
 
 // ExperimentRecord holds an experiment and its properties.
@@ -94,13 +94,9 @@ func (db *DB) ExperimentRecords(ctx context.Context, actor domain.Actor, project
 
 // experimentRecords returns the experiments with the given ids, in the order of ids.
 func experimentRecords(tx *domain.Tx, ids []string) ([]ExperimentRecord, error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
 	var rows []Experiment
-	err = tx.Select(&rows, `SELECT `+experimentColumns+` FROM experiment
-		WHERE experiment.id IN (SELECT value FROM json_each(?))`, string(list))
+	err := tx.Select(&rows, `SELECT `+experimentColumns+` FROM experiment
+		WHERE experiment.id IN (SELECT value FROM json_each(?))`, sqlite.JSON(ids))
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/sqlite"
 )
 
@@ -31,16 +30,12 @@ func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]L
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(experimentIDs)
-	if err != nil {
-		return nil, err
-	}
-	return domain.ListLimited(v.tx, func() ([]LoggedModel, error) { return v.findLoggedModels(string(list), q) })
+	return domain.ListLimited(v.tx, func() ([]LoggedModel, error) { return v.findLoggedModels(experimentIDs, q) })
 }
 
-// findLoggedModels returns the logged models that match the query q. The parameter in is a JSON
-// list of experiment ids.
-func (v *View) findLoggedModels(in string, q LoggedModelQuery) ([]LoggedModel, error) {
+// findLoggedModels returns the logged models that match the query q.
+func (v *View) findLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]LoggedModel, error) {
+	in := sqlite.JSON(experimentIDs)
 	if q.AllMetrics || len(q.MetricKeys) > 0 {
 		if err := v.eachLoggedModelMetric(in, q); err != nil {
 			return nil, err
@@ -72,11 +67,7 @@ func (v *View) findLoggedModels(in string, q LoggedModelQuery) ([]LoggedModel, e
 	return all, err
 }
 
-func (v *View) eachLoggedModelMetric(experiments string, q LoggedModelQuery) error {
-	keys, err := json.Marshal(q.MetricKeys)
-	if err != nil {
-		return err
-	}
+func (v *View) eachLoggedModelMetric(experiments any, q LoggedModelQuery) error {
 	rows, err := v.tx.Rows(`SELECT
 			logged_model.id AS model_id,
 			iteration.id AS iteration_id,
@@ -90,7 +81,7 @@ func (v *View) eachLoggedModelMetric(experiments string, q LoggedModelQuery) err
 		JOIN logged_model_metric AS m ON m.logged_model_num = logged_model.num
 		JOIN iteration ON iteration.num = m.iteration_num
 		WHERE logged_model.experiment_id IN (SELECT value FROM json_each(?))
-		AND (? OR m.key IN (SELECT value FROM json_each(?)))`, experiments, q.AllMetrics, string(keys))
+		AND (? OR m.key IN (SELECT value FROM json_each(?)))`, experiments, q.AllMetrics, sqlite.JSON(q.MetricKeys))
 	return sqlite.Each(rows, err, func() error {
 		var m LoggedModelMetric
 		if err := rows.StructScan(&m); err != nil {

@@ -1,8 +1,6 @@
 package registry
 
 import (
-	"strconv"
-
 	"tracker/store/domain"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
@@ -50,9 +48,9 @@ func AddModelUses(tx *domain.Tx, it domain.IterationState, uses []LoggedModelUse
 }
 
 // ModelUsesOf calls fn for each logged model that one of the given iterations read or created.
-// nums is a JSON list of iteration numbers. The calls are sorted by iteration, then by the
+// The calls are sorted by iteration, then by the
 // creation of the models. Each iteration gets at most MaxUses calls for each role.
-func ModelUsesOf(tx *domain.Tx, nums string, fn func(num int64, u LoggedModelUse)) error {
+func ModelUsesOf(tx *domain.Tx, nums []int64, fn func(num int64, u LoggedModelUse)) error {
 	rows, err := tx.Rows(`SELECT iteration_num, role, id, name, experiment_id, step FROM (
 			SELECT
 				logged_model_use.iteration_num,
@@ -68,7 +66,7 @@ func ModelUsesOf(tx *domain.Tx, nums string, fn func(num int64, u LoggedModelUse
 			JOIN experiment ON experiment.id = logged_model.experiment_id AND experiment.deleted_date IS NULL
 			WHERE logged_model_use.iteration_num IN (SELECT value FROM json_each(?)))
 		WHERE place <= ?
-		ORDER BY iteration_num, num, step`, nums, MaxUses)
+		ORDER BY iteration_num, num, step`, sqlite.JSON(nums), MaxUses)
 	return sqlite.Each(rows, err, func() error {
 		var num int64
 		var u LoggedModelUse
@@ -87,6 +85,6 @@ func (v *View) LoggedModelUses(iterationID string) (uses []LoggedModelUse, err e
 	if err != nil {
 		return nil, err
 	}
-	err = ModelUsesOf(v.tx, "["+strconv.FormatInt(it.Num, 10)+"]", func(_ int64, u LoggedModelUse) { uses = append(uses, u) })
+	err = ModelUsesOf(v.tx, []int64{it.Num}, func(_ int64, u LoggedModelUse) { uses = append(uses, u) })
 	return uses, err
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
@@ -41,13 +40,10 @@ func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredMod
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
+	list := sqlite.JSON(ids)
 	const these = `SELECT id FROM model WHERE project_id = ? AND deleted_date IS NULL AND id IN (SELECT value FROM json_each(?))`
 	var models []Model
-	err = v.tx.Select(&models, `SELECT `+modelColumns+` FROM model WHERE id IN (`+these+`)`, projectID, string(list))
+	err := v.tx.Select(&models, `SELECT `+modelColumns+` FROM model WHERE id IN (`+these+`)`, projectID, list)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +51,7 @@ func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredMod
 	err = v.tx.Select(&latest, `SELECT id FROM (
 			SELECT id, model_id, version, row_number() OVER (PARTITION BY model_id, stage ORDER BY version DESC) AS place
 			FROM model_version WHERE deleted_date IS NULL AND model_id IN (`+these+`))
-		WHERE place = 1 ORDER BY model_id, version`, projectID, string(list))
+		WHERE place = 1 ORDER BY model_id, version`, projectID, list)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +64,7 @@ func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredMod
 		FROM model_alias
 		JOIN model_version ON model_version.id = model_alias.version_id
 		WHERE model_version.deleted_date IS NULL AND model_alias.model_id IN (`+these+`)
-		ORDER BY model_alias.model_id, model_alias.alias`, projectID, string(list))
+		ORDER BY model_alias.model_id, model_alias.alias`, projectID, list)
 	if err != nil {
 		return nil, err
 	}
@@ -98,19 +94,15 @@ func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredV
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
 	var rows []RegisteredVersion
-	err = v.tx.Select(&rows, `SELECT `+modelVersionColumns+`,
+	err := v.tx.Select(&rows, `SELECT `+modelVersionColumns+`,
 			model.name AS model_name,
 			coalesce(iteration.experiment_id, '') AS experiment_id,
 			CASE WHEN resource.iteration_num = model_version.iteration_num THEN resource.name ELSE '' END AS artifact_name
 		`+modelVersionFrom+`
 		JOIN model ON model.id = model_version.model_id
 		WHERE model_version.id IN (SELECT value FROM json_each(?)) AND model.project_id = ?
-		AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL`, string(list), projectID)
+		AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL`, sqlite.JSON(ids), projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +227,7 @@ func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T,
 // withProperties returns a function that reports whether a record's properties match all
 // conditions. The argument of the function is the value of column. The parameters owners and of
 // hold an SQL query and its argument. The query selects the column values to examine.
-func (v *View) withProperties(column, owners, of string, conditions []PropertyMatch) (func(id string) bool, error) {
+func (v *View) withProperties(column, owners string, of any, conditions []PropertyMatch) (func(id string) bool, error) {
 	const maxConditions = 64
 	if len(conditions) > maxConditions {
 		return nil, domain.Invalid("filter", "A filter can have up to %d conditions on tags.", maxConditions)
@@ -251,13 +243,9 @@ func (v *View) withProperties(column, owners, of string, conditions []PropertyMa
 			missing |= 1 << i
 		}
 	}
-	list, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
 	met := map[string]uint64{}
 	rows, err := v.tx.Rows(`SELECT `+column+`, key, value FROM property
-		WHERE `+column+` IN (`+owners+`) AND key IN (SELECT value FROM json_each(?))`, of, string(list))
+		WHERE `+column+` IN (`+owners+`) AND key IN (SELECT value FROM json_each(?))`, of, sqlite.JSON(keys))
 	err = sqlite.Each(rows, err, func() error {
 		var id, key, value string
 		if err := rows.Scan(&id, &key, &value); err != nil {

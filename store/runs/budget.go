@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/sqlite"
 )
 
 // curveCount returns a CurveCount that adds the memory of curves to the memory of the response.
@@ -24,7 +24,7 @@ const (
 
 // takeSummaries reserves memory for the summaries of iterations before they are read. list is a
 // JSON list of iteration numbers.
-func takeSummaries(tx *domain.Tx, list string) error {
+func takeSummaries(tx *domain.Tx, list any) error {
 	var size int64
 	err := tx.Row(`SELECT
 			(SELECT coalesce(sum(octet_length(key) + ?), 0) FROM series WHERE iteration_num IN (SELECT value FROM json_each(?))) +
@@ -45,10 +45,6 @@ func takeSummaries(tx *domain.Tx, list string) error {
 // read. It returns the iterations of the page. If cut is set, the page ends before the first
 // iteration that exceeds MaxPageBytes. The page contains at least one iteration.
 func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
-	keys, err := json.Marshal(append([]string{}, params...))
-	if err != nil {
-		return nil, err
-	}
 	atOnce := len(nums)
 	if len(params) > 0 {
 		atOnce = sizesAtOnce
@@ -56,7 +52,7 @@ func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]i
 	var sum int64
 	for from := 0; from < len(nums) && sum <= domain.MaxAnswerBytes; from += atOnce {
 		some := nums[from:min(len(nums), from+atOnce)]
-		sizes, err := iterationSizes(tx, some, string(keys))
+		sizes, err := iterationSizes(tx, some, params)
 		if err != nil {
 			return nil, err
 		}
@@ -79,12 +75,8 @@ func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]i
 const sizesAtOnce = 16
 
 // iterationSizes returns the memory sizes of iterations, by number. A size includes the
-// parameters whose keys are in keys, a JSON list.
-func iterationSizes(tx *domain.Tx, nums []int64, keys string) (map[int64]int64, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
+// parameters with the given keys.
+func iterationSizes(tx *domain.Tx, nums []int64, keys []string) (map[int64]int64, error) {
 	return sizes(tx, `SELECT
 			iteration.num,
 			octet_length(iteration.name) + octet_length(iteration.notes) + ? + coalesce((
@@ -92,16 +84,12 @@ func iterationSizes(tx *domain.Tx, nums []int64, keys string) (map[int64]int64, 
 				FROM json_each(?) AS wanted
 				JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = wanted.value), 0) AS size
 		FROM iteration
-		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, keys, string(list))
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, sqlite.JSON(keys), sqlite.JSON(nums))
 }
 
 // RecordSizes returns the memory sizes of iterations in bytes, by number. A size includes all
 // records of the iteration. RecordSizes does not read the records.
 func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
 	return sizes(tx, `SELECT
 			iteration.num,
 			octet_length(iteration.notes) + ? +
@@ -113,7 +101,7 @@ func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
 				FROM iteration_dataset JOIN dataset ON dataset.id = iteration_dataset.dataset_id
 				WHERE iteration_dataset.iteration_num = iteration.num), 0) AS size
 		FROM iteration
-		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, sqlite.JSON(nums))
 }
 
 // sizes runs a query with the columns num and size. It returns a map from iteration numbers to

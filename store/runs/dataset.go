@@ -82,10 +82,9 @@ func AddDatasets(tx *domain.Tx, it domain.IterationRef, all []DatasetUse) error 
 	return nil
 }
 
-// datasetsOf calls fn for each dataset that one of the given iterations has read. nums is a
-// JSON list of iteration numbers. The calls are sorted by iteration, then by the creation of
-// the datasets.
-func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) error {
+// datasetsOf calls fn for each dataset that one of the given iterations has read. The
+// calls are sorted by iteration, then by the creation of the datasets.
+func datasetsOf(tx *domain.Tx, nums []int64, fn func(num int64, d DatasetUse)) error {
 	rows, err := tx.Rows(`SELECT
 			iteration_dataset.iteration_num,
 			dataset.name,
@@ -99,7 +98,7 @@ func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) er
 		FROM iteration_dataset
 		JOIN dataset ON dataset.id = iteration_dataset.dataset_id
 		WHERE iteration_dataset.iteration_num IN (SELECT value FROM json_each(?))
-		ORDER BY iteration_dataset.iteration_num, dataset.id`, nums)
+		ORDER BY iteration_dataset.iteration_num, dataset.id`, sqlite.JSON(nums))
 	return sqlite.Each(rows, err, func() error {
 		var num int64
 		var d DatasetUse

@@ -8,8 +8,8 @@ import (
 	"tracker/store/filter"
 	"tracker/store/goal"
 	"tracker/store/importance"
-	"tracker/store/json"
 	"tracker/store/search"
+	"tracker/store/sqlite"
 )
 
 // MaxImportanceRuns is the maximum number of runs in an importance estimate. If there are more
@@ -144,14 +144,11 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 // It returns at most importance.MaxColumns parameters. Values are truncated to
 // importanceCharacters.
 func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
+	list := sqlite.JSON(nums)
 	var keys []string
-	err = tx.Select(&keys, `SELECT key FROM parameter WHERE iteration_num IN (SELECT value FROM json_each(?))
+	err := tx.Select(&keys, `SELECT key FROM parameter WHERE iteration_num IN (SELECT value FROM json_each(?))
 		GROUP BY key HAVING min(value) <> max(value) OR count(*) < ?
-		ORDER BY count(*) DESC, key LIMIT ?`, string(list), len(nums), importance.MaxColumns)
+		ORDER BY count(*) DESC, key LIMIT ?`, list, len(nums), importance.MaxColumns)
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
@@ -164,10 +161,6 @@ func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error)
 	for i, num := range nums {
 		at[num] = i
 	}
-	keyList, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
 	err = EachText(tx, `SELECT iteration_num, key, substr(value, 1, `+importanceCharacters+`) FROM parameter
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
 		func(num int64, key, value string) {
@@ -176,6 +169,6 @@ func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error)
 				known[value] = &value // equal values share one string
 			}
 			columns[place[key]].Values[at[num]] = known[value]
-		}, string(list), string(keyList))
+		}, list, sqlite.JSON(keys))
 	return columns, err
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // Iteration is one run in an experiment. Parameters and metrics are recorded for an iteration.
@@ -188,15 +188,11 @@ func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]stri
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(endings)
-	if err != nil {
-		return nil, err
-	}
 	ids := []string{}
-	err = v.tx.Select(&ids, `SELECT iteration.id
+	err := v.tx.Select(&ids, `SELECT iteration.id
 		FROM iteration JOIN json_each(?) AS list ON list.value = substr(iteration.id, -?)
 		WHERE iteration.experiment_id = ? AND `+v.tx.Found("iteration")+`
-		ORDER BY list.key LIMIT ?`, string(list), EndingLength, experimentID, domain.MaxLimit)
+		ORDER BY list.key LIMIT ?`, sqlite.JSON(endings), EndingLength, experimentID, domain.MaxLimit)
 	return ids, err
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/registry"
+	"tracker/store/sqlite"
 )
 
 // Deletion describes the effect of deleting iterations. The counts do not include iterations
@@ -41,18 +41,15 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 			nums = append(nums, it.Num)
 		}
 	}
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return d, err
-	}
+	list := sqlite.JSON(nums)
 	err = v.tx.Row(`SELECT count(*) FROM iteration
 		WHERE deleted_date IS NULL AND parent_num IN (SELECT value FROM json_each(?)) AND num NOT IN (SELECT value FROM json_each(?))`,
-		string(list), string(list)).Scan(&d.Children)
+		list, list).Scan(&d.Children)
 	if err != nil {
 		return d, err
 	}
 	err = v.tx.Row(`SELECT count(*), coalesce(sum(blob.size_bytes), 0) `+domain.ResourceFrom+`
-		WHERE resource.deleted_date IS NULL AND resource.iteration_num IN (SELECT value FROM json_each(?))`, string(list)).Scan(&d.Artifacts, &d.Bytes)
+		WHERE resource.deleted_date IS NULL AND resource.iteration_num IN (SELECT value FROM json_each(?))`, list).Scan(&d.Artifacts, &d.Bytes)
 	return d, err
 }
 

@@ -6,10 +6,10 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/registry"
 	"tracker/store/search"
+	"tracker/store/sqlite"
 )
 
 // IterationRecord is an iteration with all its records. It contains only the last point of each
@@ -87,12 +87,8 @@ func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], er
 	if q.Trash == domain.OnlyTrash {
 		// A cached search result stays valid when an experiment moves to the trash. The query
 		// therefore contains the ids of the experiments in the trash.
-		trashed, err := json.Marshal(slices.DeleteFunc(slices.Clone(experiments), func(id string) bool { return !inTrash[id] }))
-		if err != nil {
-			return l, err
-		}
 		s.Where = `(` + s.Where + ` OR iteration.experiment_id IN (SELECT value FROM json_each(?)))`
-		s.Bound = []any{string(trashed)}
+		s.Bound = []any{sqlite.JSON(slices.DeleteFunc(slices.Clone(experiments), func(id string) bool { return !inTrash[id] }))}
 	}
 	h, err := findIn(v.tx, experiments, s, p)
 	if err != nil {
@@ -144,10 +140,7 @@ func (r *IterationRecord) memory() int {
 // RecordsOf returns the iterations with the given row numbers and their records, in the order
 // of nums. It runs the same number of queries for any length of nums.
 func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
+	list := sqlite.JSON(nums)
 	rows, err := selectIterations(tx, recordColumns, nums, nil)
 	if err != nil {
 		return nil, err
@@ -173,7 +166,7 @@ func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY iteration_num, key`,
 		func(num int64, key, value string) {
 			byNum[num].Parameters = append(byNum[num].Parameters, domain.Property{Key: key, Value: value})
-		}, string(list))
+		}, list)
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +176,13 @@ func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = datasetsOf(tx, string(list), func(num int64, d DatasetUse) {
+	err = datasetsOf(tx, nums, func(num int64, d DatasetUse) {
 		byNum[num].Datasets = append(byNum[num].Datasets, d)
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = registry.ModelUsesOf(tx, string(list), func(num int64, u registry.LoggedModelUse) {
+	err = registry.ModelUsesOf(tx, nums, func(num int64, u registry.LoggedModelUse) {
 		byNum[num].Models = append(byNum[num].Models, u)
 	})
 	if err != nil {
@@ -197,7 +190,7 @@ func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
 	}
 	var snapshots []Snapshot
 	err = tx.Select(&snapshots, `SELECT `+snapshotColumns+`
-		WHERE snapshot.iteration_num IN (SELECT value FROM json_each(?))`, string(list))
+		WHERE snapshot.iteration_num IN (SELECT value FROM json_each(?))`, list)
 	byID := make(map[string]*Snapshot, len(snapshots))
 	for i := range snapshots {
 		byID[snapshots[i].IterationID] = &snapshots[i]

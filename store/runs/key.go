@@ -9,7 +9,6 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/search"
 )
 
@@ -160,12 +159,8 @@ func (db *DB) SameParams(ctx context.Context, actor domain.Actor, experimentID, 
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {
 			return nil, err
 		}
-		list, err := json.Marshal(keys)
-		if err != nil {
-			return nil, err
-		}
 		vary, err := Limited(tx, s.Query, func(in *search.Snapshot) (map[string]bool, error) {
-			return in.VaryingParams(experimentID, s.Query, string(list))
+			return in.VaryingParams(experimentID, s.Query, keys)
 		})
 		return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return vary[k] }), err
 	})

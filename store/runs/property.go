@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/registry"
+	"tracker/store/sqlite"
 )
 
 // PropertyKind is a kind of record that has properties.
@@ -104,16 +104,12 @@ func (v *View) PropertyOf(experimentIDs []string, key string) (map[string]string
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(experimentIDs)
-	if err != nil {
-		return nil, err
-	}
 	var found []struct {
 		ID    string `db:"experiment_id"`
 		Value string `db:"value"`
 	}
 	err = v.tx.Select(&found, `SELECT experiment_id, value FROM property
-		WHERE experiment_id IN (SELECT value FROM json_each(?)) AND key = ?`, string(list), key)
+		WHERE experiment_id IN (SELECT value FROM json_each(?)) AND key = ?`, sqlite.JSON(experimentIDs), key)
 	values := make(map[string]string, len(found))
 	for _, f := range found {
 		values[f.ID] = f.Value

@@ -8,9 +8,9 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/scalar"
 	"tracker/store/search"
+	"tracker/store/sqlite"
 )
 
 // listing is a parsed and checked IterationQuery.
@@ -117,13 +117,9 @@ func iterationsOf(tx *domain.Tx, nums []int64, columns []filter.Column) ([]Itera
 }
 
 func selectIterations(tx *domain.Tx, selected string, nums []int64, columns []filter.Column) ([]Iteration, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
 	var rows []Iteration
-	err = tx.Select(&rows, `SELECT `+selected+`
-		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, string(list))
+	err := tx.Select(&rows, `SELECT `+selected+`
+		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, sqlite.JSON(nums))
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // Snapshot describes the code and the environment of a run.
@@ -63,14 +63,11 @@ func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(domain.NumsOf(states))
-	if err != nil {
-		return nil, err
-	}
+	list := sqlite.JSON(domain.NumsOf(states))
 	var size int64
 	err = v.tx.Row(`SELECT coalesce(sum(octet_length(git_diff) + octet_length(dependencies) + octet_length(command) + octet_length(runtime) + ?), 0)
 		FROM snapshot
-		WHERE iteration_num IN (SELECT value FROM json_each(?))`, iterationBytes, string(list)).Scan(&size)
+		WHERE iteration_num IN (SELECT value FROM json_each(?))`, iterationBytes, list).Scan(&size)
 	if err == nil && size > domain.MaxAnswerBytes {
 		err = domain.Invalid("id", "The environments of these runs have more than %d MiB; request fewer runs.", domain.MaxAnswerBytes>>20)
 	}
@@ -82,7 +79,7 @@ func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 	}
 	var rows []Snapshot
 	err = v.tx.Select(&rows, `SELECT `+snapshotColumns+`
-		WHERE snapshot.iteration_num IN (SELECT value FROM json_each(?))`, string(list))
+		WHERE snapshot.iteration_num IN (SELECT value FROM json_each(?))`, list)
 	all := map[string]Snapshot{}
 	for _, s := range rows {
 		all[s.IterationID] = s

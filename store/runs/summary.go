@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/sqlite"
 )
 
 // Summary holds the metric statistics, the parameters and the tags of an iteration.
@@ -52,11 +52,8 @@ func summaries(tx *domain.Tx, of []domain.IterationState) ([]Summary, error) {
 }
 
 func readSummaries(tx *domain.Tx, of []domain.IterationState) ([]Summary, error) {
-	list, err := json.Marshal(domain.NumsOf(of))
-	if err != nil {
-		return nil, err
-	}
-	if err := takeSummaries(tx, string(list)); err != nil {
+	list := sqlite.JSON(domain.NumsOf(of))
+	if err := takeSummaries(tx, list); err != nil {
 		return nil, err
 	}
 	byNum := map[int64]*Summary{}
@@ -72,13 +69,13 @@ func readSummaries(tx *domain.Tx, of []domain.IterationState) ([]Summary, error)
 	}
 	err = EachText(tx, `SELECT iteration_num, key, value FROM parameter
 		WHERE iteration_num IN (SELECT value FROM json_each(?))`,
-		func(num int64, key, value string) { byNum[num].Params[key] = value }, string(list))
+		func(num int64, key, value string) { byNum[num].Params[key] = value }, list)
 	if err != nil {
 		return nil, err
 	}
 	err = EachText(tx, `SELECT iteration_num, '', value FROM tag
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY value`,
-		func(num int64, _, value string) { byNum[num].Tags = append(byNum[num].Tags, value) }, string(list))
+		func(num int64, _, value string) { byNum[num].Tags = append(byNum[num].Tags, value) }, list)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +88,7 @@ func readSummaries(tx *domain.Tx, of []domain.IterationState) ([]Summary, error)
 
 // EachText calls fn for each row of a query. The columns of the query are the number of an
 // iteration, a key and a value.
-func EachText(tx *domain.Tx, query string, fn func(num int64, key, value string), args ...driver.Value) error {
+func EachText(tx *domain.Tx, query string, fn func(num int64, key, value string), args ...any) error {
 	return tx.EachRow(query, func(row []driver.Value) error {
 		fn(row[0].(int64), row[1].(string), row[2].(string))
 		return nil

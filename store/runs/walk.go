@@ -7,8 +7,8 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/search"
+	"tracker/store/sqlite"
 )
 
 // walkedAtOnce is the maximum number of iterations that WalkIterations reads in one
@@ -62,14 +62,10 @@ func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
 	err = v.tx.Select(&ids, `SELECT iteration.id
 		FROM json_each(?) AS list
 		JOIN iteration ON iteration.num = list.value
-		ORDER BY list.key`, string(list))
+		ORDER BY list.key`, sqlite.JSON(nums))
 	return ids, err
 }
 

@@ -46,9 +46,8 @@ func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limi
 }
 
 // VaryingParams returns the parameters that differ among the iterations that match q. It
-// includes parameters that some matching iterations lack. keys is a JSON list of the parameters
-// to compare.
-func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map[string]bool, error) {
+// includes parameters that some matching iterations lack. keys are the parameters to compare.
+func (s *Snapshot) VaryingParams(experimentID string, q Query, keys []string) (map[string]bool, error) {
 	j, err := s.joins([]string{experimentID}, q.Metrics)
 	if err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map
 		CROSS JOIN json_each(?) AS list
 		JOIN parameter ON parameter.iteration_num = hit.num AND parameter.key = list.value
 		GROUP BY parameter.key
-		HAVING min(parameter.value) <> max(parameter.value) OR count(*) < (SELECT count(*) FROM hit)`, keys)
+		HAVING min(parameter.value) <> max(parameter.value) OR count(*) < (SELECT count(*) FROM hit)`, sqlite.JSON(keys))
 	vary := map[string]bool{}
 	rows, err := statement.rows(s.Tx.Tx)
 	err = sqlite.Each(rows, err, func() error {
@@ -94,10 +93,6 @@ func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where
 // value of each parameter, and metric with the column label and value of each metric.
 func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	param func(num int64, key, value string), metric func(num int64, label string, value scalar.Value)) error {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return err
-	}
 	var params []string
 	metrics := map[string][]filter.Column{} // columns by metric key
 	for _, c := range columns {
@@ -117,7 +112,7 @@ func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 			func(row []driver.Value) error {
 				param(row[0].(int64), row[1].(string), row[2].(string))
 				return nil
-			}, string(list), string(keys))
+			}, sqlite.JSON(nums), string(keys))
 		if err != nil {
 			return err
 		}
@@ -130,13 +125,9 @@ func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	if err != nil {
 		return err
 	}
-	keys, err := json.Marshal(names)
-	if err != nil {
-		return err
-	}
 	rows, err := tx.Rows(`SELECT iteration_num, key, count, last, min, max, `+points.MeanSQL+` FROM series
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
-		string(list), string(keys))
+		sqlite.JSON(nums), sqlite.JSON(names))
 	return sqlite.Each(rows, err, func() error {
 		var k metricKey
 		var count int64

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
@@ -80,21 +79,13 @@ func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.
 	for i, k := range keys {
 		names[i] = k.Name
 	}
-	list, err := json.Marshal(names)
-	if err != nil {
-		return nil, err
-	}
-	experiments, err := json.Marshal(experimentIDs)
-	if err != nil {
-		return nil, err
-	}
 	var found []known
-	err = s.Select(&found, `SELECT experiment_id, kind, key,
+	err := s.Select(&found, `SELECT experiment_id, kind, key,
 			(SELECT id FROM search_key WHERE search_key.key = experiment_key.key) AS search_key
 		FROM experiment_key
 		WHERE experiment_id IN (SELECT value FROM json_each(?))
 		AND kind IN ('metric', 'param')
-		AND key IN (SELECT value FROM json_each(?))`, string(experiments), string(list))
+		AND key IN (SELECT value FROM json_each(?))`, sqlite.JSON(experimentIDs), sqlite.JSON(names))
 	all := map[filter.Key]known{}
 	for _, f := range found {
 		k := filter.Key{Field: filter.Param, Name: f.Key}
@@ -189,16 +180,12 @@ func CopyStats(tx *sqlite.Tx, key string, nums []int64) error {
 	if err != nil {
 		return err
 	}
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return err
-	}
 	_, err = tx.Exec(`INSERT OR IGNORE INTO search_value (id, count, last, min, max, mean)
 		SELECT ? + iteration.num, coalesce(series.count, 0), series.last, series.min, series.max, `+points.MeanSQL+`
 		FROM json_each(?) AS list
 		JOIN iteration ON iteration.num = list.value
 		LEFT JOIN series ON series.iteration_num = iteration.num AND series.key = ?`,
-		id<<searchKeyShift, string(list), key)
+		id<<searchKeyShift, sqlite.JSON(nums), key)
 	return err
 }
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // late holds values that the rows of a snapshot lack: statistics of metrics with recent points,
@@ -31,18 +31,10 @@ func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 	for _, r := range recent {
 		nums[r.Iteration] = true
 	}
-	list, err := json.Marshal(slices.Collect(maps.Keys(nums)))
-	if err != nil {
-		return l, err
-	}
-	experiments, err := json.Marshal(experimentIDs)
-	if err != nil {
-		return l, err
-	}
 	var own []int64
 	err = s.Select(&own, `SELECT num FROM iteration
 		WHERE num IN (SELECT value FROM json_each(?)) AND experiment_id IN (SELECT value FROM json_each(?))`,
-		string(list), string(experiments))
+		sqlite.JSON(slices.Collect(maps.Keys(nums))), sqlite.JSON(experimentIDs))
 	if err != nil {
 		return l, err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
+
+	"tracker/store/json"
 )
 
 // Tx is one transaction: a snapshot or a transaction of the writer. A Tx is valid until the
@@ -70,15 +72,15 @@ func (tx *Tx) ExecBulk(query string, args []driver.NamedValue) error {
 // EachRow calls fn with each row of a query. It bypasses database/sql and is meant for queries
 // with very many rows. The columns are int64, float64, string, []byte or nil. The slice row is
 // reused for the next row.
-func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...driver.Value) error {
+func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...any) error {
+	named, err := namedValues(args)
+	if err != nil {
+		return err
+	}
 	return tx.raw.Raw(func(c any) error {
 		s, err := tx.bulkStmt(c, query)
 		if err != nil {
 			return err
-		}
-		named := make([]driver.NamedValue, len(args))
-		for i, arg := range args {
-			named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
 		}
 		rows, err := s.(driver.StmtQueryContext).QueryContext(tx.ctx, named)
 		if err != nil {
@@ -88,16 +90,24 @@ func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...d
 	})
 }
 
-// EachRowOnce is like EachRow, for a query that is used only once. It does not keep the
-// prepared statement. The arguments can have all types that database/sql accepts.
-func (tx *Tx) EachRowOnce(query string, fn func(row []driver.Value) error, args ...any) error {
+func namedValues(args []any) ([]driver.NamedValue, error) {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
 		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return named, nil
+}
+
+// EachRowOnce is like EachRow, for a query that is used only once. It does not keep the
+// prepared statement.
+func (tx *Tx) EachRowOnce(query string, fn func(row []driver.Value) error, args ...any) error {
+	named, err := namedValues(args)
+	if err != nil {
+		return err
 	}
 	return tx.raw.Raw(func(c any) error {
 		rows, err := c.(driver.QueryerContext).QueryContext(tx.ctx, query, named)
@@ -280,4 +290,15 @@ func (c *conn) stmt(query string) (*sqlx.Stmt, error) {
 	}
 	c.stmts[query] = s
 	return s, nil
+}
+
+// JSON returns an argument of a query. The argument is the JSON text of v, usually a list for
+// json_each. If v has no JSON text, the query returns an error.
+func JSON(v any) driver.Valuer { return jsonText{v} }
+
+type jsonText struct{ v any }
+
+func (t jsonText) Value() (driver.Value, error) {
+	text, err := json.Marshal(t.v)
+	return string(text), err
 }

@@ -16,6 +16,7 @@ import (
 	"tracker/store/files"
 	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // NewArtifact holds the arguments of CreateArtifact.
@@ -120,16 +121,12 @@ func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
 	if err := checkAliases(aliases); err != nil {
 		return err
 	}
-	text, err := json.Marshal(slices.Concat(aliases))
-	if err != nil {
-		return err
-	}
 	_, err = tx.Exec(`UPDATE wandb_artifact SET
 			aliases      = ?1,
 			description  = coalesce(nullif(?2, ''), description),
 			metadata     = coalesce(nullif(?3, ''), metadata),
 			updated_date = ?4
-		WHERE num = ?5`, string(text), n.Description, n.Metadata, tx.Now, a.Num)
+		WHERE num = ?5`, sqlite.JSON(slices.Concat(aliases)), n.Description, n.Metadata, tx.Now, a.Num)
 	return err
 }
 

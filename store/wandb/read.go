@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"tracker/store/domain"
-	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/runs"
+	"tracker/store/sqlite"
 )
 
 // Record is a run with all data that W&B's clients read.
@@ -71,11 +71,7 @@ func wandbRunNums(tx *domain.Tx, projectID string, some []int64) (nums []int64, 
 		JOIN experiment ON experiment.id = iteration.experiment_id
 		WHERE experiment.project_id = ? AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`
 	if some != nil {
-		list, err := json.Marshal(some)
-		if err != nil {
-			return nil, err
-		}
-		err = tx.Select(&nums, from+` AND iteration.num IN (SELECT value FROM json_each(?))`, projectID, string(list))
+		err = tx.Select(&nums, from+` AND iteration.num IN (SELECT value FROM json_each(?))`, projectID, sqlite.JSON(some))
 		return nums, err
 	}
 	err = tx.Select(&nums, from+` ORDER BY iteration.created_date, iteration.num LIMIT ?`, projectID, MaxRuns+1)

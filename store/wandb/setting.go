@@ -7,6 +7,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
@@ -109,11 +110,7 @@ func (tx Tx) SetTags(num int64, r *Run, tags []string) (removed bool, err error)
 			fits = append(fits, r.FitName("tag", t))
 		}
 	}
-	list, err := json.Marshal(fits)
-	if err != nil {
-		return false, err
-	}
-	n, err := tx.Exec(`DELETE FROM tag WHERE iteration_num = ? AND value NOT IN (SELECT value FROM json_each(?))`, num, string(list))
+	n, err := tx.Exec(`DELETE FROM tag WHERE iteration_num = ? AND value NOT IN (SELECT value FROM json_each(?))`, num, sqlite.JSON(fits))
 	if err != nil {
 		return false, err
 	}

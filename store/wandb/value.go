@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"tracker/store/json"
+	"tracker/store/sqlite"
 	"tracker/store/wandb/format"
 )
 
@@ -16,17 +16,9 @@ const maxValueRows = 20_000
 // given texts. If steps is not nil, it reads only rows with one of the given steps. It stops at
 // the first error. more reports whether it did not read all rows because of maxValueRows.
 func (tx Tx) EachValue(nums []int64, steps []Step, texts []string, each func(num int64, step Step, m format.Member) error) (more bool, err error) {
-	of, err := json.Marshal(nums)
-	if err != nil {
-		return false, err
-	}
-	where, args := "", []any{string(of)}
+	where, args := "", []any{sqlite.JSON(nums)}
 	if steps != nil {
-		list, err := json.Marshal(steps)
-		if err != nil {
-			return false, err
-		}
-		where, args = ` AND step IN (SELECT value FROM json_each(?))`, append(args, string(list))
+		where, args = ` AND step IN (SELECT value FROM json_each(?))`, append(args, sqlite.JSON(steps))
 	}
 	for _, text := range texts {
 		args = append(args, text)
