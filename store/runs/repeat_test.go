@@ -109,7 +109,7 @@ func TestDifference(t *testing.T) {
 	if got := d.Sentence(); got != "lr × 2: loss +10 on average, worse by more than seeds explain (p = 0.029, n = 4 and 4)." {
 		t.Error(got)
 	}
-	if fmt.Sprint(d.Outcome.Others, d.Seeds[0].Name, d.Outcome.Comparison.A.Mean) != "6 seed 1.5" {
+	if d.Outcome.Others != 6 || d.Seeds[0].Name != "seed" || d.Outcome.Comparison.A.Mean != 1.5 {
 		t.Errorf("%+v", d)
 	}
 }

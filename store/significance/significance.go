@@ -19,6 +19,9 @@ import (
 // contains the true difference with the probability 1 - Level.
 const Level = 0.05
 
+// rounding is the largest difference, relative to the means, that is due to the rounding of sums.
+const rounding = 1e-12
+
 // Method is the test that yields the probability of a Comparison.
 type Method string
 
@@ -99,6 +102,9 @@ func Compare(a, b []float64) Comparison {
 	a, b = finite(a), finite(b)
 	c := Comparison{A: GroupOf(a), B: GroupOf(b), Low: math.NaN(), High: math.NaN(), P: math.NaN()}
 	c.Difference = c.B.Mean - c.A.Mean
+	if math.Abs(c.Difference) < rounding*max(math.Abs(c.A.Mean), math.Abs(c.B.Mean)) {
+		c.Difference = 0
+	}
 	if c.A.N < 2 || c.B.N < 2 || math.IsInf(c.Difference, 0) {
 		return c
 	}

@@ -101,6 +101,9 @@ func TestFew(t *testing.T) {
 	if c := Compare([]float64{2, 2}, []float64{2, 2}); c.P != 1 || c.Significant() {
 		t.Errorf("equal values: %+v", c)
 	}
+	if c := Compare([]float64{0.1, 0.2, 0.3}, []float64{0.3, 0.2, 0.1}); c.Difference != 0 || c.P != 1 {
+		t.Errorf("equal values in another order: %+v", c)
+	}
 	if c := Compare([]float64{1e308, -1e308, 1e308}, []float64{1e308, 1e307, -1e308}); math.IsNaN(c.P) || math.IsNaN(c.A.SD) {
 		t.Errorf("large values: %+v", c)
 	}
