@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
@@ -25,11 +24,12 @@ type compareView struct {
 	ExperimentID string
 	Best         string // ID of the best run, "" for none
 
-	Runs     []run
-	Note     string // note about omitted runs or rows, "" for none
-	Sections []compareSection
-	Diffs    []sharedDiff
-	MoreDiff int // number of diffs that are not shown
+	Runs       []run
+	Note       string          // note about omitted runs or rows, "" for none
+	Difference *differenceView // nil if the runs do not form two sides
+	Sections   []compareSection
+	Diffs      []sharedDiff
+	MoreDiff   int // number of diffs that are not shown
 }
 
 type compareSection struct {
@@ -166,38 +166,59 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 
 // comparison shows the page that compares runs.
 func (s *site) comparison(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
-		all, experimentID, note, err := s.compared(db, r.URL.Query())
-		if err != nil {
-			return nil, err
+	var f frame
+	var v compareView
+	err := s.view(r, user, func(db *store.View) (err error) {
+		if f, v, err = s.compareView(r, db, user); err == nil {
+			r, err = s.offerUndo(r, db)
 		}
-		e, p, err := s.experimentOf(db, experimentID)
-		if err != nil {
-			return nil, err
-		}
-		o, err := db.Projects.Objective(e)
-		if err != nil {
-			return nil, err
-		}
-		v := compareView{ExperimentID: e.ID, Note: note, Sections: compareSections(all, o)}
-		v.Diffs, v.MoreDiff = sharedDiffs(all)
-		if o != nil {
-			if at := bestOf(all, o.Goal, bestValue(*o)); len(at) > 0 {
-				v.Best = all[at[0]].ID
-			}
-		}
-		for _, c := range all {
-			v.Runs = append(v.Runs, c.run)
-		}
-		distinctColors(v.Runs)
-		f, err := s.inside(db, "Compare", user, place{projectID: e.ProjectID, experimentID: e.ID})
-		if err != nil {
-			return nil, err
-		}
-		f.Module, f.Charts = "compare.js", true
-		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Compare"}}
-		return comparePage(f, v), nil
+		return err
 	})
+	if err == nil && v.Difference != nil {
+		err = s.addSources(r.Context(), domain.Actor{UserID: user.ID}, v.Difference.Code)
+	}
+	if err != nil {
+		return err
+	}
+	return s.render(w, r, http.StatusOK, comparePage(f, v))
+}
+
+func (s *site) compareView(r *http.Request, db *store.View, user domain.User) (f frame, v compareView, err error) {
+	all, experimentID, note, err := s.compared(db, r.URL.Query())
+	if err != nil {
+		return f, v, err
+	}
+	e, p, err := s.experimentOf(db, experimentID)
+	if err != nil {
+		return f, v, err
+	}
+	o, err := db.Projects.Objective(e)
+	if err != nil {
+		return f, v, err
+	}
+	v = compareView{ExperimentID: e.ID, Note: note, Sections: compareSections(all, o)}
+	for _, c := range all {
+		v.Runs = append(v.Runs, c.run)
+	}
+	distinctColors(v.Runs)
+	for i := range all {
+		all[i].run = v.Runs[i]
+	}
+	if v.Difference, err = differenceOf(db, e.ID, all, o); err != nil {
+		return f, v, err
+	}
+	if v.Difference == nil || len(v.Difference.Code.Files) == 0 && v.Difference.Code.Note != "" {
+		v.Diffs, v.MoreDiff = sharedDiffs(all)
+	}
+	if o != nil {
+		if at := bestOf(all, o.Goal, bestValue(*o)); len(at) > 0 {
+			v.Best = all[at[0]].ID
+		}
+	}
+	f, err = s.inside(db, "Compare", user, place{projectID: e.ProjectID, experimentID: e.ID})
+	f.Module, f.Charts = "compare.js", true
+	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Compare"}}
+	return f, v, err
 }
 
 // comparedData returns the runs for the plots of the comparison page.

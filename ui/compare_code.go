@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"tracker/store/difference"
 	"tracker/store/scalar"
 	"tracker/ui/chart"
 	"tracker/ui/plain"
@@ -55,35 +55,13 @@ func diffOf(d sharedDiff) string {
 	return name
 }
 
-// packagesOf parses the recorded dependencies of a run and returns versions by package name.
-// Lines have the form "name==1.2" or "name @ address". Any other line is a package name without
-// a version.
-func packagesOf(dependencies string) map[string]string {
-	packages := map[string]string{}
-	for line := range strings.Lines(dependencies) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, version, ok := strings.Cut(line, "==")
-		if !ok {
-			name, version, ok = strings.Cut(line, " @ ")
-		}
-		if !ok {
-			name, version = line, "installed"
-		}
-		packages[strings.TrimSpace(name)] = strings.TrimSpace(version)
-	}
-	return packages
-}
-
 // packageSection lists the packages whose versions differ among runs. Runs without recorded
 // dependencies are not compared.
 func packageSection(all []compared) compareSection {
 	versions := map[string]map[string]string{} // by run ID, then package name
 	for _, c := range all {
 		if c.snapshot.Dependencies != "" {
-			versions[c.ID] = packagesOf(c.snapshot.Dependencies)
+			versions[c.ID] = difference.Packages(c.snapshot.Dependencies)
 		}
 	}
 	s := compareSection{Title: "Packages"}

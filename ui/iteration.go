@@ -60,6 +60,7 @@ type iterationView struct {
 	Versions     []registry.MadeVersion // model versions created from this run
 	LoggedModels []loggedModelLink
 	Rights       domain.Permission
+	CompareBest  bool // whether the run can be compared with the best run
 	Form         editForm
 }
 
@@ -228,6 +229,7 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 	if err != nil {
 		return err
 	}
+	v.CompareBest = o != nil && e.IterationCount > 1
 	own := func(name string) string { return name }
 	chart.Sort(names, own, chart.Spreads([]runs.Summary{summary}))
 	chart.PutFirst(names, o, own)

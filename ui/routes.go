@@ -107,6 +107,7 @@ func (s *site) routes() []route {
 		{"POST", "/iteration/{id}/status", s.page(s.endIteration)},
 		{"POST", "/iteration/{id}/tag", s.page(s.tagIteration)},
 		{"GET", "/compare", s.page(s.comparison)},
+		{"GET", "/iteration/{id}/best", s.page(s.compareWithBest)},
 		{"GET", "/change", s.page(s.changes)},
 		{"POST", "/change", s.page(s.change)},
 		{"GET", "/delete", s.page(s.deletion)},

@@ -241,7 +241,7 @@ func (w *writer) setUp(ctx context.Context, id string, r run) error {
 	}
 	all.Go(func() { errs[len(r.params)] = w.createTags(ctx, runs.IterationTag, id, r.tags) })
 	if r.command != "" {
-		all.Go(func() { _, errs[len(r.params)+1] = w.db.Runs.CreateSnapshot(ctx, w.actor, id, snapshot(r.command)) })
+		all.Go(func() { _, errs[len(r.params)+1] = w.db.Runs.CreateSnapshot(ctx, w.actor, id, snapshot(r)) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,7 +16,7 @@ import (
 // plan returns the projects of the demo. Every call returns the same projects.
 func plan() []project {
 	source := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(1936, n)) }
-	return []project{vision(source(1)), language(source(2)), tabular(source(3))}
+	return []project{vision(source(1), source), language(source(2)), tabular(source(3))}
 }
 
 const day = 24 * time.Hour
@@ -41,6 +42,8 @@ type run struct {
 	tags        []string
 	params      []param
 	command     string        // "" if the run has no snapshot
+	changes     string        // diff of the uncommitted changes; "" for the diff of most runs
+	packages    string        // installed packages; "" for the packages of most runs
 	started     time.Duration // how long ago the run started; 0 means that a running run logs its last point now
 	pace        time.Duration // time from one step to the next
 	steps       int
@@ -65,7 +68,7 @@ type version struct {
 	stage            registry.Stage
 }
 
-func vision(r *rand.Rand) project {
+func vision(r *rand.Rand, source func(uint64) *rand.Rand) project {
 	sweep := run{
 		name: "lr x weight decay", notes: "Grid of nine. The middle of it wins, as last year.",
 		tags: []string{"sweep", "grid"}, started: 20 * day, pace: 40 * time.Minute, status: domain.Succeeded,
@@ -101,6 +104,8 @@ func vision(r *rand.Rand) project {
 				tags: []string{"resnet", "baseline"}, status: domain.Finished, runs: []run{sweep}},
 			{name: "Augmentation", description: "What each kind of augmentation is worth on its own.",
 				tags: []string{"resnet"}, status: domain.InProgress, runs: ablation},
+			{name: "Cosine schedule", description: "Is the cosine schedule better, or are the seeds lucky?",
+				tags: []string{"resnet", "seeds"}, status: domain.Finished, runs: schedules(source(4))},
 			{name: "Optimizer search", description: "Sixty random draws: which optimizer, and how fast?",
 				tags: []string{"sweep"}, status: domain.Finished, runs: draws(r, 60)},
 		},
@@ -115,6 +120,42 @@ func vision(r *rand.Rand) project {
 			},
 		}},
 	}
+}
+
+// schedules returns two groups of five runs that differ by their seeds: one with a constant
+// learning rate, and one with a schedule, a higher learning rate and newer packages. Two more runs
+// have another learning rate.
+func schedules(r *rand.Rand) (all []run) {
+	for i := range 12 {
+		lr, name := 0.03, "constant"
+		if i >= 5 {
+			lr, name = 0.1, "cosine"
+		}
+		seed := i%5 + 1
+		if i >= 10 {
+			lr, name = 0.3, "cosine, lr 0.3"
+		}
+		miss := map[float64]float64{0.03: 0.12, 0.1: 0, 0.3: 0.09}[lr] + 0.03*(r.Float64()-0.5)
+		one := run{
+			name: fmt.Sprintf("%s, seed %d", name, seed), status: domain.Succeeded, pace: 5 * time.Second, steps: 200,
+			started: 30*time.Hour - time.Duration(i)*40*time.Minute, command: "python train.py --lr " + number(lr),
+			params: []param{{"model", "resnet18-small"}, {"lr", number(lr)}, {"weight_decay", "0.0001"}, {"batch_size", "128"},
+				{"optimizer", "sgd"}, {"momentum", "0.9"}, {"seed", strconv.Itoa(seed)}},
+			curves: []curve{
+				{"train/loss", 1, noisy(falling(3.76, 0.2+miss, 16), 0.05, r)},
+				{"lr", 1, warmUp(lr, 20, 200)},
+				{"val/loss", 10, noisy(falling(3.76, 0.34+miss, 18), 0.004, r)},
+				{"val/accuracy", 10, share(noisy(falling(0.05, 0.94-miss/3, 20), 0.002, r))},
+			},
+			changes: constantRate, packages: "numpy==2.2.1\npillow==11.1.0\ntorch==2.6.0\ntorchvision==0.21.0\n",
+		}
+		if i >= 5 {
+			one.changes, one.packages = cosineRate, "numpy==2.2.1\npillow==11.1.0\ntorch==2.7.1\ntorchvision==0.22.1\n"
+		}
+		all = append(all, one)
+	}
+	all[5].tags = []string{"best"}
+	return all
 }
 
 // draws returns the n runs of a random search. The search varies the optimizer, the learning
@@ -345,18 +386,68 @@ const changes = `diff --git a/train.py b/train.py
 +    return peak * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (STEPS - warm_up)))
 `
 
-// snapshot returns the snapshot of a run that was started with the given command.
-func snapshot(command string) runs.NewSnapshot {
+// constantRate and cosineRate are the diffs of the uncommitted changes of two groups of runs.
+const (
+	constantRate = `diff --git a/train.py b/train.py
+--- a/train.py
++++ b/train.py
+@@ -38,7 +38,7 @@
+ STEPS = 200
+ 
+ def schedule(step, peak, warm_up):
+     if step < warm_up:
+-        return peak
++        return peak * step / warm_up
+     return peak
+ 
+ def batches(folder, size, seed):
+`
+	cosineRate = `diff --git a/data.py b/data.py
+--- a/data.py
++++ b/data.py
+@@ -12,5 +12,6 @@ def load(path):
+     image = Image.open(path).convert("RGB")
+     image = image.resize((32, 32))
++    image = equalize(image)
+     return to_tensor(image)
+ 
+ def labels(folder):
+diff --git a/train.py b/train.py
+--- a/train.py
++++ b/train.py
+@@ -1,4 +1,5 @@
+ import argparse
++import math
+ 
+ import torch
+ from data import load, labels
+@@ -38,7 +39,8 @@
+ STEPS = 200
+ 
+ def schedule(step, peak, warm_up):
+     if step < warm_up:
+-        return peak
+-    return peak
++        return peak * step / warm_up
++    done = (step - warm_up) / (STEPS - warm_up)
++    return peak * 0.5 * (1 + math.cos(math.pi * done))
+ 
+ def batches(folder, size, seed):
+`
+)
+
+// snapshot returns the snapshot of a run.
+func snapshot(r run) runs.NewSnapshot {
 	dirty := true
 	return runs.NewSnapshot{
 		GitSHA:       "5f3c1e0b7d9a42c68e1f0a3b5d7c9e2f4a6b8c0d",
 		GitDirty:     &dirty,
-		GitDiff:      changes,
+		GitDiff:      cmp.Or(r.changes, changes),
 		GitRemote:    "git@example.com:lab/demo.git",
 		Entrypoint:   "train.py",
-		Command:      command,
+		Command:      r.command,
 		Hostname:     "gpu-01",
 		Runtime:      "Python 3.13.1",
-		Dependencies: "numpy==2.2.1\ntorch==2.6.0\n",
+		Dependencies: cmp.Or(r.packages, "numpy==2.2.1\ntorch==2.6.0\n"),
 	}
 }

@@ -71,6 +71,18 @@ export class Actions {
         button('Hide', drawn('hide', 'show')),
         button('Colour', () => this.showColors(ids)),
         runs.length === 1 &&
+          this.table.objective &&
+          el(
+            'a',
+            {
+              class: 'button plain',
+              'data-testid': 'do-compare-best',
+              href: new URL(`iteration/${ids[0]}/best`, base),
+              title: 'What changed since the best run of the experiment',
+            },
+            'Compare with best'
+          ),
+        runs.length === 1 &&
           button(baseline ? 'Clear baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
         (this.rights.create || this.rights.delete) && button('Tag', () => this.showTagForm(ids)),
         this.rights.update && button('Status', page('change')),
