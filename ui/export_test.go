@@ -30,6 +30,7 @@ var served = map[string]bool{
 	"/data/experiment/{id}/artifacts":  true,
 	"/data/iteration/{id}/console":     true,
 	"/iteration/{id}/console":          true,
+	"/iteration/{id}/best":             true,
 	"/report/{id}/export":              true,
 	"/project/{id}/archive":            true,
 	"/experiment/{id}/archive":         true,

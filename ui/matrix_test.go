@@ -67,6 +67,7 @@ var cells = []cell{
 	{method: "POST", route: "/iteration/{id}/tag", path: "/iteration/$run/tag", needs: "create", body: "tag=new"},
 	{method: "POST", route: "/iteration/{id}/tag", path: "/iteration/$run/tag", needs: "delete", body: "remove=old"},
 	{method: "GET", route: "/compare", path: "/compare?i=$run $second", needs: "read"},
+	{method: "GET", route: "/iteration/{id}/best", path: "/iteration/$run/best", needs: "read", ended: true}, // the experiment has no objective
 	{method: "GET", route: "/change", path: "/change?i=$run", needs: "read"},
 	{method: "POST", route: "/change", needs: "read create", body: "i=$run&do=add&tag=new"},
 	{method: "POST", route: "/change", needs: "read delete", body: "i=$run&do=remove&tag=old"},

@@ -91,6 +91,8 @@ func (c showcase) pages() []shown {
 		{name: "run, for a reader", route: "/iteration/{id}", user: "bob", path: "/iteration/" + c.child},
 		{name: "compare", route: "/compare", user: "alice", path: "/compare" + two + "&i=" + c.w.runs[2] + "&i=" + c.w.runs[3],
 			ready: chartsDrawn + ` && document.querySelectorAll('.plots .spot').length === 4`},
+		{name: "compare, two runs", route: "/compare", user: "alice", path: "/compare?i=" + c.w.runs[2] + "&i=" + c.w.runs[3],
+			ready: chartsDrawn + ` && document.querySelectorAll('.code-block ins').length === 2`},
 		{name: "change", route: "/change", user: "alice", path: "/change" + two},
 		{name: "delete", route: "/delete", user: "alice", path: "/delete" + two},
 		{name: "trash", route: "/trash", user: "alice", path: "/trash"},

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -51,6 +52,10 @@ func newShowcase(t *testing.T, s setup) showcase {
 	must(c.db.Runs.CreateSnapshot(ctx, alice, c.failed, runs.NewSnapshot{GitSHA: "4f2c1d0", GitDirty: new(true), Runtime: "Python 3.13",
 		GitRemote: "https://git.example/" + strings.Repeat("long", 40), GitDiff: "-" + strings.Repeat("old ", 80) + "\n+new", Command: "python train.py",
 		Hostname: "gpu-01", Dependencies: "numpy==2.4.0\n" + strings.Repeat("x", 300)}))(t)
+	for i, change := range []string{oneChange, otherChange} {
+		must(c.db.Runs.CreateSnapshot(ctx, alice, c.w.runs[2+i], runs.NewSnapshot{GitSHA: strings.Repeat("ab", 20), GitDirty: new(true), GitDiff: change,
+			Dependencies: fmt.Sprintf("torch==2.%d.0\nnumpy==2.4.0\n", 9+i), Command: strings.Repeat("python ", 40) + fmt.Sprint(i)}))(t)
+	}
 	c.search = c.site.search("searches", "bayes")
 	c.searched = c.experimentOf(c.search)
 	c.findings = c.report(c.w.project, "findings "+strings.Repeat("long", 40), "# Why\n\n```chart\nexperiment: "+c.w.experiment+

@@ -111,7 +111,7 @@ func TestRepeatsAreAdded(t *testing.T) {
 	a, b := side("lr=1", 1, 2, 3), side("lr=2", 4, 5, 6)
 	changed := []Run{with(a[1], func(r *Run) { r.GitDiff, r.ID = diff, "changed" })}
 	d := Of(a[:1], b[:1], repeatsOf(a, b, changed), loss)
-	if o := d.Outcome; fmt.Sprint(o.IDs) != "[[lr=10 lr=11 lr=12] [lr=20 lr=21 lr=22]]" || o.Others != 4 || o.Mixed || o.SpreadDF != 4 || o.SpreadGroups != 2 {
+	if o := d.Outcome; fmt.Sprint(o.IDs) != "[[lr=10 lr=12 lr=11] [lr=20 lr=22 lr=21]]" || o.Others != 4 || o.Mixed || o.SpreadDF != 4 || o.SpreadGroups != 2 {
 		t.Errorf("%+v", o)
 	}
 	// Chosen groups are not extended.

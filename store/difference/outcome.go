@@ -89,7 +89,7 @@ type Outcome struct {
 	SpreadGroups int     // number of groups of repeated runs from which Spread is calculated
 }
 
-// NewOutcome compares the objective of two sides. If each side is one run, NewOutcome adds the
+// NewOutcome compares the objective of two sides. repeats are sorted newest first. If each side is one run, NewOutcome adds the
 // finished runs that differ from it only by their seeds. The other groups of repeated runs yield
 // the spread between seeds.
 func NewOutcome(a, b []Run, repeats []Repeat, o *goal.Objective) Outcome {
@@ -127,7 +127,7 @@ func NewOutcome(a, b []Run, repeats []Repeat, o *goal.Objective) Outcome {
 		}
 	}
 	if single && !out.OnlySeed && len(sides[0]) > 0 && len(sides[1]) > 0 {
-		for _, r := range repeats {
+		for _, r := range slices.Backward(repeats) { // oldest first
 			for side, key := range [2]Key{keyA, keyB} {
 				if r.Key == key && !given[r.ID] && finite(r.Value) {
 					sides[side] = append(sides[side], r.Value)

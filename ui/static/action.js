@@ -22,7 +22,14 @@ export class Actions {
     const button = (label, fn, disabled, title) =>
       el(
         'button',
-        { type: 'button', class: 'plain', 'data-testid': `do-${label.toLowerCase()}`, disabled, title, click: fn },
+        {
+          type: 'button',
+          class: 'plain',
+          'data-testid': `do-${label.toLowerCase().replaceAll(' ', '-')}`,
+          disabled,
+          title,
+          click: fn,
+        },
         label
       );
     const clear = button('Clear', () => this.table.pickAll(false));
@@ -61,27 +68,22 @@ export class Actions {
     this.bar.replaceChildren(
       ...[
         el('span', { class: 'count' }, `${count(runs.length)} selected`),
-        button(
-          'Compare',
-          compare,
-          runs.length < 2 || runs.length > mostCompared,
-          runs.length > mostCompared && tooMany
-        ),
+        runs.length === 1 && this.table.objective
+          ? button(
+            'Compare with best',
+            () => location.assign(new URL(`iteration/${ids[0]}/best`, base)),
+            false,
+            'What changed since the best run of the experiment'
+          )
+          : button(
+            'Compare',
+            compare,
+            runs.length < 2 || runs.length > mostCompared,
+            runs.length > mostCompared && tooMany
+          ),
         button('Draw', drawn('show', 'hide')),
         button('Hide', drawn('hide', 'show')),
         button('Colour', () => this.showColors(ids)),
-        runs.length === 1 &&
-          this.table.objective &&
-          el(
-            'a',
-            {
-              class: 'button plain',
-              'data-testid': 'do-compare-best',
-              href: new URL(`iteration/${ids[0]}/best`, base),
-              title: 'What changed since the best run of the experiment',
-            },
-            'Compare with best'
-          ),
         runs.length === 1 &&
           button(baseline ? 'Clear baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
         (this.rights.create || this.rights.delete) && button('Tag', () => this.showTagForm(ids)),
