@@ -241,7 +241,10 @@ func PText(p float64) string {
 // Signed returns a difference with its sign and two or three significant digits.
 func Signed(f float64) string {
 	sign := "+"
-	if f < 0 {
+	switch {
+	case f == 0:
+		return "0"
+	case f < 0:
 		sign = "−"
 	}
 	return sign + digits(math.Abs(f), 2)
