@@ -33,6 +33,7 @@ func TestEveryWriteOnAnEndedIteration(t *testing.T) {
 		{"POST", "/iteration/" + s.ended + "/snapshot", `{"git_sha":"c0ffee"}`},
 		{"POST", "/iteration/" + s.ended + "/snapshot", `{}`},
 		{"POST", "/iteration/" + s.ended + "/heartbeat", ""},
+		{"POST", "/iteration/" + s.ended + "/stop", ""},
 		{"PATCH", "/iteration/" + s.ended, `{"status":"FAILED"}`},
 		{"PATCH", "/iteration/" + s.ended, `{"status":"KILLED","end_date":"2026-11-21T09:30:00Z"}`},
 		{"PATCH", "/iteration/" + s.ended, `{"error_message":"too late"}`},

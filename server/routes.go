@@ -133,6 +133,7 @@ func (s *Server) routes() []route {
 		user("GET", "/iteration/{id}/snapshot", one(s.db.Runs.Snapshot)),
 		user("POST", "/iteration/{id}/snapshot", body(s.createSnapshot)),
 		user("POST", "/iteration/{id}/heartbeat", act(s.db.Runs.Heartbeat)),
+		user("POST", "/iteration/{id}/stop", act(s.db.Runs.RequestStop)),
 		user("GET", "/iteration/{id}/console", s.console, "from", "q"),
 		user("POST", "/iteration/{id}/console", body(s.writeConsole)),
 

@@ -95,6 +95,7 @@ var samples = []sample{
 	{method: "POST", route: "/iteration/{id}/snapshot", path: "/iteration/$iteration/snapshot",
 		body: `{"git_sha":"9fceb02"}`, needs: "update", status: 201},
 	{method: "POST", route: "/iteration/{id}/heartbeat", path: "/iteration/$iteration/heartbeat", needs: "update", status: 204},
+	{method: "POST", route: "/iteration/{id}/stop", path: "/iteration/$iteration/stop", needs: "update", status: 204},
 	{method: "GET", route: "/iteration/{id}/console", path: "/iteration/$iteration/console", needs: "read", status: 200},
 	{method: "POST", route: "/iteration/{id}/console", path: "/iteration/$iteration/console",
 		body: `{"from":0,"lines":["epoch 1"]}`, needs: "create", status: 201},

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 24;
+PRAGMA user_version = 25;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -135,7 +135,7 @@ CREATE TABLE iteration (
     error_message TEXT    NOT NULL DEFAULT '',
     created_date  INTEGER NOT NULL,
     end_date      INTEGER,
-    last_seen     INTEGER NOT NULL, deleted_date INTEGER, deleted_by TEXT,
+    last_seen     INTEGER NOT NULL, deleted_date INTEGER, deleted_by TEXT, stop_requested INTEGER, stop_requested_by TEXT,
     CHECK ((status = 'RUNNING') = (end_date IS NULL))
 ) STRICT;
 

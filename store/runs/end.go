@@ -14,16 +14,20 @@ type End struct {
 	// other date is earlier than the creation of the iteration, SetEnd stores the creation
 	// date.
 	Given bool
+	// KeepStop keeps the stop request of a run that goes on.
+	KeepStop bool
 }
 
-// SetEnd writes the status and the end of an iteration. No other function ends or reopens an
-// iteration.
+// SetEnd writes the status and the end of an iteration, and removes its stop request unless
+// KeepStop is set. No other function ends or reopens an iteration.
 func SetEnd(tx *domain.Tx, it domain.IterationRef, e End) error {
 	// max returns NULL if one of its arguments is NULL.
 	_, err := tx.Exec(`UPDATE iteration SET
-			status        = ?,
-			error_message = ?,
-			end_date      = iif(?, ?, max(?, created_date))
-		WHERE num = ?`, e.Status, e.Message, e.Given, e.Date, e.Date, it.Num)
+			status            = ?,
+			error_message     = ?,
+			end_date          = iif(?, ?, max(?, created_date)),
+			stop_requested    = iif(?, stop_requested, NULL),
+			stop_requested_by = iif(?, stop_requested_by, NULL)
+		WHERE num = ?`, e.Status, e.Message, e.Given, e.Date, e.Date, e.KeepStop, e.KeepStop, it.Num)
 	return err
 }

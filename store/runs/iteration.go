@@ -20,7 +20,9 @@ type Iteration struct {
 	ErrorMessage      string                 `json:"error_message" db:"error_message"`
 	CreatedDate       scalar.Time            `json:"created_date" db:"created_date"`
 	EndDate           *scalar.Time           `json:"end_date" db:"end_date"`
-	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"` // time of the last write or heartbeat
+	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"`                 // time of the last write or heartbeat
+	StopRequested     *scalar.Time           `json:"stop_requested" db:"stop_requested"`       // nil if there is no stop request
+	StopRequestedBy   *string                `json:"stop_requested_by" db:"stop_requested_by"` // user name; nil for the command line, the default user or a deleted account
 	Tags              domain.Strings         `json:"tags" db:"tags"`
 
 	// Params and Metrics hold the requested columns of a listing. Params and Metrics are nil if
@@ -89,7 +91,7 @@ const (
 	iteration.error_message,
 	iteration.created_date,
 	iteration.end_date,
-	iteration.last_seen,
+	iteration.last_seen,` + stopColumns + `,
 	(SELECT json_group_array(value) FROM
 		(SELECT value FROM tag WHERE tag.iteration_num = iteration.num ORDER BY value)) AS tags,
 	iteration.deleted_date IS NOT NULL AS deleted`
@@ -205,8 +207,9 @@ func (db *DB) Iteration(ctx context.Context, actor domain.Actor, id string) (Ite
 //
 // A status other than RUNNING ends the iteration. If the patch has no end date, the iteration
 // ends now. An end date without a status ends a running iteration with the status SUCCEEDED.
-// The status RUNNING reopens the iteration. UpdateIteration returns ITERATION_ENDED if the
-// iteration has ended and the patch changes fields other than the name and the notes.
+// The status RUNNING reopens the iteration, and removes a stop request. UpdateIteration returns
+// ITERATION_ENDED if the iteration has ended and the patch changes fields other than the name
+// and the notes.
 func (db *DB) UpdateIteration(ctx context.Context, actor domain.Actor, id string, p IterationPatch) error {
 	return db.UpdateIterations(ctx, actor, []string{id}, p)
 }
@@ -286,7 +289,8 @@ func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPa
 		tx.Seen = append(tx.Seen, it.Num) // the run itself sets these fields and is therefore alive
 	}
 	given := p.EndDate != nil || next.Status == it.Status // an existing end date is stored unchanged
-	return SetEnd(tx, it.IterationRef, End{next.Status, next.ErrorMessage, next.EndDate, given})
+	keep := p.Status == nil && next.Status == domain.Running
+	return SetEnd(tx, it.IterationRef, End{next.Status, next.ErrorMessage, next.EndDate, given, keep})
 }
 
 // Heartbeat sets the time when an iteration was last seen to the current time. The actor needs
