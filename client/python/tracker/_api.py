@@ -219,6 +219,8 @@ class Iteration(Record):
     created_date: str
     end_date: Optional[str]
     last_seen: str
+    stop_requested: Optional[str]
+    stop_requested_by: Optional[str]
     tags: List[str]
     params: Dict[str, str]  # params and metrics are set only by listings with the argument columns
     metrics: Dict[str, Any]

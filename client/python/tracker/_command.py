@@ -14,6 +14,7 @@ import threading
 from typing import IO, Any, Dict, List, Optional, Sequence, Tuple
 
 from ._capture import snapshot
+from ._http import Client, TrackerError
 from ._init import JOINED, init, joined_file
 from ._run import Run
 from ._spool import Busy
@@ -84,6 +85,7 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
     folders = tensorboard or [os.getcwd(), *folders_of(found)]
     run.before_end.append(follow(run.recorder, run.config.setdefaults, folders,
                                  held=lambda: None if tensorboard else _joined(joined)))
+    run.recorder.stop_request.interrupt = lambda: os.path.exists(joined) or _interrupt(forwarded)
     system = System()
     run.recorder.sample(lambda: {name: value for name, value in system().items() if not name.startswith("system/process.")})
     run.recorder.background("tracker-capture", lambda: _record(run, command))
@@ -95,7 +97,9 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
     forwarded.append(process)
     code, interrupted, said = _attend(process)
     _send_workers(run)
-    if code == 0:
+    if run.recorder.stop_request.told or (os.path.exists(joined) and _was_asked(run)):
+        run.finish("KILLED")
+    elif code == 0:
         run.finish()
     elif code < 0 or interrupted:
         run.finish("KILLED", f"Ended by {signal.Signals(-code).name}." if code < 0 else f"Interrupted; exit status {code}.")
@@ -115,6 +119,29 @@ def _joined(path: str) -> Optional[str]:
         return "" if os.path.getsize(path) else HELD
     except OSError:
         return None
+
+
+def _interrupt(processes: "List[subprocess.Popen[bytes]]") -> bool:
+    """Interrupt the program as Ctrl-C does. Return False if it has not started yet."""
+    for process in processes:
+        if os.name == "nt":
+            process.terminate()
+        else:
+            process.send_signal(signal.SIGINT)
+    return bool(processes)
+
+
+def _was_asked(run: Run) -> bool:
+    """Return whether somebody has asked the run to stop. The program might have noticed the request first."""
+    if run.mode != "online":
+        return False
+    try:
+        client = Client(run.server, run.recorder.token)
+        run.recorder.stop_request.update(client.call("GET", f"/iteration/{run.id}"))
+        client.close()
+    except TrackerError:
+        return False
+    return run.recorder.stop_request.ask()
 
 
 def _environment(run: Run) -> Dict[str, str]:

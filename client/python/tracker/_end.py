@@ -11,6 +11,8 @@ from typing import Any, Callable, Dict, Tuple
 from . import _signal
 from ._check import End
 
+INTERRUPTED = "Interrupted from the keyboard."
+"""The error message of a run that was interrupted by Ctrl-C."""
 MOST_MESSAGE = 20_000
 """Maximum characters of an error message. The last characters are stored, because a traceback ends with the error."""
 
@@ -20,7 +22,7 @@ def ending(kind: Any, error: Any, traceback: Any) -> Tuple[End, str]:
     if kind is None or (kind is SystemExit and getattr(error, "code", None) in (None, 0)):
         return "SUCCEEDED", ""
     if kind is KeyboardInterrupt:
-        return "KILLED", "Interrupted from the keyboard."
+        return "KILLED", INTERRUPTED
     from traceback import format_exception
 
     return "FAILED", "".join(format_exception(kind, error, traceback))

@@ -27,7 +27,7 @@ def frame(keys: Sequence[Tuple[str, str]], iterations: Callable[[Optional[str]],
             row.update({"metric/" + _unquoted(name): float(value) for name, value in metrics.items() if value is not None})
     table = pandas.DataFrame(list(rows.values()))
     for name in table.columns:
-        if name in ("created_date", "end_date", "last_seen"):
+        if name in ("created_date", "end_date", "last_seen", "stop_requested"):
             table[name] = pandas.to_datetime(table[name], utc=True)
         elif name.startswith("param/"):
             numbers = pandas.to_numeric(table[name], errors="coerce")

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, Optional, Union, cast
 from . import _check, _worker
 from ._config import as_mapping
 from ._http import TrackerError, find_service
-from ._process import install
+from ._process import install, interrupt
 from ._recorder import Recorder
 from ._run import Run, attach, idle, live
 from ._trust import open_own
@@ -224,6 +224,8 @@ def _join(id: str, name: Optional[str], notes: Optional[str], settings: Any, lab
              "experiment": os.environ.get("TRACKER_EXPERIMENT"), "name": None, "notes": None, "parent": None}
     install()
     run = attach(begin, **options)
+    run.recorder.stop_request.interrupt = lambda: interrupt(run)  # `tracker run` leaves that to this program
+    run.recorder.revive()  # a program that logs nothing has to notice a stop request, too
     if name:
         run.name = name
     if notes:
@@ -242,6 +244,7 @@ def _start(begin: Dict[str, Any], last: str, mode: str, wanted: Any, strict: boo
     if mode != "disabled":
         install()
         live.append(run)
+        run.recorder.stop_request.interrupt = lambda: interrupt(run)
         _worker.share(live)
         _write(last, run.id)
         run.on_success = lambda: _remove(last, run.id)

@@ -9,9 +9,9 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, Dict, NoReturn, Tuple, cast
+from typing import Any, Dict, List, NoReturn, Tuple, cast
 
-from . import _check, _signal, _worker
+from . import _check, _signal, _stop, _worker
 from ._end import ending
 from ._http import TrackerError
 from ._run import Run, live
@@ -22,6 +22,7 @@ LATE = ("encodings.idna", "gzip", "http.client", "uuid", "tracker._artifact", "t
 
 _ended: Dict[str, Any] = {}  # "how": status and message after an exception; "hook": the installed excepthook
 _installed = False
+_cells: List[bool] = []  # not empty while IPython executes a cell
 
 
 def install() -> None:
@@ -57,7 +58,7 @@ def install() -> None:
     def leaving(code: Any = None) -> NoReturn:
         if code not in (None, 0) and threading.current_thread() is threading.main_thread():
             for run in live:
-                run.has_failed("FAILED", f"exit status {code}" if isinstance(code, int) else str(code))
+                run.has_failed(*run.exited(f"exit status {code}" if isinstance(code, int) else str(code)))
         leave(code)
 
     sys.exit = leaving
@@ -66,7 +67,20 @@ def install() -> None:
     core = sys.modules.get("IPython")
     shell = core.get_ipython() if core is not None else None
     if shell is not None:  # IPython handles the exceptions of cells without calling sys.excepthook
+        shell.events.register("pre_execute", lambda: _cells.append(True))
+        shell.events.register("post_execute", _cells.clear)
         shell.events.register("post_run_cell", _after_cell)
+        _cells.append(True)  # this cell
+
+
+def interrupt(run: Run) -> bool:
+    """Interrupt the program, because somebody has asked run to stop. Between the cells of a notebook, end the run."""
+    core = sys.modules.get("IPython")
+    shell = core.get_ipython() if core is not None else None
+    if shell is not None and not (_cells and callable(signal.getsignal(signal.SIGINT))):
+        threading.Thread(target=run.finish, name="tracker-stop", daemon=True).start()
+        return True
+    return _stop.interrupt()
 
 
 def _after_cell(result: Any) -> None:

@@ -18,6 +18,7 @@ from ._output import Output, beside, request
 from ._record import CALL, ITEM
 from ._sender import Sender
 from ._spool import Spool
+from ._stop import StopRequest
 from ._sync import remove_folder, send_all, send_former, send_leftovers, spool_files
 from ._value import floats, tell, timestamp, uuid7
 from ._worker import importing
@@ -56,6 +57,7 @@ class Recorder:
         self.status = "RUNNING"
         self.started = False
         self.interrupts = 0
+        self.stop_request = StopRequest()
         self.hasty = False  # do not wait for an unreachable server at the end; another run sends the spool
         self.output: Optional[Output] = None
         self.calls = 0  # calls to log so far; simultaneous calls might count as one
@@ -105,7 +107,7 @@ class Recorder:
             before_exit_of_worker(self.drain)
         self.writer.start()
         if client is not None:
-            sender = self.sender = Sender(spool, client, worker=self.worker)
+            sender = self.sender = Sender(spool, client, worker=self.worker, stop_request=self.stop_request)
 
             def of_run() -> List[str]:
                 return [found for found in spool_files(self.folder)
@@ -180,6 +182,7 @@ class Recorder:
             self.output.close()
             self.output = None
         self.started, self.worker, self.sender, self.writer = False, True, None, None
+        self.stop_request = StopRequest()
         self._threads, self._starting, self._last = [], threading.Lock(), {}
         self._files = Files(self.folder, self.begin["id"])
         self.begin = {**self.begin, "resume": False}

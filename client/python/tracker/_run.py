@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from . import _check, _worker
 from ._config import SUMMARY, Config, Summary
-from ._end import ending
+from ._end import INTERRUPTED, ending
 from ._http import TrackerError
 from ._recorder import Recorder
 from ._run_artifact import Artifacts
@@ -175,6 +175,16 @@ class Run(Artifacts, Names):
         return sender is not None and sender.ended is not None
 
     @property
+    def should_stop(self) -> bool:
+        """Whether somebody has asked the run to stop, for example in the dashboard.
+
+        By default, such a request raises KeyboardInterrupt in the main thread of the program that began the run. A program
+        that reads this property is not interrupted; it stops by itself. The run then ends as KILLED.
+        """
+        self.recorder.stop_request.watched = True
+        return self.recorder.stop_request.ask()
+
+    @property
     def url(self) -> str:
         """The address of the run's page in the dashboard. See tracker.show."""
         from ._show import dashboard
@@ -223,6 +233,8 @@ class Run(Artifacts, Names):
         if self.finished:
             return
         recorder = self.recorder
+        recorder.stop_request.close()
+        status, error_message = self.stopped(status, error_message)
         complete = recorder.finish(status, error_message, timeout, self._record_summary)
         quiet = self.quiet if quiet is None else quiet
         recorder.leave(complete, quiet and (self.mode == "offline" or recorder.hasty))
@@ -243,6 +255,8 @@ class Run(Artifacts, Names):
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         status, message = ending(kind, error, traceback)
+        if kind is SystemExit:
+            status, message = self.exited(message) if status == "FAILED" else (status, message)
         if status == "KILLED" and kind is KeyboardInterrupt:
             self.recorder.interrupts = 1
         self.finish(status, message)
@@ -282,8 +296,20 @@ class Run(Artifacts, Names):
 
     # -- methods for this package
 
-    def has_failed(self, status: str, message: str) -> None:
+    def stopped(self, status: _check.End, message: str) -> Tuple[_check.End, str]:
+        """Return the status and message of a run that is ending. A run that has stopped on request is KILLED."""
+        request = self.recorder.stop_request
+        if request.told and (status == "SUCCEEDED" or status == "KILLED" and message in ("", INTERRUPTED)):
+            return "KILLED", request.message
+        return status, message
+
+    def exited(self, message: str) -> Tuple[_check.End, str]:
+        """Return the status and message of a run whose program ends with an exit status that is not 0."""
+        return ("KILLED", "") if self.recorder.stop_request.told else ("FAILED", message)
+
+    def has_failed(self, status: _check.End, message: str) -> None:
         """Record that the program or a notebook cell has failed. If nothing is logged later, the run ends as failed."""
+        status, message = self.stopped(status, message)
         self._failed = (self.recorder.foresee(status, message), status, message)
 
     def likely_end(self) -> Tuple[_check.End, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 from ._config import SUMMARY
 from ._http import ENDED, Client, Refused, TrackerError, Unreachable
 from ._spool import Item, Spool
+from ._stop import StopRequest
 from ._trust import check_own_folder
 from ._value import tell, timestamp
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 HEARTBEAT = 30.0
 """If no item has got a response for this many seconds, a heartbeat is sent."""
+CHECK = 5.0
+"""Seconds between two requests for the run, which notice that somebody asked it to stop or has ended it."""
 LATE = 10.0
 """Seconds after which the beginning or end of a run is sent with the time at which it happened."""
 LONGEST_WAIT = 30.0
@@ -41,9 +44,9 @@ class Sender:
     """
 
     def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False,
-                 moved: Optional[Progress] = None) -> None:
+                 moved: Optional[Progress] = None, stop_request: Optional[StopRequest] = None) -> None:
         """adopted: another process wrote this spool. worker: another process ends the run. moved: progress of the sender
-        that waits for this sender."""
+        that waits for this sender. stop_request: is updated while the run is active."""
         from ._name import Names
         from ._part import Progress
         from ._points import Points
@@ -64,6 +67,7 @@ class Sender:
         self.created = ""  # the iteration's creation date; empty until it is known
         self.ended: Optional[Dict[str, Any]] = None  # the iteration, if it was ended elsewhere
         self._adopted, self._worker = adopted, worker
+        self._stop_request = stop_request or StopRequest()
         self._points = Points(client, self.id, adopted, self._reopen_for, self._keep)
         self._orphaned = 0
         self._experiment = ""
@@ -73,21 +77,22 @@ class Sender:
         self._closed = False  # whether this sender has ended the iteration
         self._refused = False  # whether the current item was rejected
         self._spoken = time.monotonic()  # time of the last response or heartbeat
+        self._checked = time.monotonic()  # time of the last request for the run
         self._transfer: Optional[Transfer] = None  # the upload in progress
         self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # whether rejections are not on the page yet
 
     def run(self) -> None:
-        """Send items until stop is set. Send heartbeats while the spool is empty."""
+        """Send items until stop is set. Send heartbeats while the spool is empty. Check the run periodically."""
         wait = 0.0
         while not self.stop.is_set():
             item, before = self.spool.next(timeout=0.5), self.moved.moves
             if item is None:
                 self._say_refused()
-                if self.progress:
-                    self._heartbeat()
+                self._keep_alive()
                 continue
             if self.step(item):
                 wait, self._spoken = 0.0, time.monotonic()
+                self._check()
                 continue
             wait = 0.0 if self.moved.moves != before else wait  # a part of a file arrived
             wait = min(LONGEST_WAIT, max(0.25, wait * 2, getattr(self.failure, "after", 0.0)))
@@ -194,6 +199,27 @@ class Sender:
         except (OSError, Refused):
             pass  # the copy was removed before
 
+    def _keep_alive(self) -> None:
+        """Do what is due while no item is being sent."""
+        if self.progress:
+            self._heartbeat()
+            self._check()
+
+    def _check(self) -> None:
+        """Read the run if that is due, and act on a stop request."""
+        if time.monotonic() - self._checked < CHECK or self._adopted or self.hurry.is_set() or not self._stop_request.needed:
+            return
+        self._checked = time.monotonic()
+        try:
+            found = self.client.call("GET", f"/iteration/{self.id}")
+            self._note(found)
+            fresh = self._stop_request.update(found)
+        except (TrackerError, KeyError, TypeError, AttributeError):
+            return  # the next item reports the failure
+        if fresh and not self._worker:
+            tell(f"{found.get('stop_requested_by') or 'somebody'} has asked run {self.name or self.id} to stop")
+        self._stop_request.deliver()
+
     def _heartbeat(self) -> None:
         """Send a heartbeat if no item has got a response for a while. Parts of a file are not items."""
         if self._adopted or time.monotonic() - self._spoken < HEARTBEAT:
@@ -228,7 +254,7 @@ class Sender:
 
             path = self._file(head["file"])
             if self._transfer is None or self._transfer.head != head:
-                self._transfer = Transfer(self.client, self.id, head, self.moved, self.stop, self._heartbeat)
+                self._transfer = Transfer(self.client, self.id, head, self.moved, self.stop, self._keep_alive)
             self._transfer.send(self.experiment(), path, own=path != head["file"])
             self._transfer = None
         elif op == "console":
@@ -347,13 +373,19 @@ class Sender:
     def _was_ended(self) -> Optional[Dict[str, Any]]:
         """Return the iteration if it has ended, and print that once. Return None if the iteration was reopened."""
         found: Dict[str, Any] = self.client.call("GET", f"/iteration/{self.id}")
+        self._note(found)
+        return None if found["status"] == "RUNNING" else found
+
+    def _note(self, found: Dict[str, Any]) -> None:
+        """Record whether the iteration has ended elsewhere."""
         if found["status"] == "RUNNING":
-            return None
+            if not self._opened:
+                self.ended = None
+            return
         if self.ended is None and not self._adopted and not self._worker:
             tell(f"run {self.name or self.id} was ended elsewhere as {found['status']}; values that it logs later "
                  "are stored, and sent when this program ends the run", once=f"ended {self.id} {found['end_date']}")
         self.ended = found
-        return found
 
     def _end(self, body: bytes, again: bool) -> None:
         """End the iteration if it was not ended elsewhere. If again is set, end it after it was reopened for late items."""

@@ -59,6 +59,13 @@ def interrupt() -> None:
         signal.pthread_kill(main.ident, signal.SIGURG)
 
 
+def wake() -> None:
+    """Interrupt a wait of the main thread, so that it notices an exception. Does nothing if watch was not called."""
+    main = threading.main_thread()
+    if _reader >= 0 and main.ident is not None and main.is_alive():
+        signal.pthread_kill(main.ident, signal.SIGURG)
+
+
 def hold() -> None:
     """Block the ENDS signals while the calling thread forks. Only one thread can fork at a time.
 

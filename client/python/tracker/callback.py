@@ -10,6 +10,9 @@
 
 Callbacks log to the given run, or else to the current run. Settings become parameters. If the run already has a parameter with
 the same name, it stays unchanged.
+
+If somebody asks the run to stop, the callbacks for Keras, Hugging Face and XGBoost end the training after the current batch,
+step or round. The other callbacks leave that to the client, which interrupts the program.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
 
         def on_train_begin(self, logs: Any = None) -> None:
             self._fitting = True
+            chosen.recorder.stop_request.watchers.add(self)
             optimizer = {f"optimizer/{k}": v for k, v in self.model.optimizer.get_config().items()
                          if isinstance(v, (str, int, float, bool))}
             found = {"epochs": self.params.get("epochs"), "steps": self.params.get("steps"),
@@ -53,11 +57,14 @@ def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
 
         def on_train_end(self, logs: Any = None) -> None:
             self._fitting = False
+            chosen.recorder.stop_request.watchers.discard(self)
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             self._batches += 1
             if every and self._batches % every == 0:
                 chosen.log({"batch": logs or {}}, step=self._batches)
+            if chosen.recorder.stop_request.ask():
+                self.model.stop_training = True
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             numbers = dict(logs or {})
@@ -144,6 +151,16 @@ def transformers(run: Optional[Run] = None) -> Any:
             if hasattr(settings, "to_dict"):
                 found["model"] = settings.to_dict()
             chosen.config.setdefaults(found)
+            if args.world_size == 1:  # the other processes would wait for this process
+                chosen.recorder.stop_request.watchers.add(self)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            request = chosen.recorder.stop_request
+            if self in request.watchers and request.ask():
+                control.should_training_stop = True
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            chosen.recorder.stop_request.watchers.discard(self)
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             if not state.is_world_process_zero:
@@ -171,6 +188,14 @@ def xgboost(run: Optional[Run] = None) -> Any:
     chosen = run or current("callback")
 
     class Callback(TrainingCallback):  # type: ignore[misc]
+        def before_training(self, model: Any) -> Any:
+            chosen.recorder.stop_request.watchers.add(self)
+            return model
+
+        def after_training(self, model: Any) -> Any:
+            chosen.recorder.stop_request.watchers.discard(self)
+            return model
+
         def after_iteration(self, model: Any, epoch: int, evals_log: Dict[str, Dict[str, Any]]) -> bool:
             numbers: Dict[str, float] = {}
             for data, metrics in evals_log.items():
@@ -181,7 +206,7 @@ def xgboost(run: Optional[Run] = None) -> Any:
                     else:
                         numbers[f"{data}/{metric}"] = last
             chosen.log(numbers, step=epoch)
-            return False
+            return chosen.recorder.stop_request.ask()
 
     return Callback()
 
