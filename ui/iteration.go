@@ -36,6 +36,9 @@ type iterationView struct {
 	Running      bool // whether the run has not ended; true for lost runs
 	Ended        *moment
 	Seen         moment
+	StopAsked    *moment // time of the stop request, nil for none
+	StopBy       string  // user who asked the run to stop, "" if unknown
+	Unstoppable  string  // sentence that says why the run can't be asked to stop; "" if it can
 	Parent       *link
 	Children     []link
 	AllChildren  int // number of child runs, including omitted ones
@@ -67,7 +70,7 @@ type iterationView struct {
 // editForm holds the rejected input of a form on a run's page.
 type editForm struct {
 	basis
-	Part   string // submitted form: "edit", "end" or "tag"; "" for none
+	Part   string // submitted form: "edit", "stop", "end" or "tag"; "" for none
 	Name   string
 	Notes  string
 	Status string
@@ -141,8 +144,11 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
 		}
+		if err := s.fillStop(db, i, &v); err != nil {
+			return err
+		}
 		if form.Wrong == nil {
-			v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(domain.Succeeded)}
+			v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(domain.Killed)}
 		}
 		v.Form.renew("name", &v.Form.Name, i.Name)
 		v.Form.renew("notes", &v.Form.Notes, i.Notes)
@@ -178,6 +184,24 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		return err
 	}
 	return s.render(w, r, status, iterationPage(f, v))
+}
+
+// fillStop reads into v whether the run was asked to stop, and whether it can be asked.
+func (s *site) fillStop(db *store.View, i runs.Iteration, v *iterationView) error {
+	if i.StopRequested != nil {
+		v.StopAsked = new(s.moment(*i.StopRequested))
+	}
+	if i.StopRequestedBy != nil {
+		v.StopBy = *i.StopRequestedBy
+	}
+	if !v.Running || !v.Rights.Update {
+		return nil
+	}
+	err := db.Runs.CheckStop(i.ID)
+	if err != nil && web.AsError(err).Code == domain.CodeConflict {
+		v.Unstoppable, err = web.AsError(err).Message, nil
+	}
+	return err
 }
 
 // fillIteration reads the run's records into v: parameters, properties, datasets, metrics, the
@@ -340,7 +364,7 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain
 		return err
 	}
 	typed := editForm{basis: basisOf(fields), Part: "edit", Name: plain.Readable(fields.Get("name")), Notes: text(fields, "notes"),
-		Status: string(domain.Succeeded)}
+		Status: string(domain.Killed)}
 	err = s.DB.Runs.UpdateIteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), runs.IterationPatch{
 		Name: changed(fields, "name", typed.Name), Notes: changed(fields, "notes", typed.Notes), Before: typed.Before})
 	return s.answerForm(w, r, user, err, typed)
@@ -349,6 +373,15 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain
 // text returns the value of a text area with LF line endings. Browsers send CR LF.
 func text(fields url.Values, name string) string {
 	return strings.ReplaceAll(plain.Readable(fields.Get(name)), "\r\n", "\n")
+}
+
+// stopIteration asks the script of a run to stop.
+func (s *site) stopIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	if _, err := form(r); err != nil {
+		return err
+	}
+	err := s.DB.Runs.RequestStop(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	return s.answerForm(w, r, user, err, editForm{Part: "stop", Status: string(domain.Killed)})
 }
 
 // endIteration ends a run with the submitted status. The status RUNNING reopens the run.
@@ -394,7 +427,7 @@ func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user domain.
 	if err != nil {
 		return err
 	}
-	ctx, actor, typed := r.Context(), domain.Actor{UserID: user.ID}, editForm{Part: "tag", Status: string(domain.Succeeded)}
+	ctx, actor, typed := r.Context(), domain.Actor{UserID: user.ID}, editForm{Part: "tag", Status: string(domain.Killed)}
 	if fields.Has("remove") {
 		err = s.DB.Runs.DeleteTag(ctx, actor, runs.IterationTag, idOf(r), fields.Get("remove"))
 	} else {

@@ -63,6 +63,7 @@ var cells = []cell{
 	{method: "GET", route: "/wandb/{project}/{run}", path: "/wandb/$project/$run", needs: "read"},
 	{method: "GET", route: "/iteration/{id}/console", path: "/iteration/$run/console", needs: "read"},
 	{method: "POST", route: "/iteration/{id}", path: "/iteration/$run", needs: "update", body: "name=new&notes=n"},
+	{method: "POST", route: "/iteration/{id}/stop", path: "/iteration/$run/stop", needs: "update"},
 	{method: "POST", route: "/iteration/{id}/status", path: "/iteration/$run/status", needs: "update", body: "status=SUCCEEDED"},
 	{method: "POST", route: "/iteration/{id}/tag", path: "/iteration/$run/tag", needs: "create", body: "tag=new"},
 	{method: "POST", route: "/iteration/{id}/tag", path: "/iteration/$run/tag", needs: "delete", body: "remove=old"},

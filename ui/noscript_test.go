@@ -75,7 +75,7 @@ func TestWithoutScripts(t *testing.T) {
 	press(`[data-testid="end"]`)
 	write("#error-message", "out of memory")
 	press(".edit[open] button")
-	sees(`[data-testid="status"]`, "succeeded")
+	sees(`[data-testid="status"]`, "killed")
 	sees(`[data-testid="error-text"]`, "out of memory")
 
 	b.do(chromedp.Navigate(b.url + notebook + "/compare?i=" + w.runs[0] + "&i=" + w.runs[1]))

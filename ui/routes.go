@@ -104,6 +104,7 @@ func (s *site) routes() []route {
 		{"GET", "/wandb/{project}/{run}", s.page(s.wandbLink)},
 		{"GET", "/iteration/{id}/console", s.page(s.consoleText)},
 		{"POST", "/iteration/{id}", s.page(s.editIteration)},
+		{"POST", "/iteration/{id}/stop", s.page(s.stopIteration)},
 		{"POST", "/iteration/{id}/status", s.page(s.endIteration)},
 		{"POST", "/iteration/{id}/tag", s.page(s.tagIteration)},
 		{"GET", "/compare", s.page(s.comparison)},

@@ -1,7 +1,7 @@
 // The page of a run: its charts, and updates while the run is running.
 import './artifact.js';
 import { copyText } from './clipboard.js';
-import { count, number } from './format.js';
+import { count, number, timeAgo } from './format.js';
 import { followChanges } from './live.js';
 import { metricMatcher } from './metricsearch.js';
 import { Panel } from './panel.js';
@@ -74,6 +74,12 @@ async function update() {
   for (const field of document.querySelectorAll('[data-filters]')) filter(field);
   showMedia();
 }
+
+// The age of a stop request stays current.
+setInterval(() => {
+  const time = document.querySelector('[data-testid="stop-asked"] time');
+  if (time) time.textContent = timeAgo(Date.parse(time.dateTime));
+}, 5000);
 
 let updating = false;
 let again = false;

@@ -6,11 +6,12 @@ import os
 import pathlib
 import subprocess
 import sys
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import pytest
 
 import tracker
+from tracker import _check
 from tracker._http import Client
 from tracker._stop import StopRequest
 
@@ -168,8 +169,9 @@ def test_a_request_that_the_script_does_not_notice_changes_nothing(server: Serve
 
 
 def test_a_run_that_is_not_sent_never_stops() -> None:
-    for mode in ("offline", "disabled"):
-        with tracker.init("p", capture=False, mode=mode) as run:  # type: ignore[arg-type]
+    modes: List[_check.Mode] = ["offline", "disabled"]
+    for mode in modes:
+        with tracker.init("p", capture=False, mode=mode) as run:
             assert not run.should_stop
 
 
@@ -179,7 +181,12 @@ def answer(date: Optional[str], by: Optional[str] = None, status: str = "RUNNING
 
 def test_each_request_interrupts_once() -> None:
     request, told = StopRequest(), []
-    request.interrupt = lambda: told.append(request.message) is None
+
+    def interrupt() -> bool:
+        told.append(request.message)
+        return True
+
+    request.interrupt = interrupt
 
     def see(found: Dict[str, Any]) -> bool:
         fresh = request.update(found)
