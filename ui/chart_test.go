@@ -151,6 +151,66 @@ func TestTooltip(t *testing.T) {
 	b.quiet()
 }
 
+// TestTooltipPlace reads the metric in a tooltip, and checks that a tooltip covers no chart beside its own
+// and is hidden after a zoom by dragging.
+func TestTooltipPlace(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	for i := range 5 {
+		run := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprintf("a run with a long name %d", i))})
+		for _, key := range []string{"val/acc", "val/loss"} {
+			s.record(run, key, upTo(100), func(step int) float64 { return float64(i*step+1) / 100 })
+		}
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+	b.is(`document.querySelector('`+chart("val/loss")+`').dataset.drawn`, "5")
+	const shown = `document.querySelector('.tip:not([hidden])')`
+	b.pointAt(chart("val/acc")+" .u-over", 0.5, shown+`?.querySelector('.metric').textContent`, "val/acc")
+	apart := `(() => {
+		const tip = ` + shown + `.getBoundingClientRect();
+		return [...document.querySelectorAll('figure')].filter((f) => !f.contains(` + shown + `)).every((f) => {
+			const of = f.getBoundingClientRect();
+			return of.bottom <= tip.top || of.top >= tip.bottom || of.right <= tip.left || of.left >= tip.right;
+		});
+	})()`
+	b.pointAt(chart("val/acc")+" .u-over", 0.9, apart, "true")
+	b.drag(chart("val/acc")+" .u-over", 0.25, 0.5)
+	b.is(`new URLSearchParams(location.search).has('zoom')`, "true")
+	b.is(said("val/acc")+` !== "500 points"`, "true")
+	b.is(shown, "null")
+	b.pointAt(chart("val/acc")+" .u-over", 0.6, shown+` !== null`, "true")
+	b.quiet()
+}
+
+// TestEnds reads the last and the best value of charts, and changes an enlarged chart.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	run := s.run(w.experiment, runs.NewIteration{Name: new("low")})
+	s.record(run, "val/loss", upTo(101), func(i int) float64 { return float64((i-40)*(i-40)) + 0.5 })
+	s.record(run, "lr", upTo(11), func(i int) float64 { return float64(i) })
+	s.record(s.run(w.experiment, runs.NewIteration{Name: new("high")}), "val/loss", upTo(11), func(i int) float64 { return 100 })
+	b := s.openBrowser(t)
+	ends := func(key string) string {
+		return `document.querySelector('` + chart(key) + ` [data-testid="ends"]').textContent`
+	}
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+run))
+	b.is(ends("val/loss"), "last 3600.5 at step 100 · best 0.5 at step 40")
+	b.is(ends("lr"), "last 10 at step 10")
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment))
+	b.is(ends("val/loss"), "best 0.5 at step 40 · low")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Enlarge: val/loss"]').click()`))
+	b.is(`[...document.querySelectorAll('dialog.large .legend li')].map((e) => e.textContent).sort()`, "high,low")
+	b.press(`dialog.large [name="own-y"]`)
+	b.is(`new URLSearchParams(location.search).get('charts')?.includes('log')`, "true")
+	b.is(`document.querySelector('dialog.large [name="own-y"]').checked`, "true")
+	b.fits()
+	b.quiet()
+}
+
 // TestSmoothedGroups is TestSmoothing for the mean of a group.
 func TestSmoothedGroups(t *testing.T) {
 	t.Parallel()

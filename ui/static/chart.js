@@ -1,10 +1,11 @@
 // A chart: the curves of one metric.
 import { visibleRange, needsOwnTicks, extremeTicks, nearestIndex, hasValueAt, padRange, smooth } from './curvemath.js';
-import { el } from './dom.js';
+import { el, isolated } from './dom.js';
 import { count, toNumber, duration, number, tickLabels } from './format.js';
 import { themeColors, paintCurves, themedCharts } from './paint.js';
 
 const mostInTip = 14; // maximum number of runs in a tooltip
+const tipGap = 16; // pixels between the cursor and the tooltip
 const manyCurves = 8; // number of curves above which bands are fainter
 const diagonalDrag = 24; // minimum pixels of a drag that also selects a range of the other axis
 const minute = 60_000;
@@ -47,6 +48,10 @@ export class Chart {
     this.resize.observe(box);
     box.tabIndex = 0;
     box.addEventListener('keydown', (event) => this.handleKey(event));
+    // Browsers also send such events when elements move under the pointer.
+    box.addEventListener('pointermove', ({ movementX, movementY }) => {
+      if (movementX || movementY) this.pointed = true;
+    });
     box.addEventListener('pointerleave', () => this.leave());
     box.addEventListener('blur', () => this.leave());
   }
@@ -205,6 +210,7 @@ export class Chart {
     if (width < clientWidth - 1) ends.x = this.roundRange(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
     if (height < clientHeight - 1) ends.y = [top + height, top].map((at) => Number(u.posToVal(at, 'y').toPrecision(5)));
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    this.hideTip();
     if (ends.x || ends.y) this.on.zoom(ends);
   }
 
@@ -246,9 +252,15 @@ export class Chart {
     paintCurves(ctx, u, lit, this.view, this.curves.length > manyCurves);
   }
 
+  /** hideTip hides the tooltip until the pointer moves in the chart. New curves do not show it. */
+  hideTip() {
+    this.pointed = false;
+    this.tip.hidden = true;
+  }
+
   hover(u) {
     const { left, top } = u.cursor;
-    if (left == null || left < 0) {
+    if (left == null || left < 0 || !this.pointed) {
       this.tip.hidden = true;
       return;
     }
@@ -266,11 +278,11 @@ export class Chart {
     if (!u) return;
     const left = x == null ? -10 : u.valToPos(x, 'x');
     u.setCursor({ left: left >= 0 && left <= u.over.clientWidth ? left : -10, top: 0 }, false);
-    this.tip.hidden = true;
+    this.hideTip();
   }
 
   leave() {
-    this.tip.hidden = true;
+    this.hideTip();
     this.on.hover(null, this);
   }
 
@@ -307,20 +319,33 @@ export class Chart {
         {},
         el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number' }, name)))
       );
+    const metrics = new Set(this.curves.map((c) => c.key ?? this.key));
     this.tip.replaceChildren(
+      metrics.size === 1 ? el('p', { class: 'metric' }, isolated([...metrics][0])) : '',
       same ? el('p', { class: 'where' }, same) : '',
       el('table', {}, head, el('tbody', {}, ...rows)),
       rest > 0 ? el('p', {}, `and ${rest} more`) : ''
     );
     this.tip.hidden = rows.length === 0;
-    // The tooltip is beside the cursor, on the side with more space.
-    const over = u.over.getBoundingClientRect();
+    this.placeTip(left, top);
+  }
+
+  /**
+   * placeTip puts the tooltip beside the cursor if it fits into the chart. Otherwise the tooltip is below or above
+   * the chart, so that it covers neither the curves nor the chart beside them.
+   */
+  placeTip(left, top) {
+    const over = this.plot.over.getBoundingClientRect();
+    const box = this.box.getBoundingClientRect();
     const { width, height } = this.tip.getBoundingClientRect();
-    const x0 = over.left + left + 16;
-    const y0 = over.top + top - height / 2;
-    const side = x0 + width > innerWidth - 8 ? over.left + left - 16 - width : x0;
-    this.tip.style.left = `${Math.max(8, side)}px`;
-    this.tip.style.top = `${Math.max(8, Math.min(y0, innerHeight - height - 8))}px`;
+    const inside = [over.left + left + tipGap, over.left + left - tipGap - width].find(
+      (x) => x >= box.left && x + width <= box.right
+    );
+    let y = over.top + top - height / 2;
+    if (inside === undefined) y = over.bottom + tipGap + height <= innerHeight ? over.bottom + tipGap : over.top - tipGap - height;
+    const x = inside ?? Math.min(box.left, innerWidth - width - 8);
+    this.tip.style.left = `${Math.max(8, x)}px`;
+    this.tip.style.top = `${Math.max(8, Math.min(y, innerHeight - height - 8))}px`;
   }
 
   pointLabel({ c, i, at }) {
@@ -339,6 +364,7 @@ export class Chart {
   handleKey(event) {
     const u = this.plot;
     if (!u || event.target !== this.box) return;
+    this.pointed = true;
     const wide = u.over.clientWidth;
     const left = u.cursor.left >= 0 ? u.cursor.left : wide / 2;
     const moves = { ArrowLeft: -wide / 50, ArrowRight: wide / 50 };

@@ -3,7 +3,7 @@ import { Chart } from './chart.js';
 import * as options from './chartoption.js';
 import { Curves } from './curves.js';
 import { el, isolated } from './dom.js';
-import { count, pointCount } from './format.js';
+import { count, number, pointCount, toNumber } from './format.js';
 import { groupBySplit } from './metricsplit.js';
 import { PanelBar } from './panelbar.js';
 import { throttle } from './timing.js';
@@ -118,6 +118,7 @@ export class Panel {
       if (any('logy', 'smooth', 'trim', 'charts')) this.paint();
       if (any('x', 'logx', 'zoom', 'zooms', 'charts') || (any('smooth') && this.zoomed)) this.refresh();
       if (this.dialog?.open) this.dialog.show();
+      this.big?.update();
     });
   }
 
@@ -250,6 +251,7 @@ export class Panel {
     if (this.figures.has(key)) return this.figures.get(key);
     const f = { key, others: [], curves: new Map(), dirty: new Set(), inSight: false };
     f.points = el('span', { class: 'count', 'data-testid': 'points' });
+    f.ends = el('span', { class: 'count ends', 'data-testid': 'ends' });
     f.beyond = el('span', { class: 'beyond', 'data-testid': 'beyond' });
     f.box = el('div', { class: 'plot' });
     const act = (label, fn) =>
@@ -271,6 +273,7 @@ export class Panel {
           act('Options', () => this.openOptions(key)),
           act('Enlarge', () => this.enlarge(key))
         ),
+        f.ends,
         f.beyond
       ),
       f.box
@@ -504,6 +507,11 @@ export class Panel {
         ? `Drawn as ${count(drawn)} points, which keep the minimum and maximum of the points between them`
         : '';
     f.points.textContent = text;
+    const ends = none || left > 0 || view.from != null || view.against ? '' : endsText(curves, (at) => f.chart.formatX(at), view.x);
+    f.ends.textContent = ends;
+    f.points.classList.toggle('visually-hidden', ends !== '');
+    f.ends.title = ends && text;
+    f.legend?.(curves);
     // A chart without points shows a text in place of axes.
     if (none) f.box.dataset.none = text;
     else delete f.box.dataset.none;
@@ -514,10 +522,49 @@ export class Panel {
     const { openEnlargedChart: open } = await import('./enlargedchart.js');
     const f = this.figures.get(key);
     if (!f || this.big) return;
-    this.big = open(key, this.chartCallbacks(key), () => { this.big = null; });
+    const set = (changes) =>
+      this.state.set({ charts: options.changeChartOptions(this.state.get('charts'), key, changes) });
+    this.big = open(key, this.chartCallbacks(key), {
+      closed: () => { this.big = null; },
+      view: () => this.view(key),
+      set,
+      reset: () => {
+        set({ low: null, high: null });
+        this.state.set({ [this.zoomName(key)]: null });
+      },
+      options: () => this.openOptions(key),
+    });
     this.setCompanions(this.big, f.others.map((o) => o.key));
     this.curves.request(this.big);
   }
+}
+
+/**
+ * endsText describes the last and the best value of a chart's curves. For several runs it names the best run. It
+ * returns '' if there is nothing to say.
+ * @param {Object[]} curves
+ * @param {function(number): string} format formats a position on the X axis
+ * @param {string} axis as view.x
+ */
+function endsText(curves, format, axis) {
+  const at = (x) => (axis === 'step' ? `at step ${format(x)}` : `at ${format(x)}`);
+  let best = null;
+  for (const c of curves) {
+    if (!c.better || c.n) continue;
+    const sign = c.better === 'smaller' ? 1 : -1;
+    const bounds = c.better === 'smaller' ? c.low : c.high;
+    c.y.forEach((y, i) => {
+      const value = toNumber(bounds?.[i] ?? y); // a point that represents several points has their bounds
+      if (Number.isFinite(value) && !(best && sign * value >= sign * best.value))
+        best = { value, x: c.x[i], name: c.name, about: c.behind?.[i] > 1 };
+    });
+  }
+  const found = best && `best ${number(best.value)} ${best.about ? 'near' : 'at'} ${at(best.x).slice(3)}`;
+  if (curves.length > 1) return best ? `${found} · ${best.name}` : '';
+  if (curves.length === 0 || curves[0].n) return '';
+  const [c] = curves;
+  const last = `last ${number(c.y.at(-1))} ${at(c.x.at(-1))}`;
+  return found ? `${last} · ${found}` : last;
 }
 
 /** outlierMode returns the setting for outliers in the address: 'ignore', 'show', or '' for the default. */
