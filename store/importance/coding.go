@@ -23,63 +23,78 @@ type coding struct {
 	labels []string // label of each code
 	known  int      // number of runs with a value
 	alone  []bool   // for each code: false for the rare texts and for missing values
+
+	ends       []interval       // intervals of the numbers
+	texts      map[string]uint8 // codes of the texts with their own code
+	rest, none uint8            // codes of rare texts and of missing values
+}
+
+// code returns the code of a value. A number beyond all intervals gets the nearest interval. ok
+// is false if the column has no code for the value.
+func (c *coding) code(v *string) (code uint8, ok bool) {
+	if v == nil {
+		return c.none, int(c.none) < len(c.labels)
+	}
+	if f, isNumber := numberOf(*v); isNumber && c.bins > 0 {
+		at, _ := slices.BinarySearchFunc(c.ends, f, func(e interval, f float64) int { return cmp.Compare(e.high, f) })
+		return uint8(min(at, c.bins-1)), true
+	} else if isNumber {
+		return c.rest, int(c.rest) < len(c.labels)
+	}
+	if code, ok = c.texts[*v]; !ok {
+		return c.rest, int(c.rest) < len(c.labels)
+	}
+	return code, true
+}
+
+// numberOf returns the finite number that a value holds. ok is false for any other value.
+func numberOf(v string) (f float64, ok bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
 // encode returns the coding of values. It divides numbers into intervals with about the same
 // number of runs. If there are few distinct numbers, each number has its own interval.
 func encode(values []*string) coding {
 	c := coding{codes: make([]uint8, len(values))}
-	numbers := make([]float64, len(values))
 	var known []float64
 	texts := map[string]int{}
 	missing := false
-	for i, v := range values {
-		numbers[i] = math.NaN()
+	for _, v := range values {
 		if v == nil {
 			missing = true
 			continue
 		}
 		c.known++
-		f, err := strconv.ParseFloat(strings.TrimSpace(*v), 64)
-		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		f, ok := numberOf(*v)
+		if !ok {
 			texts[*v]++
 			continue
 		}
-		numbers[i] = f
 		known = append(known, f)
 	}
-	ends := intervals(known)
-	c.bins = len(ends)
-	for _, end := range ends {
+	c.ends = intervals(known)
+	c.bins = len(c.ends)
+	for _, end := range c.ends {
 		c.labels = append(c.labels, strconv.FormatFloat(end.middle, 'g', -1, 64))
 		c.alone = append(c.alone, true)
 	}
-	of := map[string]uint8{}
+	c.texts = map[string]uint8{}
 	for _, text := range mostFrequent(texts) {
-		of[text] = uint8(len(c.labels))
+		c.texts[text] = uint8(len(c.labels))
 		c.labels, c.alone = append(c.labels, text), append(c.alone, true)
 	}
-	rest, none := uint8(len(c.labels)), uint8(len(c.labels))
-	if len(of) < len(texts) {
+	c.rest, c.none = math.MaxUint8, math.MaxUint8
+	if len(c.texts) < len(texts) {
+		c.rest = uint8(len(c.labels))
 		c.labels, c.alone = append(c.labels, ""), append(c.alone, false)
-		none++
 	}
 	if missing {
+		c.none = uint8(len(c.labels))
 		c.labels, c.alone = append(c.labels, ""), append(c.alone, false)
 	}
 	for i, v := range values {
-		switch code, ok := uint8(0), false; {
-		case v == nil:
-			c.codes[i] = none
-		case !math.IsNaN(numbers[i]):
-			at, _ := slices.BinarySearchFunc(ends, numbers[i], func(e interval, f float64) int { return cmp.Compare(e.high, f) })
-			c.codes[i] = uint8(at)
-		default:
-			if code, ok = of[*v]; !ok {
-				code = rest
-			}
-			c.codes[i] = code
-		}
+		c.codes[i], _ = c.code(v)
 	}
 	return c
 }

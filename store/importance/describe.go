@@ -90,6 +90,7 @@ func (t *table) describe(r *Result, judged []judgement, pairs []pair, sorted []f
 			other := of.a + of.b - c
 			e.With = r.Columns[other].Name
 			e.Levels = t.levels(c, other, p-1, of, judged, sorted)
+			e.Contrast = t.contrast(c, e.Levels)
 			if t.columns[c].bins > 0 && !t.agree(e.Levels, e.Form) {
 				e.Form = Form{}
 			}
@@ -182,7 +183,7 @@ func (t *table) levels(c, other, p int, of pair, judged []judgement, sorted []fl
 			}
 		}
 		levels = append(levels, Level{From: g.middle[groups[0]], To: g.middle[groups[len(groups)-1]],
-			Form: t.form(c, curve), Curve: t.points(c, curve, sorted)})
+			Form: t.form(c, curve), Curve: t.points(c, curve, sorted), best: t.centers(c, curve)})
 	}
 	return levels
 }

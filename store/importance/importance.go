@@ -85,6 +85,9 @@ type Estimate struct {
 	// each range of With's values.
 	With   string
 	Levels []Level
+	// Contrast compares the two levels whose best values are farthest apart. It is nil if the
+	// runs do not show a large difference.
+	Contrast *Contrast
 }
 
 // Point is a point of a curve. It holds the mean result of the runs with a value, in the units
@@ -100,6 +103,8 @@ type Level struct {
 	From, To string // ends of the range, inclusive; equal for a text
 	Form
 	Curve []Point
+
+	best []float64 // logarithm of the best value, by forest; nil if unknown
 }
 
 // Interaction is the fraction of the variance that two parameters explain only together.
@@ -119,6 +124,8 @@ type Result struct {
 	Fit          float64       // R² of the predicted ranks of unseen runs; the predictions are useless if Fit <= 0
 	Columns      []Estimate    // estimates of the columns with varying values, most important first
 	Interactions []Interaction // interactions that chance does not explain, strongest first
+
+	model *model // nil if there is no estimate
 }
 
 // Of estimates the importance of each column for target. target has a number for each run, and
@@ -170,7 +177,9 @@ func Of(ctx context.Context, target []float64, columns []Column, aim goal.Goal) 
 	if err != nil {
 		return r, err
 	}
-	t.describe(&r, judged, pairs, slices.Sorted(slices.Values(target)))
+	sorted := slices.Sorted(slices.Values(target))
+	t.describe(&r, judged, pairs, sorted)
+	r.model = newModel(&t, r.Columns, judged, sorted)
 	slices.SortStableFunc(r.Columns, func(a, b Estimate) int {
 		lowA, _ := a.Interval()
 		lowB, _ := b.Interval()
@@ -195,7 +204,11 @@ type judgement struct {
 	share   []float64   // share of each column
 	tuned   [][]float64 // for each text column and code: result with well-tuned other parameters
 	effects *effects
+	tested  []tested // unseen runs
 }
+
+// tested holds the predicted rank of an unseen run and its actual rank.
+type tested struct{ predicted, actual float64 }
 
 // each calls f with the numbers from 0 to n-1. It uses one goroutine for each CPU core. It
 // returns the error of ctx if ctx is done.
@@ -250,6 +263,7 @@ func (t *table) permute(j *judgement, random *rand.Rand, unseen []int) {
 		known[i] = j.forest.predict(t.columns, run)
 		spread += (t.y[run] - mean) * (t.y[run] - mean)
 		off += (t.y[run] - known[i].mean) * (t.y[run] - known[i].mean)
+		j.tested = append(j.tested, tested{known[i].mean, t.y[run]})
 	}
 	j.share = make([]float64, len(t.columns))
 	if spread == 0 {

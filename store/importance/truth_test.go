@@ -253,3 +253,29 @@ func TestNumbersInteract(t *testing.T) {
 		t.Errorf("x is %+v with levels %+v", e.Form, e.Levels)
 	}
 }
+
+// The ratio of the best learning rates of two optimizers is inside its confidence interval, or
+// above it: with few runs, curves are flat and the ratio is too small.
+func TestContrast(t *testing.T) {
+	t.Parallel()
+	best := map[string]float64{"sgd": -1.5, "adamw": -3, "lion": -4}
+	for runs, seeds := range map[int]uint64{40: 6, 300: 6, 1000: 6, 10_000: 1} {
+		found, wrong := 0, 0
+		for seed := range seeds {
+			lr := find(t, tuned(runs, seed).estimate(t), "lr")
+			if lr.Contrast == nil {
+				continue
+			}
+			found++
+			more, less := lr.Levels[lr.Contrast.More].From, lr.Levels[lr.Contrast.Less].From
+			if truth := math.Pow(10, best[more]-best[less]); truth < lr.Contrast.RatioLow || runs >= 1000 && truth > lr.Contrast.RatioHigh {
+				t.Logf("%d runs, seed %d: %s wants %.0f times (%.0f to %.0f) more than %s, not %.0f times", runs, seed, more,
+					lr.Contrast.Ratio, lr.Contrast.RatioLow, lr.Contrast.RatioHigh, less, truth)
+				wrong++
+			}
+		}
+		if wrong > 1 || runs >= 1000 && found < int(seeds)-1 {
+			t.Errorf("%d runs: %d of %d contrasts found, %d wrong", runs, found, seeds, wrong)
+		}
+	}
+}
