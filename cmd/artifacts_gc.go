@@ -117,7 +117,7 @@ func (a *app) collectOrphans(ctx context.Context, db *store.DB, age time.Duratio
 	case remove:
 		fmt.Fprintf(a.stdout, "Removed %s (%s).\n", things(n, "orphan", "orphans"), size(bytes))
 	default:
-		fmt.Fprintf(a.stdout, "%s (%s) can be removed: run it again with --delete.\n", things(n, "orphan", "orphans"), size(bytes))
+		fmt.Fprintf(a.stdout, "%s (%s) can be removed: run this command again with --delete.\n", things(n, "orphan", "orphans"), size(bytes))
 	}
 	if spared.n > 0 {
 		fmt.Fprintf(a.stdout, "Kept %s (%s) for now:\n%s", things(spared.n, "orphan", "orphans"), size(spared.bytes), &spared.lines)
@@ -128,7 +128,7 @@ func (a *app) collectOrphans(ctx context.Context, db *store.DB, age time.Duratio
 		err = e
 	}
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%s could not be removed; run it again later", things(failed, "orphan", "orphans"))
+		err = fmt.Errorf("%s could not be removed; run this command again later", things(failed, "orphan", "orphans"))
 	}
 	return err
 }

@@ -100,10 +100,10 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to artifact.Ba
 	fmt.Fprintf(a.stdout, "Moved %s (%s) to %s.\n", things(moved, "content", "contents"), size(movedBytes), to)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		fmt.Fprintln(a.stdout, "Run it again to move the rest.")
+		fmt.Fprintln(a.stdout, "Run this command again to move the rest.")
 		return err
 	case err != nil:
-		return fmt.Errorf("%w; run it again to move the rest", err)
+		return fmt.Errorf("%w; run this command again to move the rest", err)
 	case failed > 0:
 		return fmt.Errorf("%s could not be moved; `tracker check` names their artifacts", things(failed, "content", "contents"))
 	}

@@ -187,7 +187,7 @@ func TestInterruptedMigration(t *testing.T) {
 		_ = c.Wait()                       // the process state has the details
 		text := stdout.String()
 		early := c.ProcessState.ExitCode() == 0
-		if !early && (c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Run it again") || !strings.HasSuffix(stderr.String(), "tracker: interrupted\n")) {
+		if !early && (c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Run this command again") || !strings.HasSuffix(stderr.String(), "tracker: interrupted\n")) {
 			t.Fatalf("%v: %s%s", c.ProcessState, text, stderr)
 		}
 		again := runBinary(t, dir, env, "", migrate(to)...).must(t)

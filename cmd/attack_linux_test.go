@@ -144,7 +144,7 @@ func measureAttack(b *testing.B, at attack) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// Restart the server, because the preparation used more memory.
+	// Reset the peak memory, because the preparation uses memory that the attack does not use.
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID), []byte("5"), 0); err != nil {
 		b.Fatal(err)
 	}

@@ -125,9 +125,9 @@ func (a *app) printProblems(problems []store.Problem) (remaining int) {
 		text := p.Text
 		switch {
 		case p.Lost && p.Repaired:
-			text += " Accepted as they are."
+			text += " Accepted unchanged."
 		case p.Lost:
-			text += " Restore a backup, or accept them as they are with --repair."
+			text += " Restore a backup, or accept them unchanged with --repair."
 		case p.Repaired:
 			text += " Repaired."
 		case p.Repairable:

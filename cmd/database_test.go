@@ -213,7 +213,7 @@ func TestCheckOfAChangedPoint(t *testing.T) {
 		t.Errorf("got %q", r.stdout)
 	}
 	text := runMain(t, nil, "", "check", "--repair").must(t)
-	if lines := strings.Split(strings.TrimSpace(text), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[0], "Accepted as they are.") || lines[1] != "ok" {
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[0], "Accepted unchanged.") || lines[1] != "ok" {
 		t.Errorf("the repair prints %q", text)
 	}
 	if text := runMain(t, nil, "", "check").must(t); text != "ok\n" {

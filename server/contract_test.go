@@ -161,9 +161,8 @@ func checkResponse(input *openapi3filter.RequestValidationInput, a answer, headO
 	return nil
 }
 
-// checkRefusal checks the answer to a request that is not in the document. A
-// request from a page of another origin is refused before its path is looked
-// up.
+// checkRefusal checks the answer to a request that is not in the document. A request from another
+// origin is rejected before its path is looked up.
 func checkRefusal(doc *openapi3.T, input *openapi3filter.RequestValidationInput, a answer, name string, status int) error {
 	responses := openapi3.NewResponsesWithCapacity(2)
 	responses.Set(fmt.Sprint(status), doc.Components.Responses[name])

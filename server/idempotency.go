@@ -21,7 +21,7 @@ func idempotencyKey(r *http.Request, body []byte) (domain.IdempotencyKey, error)
 	}
 	if !ok {
 		return domain.IdempotencyKey{}, domain.Invalid("Idempotency-Key",
-			"Idempotency-Key must be one header of 1 to 128 visible ASCII characters; a UUID is a good one.")
+			"Idempotency-Key must be one header of 1 to 128 visible ASCII characters, such as a UUID.")
 	}
 	h := sha256.New()
 	h.Write([]byte(r.URL.RawQuery))

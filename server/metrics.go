@@ -146,7 +146,7 @@ func (m *Metrics) WatchBackups(status func() backup.Status, now func() time.Time
 		}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tracker_backup_last_error_timestamp_seconds",
-			Help: "Time of the last attempt that failed, since the start; 0 when none did.",
+			Help: "Time of the last failed attempt since the start; 0 if no attempt failed.",
 		}, func() float64 {
 			if t := status().ErrTime; !t.IsZero() {
 				return float64(t.UnixMilli()) / 1000
@@ -155,7 +155,7 @@ func (m *Metrics) WatchBackups(status func() backup.Status, now func() time.Time
 		}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "tracker_backup_failures_total",
-			Help: "Attempts to copy the database that failed.",
+			Help: "Failed attempts to copy the database.",
 		}, func() float64 { return float64(status().Total) }),
 	)
 }

@@ -71,8 +71,8 @@ func TestFullDisk(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A write that finds no room rolls back the whole transaction if its statement fires no trigger.
-// The other writes in it are small enough and must succeed.
+// If a statement without triggers finds the disk full, SQLite rolls back the whole transaction. The
+// other writes of the transaction need less space and must succeed.
 func TestFullDiskForOneOfMany(t *testing.T) {
 	var c commits
 	b := newBedWith(t, store.Options{OnCommit: c.Add})

@@ -51,8 +51,8 @@ func childCompacts(db *store.DB, iteration string) error {
 }
 
 // A process is killed 25 times at a random moment while it compacts the same file. Each
-// acknowledged point is stored once. Otherwise only points of the last write of each of its
-// writers are stored.
+// acknowledged point is stored once. The only other stored points are from the last write of each
+// writer.
 func TestKilledWhileCompacting(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true})
 	wantOK(t, b.Close())

@@ -21,7 +21,7 @@ type operation struct {
 	model func(ids []string) (want int, code domain.Code)
 }
 
-// pick returns an iteration, rarely a deleted one.
+// pick returns an iteration. In rare cases the iteration is deleted.
 func (p *property) pick() *modelIteration {
 	i := p.iterations[p.IntN(len(p.iterations))]
 	if i.deleted && p.IntN(10) > 0 {
@@ -141,7 +141,7 @@ func (p *property) bulk(i *modelIteration) operation {
 		}}
 }
 
-// someID returns the id of a point of i, of a deleted point, or of none.
+// someID returns the id of one of i's points, of a deleted point, or an id that does not exist.
 func (p *property) someID(i *modelIteration) string {
 	if len(i.points) > 0 && p.IntN(10) > 0 {
 		if id := i.points[p.IntN(len(i.points))].ID; id != "" {

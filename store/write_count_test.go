@@ -12,7 +12,7 @@ import (
 	"tracker/store"
 )
 
-// killed copies a database as a server that is killed now leaves it.
+// killed returns a copy of a database in the state that a server killed now would leave.
 func killed(t *testing.T, db *store.DB, suffixes ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tracker.db")

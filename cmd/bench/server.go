@@ -171,7 +171,7 @@ func (b *benchmark) measureMemory(ctx context.Context) error {
 	start := fmt.Sprintf("start with %s points in the file, to the first answer", comma(b.written))
 	if b.URL != "" {
 		b.addUnknown("memory of a new server, idle", "MB")
-		b.addUnknown("most memory under all of this", "MB")
+		b.addUnknown("maximum memory in all parts", "MB")
 		b.addUnknown(start, "")
 		return nil
 	}
@@ -189,7 +189,7 @@ func (b *benchmark) measureMemory(ctx context.Context) error {
 		peak = max(peak, s.peak)
 	}
 	b.addSystemValue("memory of a new server, idle", "MB", float64(b.idle)/1e6, b.idle > 0)
-	b.addSystemValue("most memory under all of this", "MB", float64(peak)/1e6, peak > 0)
+	b.addSystemValue("maximum memory in all parts", "MB", float64(peak)/1e6, peak > 0)
 	b.addLatency(start, t)
 	return nil
 }

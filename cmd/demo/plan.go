@@ -94,7 +94,7 @@ func vision(r *rand.Rand, source func(uint64) *rand.Rand) project {
 		ablation[i].pictures = true
 		ablation[i].started = 3*day - time.Duration(i)*2*time.Hour
 	}
-	ablation[3].status, ablation[3].message = domain.Killed, "Stopped by hand: the labels were not mixed."
+	ablation[3].status, ablation[3].message = domain.Killed, "Stopped by the user: the labels were not mixed."
 	ablation[4].status, ablation[4].started = domain.Running, 0
 	return project{
 		name: "Traffic signs", description: "Recognise 43 kinds of traffic signs from 32 x 32 photographs.",

@@ -58,7 +58,7 @@ func (c *call) makeProject() (string, error) {
 		return c.readProject()
 	}
 	return c.db.Projects.EnsureProject(c.ctx, c.actor, domain.NewProject{Name: c.s.project,
-		Description: "Made by the first MLflow client that used this server."})
+		Description: "Created by the first MLflow client that used this server."})
 }
 
 func (c *call) projectName() string {

@@ -18,7 +18,7 @@ const (
 	// this connection open only to send an error.
 	refusalTime = time.Second
 	// maxRefusals is the maximum number of connections above the limit that get an error. The
-	// server immediately closes any further connection.
+	// server closes any further connection immediately.
 	maxRefusals = 64
 )
 

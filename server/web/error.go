@@ -60,7 +60,7 @@ var statuses = map[domain.Code]int{
 }
 
 // errAccountGone means that the account of a token was deleted.
-var errAccountGone = domain.Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
+var errAccountGone = domain.Errorf(CodeTokenInvalid, "The account of this token does not exist any more; sign in again.")
 
 // AsError converts err to an error for a response. It is like domain.AsError, but can return
 // codes of this package. It returns nil if err is nil.

@@ -84,7 +84,7 @@ func CheckHost(next http.Handler, known Hosts, fail func(http.ResponseWriter, *h
 			next.ServeHTTP(w, r)
 			return
 		}
-		fail(w, r, domain.Errorf(CodeHostNotAllowed, "Sign-in is off, so this server answers only to the host names that it knows, and not to %q: "+
+		fail(w, r, domain.Errorf(CodeHostNotAllowed, "Sign-in is off, so this server accepts only known host names, and not %q: "+
 			"add it to SERVICE_TRUSTED_HOSTS, or turn sign-in on with SERVICE_ENABLE_AUTH.", Clip(HostName(r.Host))))
 	})
 }

@@ -190,7 +190,7 @@ func (b inline) Delete(ctx context.Context, hash string) error {
 		return inlineError(err)
 	}
 	if err := b.deleteRow(ctx, id); err != nil {
-		b.store.log.Warn("could not delete the pieces of a deleted blob; the next collection of orphans will", "error", err)
+		b.store.log.Warn("could not delete the pieces of a deleted blob; the next collection of orphans will delete them", "error", err)
 	}
 	return nil
 }

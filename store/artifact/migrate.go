@@ -100,7 +100,7 @@ func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	if err == nil {
 		// A cancelled context must not interrupt the deletion.
 		if _, err := s.DeleteUnused(context.WithoutCancel(ctx), from.ID); err != nil {
-			s.log.Warn("could not delete the former bytes of an artifact; the next collection of orphans will",
+			s.log.Warn("could not delete the former bytes of an artifact; the next collection of orphans will delete them",
 				"backend", from.Backend, "hash", from.Hash, "error", backendError(err))
 		}
 		return moved, nil
@@ -147,7 +147,7 @@ func (s *Store) copyBlob(ctx context.Context, from blobRow, to Backend, dst blob
 	}
 	defer func() {
 		if err := staged.Discard(); err != nil {
-			s.log.Warn("could not delete staged bytes; the next collection of orphans will", "backend", to, "error", err)
+			s.log.Warn("could not delete staged bytes; the next collection of orphans will delete them", "backend", to, "error", err)
 		}
 	}()
 	claim, err := s.claim(ctx, to, want)
@@ -210,8 +210,7 @@ func (s *Store) stageCopy(ctx context.Context, from Backend, want blob.Blob, dst
 	return staged, nil
 }
 
-// counter is an io.Writer that discards its input. For each write, it calls the function with
-// the number of bytes.
+// counter is an io.Writer that discards its input. Write calls the function with the number of bytes.
 type counter func(int64)
 
 func (c counter) Write(p []byte) (int, error) {

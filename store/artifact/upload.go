@@ -74,8 +74,8 @@ func (s *Store) LockUpload(ctx context.Context, id string, interrupt func()) (re
 // WritePart adds a part to an upload with a total of size bytes. p.Offset must be the number of
 // bytes received before the part. The caller must hold the lock of the upload.
 //
-// WritePart returns the number of bytes received after the part. It does not record a number
-// equal to size, because the caller must complete the upload first. It returns an error of
+// WritePart returns the number of bytes received after the part. If all bytes have arrived, it does
+// not record the number, because the caller must complete the upload first. It returns an error of
 // p.Body unchanged. Bytes that were read before the error are kept if p has no checksum.
 func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (received int64, err error) {
 	ctx = context.WithoutCancel(ctx) // keep the received bytes if the client disconnects

@@ -142,7 +142,7 @@ func (db *DB) announceSeries(t *sqlite.Tx, iteration int64, key string, last *sc
 		ref.Num = iteration
 		err := t.Row(`SELECT id, experiment_id FROM iteration WHERE num = ?`, iteration).Scan(&ref.ID, &ref.ExperimentID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // no such iteration: a repair of a damaged file is changing the series
+			return nil // the iteration does not exist, because a repair of a damaged file is changing the series
 		}
 		if err != nil {
 			return err

@@ -104,7 +104,7 @@ func HTML(ctx context.Context, e Source, r *transfer.Result) ([]byte, error) {
 		s.runs = append(s.runs, run)
 		for _, a := range run.artifacts {
 			if !isImage(a.ContentType) {
-				r.Lose(run.Name, "Only images are on the page; an archive has all artifacts.")
+				r.Lose(run.Name, "Only images are included; export an archive to get all artifacts.")
 				continue
 			}
 			if a.SizeBytes > maxMedia || media+int(a.SizeBytes) > maxMediaTotal {

@@ -295,7 +295,7 @@ func writeMLflowPoints(v *View, run run, at string, r *transfer.Result) error {
 			r.Lose(run.Name, "The metric %q is named %q.", latest.Key, name)
 		}
 		if taken[name] {
-			r.Lose(run.Name, "The metric %q is left out: another one has the same name for MLflow.", latest.Key)
+			r.Lose(run.Name, "The metric %q is left out: another metric has the same name in MLflow.", latest.Key)
 			continue
 		}
 		taken[name] = true

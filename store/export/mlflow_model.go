@@ -24,7 +24,7 @@ func (m *mlflowStore) outputs(at string, run run) error {
 			continue
 		}
 		if written[use.ModelID] {
-			m.r.Lose(run.Name, "It has logged the model %s at several steps; one of them is written.", use.ModelID)
+			m.r.Lose(run.Name, "It has logged the model %s at several steps; only one of the steps is written.", use.ModelID)
 			continue
 		}
 		written[use.ModelID] = true
@@ -109,7 +109,7 @@ func (m *mlflowStore) modelMetrics(at string, l registry.DescribedModel) error {
 		line := fmt.Sprintf("%d %s %d %s", p.RecordedAt, number(p.Value), p.Step, strings.ReplaceAll(p.IterationID, "-", ""))
 		if p.DatasetName != "" && p.DatasetDigest != "" {
 			if strings.ContainsAny(p.DatasetName+p.DatasetDigest, " \t\r\n") {
-				m.r.Lose(l.Name, "The dataset %q of the metric %q has a space in its name, and is not written with it.", p.DatasetName, p.Key)
+				m.r.Lose(l.Name, "The dataset %q of the metric %q is left out, because its name contains a space.", p.DatasetName, p.Key)
 			} else {
 				line += " " + p.DatasetName + " " + p.DatasetDigest
 			}

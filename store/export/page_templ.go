@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// pageOf is a page with all that it shows in it, for any browser without a network.
+// pageOf shows a page that contains all its styles and images, so that it needs no network.
 func pageOf(p *page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

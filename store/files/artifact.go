@@ -61,7 +61,7 @@ func (db *DB) Receive(ctx context.Context, r io.Reader, want string) (*artifact.
 }
 
 func errHash(got string) error {
-	return domain.Invalid("data", "The received content has the SHA-256 %s, which is not the announced one; send it again.", got)
+	return domain.Invalid("data", "The received content has the SHA-256 %s, which differs from the announced one; send it again.", got)
 }
 
 // CheckSize checks an artifact's size in bytes. It returns PAYLOAD_TOO_LARGE if size is above

@@ -103,8 +103,8 @@ type walk struct {
 	groups []grouping
 	pairs  []pair
 	sets   []uint64    // codes of each column that lead to the current node
-	path   []int       // columns that the nodes above the current node divide
-	part   [][]float64 // for each column and group: fraction of the group in sets / fraction of all runs in sets
+	path   []int       // columns by which the nodes above the current node divide the runs
+	part   [][]float64 // for each column and group: fraction of the group in sets, divided by the fraction of all runs in sets
 	scale  float64
 }
 

@@ -71,7 +71,7 @@ type Estimate struct {
 	// which is half the permutation importance if the parameters are independent.
 	Share float64
 	Error float64 // standard error of Share
-	Known bool    // set if the effect of the parameter is larger than chance explains
+	Known bool    // set if chance does not explain the effect of the parameter
 	Runs  int     // number of runs with a value of the parameter
 
 	// Form describes the curve. Form is empty if Known is false. Form is also empty if the form

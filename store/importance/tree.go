@@ -42,8 +42,8 @@ func (t tree) predict(columns []coding, run, column int, code uint8, used *colum
 	return t[at].value
 }
 
-// predictions holds the predictions of a forest and its trees for a run. of and used are
-// indexed by tree.
+// predictions holds the predictions of a forest and its trees for a run. The slices of and used
+// have an element for each tree.
 type predictions struct {
 	mean float64
 	of   []float64
@@ -59,7 +59,7 @@ func (f forest) predict(columns []coding, run int) predictions {
 	return p
 }
 
-// with returns the mean prediction for the run after replacing its code in one column.
+// with returns the mean prediction for the run with another code in one column.
 func (p predictions) with(f forest, columns []coding, run, column int, code uint8) float64 {
 	mean := p.mean
 	var used columnSet

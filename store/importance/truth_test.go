@@ -81,7 +81,7 @@ func TestInteraction(t *testing.T) {
 	}
 }
 
-// Of two optimizers, the one that is better when tuned is named, although its mean is worse.
+// If one of two optimizers is better when tuned, it is called the best, even if its mean is worse.
 func TestTuned(t *testing.T) {
 	t.Parallel()
 	for _, aim := range []goal.Goal{goal.Minimize, goal.Maximize} {
@@ -114,7 +114,8 @@ func TestTuned(t *testing.T) {
 	}
 }
 
-// Of three optimizers that are equally good when tuned, one is seldom called the best or the worst.
+// If three optimizers are equally good when tuned, rarely one of them is called the best or the
+// worst.
 func TestEquallyGood(t *testing.T) {
 	t.Parallel()
 	told := 0
@@ -129,13 +130,13 @@ func TestEquallyGood(t *testing.T) {
 	}
 }
 
-// A valley is never described as a slope, wherever its lowest point is. A slope is a slope in many
-// runs as in few, and a curve through noise alone has no form.
+// A valley is never described as a slope, wherever its lowest point is. A slope is recognized with
+// few and with many runs. A curve through noise alone has no form.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		effect func(x float64) float64
-		wrong  []importance.Shape // shapes that must not be told
+		wrong  []importance.Shape // shapes that must not be reported
 		want   importance.Shape   // shape from 300 runs on
 		at     float64            // the lowest point inside a valley
 	}{
@@ -231,7 +232,8 @@ func TestNoiseOnly(t *testing.T) {
 	}
 }
 
-// Two numbers interact: the effect of one has the sign of the other.
+// Two numbers interact: the sign of one number determines the direction of the other number's
+// effect.
 func TestNumbersInteract(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 3))

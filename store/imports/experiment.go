@@ -68,7 +68,7 @@ func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (chang
 		return nil, err
 	}
 	if e.Deleted && im.base.Options.TrashAge <= 0 {
-		return []string{"The experiment is deleted in its source, and there is no trash here that could take it; it is left out."}, nil
+		return []string{"The experiment is deleted in its source. It is left out, because this database has no trash."}, nil
 	}
 	err = im.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
 		changes = nil
@@ -119,7 +119,7 @@ func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domai
 	case "", description:
 	default:
 		if description != "" {
-			*changes = append(*changes, fmt.Sprintf("The description of the experiment %.80q is not imported: it has another one here.", e.Name))
+			*changes = append(*changes, fmt.Sprintf("The description of the experiment %.80q is not imported: the experiment has a different one here.", e.Name))
 			break
 		}
 		if _, err := tx.Exec(`UPDATE experiment SET description = ?, updated_date = ? WHERE id = ?`, e.Description, tx.Now, id); err != nil {
@@ -127,7 +127,7 @@ func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domai
 		}
 	}
 	return id, addProperties(tx, "experiment_id", id, properties, func(key string) {
-		*changes = append(*changes, fmt.Sprintf("The tag %.80q of the experiment %.80q is not imported: it has another value here.", key, e.Name))
+		*changes = append(*changes, fmt.Sprintf("The tag %.80q of the experiment %.80q is not imported: the tag has a different value here.", key, e.Name))
 	})
 }
 

@@ -264,7 +264,7 @@ func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 		return it, err
 	}
 	if (r.Deleted || r.ExperimentDeleted) && tx.DB.Options.TrashAge <= 0 {
-		out.Refused = "The run is deleted in its source, and there is no trash here that could take it; it is left out."
+		out.Refused = "The run is deleted in its source. It is left out, because this database has no trash."
 		return it, nil
 	}
 	if deleted {

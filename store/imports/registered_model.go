@@ -161,10 +161,10 @@ func (m *importingModel) describe(properties []domain.Property) error {
 		return err
 	}
 	if m.from.Description != "" && description != m.from.Description {
-		m.say("The description of the registered model %.80q is not imported: the model exists here with another one.", m.from.Name)
+		m.say("The description of the registered model %.80q is not imported: the model has a different one here.", m.from.Name)
 	}
 	return addProperties(m.tx, "model_id", m.id, properties, func(key string) {
-		m.say("The tag %.80q of the registered model %.80q is not imported: the model exists here with another value of it.", key, m.from.Name)
+		m.say("The tag %.80q of the registered model %.80q is not imported: the tag has a different value here.", key, m.from.Name)
 	})
 }
 
@@ -271,7 +271,7 @@ func (m *importingModel) versionID(v transfer.ModelVersion) (id string, deleted 
 		}
 		return id, trashed, nil
 	}
-	return "", false, fmt.Errorf("the version %d of %q has the id of another one", v.Number, m.from.Name)
+	return "", false, fmt.Errorf("version %d of %q has the id of another version", v.Number, m.from.Name)
 }
 
 // freeNumber returns the given number if it is free in the model. If another version has the
@@ -290,7 +290,7 @@ func (m *importingModel) freeNumber(number int64) (int64, error) {
 func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVersion) error {
 	for i, alias := range v.Aliases {
 		if err := registry.CheckAliases([]string{alias}); err != nil || i >= registry.MaxAliases {
-			m.say("The alias %.80q of version %d of the registered model %.80q is not allowed here, or is one too many; it is left out.",
+			m.say("The alias %.80q of version %d of the registered model %.80q is left out: it is not allowed here, or the version has too many aliases.",
 				alias, v.Number, m.from.Name)
 			continue
 		}

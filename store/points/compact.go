@@ -62,7 +62,7 @@ func (e *Engine) maintain(ctx context.Context) {
 			found, err := e.completeChecksums(context.Background())
 			switch {
 			case err != nil && !errors.Is(err, sqlite.ErrClosed):
-				e.opts.Logger.Error("the checksums of some metrics could not be completed; the next start tries it again", "error", err)
+				e.opts.Logger.Error("the checksums of some metrics could not be completed; the next start will try again", "error", err)
 			case err == nil && found:
 				due = time.After(time.Since(start))
 			}
@@ -71,7 +71,7 @@ func (e *Engine) maintain(ctx context.Context) {
 				continue
 			}
 			if err := e.Compact(context.Background()); err != nil && !errors.Is(err, sqlite.ErrClosed) {
-				e.opts.Logger.Error("could not compact points; they are kept, will try again", "error", err)
+				e.opts.Logger.Error("could not compact points; will try again", "error", err)
 				wait = ticksAfterFailure
 			}
 		}

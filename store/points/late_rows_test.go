@@ -59,8 +59,8 @@ func TestRowsOfNewSeriesAreNotLate(t *testing.T) {
 	want("a point after the compaction", "b")
 }
 
-// The number of a series whose transaction failed is given to the next series, which
-// has none of its points.
+// The id of a series whose transaction failed is reused by the next series. That series has none of
+// the failed points.
 func TestSeriesAfterAFailedTransaction(t *testing.T) {
 	b := newBed(t, true)
 	err := b.write(sqlite.Append, func(tx *Tx) error {

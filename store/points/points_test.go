@@ -195,7 +195,7 @@ func (m *model) wantStats(s Statistics, all []modelPoint) {
 	}
 }
 
-// A change is reported once for each series and transaction, with its last step.
+// A change is reported once for each series and transaction, with the series' last step.
 func TestChangesAreReported(t *testing.T) {
 	b := newBed(t, true)
 	ids := b.append(t, sample("loss", 5, 1), sample("acc", 7, 1), sample("loss", 3, 1))
@@ -224,7 +224,7 @@ func sameChange(a, b change) bool {
 	return a.iteration == b.iteration && a.key == b.key && same(a.last, b.last)
 }
 
-// Append stops at the first sample that is refused, AppendAll writes nothing then.
+// Append stops at the first invalid sample. If a sample is invalid, AppendAll writes nothing.
 func TestRefusedSamples(t *testing.T) {
 	b := newBed(t, true)
 	all := []Sample{sample("loss", math.MaxInt64, 1), {Key: "loss"}, sample("loss", 3, 1)}

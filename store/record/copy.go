@@ -143,7 +143,7 @@ func (c *Copier) record(ctx context.Context, ref Ref) error {
 	}
 	err = c.write(ctx, ref, state, v)
 	if sqlite.IsDuplicate(err) {
-		return c.leaveOut(ref, "Another record has the same name, number or id as a part of it; nothing was changed.")
+		return c.leaveOut(ref, "Another record already uses a name, number or id of this record; nothing was changed.")
 	}
 	if err == nil {
 		c.written = append(c.written, writtenRecord{ref, state})

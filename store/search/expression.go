@@ -80,8 +80,8 @@ func (j *joins) metric(r filter.Ref) string {
 	return value
 }
 
-// isThere returns the SQL condition that the iteration has the metric k. If the condition is
-// true, a last value of NULL means NaN.
+// isThere returns the SQL condition that is true if the iteration has the metric k. If the
+// condition is true, a last value of NULL means NaN.
 func (j *joins) isThere(k filter.Key) string {
 	return `coalesce(` + j.metric(filter.Ref{Key: k, Stat: "count"}) + `, 0) > 0`
 }
@@ -96,9 +96,9 @@ func (j *joins) lastSeen() string {
 	return `max(iteration.last_seen, coalesce(late.seen, 0))`
 }
 
-// isNumber returns the SQL condition that a text is a number. SQLite compares a text with a
-// number numerically if the text is a number, apart from surrounding spaces. SQLite treats any
-// other text as greater than all numbers.
+// isNumber returns the SQL condition that is true if a text is a number. SQLite compares a text
+// with a number numerically if the text is a number, apart from surrounding spaces. SQLite treats
+// any other text as greater than all numbers.
 func isNumber(value string) string { return value + ` <= CAST(9e999 AS REAL)` }
 
 // where writes e as an SQL condition. The condition is true or false and never NULL, so NOT
@@ -173,8 +173,8 @@ func (j *joins) compare(q *SQL, c filter.Comparison) {
 	q.Add(`) IS TRUE`)
 }
 
-// anyText writes the condition that any text of an iteration contains word: its name, its
-// notes, a tag or a parameter value.
+// anyText writes the condition that the name, the notes, a tag or a parameter value of an iteration
+// contains word.
 func (j *joins) anyText(q *SQL, word string) {
 	q.Add(`(`+Contains(`iteration.name`)+` OR `+Contains(`iteration.notes`)+
 		` OR EXISTS (SELECT 1 FROM tag WHERE tag.iteration_num = iteration.num AND `+Contains(`tag.value`)+`)`+

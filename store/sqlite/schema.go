@@ -101,7 +101,7 @@ func (db *DB) migrate(ctx context.Context) (err error) {
 			return err
 		}
 		if err := db.opts.Schema.copy(ctx, db.path, copyPath); err != nil {
-			return fmt.Errorf("the copy before the change of the schema failed: %w", err)
+			return fmt.Errorf("the database could not be copied before the change of its schema: %w", err)
 		}
 		db.opts.Logger.Info("copied the database before changing its schema", "copy", copyPath)
 	}

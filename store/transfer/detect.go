@@ -75,7 +75,7 @@ func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 		}
 		return Kind{}, nil, &AmbiguousError{Path: path, Kinds: names}
 	case name != "":
-		return Kind{}, nil, fmt.Errorf("%s has nothing of %s", path, name)
+		return Kind{}, nil, fmt.Errorf("%s has no files of %s", path, name)
 	}
 	return Kind{}, nil, fmt.Errorf("nothing that can be imported is at %s; the kinds are %s", path, strings.Join(tried, ", "))
 }
@@ -87,5 +87,5 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s can be read as %s; say which", e.Path, strings.Join(e.Kinds, " and as "))
+	return fmt.Sprintf("%s can be read as %s; name the kind", e.Path, strings.Join(e.Kinds, " and as "))
 }

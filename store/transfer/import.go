@@ -105,7 +105,7 @@ func (im *Import) Run(ctx context.Context, src Source) error {
 		err = im.flush(ctx)
 	}
 	for h, runs := range im.away {
-		im.Lose(im.Result.Path, "%s imported before, into the project %q; their new data goes there.", runsWere(len(runs)), short(h.name))
+		im.Lose(im.Result.Path, "%s imported before, into the project %q; new data is added there.", runsWere(len(runs)), short(h.name))
 	}
 	im.Result.Found, im.Result.Created, im.Result.Grown, im.Result.Unchanged, im.Result.LeftOut = len(im.done), 0, 0, 0, 0
 	for _, f := range im.done {

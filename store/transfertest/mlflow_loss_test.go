@@ -87,7 +87,7 @@ func TestMLflowUnreadableFiles(t *testing.T) {
 	}
 	for _, part := range []string{`The start of the run, "yesterday", is not a valid time`, `The end of the run, -4, is not a valid time`,
 		"The line at byte 20 was skipped", "The line at byte 28 was skipped", "The line at byte 46 was skipped", "The line at byte 67 was skipped",
-		"The line at byte 99 has no end", "Its meta.yaml has no run_id", "Its meta.yaml can't be read: yaml", "It has 1 traces",
+		"The line at byte 99 is incomplete", "Its meta.yaml has no run_id", "Its meta.yaml can't be read: yaml", "It has 1 traces",
 		"The meta.yaml of the experiment can't be read: it has no experiment_id", `The creation time of the registered model, "never", is not a valid time`,
 		`The creation time of the version 1, "never", is not a valid time`, `its version, "x", is not a number`, `The alias "best" names the version "x"`} {
 		if !lists(r, part) {
@@ -203,7 +203,7 @@ func TestMLflowDeleted(t *testing.T) {
 		checked(t, db)
 
 		db, _ = transfertest.Open(t) // without a trash
-		if r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true}); r.Created != 1 || r.LeftOut != 2 || !lists(r, "there is no trash here") {
+		if r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true}); r.Created != 1 || r.LeftOut != 2 || !lists(r, "this database has no trash") {
 			t.Errorf("without a trash: %+v", r)
 		}
 	}
@@ -224,7 +224,7 @@ func TestMLflowServedArtifacts(t *testing.T) {
 
 	db, _ := transfertest.Open(t)
 	r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
-	if r.Artifacts != 0 || r.Lost != 1 || !lists(r, "keeps the artifacts of 3 runs and logged models") || !lists(r, "--mlflow-artifacts") || !lists(r, "beside the store as mlartifacts") {
+	if r.Artifacts != 0 || r.Lost != 1 || !lists(r, "stores the artifacts of 3 runs and logged models") || !lists(r, "--mlflow-artifacts") || !lists(r, "beside the store as mlartifacts") {
 		t.Errorf("%+v", r)
 	}
 	if r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{NoArtifacts: true}); r.Lost != 0 {

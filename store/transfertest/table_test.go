@@ -238,7 +238,7 @@ func TestAmbiguous(t *testing.T) {
 	write(t, filepath.Join(dir, "metrics.csv"), []byte("step,a\n1,2\n"))
 	first := transfer.Kind{Name: "other", Find: table.Kind().Find}
 	_, _, err := transfer.Detect([]transfer.Kind{first, table.Kind()}, "", dir)
-	if err == nil || !strings.HasSuffix(err.Error(), "can be read as other and as table; say which") {
+	if err == nil || !strings.HasSuffix(err.Error(), "can be read as other and as table; name the kind") {
 		t.Errorf("%v", err)
 	}
 	if k, _, err := transfer.Detect([]transfer.Kind{first, table.Kind()}, "table", dir); err != nil || k.Name != "table" {

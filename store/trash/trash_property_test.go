@@ -17,14 +17,14 @@ type node struct {
 	kind    domain.TrashKind
 	id      string
 	parent  *node
-	deleted bool // it was deleted alone
+	deleted bool // the record was deleted separately
 	purged  bool
 }
 
 // shown reports whether neither the record nor a containing record is deleted.
 func (n *node) shown() bool { return n == nil || !n.deleted && !n.purged && n.parent.shown() }
 
-// there reports whether the record and all containing records exist.
+// there reports whether the record and all containing records exist, deleted or not.
 func (n *node) there() bool { return n == nil || !n.purged && n.parent.there() }
 
 // After deletions, restores and purges in a random order, the listings and the trash agree with a
@@ -84,7 +84,7 @@ func TestTrashProperty(t *testing.T) {
 					want = domain.CodeNotFound
 				}
 				if random.IntN(4) > 0 && want == "" {
-					continue // else soon nothing would be left
+					continue // otherwise no records would remain soon
 				}
 				if got := codeOf(f.Trash.Purge(ctx, domain.System, n.id)); got != want {
 					t.Fatalf("seed %d: purging the %s: %q, want %q", seed, n.kind, got, want)

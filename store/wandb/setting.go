@@ -102,7 +102,7 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 // reports whether a tag was removed.
 func (tx Tx) SetTags(num int64, r *Run, tags []string) (removed bool, err error) {
 	if len(tags) > maxTags {
-		r.Lose("Of %d tags the first %d were kept.", len(tags), maxTags)
+		r.Lose("Only the first %[2]d of %[1]d tags were stored.", len(tags), maxTags)
 	}
 	fits := []string{}
 	for _, t := range tags[:min(len(tags), maxTags)] {

@@ -117,16 +117,16 @@ func (a *About) LogsOn(ended Time) bool {
 const (
 	// maxText is the maximum size in bytes of a run's configuration or summary.
 	maxText       = 16 << 20
-	maxTextValues = 200_000  // values in a configuration or summary
-	maxParameters = 20_000   // parameters that one configuration sets in one transaction
-	maxPoints     = 20_000   // points that one summary adds in one transaction
-	maxRow        = 16 << 20 // bytes of a step's values that are not numbers
+	maxTextValues = 200_000  // maximum number of values in a configuration or summary
+	maxParameters = 20_000   // maximum number of parameters that a transaction sets for a configuration
+	maxPoints     = 20_000   // maximum number of points that a transaction adds for a summary
+	maxRow        = 16 << 20 // maximum size of a step's values that are not numbers, in bytes
 	maxTags       = 1000
-	maxEvent      = 1 << 20 // bytes of the last system metrics line
+	maxEvent      = 1 << 20 // maximum size of the last system metrics line, in bytes
 	maxPaths      = 10_000
-	maxPath       = 500 // bytes of a key in About.Paths
+	maxPath       = 500 // maximum size of a key in About.Paths, in bytes
 	maxCaptions   = 1000
-	maxCaption    = 4000 // bytes of a caption in About.Captions
+	maxCaption    = 4000 // maximum size of a caption in About.Captions, in bytes
 	maxLost       = 100
 )
 

@@ -1,4 +1,5 @@
-// Colours of curves. A run has the same colour on all pages, except if another drawn run has this colour, too.
+// Colours of curves. A run has the same colour on all pages. If another drawn run has the same colour, one of
+// the two gets a different colour.
 
 /** paletteSize is the number of curve colours. workbench.css defines them. */
 export const paletteSize = 12;

@@ -272,8 +272,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * topPlaces returns the listings and indexes of the drawn rows at the top. If the table is grouped, only groups
-   * are drawn. Otherwise the child runs of expanded rows are drawn, too.
+   * topPlaces returns the places of the first rows of the table, which are drawn: their listings and indexes.
+   * If the table is grouped, only groups are drawn. Otherwise the child runs of expanded rows are drawn, too.
    */
   topPlaces() {
     const { grouped, root } = this;
@@ -282,7 +282,7 @@ export class Table extends EventTarget {
     );
   }
 
-  /** topRows returns the loaded rows among the drawn rows at the top. */
+  /** topRows returns the loaded rows among the first rows of the table, which are drawn. */
   topRows() {
     return this.topPlaces().map(({ listing, n }) => listing.row(n)).filter(Boolean);
   }

@@ -188,7 +188,7 @@ func (a *Archive) readManifest() error {
 		case e == nil || strings.HasPrefix(f.Name, "artifacts/"):
 			return refused("its %s names the file %q, which it does not have", ManifestName, short(f.Name))
 		case f.Size < 0 || e.UncompressedSize64 != uint64(f.Size) || f.Name != DatabaseName && f.Size > maxText:
-			return refused("%s has another size than its %s says", f.Name, ManifestName)
+			return refused("the size of %s differs from the size in its %s", f.Name, ManifestName)
 		}
 	}
 	if !slices.ContainsFunc(a.Manifest.Files, func(f File) bool { return f.Name == DatabaseName }) {
@@ -202,7 +202,7 @@ func (a *Archive) readManifest() error {
 		}
 	}
 	if artifacts != a.Manifest.Artifacts {
-		return refused("it has %d artifacts with %d bytes, and its %s says %d with %d", artifacts.Count, artifacts.Bytes,
+		return refused("it has %d artifacts with %d bytes, but according to its %s it has %d with %d", artifacts.Count, artifacts.Bytes,
 			ManifestName, a.Manifest.Artifacts.Count, a.Manifest.Artifacts.Bytes)
 	}
 	return nil

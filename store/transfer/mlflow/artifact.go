@@ -80,7 +80,7 @@ func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	}
 	at = path.Clean(strings.ReplaceAll(at, `\`, "/"))
 	if _, err := uuid.Parse(hex); err != nil || len(hex) != 32 || !slices.Contains(strings.Split(at, "/"), part) {
-		return "", fmt.Sprintf("Its artifacts would be at %s, which does not have the id of a run or model; they are left out.", uri)
+		return "", fmt.Sprintf("Its artifacts are left out: their location %s does not contain the id of a run or model.", uri)
 	}
 	if found := p.beside(at, part, hex); found != "" {
 		return found, ""
@@ -143,7 +143,7 @@ func (p *places) lose(im *transfer.Import, store string) {
 		return
 	}
 	if m := p.served; m.n > 0 {
-		im.Lose(store, "MLflow's server keeps the artifacts of %s, if they have any, as %s; none was found. "+
+		im.Lose(store, "MLflow's server stores the artifacts of %s, if they have any, at addresses such as %s. No artifact folder was found. "+
 			"Name the folder of the server's --artifacts-destination with --mlflow-artifacts, or copy it beside the store as mlartifacts, and import again.",
 			runsAndModels(m.n), m.uri)
 	}

@@ -269,7 +269,7 @@ func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.R
 		}
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 && w.Run().Status != transfer.Running {
-				im.Lose(m.path, "The line at byte %d has no end, and the run has ended; the line is left out.", position)
+				im.Lose(m.path, "The line at byte %d is incomplete although the run has ended; it is left out.", position)
 			}
 			break
 		}

@@ -96,7 +96,7 @@ func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse)
 			}
 			if err != nil {
 				if part == "outputs" { // folderDatasets reports errors in the folder inputs
-					im.Lose(at, "The logged model that the run has made can't be read: %v.", pathless(err))
+					im.Lose(at, "The logged model that the run created can't be read: %v.", pathless(err))
 				}
 				continue
 			}

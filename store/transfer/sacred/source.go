@@ -80,7 +80,7 @@ func find(path string) (s source, err error) {
 			case err != nil:
 				s.others = append(s.others, transfer.Loss{Path: at, Reason: fmt.Sprintf("It can't be read: %v.", err)})
 			case a.Experiment == nil || a.Status == "":
-				s.others = append(s.others, transfer.Loss{Path: at, Reason: "It has no experiment or no status, as a run of Sacred has; it is left out."})
+				s.others = append(s.others, transfer.Loss{Path: at, Reason: "It is left out: it has no experiment or no status, so it is not a run of Sacred."})
 			default:
 				s.folders = append(s.folders, filepath.Dir(at))
 			}

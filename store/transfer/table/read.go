@@ -289,7 +289,7 @@ func (r *reader) loseMedia(columns []string) map[string]bool {
 	parts := mediaColumns(columns)
 	for name := range parts {
 		if object, ok := strings.CutSuffix(name, "_type"); ok {
-			r.im.Lose(r.file.path, "The columns %q have an object of W&B, an image for example; they are not imported.", object+"…")
+			r.im.Lose(r.file.path, "The columns %q are parts of a W&B object, such as an image; they are not imported.", object+"…")
 		}
 	}
 	return parts

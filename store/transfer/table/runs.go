@@ -74,7 +74,7 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 			}
 			r := newTableRun(cells, media)
 			if seen[r.id] {
-				im.Lose(f.path, "The row %d has the name and the time of another row; it was skipped.", n)
+				im.Lose(f.path, "The row %d has the same name and time as another row; it was skipped.", n)
 				continue
 			}
 			seen[r.id] = true
