@@ -41,7 +41,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var s selection
 	var format string
 	var asJSON bool
-	lines := []string{fmt.Sprintf("  %-12s %s", formatArchive, "a zip file that `tracker import` reads exactly, with ids (NAME.zip)")}
+	lines := []string{fmt.Sprintf("  %-12s %s", formatArchive, "a zip file that `tracker import` imports without losses, with equal ids (NAME.zip)")}
 	names := []string{formatArchive}
 	for _, f := range export.Formats() {
 		lines = append(lines, fmt.Sprintf("  %-12s %s", f.Name, f.Title))

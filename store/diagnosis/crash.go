@@ -16,7 +16,7 @@ const (
 	None      Kind = ""
 	Exception Kind = "exception"  // an exception of Python or of another language
 	GPUMemory Kind = "gpu_memory" // a device had not enough memory
-	Memory    Kind = "memory"     // the machine or the container had not enough memory
+	Memory    Kind = "memory"     // the machine or the container did not have enough memory
 	Signal    Kind = "signal"     // a signal ended the process
 	TimeLimit Kind = "time_limit" // the scheduler ended the job at its time limit
 	Preempted Kind = "preempted"  // the scheduler gave the machine to another job

@@ -70,9 +70,9 @@ const (
 	mostCandidates = 8 // maximum number of metrics that are compared with finished runs
 	mostNamed      = 3 // maximum number of names in a sentence
 
-	explodedSDs, explodedFactor = 6, 5  // sizes of an explosion in a metric to minimize
-	gradientSDs, gradientFactor = 8, 10 // sizes of an explosion in a gradient
-	movedSDs, movedFactor       = 5, 2  // sizes of a change before a bad value
+	explodedSDs, explodedFactor = 6, 5  // minimum size of an explosion in a metric to minimize, in deviations and as a factor
+	gradientSDs, gradientFactor = 8, 10 // the same for a gradient
+	movedSDs, movedFactor       = 5, 2  // the same for a change before a bad value
 )
 
 // Of explains a run.
@@ -219,8 +219,8 @@ func (in *Input) firstBad() (*badValue, error) {
 			found = append(found, b)
 		}
 	}
-	// A metric that becomes NaN says more than a metric that rises, and a metric that is NaN from
-	// its start says least.
+	// A metric that becomes NaN is more informative than a metric that rises. A metric that is NaN
+	// from its start is least informative.
 	starts := func(b badValue) int {
 		switch {
 		case b.unfinite == nil:
