@@ -262,12 +262,8 @@ type experimentPage struct {
 const maxExperiments = 50_000
 
 func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err error) {
-	n, err := maxResults(in.MaxResults, domain.MaxLimit, maxExperiments)
-	if err != nil {
-		return out, err
-	}
-	q := projects.ExperimentRecordQuery{Page: domain.Page{Limit: n}}
-	if q.Offset, err = pageOffset(string(in.PageToken)); err != nil {
+	var q projects.ExperimentRecordQuery
+	if q.Page, err = requestedPage(in.MaxResults, in.PageToken, domain.MaxLimit, maxExperiments); err != nil {
 		return out, err
 	}
 	if q.Filter, err = experimentFilter(string(in.Filter)); err != nil {

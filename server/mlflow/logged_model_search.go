@@ -45,11 +45,7 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 	if len(in.ExperimentIDs) == 0 {
 		return out, need("experiment_ids", "")
 	}
-	n, err := maxResults(in.MaxResults, loggedModelsPage, maxLoggedModelsPage)
-	if err != nil {
-		return out, err
-	}
-	offset, err := pageOffset(string(in.PageToken))
+	p, err := requestedPage(in.MaxResults, in.PageToken, loggedModelsPage, maxLoggedModelsPage)
 	if err != nil {
 		return out, err
 	}
@@ -74,7 +70,7 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 			return err
 		}
 		slices.SortFunc(all, s.order.compare)
-		ids := idsOf(pageOf(all, offset, n), func(m registry.LoggedModel) string { return m.ID })
+		ids := idsOf(pageOf(all, p.Offset, p.Limit), func(m registry.LoggedModel) string { return m.ID })
 		for some := range slices.Chunk(ids, recordsAtOnce) {
 			described, err := c.describeModels(v, some)
 			if err != nil {
@@ -82,7 +78,7 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 			}
 			out.Models = append(out.Models, described...)
 		}
-		out.Next = pageToken(offset, len(out.Models), len(all))
+		out.Next = pageToken(p.Offset, len(out.Models), len(all))
 		return nil
 	})
 	return out, err

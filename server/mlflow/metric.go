@@ -181,21 +181,17 @@ func (c *call) metricHistory(in historyQuery) (out history, err error) {
 	if err := need("metric_key", string(in.Key)); err != nil {
 		return out, err
 	}
-	n, err := maxResults(in.MaxResults, runs.MaxHistory, runs.MaxHistory)
+	p, err := requestedPage(in.MaxResults, in.PageToken, runs.MaxHistory, runs.MaxHistory)
 	if err != nil {
 		return out, err
 	}
-	offset, err := pageOffset(string(in.PageToken))
-	if err != nil {
-		return out, err
-	}
-	points, more, err := c.db.Runs.MetricHistory(domain.WithTrash(c.ctx), c.actor, id, string(in.Key), domain.Page{Limit: n, Offset: offset})
+	points, more, err := c.db.Runs.MetricHistory(domain.WithTrash(c.ctx), c.actor, id, string(in.Key), p)
 	out.Metrics = slices.Grow(out.Metrics, len(points))
 	for _, p := range points {
 		out.Metrics = append(out.Metrics, metric{string(in.Key), p.Value, int64(p.RecordedAt), int64(p.Step)})
 	}
 	if more {
-		out.NextToken = pageToken(offset, len(points), offset+len(points)+1)
+		out.NextToken = pageToken(p.Offset, len(points), p.Offset+len(points)+1)
 	}
 	return out, err
 }

@@ -7,6 +7,16 @@ import (
 	"tracker/store/domain"
 )
 
+// requestedPage returns the page that a request selects. maxResults has the limits of its size.
+func requestedPage(asked integer, token text, fallback, most int64) (domain.Page, error) {
+	n, err := maxResults(asked, fallback, most)
+	if err != nil {
+		return domain.Page{}, err
+	}
+	offset, err := pageOffset(string(token))
+	return domain.Page{Limit: n, Offset: offset}, err
+}
+
 // maxResults returns the requested page size. If the request has none, maxResults returns
 // fallback. It returns an error if the size is not between 1 and most.
 func maxResults(asked integer, fallback, most int64) (int, error) {

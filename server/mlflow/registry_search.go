@@ -22,11 +22,7 @@ type modelPage struct {
 }
 
 func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err error) {
-	n, err := maxResults(in.MaxResults, modelsPage, maxModelsPage)
-	if err != nil {
-		return out, err
-	}
-	offset, err := pageOffset(string(in.PageToken))
+	p, err := requestedPage(in.MaxResults, in.PageToken, modelsPage, maxModelsPage)
 	if err != nil {
 		return out, err
 	}
@@ -48,7 +44,7 @@ func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err err
 			return err
 		}
 		slices.SortFunc(heads, order.compare)
-		ids := idsOf(pageOf(heads, offset, n), func(h registry.ModelHead) string { return h.ID })
+		ids := idsOf(pageOf(heads, p.Offset, p.Limit), func(h registry.ModelHead) string { return h.ID })
 		size := 0
 		for some := range slices.Chunk(ids, recordsAtOnce) {
 			all, err := v.Models.RegisteredModels(project, some)
@@ -66,7 +62,7 @@ func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err err
 				}
 			}
 		}
-		out.Next = pageToken(offset, len(out.Models), len(heads))
+		out.Next = pageToken(p.Offset, len(out.Models), len(heads))
 		return nil
 	})
 	return out, err
@@ -191,11 +187,7 @@ const (
 )
 
 func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error) {
-	n, err := maxResults(in.MaxResults, versionsPage, maxVersionsPage)
-	if err != nil {
-		return out, err
-	}
-	offset, err := pageOffset(string(in.PageToken))
+	p, err := requestedPage(in.MaxResults, in.PageToken, versionsPage, maxVersionsPage)
 	if err != nil {
 		return out, err
 	}
@@ -223,7 +215,7 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 			return err
 		}
 		slices.SortFunc(heads, order.compare)
-		ids := idsOf(pageOf(heads, offset, n), func(h registry.VersionHead) string { return h.ID })
+		ids := idsOf(pageOf(heads, p.Offset, p.Limit), func(h registry.VersionHead) string { return h.ID })
 		size := 0
 		for some := range slices.Chunk(ids, recordsAtOnce) {
 			if size > maxAnswerBytes {
@@ -238,7 +230,7 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 				size += versionBytes(version)
 			}
 		}
-		out.Next = pageToken(offset, len(out.Versions), len(heads))
+		out.Next = pageToken(p.Offset, len(out.Versions), len(heads))
 		return nil
 	})
 	return out, err

@@ -315,12 +315,8 @@ type runPage struct {
 }
 
 func (c *call) searchRuns(in runSearch) (out runPage, err error) {
-	n, err := maxResults(in.MaxResults, domain.MaxLimit, runs.MaxRecords)
-	if err != nil {
-		return out, err
-	}
-	q := runs.RecordQuery{Page: domain.Page{Limit: n}}
-	if q.Offset, err = pageOffset(string(in.PageToken)); err != nil {
+	var q runs.RecordQuery
+	if q.Page, err = requestedPage(in.MaxResults, in.PageToken, domain.MaxLimit, runs.MaxRecords); err != nil {
 		return out, err
 	}
 	if q.Filter, err = runFilter(string(in.Filter)); err != nil {

@@ -138,12 +138,11 @@ func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
 	if len(parts) >= maxParts {
 		return "", domain.Invalid("artifactID", "An artifact of several writers may have up to %d parts; finish it, and log the rest as another version.", maxParts)
 	}
-	name, err := newName()
 	end := ".json"
 	if kind == "INCREMENTAL" {
 		end = incremental
 	}
-	return fmt.Sprintf("%s/%04d-%s%s", partsName, len(parts), name, end), err
+	return fmt.Sprintf("%s/%04d-%s%s", partsName, len(parts), newName(), end), nil
 }
 
 // wholeManifest is a manifest that keeps its entries as JSON text.

@@ -54,10 +54,7 @@ func (c *call) upsertBucket(a args) (any, error) {
 		}
 	}
 	if change.ID == "" && change.Name == "" {
-		name, err := newName()
-		if err != nil {
-			return nil, err
-		}
+		name := newName()
 		change.Name = name
 	}
 	saved, err := c.db.Wandb.SaveRun(c.ctx, c.actor, change)

@@ -18,16 +18,14 @@ import (
 )
 
 // newName returns a random run id.
-func newName() (string, error) {
+func newName() string {
 	const letters = "abcdefghijklmnopqrstuvwxyz012345" // 32 characters
 	b := make([]byte, 8)
-	if _, err := rand.Read(b); err != nil {
-		return "", err
-	}
+	rand.Read(b) // never returns an error
 	for i := range b {
 		b[i] = letters[b[i]%32]
 	}
-	return string(b), nil
+	return string(b)
 }
 
 // cleanName returns a file name with slashes as separators and without "..", "." and empty

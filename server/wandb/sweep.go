@@ -38,9 +38,7 @@ func (c *call) upsertSweep(a args) (any, error) {
 	}
 	if change.ID == "" {
 		var err error
-		if change.NewID, err = newName(); err != nil {
-			return nil, err
-		}
+		change.NewID = newName()
 		if change.Runs, err = priorRuns(a.str("priorRunsFilters")); err != nil {
 			return nil, err
 		}
@@ -75,10 +73,7 @@ func priorRuns(filter string) (names []string, err error) {
 }
 
 func (c *call) createAgent(a args) (any, error) {
-	name, err := newName()
-	if err != nil {
-		return nil, err
-	}
+	name := newName()
 	id, err := c.db.Wandb.CreateAgent(c.ctx, c.actor, a.str("sweep"), name)
 	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
 }
@@ -114,10 +109,7 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 			return nil, domain.Invalid("runState", "An agent can have at most %d runs at once.", maxRunning)
 		}
 	}
-	name, err := newName()
-	if err != nil {
-		return nil, err
-	}
+	name := newName()
 	all, err := c.db.Wandb.Heartbeat(c.ctx, c.actor, a.str("id"), name, slices.Sorted(maps.Keys(states)))
 	if err != nil {
 		return nil, err

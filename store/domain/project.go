@@ -16,11 +16,8 @@ type Permission struct {
 // InsertPermission inserts a permission and returns its id. The caller must have checked that
 // the actor may grant the permission.
 func (tx *Tx) InsertPermission(p Permission) (string, error) {
-	id, err := NewID()
-	if err != nil {
-		return "", err
-	}
-	_, err = tx.Exec(`INSERT INTO user_permission
+	id := NewID()
+	_, err := tx.Exec(`INSERT INTO user_permission
 		(id, user_id, project_id, create_permission, read_permission, update_permission, delete_permission)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		id, p.UserID, p.ProjectID, p.Create, p.Read, p.Update, p.Delete)
@@ -45,10 +42,7 @@ func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	id, err := NewID()
-	if err != nil {
-		return Created{}, err
-	}
+	id := NewID()
 	_, err = tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, ?, ?)`,
 		id, n.Name, n.Description, tx.Now)
 	if err == nil && u.ID != "" {

@@ -32,11 +32,11 @@ func (tx *Tx) FirstOr(table, id string, insert func(id string) error, query stri
 		return found, err
 	}
 	taken, err := tx.Has(`SELECT 1 FROM `+table+` WHERE id = ?`, id)
-	if err == nil && taken {
-		id, err = NewID()
-	}
 	if err != nil {
 		return "", err
+	}
+	if taken {
+		id = NewID()
 	}
 	return id, insert(id)
 }

@@ -90,9 +90,8 @@ func FirstError(errs ...error) error {
 }
 
 // NewID returns a new UUIDv7.
-func NewID() (string, error) {
-	id, err := uuid.NewV7()
-	return id.String(), err
+func NewID() string {
+	return uuid.Must(uuid.NewV7()).String() // crypto/rand never returns an error
 }
 
 // CheckNameAndText checks the name and the text of a patch. Both can be nil. field is the name

@@ -56,9 +56,7 @@ func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n Ne
 	}
 	id, created := n.ID, tx.Now
 	if id == "" {
-		if id, err = domain.NewID(); err != nil {
-			return domain.Created{}, err
-		}
+		id = domain.NewID()
 	}
 	if n.CreatedDate != nil {
 		created = *n.CreatedDate

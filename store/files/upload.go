@@ -74,10 +74,7 @@ func (db *DB) CreateUpload(ctx context.Context, actor domain.Actor, experimentID
 		if err != nil {
 			return u, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return u, err
-		}
+		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO upload
 			(id, experiment_id, iteration_id, name, description, content_type, hash, metadata, size_bytes, created_date, updated_date)
 			VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?)`,

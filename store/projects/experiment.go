@@ -131,10 +131,7 @@ func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectI
 				return domain.Created{}, err
 			}
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date)
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			id, projectID, n.Name, n.Description, domain.InProgress, tx.Now)

@@ -75,11 +75,8 @@ func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID st
 		if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
-		_, err = tx.Exec(`INSERT INTO report (id, project_id, name, text, created_by, created_date, updated_date)
+		id := domain.NewID()
+		_, err := tx.Exec(`INSERT INTO report (id, project_id, name, text, created_by, created_date, updated_date)
 			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
 			id, projectID, n.Name, n.Text, actor.UserID, tx.Now, tx.Now)
 		return domain.Created{ID: id}, err

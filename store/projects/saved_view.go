@@ -68,12 +68,9 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightCreate); err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		id := domain.NewID()
 		// created_by is NULL for the command line, which has no account.
-		_, err = tx.Exec(`INSERT INTO experiment_view
+		_, err := tx.Exec(`INSERT INTO experiment_view
 			(id, experiment_id, name, query, created_by, created_date, updated_date)
 			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
 			id, experimentID, n.Name, n.Query, actor.UserID, tx.Now, tx.Now)

@@ -119,10 +119,7 @@ func (db *DB) CreateLoggedModel(ctx context.Context, actor domain.Actor, experim
 		if err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		id := domain.NewID()
 		id = "m-" + strings.ReplaceAll(id, "-", "")
 		var num int64
 		err = tx.Row(`INSERT INTO logged_model

@@ -93,10 +93,7 @@ func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID str
 		if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date)
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			id, projectID, n.Name, n.Description, tx.Now, tx.Now)

@@ -148,10 +148,7 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelI
 		if err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		id := domain.NewID()
 		var version int64
 		err = tx.Row(`UPDATE model SET last_version = last_version + 1 WHERE id = ? RETURNING last_version`,
 			modelID).Scan(&version)

@@ -92,10 +92,7 @@ func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain
 	if n.CreatedDate != nil {
 		began = *n.CreatedDate
 	}
-	id, err := domain.NewID()
-	if err != nil {
-		return domain.Created{}, err
-	}
+	id := domain.NewID()
 	if n.ID != nil {
 		id = *n.ID
 	}
@@ -107,7 +104,7 @@ func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain
 		n.Name = &name
 	}
 	ref := domain.IterationRef{ID: id, ExperimentID: experimentID}
-	err = tx.Row(`INSERT INTO iteration
+	err := tx.Row(`INSERT INTO iteration
 		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
 		id, experimentID, parent, *n.Name, n.Notes, domain.Running, began, tx.Now).Scan(&ref.Num)

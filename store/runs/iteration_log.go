@@ -178,10 +178,7 @@ func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) er
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
-	id, err := domain.NewID()
-	if err != nil {
-		return err
-	}
+	id := domain.NewID()
 	_, err = tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`, it.Num, p.Key, id, p.Value)
 	return err
 }
@@ -218,11 +215,8 @@ func PatchSnapshot(tx *domain.Tx, it domain.IterationState, p *SnapshotPatch) er
 	if p == nil {
 		return nil
 	}
-	id, err := domain.NewID()
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(`INSERT INTO snapshot (iteration_num, id, git_sha, git_remote, entrypoint, created_date)
+	id := domain.NewID()
+	_, err := tx.Exec(`INSERT INTO snapshot (iteration_num, id, git_sha, git_remote, entrypoint, created_date)
 		VALUES (?, ?, coalesce(?, ''), coalesce(?, ''), coalesce(?, ''), ?)
 		ON CONFLICT (iteration_num) DO UPDATE SET
 			git_sha    = coalesce(?, git_sha),

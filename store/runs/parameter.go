@@ -79,10 +79,7 @@ func (db *DB) CreateParameter(ctx context.Context, actor domain.Actor, iteration
 		if err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`,
 			it.Num, key, id, string(value))
 		if sqlite.IsDuplicate(err) {

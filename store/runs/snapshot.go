@@ -112,10 +112,7 @@ func (db *DB) CreateSnapshot(ctx context.Context, actor domain.Actor, iterationI
 		if err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		id := domain.NewID()
 		_, err = tx.Exec(`INSERT OR REPLACE INTO snapshot
 			(iteration_num, id, git_sha, git_dirty, git_remote, git_diff, entrypoint, command, hostname, runtime, dependencies, created_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -55,10 +55,7 @@ func (db *DB) CreateTag(ctx context.Context, actor domain.Actor, kind TagKind, i
 		if err != nil {
 			return domain.Created{}, err
 		}
-		tagID, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
+		tagID := domain.NewID()
 		n, err := tx.Exec(`INSERT INTO tag (id, `+owner.column+`, value, created_date) VALUES (?, ?, ?, ?)
 			ON CONFLICT (`+owner.column+`, value) DO NOTHING`, tagID, owner.key, value, tx.Now)
 		if err != nil || n == 1 {
@@ -106,10 +103,7 @@ func (db *DB) TagIterations(ctx context.Context, actor domain.Actor, ids []strin
 			}
 			var n int64
 			if attach {
-				tagID, err := domain.NewID()
-				if err != nil {
-					return 0, err
-				}
+				tagID := domain.NewID()
 				n, err = tx.Exec(`INSERT INTO tag (id, iteration_num, value, created_date) VALUES (?, ?, ?, ?)
 					ON CONFLICT (iteration_num, value) DO NOTHING`, tagID, it.Num, value, tx.Now)
 				if err != nil {

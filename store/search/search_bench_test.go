@@ -52,10 +52,7 @@ func fill(t testing.TB, db *store.DB, iterations, params, metrics int) string {
 	experimentID := newExperiment(t, db)
 	rng := rand.New(rand.NewPCG(1, 1))
 	one := func(tx *domain.Tx) error {
-		id, err := domain.NewID()
-		if err != nil {
-			return err
-		}
+		id := domain.NewID()
 		if _, err := tx.Exec(`INSERT INTO iteration (id, experiment_id, name, status, created_date, last_seen)
 			VALUES (?, ?, ?, ?, ?, ?)`, id, experimentID, "run "+id[30:], domain.Running, 1000, 2000); err != nil {
 			return err
@@ -65,10 +62,7 @@ func fill(t testing.TB, db *store.DB, iterations, params, metrics int) string {
 			return err
 		}
 		for k := range params {
-			id, err := domain.NewID()
-			if err != nil {
-				return err
-			}
+			id := domain.NewID()
 			if _, err := tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`,
 				num, fmt.Sprintf("param_%02d", k), id, fmt.Sprint(rng.Float64())); err != nil {
 				return err

@@ -66,10 +66,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name
 		if n >= MaxAPIKeys {
 			return domain.Errorf(domain.CodeConflict, "The account already has %d keys; revoke some of them first.", n)
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return err
-		}
+		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO api_key (id, user_id, name, hash, created_date) VALUES (?, ?, ?, ?, ?)`,
 			id, userID, name, hashAPIKey(key), tx.Now)
 		return err

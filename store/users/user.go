@@ -198,11 +198,8 @@ func (db *DB) insertUser(ctx context.Context, actor domain.Actor, n NewUser, has
 		if err := tx.Admin(actor); err != nil {
 			return domain.Created{}, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return domain.Created{}, err
-		}
-		_, err = tx.Exec(`INSERT INTO user
+		id := domain.NewID()
+		_, err := tx.Exec(`INSERT INTO user
 			(id, username, password_hash, first_name, last_name, is_admin, created_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			id, n.Username, hash, n.FirstName, n.LastName, n.IsAdmin, tx.Now)

@@ -86,10 +86,7 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtif
 		if !errors.Is(err, sql.ErrNoRows) {
 			return a, err
 		}
-		id, err := domain.NewID()
-		if err != nil {
-			return a, err
-		}
+		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO wandb_artifact
 			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, created_date, updated_date)
 			VALUES (?, ?, ?, ?, (SELECT coalesce(max(version) + 1, 0) FROM wandb_artifact WHERE experiment_id = ? AND collection = ?),

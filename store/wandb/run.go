@@ -348,10 +348,7 @@ func (db *DB) SetSnapshot(ctx context.Context, actor domain.Actor, id string, s 
 		if err != nil {
 			return err
 		}
-		snapshotID, err := domain.NewID()
-		if err != nil {
-			return err
-		}
+		snapshotID := domain.NewID()
 		fit := transfer.FitText
 		_, err = tx.Exec(`INSERT INTO snapshot (iteration_num, id, git_sha, git_remote, entrypoint, command, hostname, runtime, created_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
