@@ -78,7 +78,7 @@ func (c *call) runObject(entity, project string, r *wandb.Record) object {
 		"state": stateOf(r, c.s.auth.Now()), "config": r.Config, "summaryMetrics": r.Summary, "systemMetrics": orEmpty(r.Events),
 		"group": orNull(r.Group), "groupName": orNull(r.Group), "jobType": orNull(r.JobType), "tags": tagsOf(r), "sweepName": orNull(r.Sweep),
 		"createdAt": isoTime(r.CreatedDate), "heartbeatAt": isoTime(r.LastSeen), "updatedAt": isoTime(r.LastSeen),
-		"host": orNull(r.Host), "jobProgram": orNull(r.Program), "commit": nil, "readOnly": false, "stopped": r.Status != domain.Running && !r.Complete,
+		"host": orNull(r.Host), "jobProgram": orNull(r.Program), "commit": nil, "readOnly": false, "stopped": r.Status != domain.Running && !r.Complete || r.StopRequested != nil,
 		"user":      object{"__typename": "User", "name": fullName(c.user), "username": c.user.Username},
 		"projectId": number(project), "historyLineCount": r.HistoryLines, "eventsLineCount": r.EventLines, "logLineCount": r.LogLines,
 		"project":        object{"__typename": "Project", "id": project, "internalId": number(project), "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},

@@ -208,7 +208,9 @@ func endRuns(tx *domain.Tx, s Sweep, open []trial) error {
 }
 
 // stopRuns returns a stop command for each run that was ended on the server but whose client
-// still sends data. begun reports whether all runs in running have started.
+// still sends data. If the agent calls a function, the same holds for a run that somebody has
+// asked to stop, because the client does not interrupt the function itself. begun reports
+// whether all runs in running have started.
 //
 // A client that is finishing its run gets no stop command, because the command could make the
 // client wait forever.
@@ -223,7 +225,15 @@ func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, beg
 			begun = false
 			continue
 		}
-		if it.Status != domain.Killed || it.EndDate == nil {
+		at := it.EndDate
+		if it.Status == domain.Running && s.Config.Program == "" {
+			if err := tx.Row(`SELECT stop_requested FROM iteration WHERE num = ?`, it.Num).Scan(&at); err != nil {
+				return nil, false, err
+			}
+		} else if it.Status != domain.Killed {
+			continue
+		}
+		if at == nil {
 			continue
 		}
 		w, err := wandbRun(tx, it.IterationRef)
@@ -234,7 +244,7 @@ func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, beg
 			continue
 		}
 		before := w.Ended
-		if w.LogsOn(*it.EndDate) {
+		if w.LogsOn(*at) {
 			commands = append(commands, Command{Type: "stop", Run: name})
 		}
 		if w.Ended != before {

@@ -17,8 +17,8 @@ const exitInterrupted = 255
 // Sending a part twice therefore has no further effect. The status of an ended run does not
 // change.
 //
-// stopped reports whether the run was ended on the server and not by its client. The actor
-// needs the right to create. If values are replaced or the run has ended, the actor also needs
+// stopped reports whether the client must stop its script: the run was ended on the server and
+// not by its client, or somebody has asked the run to stop. The actor needs the right to create. If values are replaced or the run has ended, the actor also needs
 // the right to update.
 func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Stream) (stopped bool, err error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (bool, error) {
@@ -66,9 +66,13 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 				return false, err
 			}
 		}
-		stopped := it.Ended() && !w.Complete
+		request, err := runs.StopRequest(tx, it.IterationRef)
+		if err != nil {
+			return false, err
+		}
+		stopped := it.Ended() && !w.Complete || request != ""
 		if s.Complete {
-			if err := completeRun(tx, it, &w, s.ExitCode); err != nil {
+			if err := completeRun(tx, it, &w, s.ExitCode, request); err != nil {
 				return false, err
 			}
 		}
@@ -77,14 +81,17 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 }
 
 // completeRun ends a run with the exit code of its client. It does not change the status of a
-// run that has already ended.
-func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) error {
+// run that has already ended. request is the message of a run that somebody has asked to stop,
+// or "". Such a run is KILLED, whatever its exit code: a script can catch the interrupt.
+func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int, request string) error {
 	w.Complete = true
 	if it.Ended() {
 		return nil
 	}
 	status, message := domain.Succeeded, ""
 	switch {
+	case request != "":
+		status, message = domain.Killed, request
 	case code != 0 && w.Preempting:
 		status, message = domain.Killed, preempted
 	case code == exitInterrupted:

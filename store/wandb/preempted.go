@@ -1,6 +1,9 @@
 package wandb
 
-import "tracker/store/domain"
+import (
+	"tracker/store/domain"
+	"tracker/store/runs"
+)
 
 const (
 	// preempted is the error message of a preempted run.
@@ -10,7 +13,8 @@ const (
 )
 
 // endPreempted reports whether an ended or lost run was preempted. If a lost run had announced
-// its preemption, endPreempted ends the run.
+// its preemption, endPreempted ends the run. A run that somebody has asked to stop was not
+// preempted.
 func endPreempted(tx *domain.Tx, it domain.IterationState) (bool, error) {
 	if it.Ended() {
 		return it.Status == domain.Killed && it.ErrorMessage == preempted, nil
@@ -19,8 +23,12 @@ func endPreempted(tx *domain.Tx, it domain.IterationState) (bool, error) {
 	if err != nil || !w.Preempting {
 		return false, err
 	}
-	if err := completeRun(tx, it, &w, exitLost); err != nil {
+	request, err := runs.StopRequest(tx, it.IterationRef)
+	if err != nil {
 		return false, err
 	}
-	return true, wandbTx(tx).Save(it.Num, w)
+	if err := completeRun(tx, it, &w, exitLost, request); err != nil {
+		return false, err
+	}
+	return request == "", wandbTx(tx).Save(it.Num, w)
 }

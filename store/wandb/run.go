@@ -311,9 +311,12 @@ func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (change
 		lastSeen = tx.DB.LastSeen.Latest(it.Num, lastSeen)
 		lost := domain.Silent(lastSeen, tx.Now)
 		if !it.Ended() {
-			w.Preempting = w.Preempting && !lost // a lost run starts again
 			tx.Seen = append(tx.Seen, it.Num)
-			return false, nil
+			if !lost {
+				return false, nil
+			}
+			w.Preempting = false // a lost run starts again, without its stop request
+			return false, runs.SetEnd(tx, it.IterationRef, runs.End{Status: it.Status, Message: it.ErrorMessage})
 		}
 		if !w.Complete && !lost {
 			return false, nil // the run was ended on the server, and the client does not know yet
