@@ -125,7 +125,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			found, err := listRuns(ctx, c, in.Project, in.Experiment, search)
 			return map[string]any{"experiments": found}, err
 		})
-	tool(s, true, "show_run", "Show a run: state, parameters, statistics of its metrics, artifacts, code.",
+	tool(s, true, "show_run", "Show a run: state, why it failed, parameters, statistics of its metrics, artifacts, code.",
 		func(ctx context.Context, in runArguments) (any, error) {
 			r, err := c.Find(ctx, in.Run)
 			if err != nil {

@@ -126,6 +126,13 @@ func TestShowAndCompare(t *testing.T) {
 	if shown["project"] != "iris" || shown["id"] != l.runs[0] {
 		t.Errorf("the run is %v", shown)
 	}
+	bad := l.create("/iteration/experiment/"+shown["experiment_id"].(string), `{"name": "bad"}`)
+	for step, value := range []string{"1.5", `"NaN"`} {
+		l.create("/metric/iteration/"+bad, fmt.Sprintf(`{"key": "train/loss", "step": %d, "value": %s}`, step, value))
+	}
+	l.end(bad, "FAILED")
+	text = runMain(t, l.env, "", "show", "bad").must(t)
+	wants(t, text, "WHAT HAPPENED\nThe run failed without an error message.\ntrain/loss is NaN from step 1 on.\n")
 	runMain(t, l.env, "", "show", "no-such-run").refused(t, 1, "no")
 	text = runMain(t, l.env, "", append([]string{"compare"}, l.runs...)...).must(t)
 	wants(t, text, "run 0", "run 1", "run 2", "0.5", "1.5", "2.5", "loss", "0.1", "0.3", "RUNNING")

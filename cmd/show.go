@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +21,8 @@ func (a *app) showCommand() *cobra.Command {
 		Use:     "show RUN",
 		GroupID: groupRuns,
 		Short:   "Show a run: parameters, metrics, artifacts, code",
-		Long: `Show the record of a run: its state, parameters, the last value and the extremes of each
-metric, its artifacts, and the code that it ran. RUN is an id, the address of a page, or a
+		Long: `Show the record of a run: its state, what happened if it failed, its parameters, the last
+value and the extremes of each metric, its artifacts, and the code that it ran. RUN is an id, the address of a page, or a
 name that only one run has.`,
 		Example: `  tracker show 01a1fd72-2c13-79ed-97b8-5face34acb11
   tracker show quiet-otter
@@ -69,6 +70,15 @@ func printDetail(out io.Writer, d rest.Detail) error {
 		line("host", s.Hostname)
 		line("runtime", s.Runtime)
 	}
+	if d.Diagnosis != nil && len(d.Diagnosis.Findings) > 0 {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(w, "\nWHAT HAPPENED")
+		for _, f := range d.Diagnosis.Findings {
+			fmt.Fprintln(w, wrap(clip(f.Text, 400), 78))
+		}
+	}
 	if len(d.Summary.Params) > 0 {
 		fmt.Fprintln(w, "\nPARAMETER\tVALUE")
 		for _, name := range slices.Sorted(maps.Keys(d.Summary.Params)) {
@@ -89,6 +99,28 @@ func printDetail(out io.Writer, d rest.Detail) error {
 		}
 	}
 	return w.Flush()
+}
+
+// wrap breaks text between words into lines of at most the given number of characters. Further
+// lines are indented.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case column == 0:
+		case column+1+n > width:
+			b.WriteString("\n  ")
+			column = 2
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
 }
 
 func commit(s rest.Snapshot) string {

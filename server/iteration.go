@@ -45,6 +45,12 @@ func (s *Server) summary(c *call) error {
 	})
 }
 
+func (s *Server) diagnosis(c *call) error {
+	return held(c, func(ctx context.Context) (runs.Diagnosis, error) {
+		return s.db.Runs.Diagnosis(ctx, c.actor, c.vars["id"])
+	})
+}
+
 func (s *Server) createSnapshot(c *call, b runs.NewSnapshot) error {
 	id := c.vars["id"]
 	created, err := s.db.Runs.CreateSnapshot(c.ctx, c.actor, id, b)

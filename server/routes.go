@@ -130,6 +130,7 @@ func (s *Server) routes() []route {
 		user("GET", "/iteration/{id}/children", below(s.db.Runs.IterationChildren), paged...),
 		stream("/iteration/{id}/events", s.iterationEvents),
 		user("GET", "/iteration/{id}/summary", s.summary),
+		user("GET", "/iteration/{id}/diagnosis", s.diagnosis),
 		user("GET", "/iteration/{id}/snapshot", one(s.db.Runs.Snapshot)),
 		user("POST", "/iteration/{id}/snapshot", body(s.createSnapshot)),
 		user("POST", "/iteration/{id}/heartbeat", act(s.db.Runs.Heartbeat)),

@@ -102,7 +102,7 @@ func (c *Client) Summary(ctx context.Context, run string) (s Summary, err error)
 }
 
 // Detail holds a run and all its data except the points. Snapshot is nil if the run recorded
-// none.
+// none. Diagnosis is nil if the server has none.
 type Detail struct {
 	Run
 	Project    string     `json:"project"`
@@ -110,6 +110,7 @@ type Detail struct {
 	Summary    Summary    `json:"summary"`
 	Snapshot   *Snapshot  `json:"snapshot"`
 	Artifacts  []Artifact `json:"artifacts"`
+	Diagnosis  *Diagnosis `json:"diagnosis"`
 }
 
 // maxArtifacts is the maximum number of artifacts in a Detail.
@@ -138,6 +139,9 @@ func (c *Client) Detail(ctx context.Context, id string) (d Detail, err error) {
 	case err == nil:
 		d.Snapshot = &s
 	case !Is(err, "NOT_FOUND"):
+		return d, err
+	}
+	if d.Diagnosis, err = c.Diagnosis(ctx, id); err != nil {
 		return d, err
 	}
 	d.Artifacts, err = c.artifacts(ctx, d.Run, nil)
