@@ -35,6 +35,7 @@ type experimentView struct {
 	Sort        string
 	Objective   *goal.Objective // objective, nil for none
 	Sweeps      bool            // whether the experiment has sweeps
+	Failed      string          // text of the link to failures, "" if no run has failed
 	Guessed     bool            // whether the objective was guessed instead of chosen
 	Best        string          // path of the best run that matches the filter, "" for none
 	Columns     string          // columns to show, in search syntax
@@ -122,6 +123,9 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 			}
 		}
 		if v.Sweeps, err = db.Wandb.HasSweep(e.ID); err != nil {
+			return nil, err
+		}
+		if v.Failed, err = failedText(db, e.ID); err != nil {
 			return nil, err
 		}
 		v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {v.Columns}}.Encode()

@@ -55,6 +55,8 @@ type iterationView struct {
 	Metrics      []metricRow
 	AllMetrics   int
 	Snapshot     *runs.Snapshot // environment snapshot, nil if the run recorded none
+	Diagnosis    *diagnosisView // nil if the page does not explain the run
+	Explain      bool           // whether the explanation was requested
 	Known        bool           // whether the browser has the snapshot; if true, the response omits the snapshot's data
 	System       bool           // whether the run has system metrics
 	Console      consoleView
@@ -137,7 +139,8 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 			return err
 		}
 		v = iterationView{Run: s.run(i), Cursor: db.Cursor(), ExperimentID: e.ID, Running: i.Status == domain.Running, Seen: s.moment(i.LastSeen),
-			Notes: i.Notes, ErrorText: i.ErrorMessage, Form: form, Known: inPlace(r) && r.URL.Query().Has("known")}
+			Notes: i.Notes, ErrorText: i.ErrorMessage, Form: form, Known: inPlace(r) && r.URL.Query().Has("known"),
+			Explain: r.URL.Query().Has("diagnosis")}
 		if i.EndDate != nil {
 			v.Ended = new(s.moment(*i.EndDate))
 		}
@@ -209,6 +212,9 @@ func (s *site) fillStop(db *store.View, i runs.Iteration, v *iterationView) erro
 func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Iteration, v *iterationView) error {
 	summary, err := db.Runs.Summary(i.ID)
 	if err != nil {
+		return err
+	}
+	if v.Diagnosis, err = s.explain(db, i, summary, v.Explain); err != nil {
 		return err
 	}
 	params := slices.Sorted(maps.Keys(summary.Params))

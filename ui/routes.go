@@ -92,6 +92,7 @@ func (s *site) routes() []route {
 		{"GET", "/experiment/{id}", s.page(s.experiment)},
 		{"GET", "/experiment/{id}/runs.csv", s.page(s.runsCSV)},
 		{"GET", "/experiment/{id}/importance", s.page(s.importance)},
+		{"GET", "/experiment/{id}/failures", s.page(s.failures)},
 		{"GET", "/experiment/{id}/change", s.page(s.allChanges)},
 		{"POST", "/experiment/{id}/change", s.posted(s.changeAll)},
 		{"GET", "/experiment/{id}/settings", s.page(s.experimentSettings)},

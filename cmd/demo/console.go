@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"tracker/store/domain"
@@ -11,6 +12,29 @@ import (
 
 // consoleEvery is the number of steps from one console line to the next.
 const consoleEvery = 20
+
+// traceback returns the lines that Python prints before the message of an exception.
+func (r run) traceback() []string {
+	script := "/home/ada/work/train.py"
+	for _, word := range strings.Fields(r.command) {
+		if strings.HasSuffix(word, ".py") {
+			script = "/home/ada/work/" + word
+		}
+	}
+	function, code := "check", "raise FloatingPointError(\"the loss is nan\")"
+	if strings.HasPrefix(r.message, "MemoryError") {
+		function, code = "histograms", "bins = np.empty((rows, columns, 256))"
+	}
+	return []string{
+		"Traceback (most recent call last):",
+		"  File \"" + script + "\", line 118, in <module>",
+		"    main()",
+		"  File \"" + script + "\", line 97, in main",
+		"    fit(model, data, steps)",
+		"  File \"" + script + "\", line 64, in " + function,
+		"    " + code,
+	}
+}
 
 // printed returns the console lines of a run: progress with the first two metrics, a warning
 // where the gradients grow, and the error message. The last line of a running run is a progress
@@ -33,6 +57,7 @@ func (r run) printed() []string {
 	case domain.Running:
 		lines = append(lines, "\x1b[36mepoch 2\x1b[0m:  60%|######    | 312/520 [04:18<02:51, 1.21it/s]")
 	case domain.Failed:
+		lines = append(lines, r.traceback()...)
 		lines = append(lines, "\x1b[1;31m"+r.message+"\x1b[0m")
 	default:
 		lines = append(lines, "\x1b[32mFinished.\x1b[0m Weights are in checkpoints/last.pt")

@@ -84,6 +84,12 @@ func diverge(s shape, from float64) shape {
 	}
 }
 
+// filling returns the memory usage in percent of a machine that has no free memory after the given
+// number of steps.
+func filling(steps float64) shape {
+	return func(step float64) float64 { return min(99.4, 41+3*math.Sin(step/9)+60*math.Pow(step/steps, 5)) }
+}
+
 // share returns s limited to the range [0, 1].
 func share(s shape) shape {
 	return func(step float64) float64 { return min(1, max(0, s(step))) }

@@ -174,7 +174,7 @@ func draws(r *rand.Rand, n int) (all []run) {
 		miss := 0.22*math.Pow(exponent+3.3, 2) + worse
 		explodes := never
 		if exponent > -1 {
-			explodes = 30 + 40*r.Float64()
+			explodes = 2 + 10*r.Float64()
 		}
 		one := run{
 			name: fmt.Sprintf("optimizer-search-%02d", i+1), status: domain.Succeeded, pace: 5 * time.Second, steps: 100,
@@ -235,6 +235,7 @@ func language(r *rand.Rand) project {
 	exploded.status, exploded.message = domain.Failed, "FloatingPointError: the loss is nan since step 704"
 	exploded.tags = []string{"diverged"}
 	lost := &pretraining[5]
+	lost.curves = append(lost.curves, curve{"system/memory_percent", 1, filling(2100)})
 	lost.status, lost.notes = domain.Running, "The machine went down overnight and has not reported since."
 	live := &pretraining[6]
 	live.status, live.started = domain.Running, 0
@@ -323,6 +324,7 @@ func tabular(r *rand.Rand) project {
 	}
 	search.children[17].status, search.children[17].message = domain.Failed, "MemoryError: unable to allocate 5.82 GiB"
 	search.children[17].steps = 41
+	search.children[17].curves = append(search.children[17].curves, curve{"system/memory_percent", 1, filling(41)})
 
 	var networks []run
 	for i, width := range []int{32, 128, 512} {

@@ -68,7 +68,7 @@ type Input struct {
 const (
 	mostMoved      = 5 // maximum number of findings of the kind Moved
 	mostCandidates = 8 // maximum number of metrics that are compared with finished runs
-	mostNamed      = 3 // maximum number of names in a sentence
+	mostNamed      = 3 // maximum number of other metrics in a sentence
 
 	explodedSDs, explodedFactor = 6, 5  // minimum size of an explosion in a metric to minimize, in deviations and as a factor
 	gradientSDs, gradientFactor = 8, 10 // the same for a gradient
@@ -186,8 +186,8 @@ type badValue struct {
 	key      string
 	step     int64
 	unfinite *unfinite
-	same     []string // other metrics without finite values from the same step on
-	rise     *shift   // explosion of the metric before
+	others   []badValue // other metrics that become NaN or infinite from the same or a later step on
+	rise     *shift     // explosion of the metric before
 }
 
 // firstBad returns the earliest step after which a metric has no finite value, or at which it
@@ -243,8 +243,8 @@ func (in *Input) firstBad() (*badValue, error) {
 			continue
 		}
 		for _, o := range found[i+1:] {
-			if b.unfinite != nil && o.unfinite != nil && o.step == b.step && o.unfinite.start == b.unfinite.start {
-				b.same = append(b.same, o.key)
+			if b.unfinite != nil && o.unfinite != nil && !b.unfinite.start && !o.unfinite.start {
+				b.others = append(b.others, o)
 			}
 		}
 		return &b, nil
@@ -321,12 +321,12 @@ func (in *Input) movedBefore(bad badValue) ([]shift, error) {
 			continue
 		}
 		m, ok := changed(s, last)
-		if !ok || m.from < near.from {
+		if !ok || m.at < near.from {
 			part, err := in.Read(s.Key, near.from-(near.to-near.from), last)
 			if err != nil {
 				return nil, err
 			}
-			if m, ok = changed(part, last); !ok || m.from < near.from {
+			if m, ok = changed(part, last); !ok || m.at < near.from {
 				continue
 			}
 		}
@@ -355,7 +355,7 @@ func changed(s Series, last int64) (shift, bool) {
 	return lastShift(steps, values, movedSDs, movedFactor, false)
 }
 
-// window returns the steps before last in which a change counts as shortly before: a tenth of
+// window returns the steps before last in which a change counts as shortly before: a fifth of
 // the steps of s until there, or at least the steps of mostHistory points.
 func (in *Input) window(s Series, last int64) (w struct{ from, to int64 }, ok bool) {
 	n := len(s.until(last).Step)
@@ -363,8 +363,8 @@ func (in *Input) window(s Series, last int64) (w struct{ from, to int64 }, ok bo
 		return w, false
 	}
 	span := last - s.Step[0]
-	width := span / 10
-	if s.whole() && n <= 10*mostHistory {
+	width := span / 5
+	if s.whole() && n <= 5*mostHistory {
 		width = max(width, int64(float64(span)*min(1, mostHistory/float64(n))))
 	}
 	w.from, w.to = last-width, last
@@ -414,15 +414,25 @@ func (b badValue) text() string {
 	if b.rise != nil {
 		text += " Before, it" + strings.TrimPrefix(b.rise.text(), b.rise.key)
 	}
-	switch n := len(b.same); {
-	case n == 1:
-		text += " " + b.same[0] + " has no finite value from the same step on."
-	case n > 1:
-		text += " " + strings.Join(b.same[:min(n, mostNamed)], ", ")
-		if n > mostNamed {
-			text += " and " + strconv.Itoa(n-mostNamed) + " more"
+	for i, o := range b.others[:min(len(b.others), mostNamed)] {
+		switch {
+		case i == 0:
+			text += " The same applies to "
+		case i == len(b.others)-1:
+			text += " and "
+		default:
+			text += ", "
 		}
-		text += " have no finite value from the same step on."
+		text += o.key
+		if o.step != b.step {
+			text += " from step " + stepText(o.step)
+		}
+	}
+	if more := len(b.others) - mostNamed; more > 0 {
+		text += " and " + counted(more, "other metric", "other metrics")
+	}
+	if len(b.others) > 0 {
+		text += "."
 	}
 	return text
 }

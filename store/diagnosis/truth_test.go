@@ -187,7 +187,7 @@ func TestNaNAfterExplosion(t *testing.T) {
 	}
 	l := explosion(200, 160, 1)
 	wants(t, l.texts(t, l.input(failed)), failedText,
-		"bad_value: train/loss is NaN from step 170 on.",
+		"bad_value: train/loss is NaN from step 170 on. The same applies to val/loss from step 179.",
 		"moved: grad_norm rose 87-fold between steps 161 and 169, from 1.6 to 139.")
 }
 
