@@ -51,6 +51,7 @@ var cells = []cell{
 	{method: "GET", route: "/experiment/{id}", path: "/experiment/$experiment", needs: "read"},
 	{method: "GET", route: "/experiment/{id}/runs.csv", path: "/experiment/$experiment/runs.csv", needs: "read"},
 	{method: "GET", route: "/experiment/{id}/importance", path: "/experiment/$experiment/importance", needs: "read"},
+	{method: "GET", route: "/experiment/{id}/failures", path: "/experiment/$experiment/failures", needs: "read"},
 	{method: "GET", route: "/experiment/{id}/change", path: "/experiment/$experiment/change", needs: "read"},
 	{method: "POST", route: "/experiment/{id}/change", path: "/experiment/$experiment/change", needs: "read create", body: "n=2&do=add&tag=new"},
 	{method: "GET", route: "/experiment/{id}/settings", path: "/experiment/$experiment/settings", needs: "read"},

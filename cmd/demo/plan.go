@@ -324,7 +324,7 @@ func tabular(r *rand.Rand) project {
 	}
 	search.children[17].status, search.children[17].message = domain.Failed, "MemoryError: unable to allocate 5.82 GiB"
 	search.children[17].steps = 41
-	search.children[17].curves = append(search.children[17].curves, curve{"system/memory_percent", 1, filling(41)})
+	search.children[17].curves = append(search.children[17].curves, curve{"system/memory_percent", 1, filling(40)})
 
 	var networks []run
 	for i, width := range []int{32, 128, 512} {

@@ -2,7 +2,7 @@
 import { visibleRange, needsOwnTicks, extremeTicks, nearestIndex, hasValueAt, padRange, smooth } from './curvemath.js';
 import { el, isolated } from './dom.js';
 import { count, toNumber, duration, number, tickLabels } from './format.js';
-import { themeColors, paintCurves, themedCharts } from './paint.js';
+import { themeColors, paintCurves, paintMark, themedCharts } from './paint.js';
 
 const mostInTip = 14; // maximum number of runs in a tooltip
 const tipGap = 16; // pixels between the cursor and the tooltip
@@ -67,8 +67,8 @@ export class Chart {
    * draw shows curves.
    * @param {Object[]} curves {id, name, color, dash, x, y, low, high, count, total, behind, before}. The mean
    *   of a group also has n and runs. A curve over a metric also has step.
-   * @param {Object} view {x, against, logx, logy, smooth, outliers, from, to, low, high, highlight}; against
-   *   is the metric on the X axis if x is 'metric'
+   * @param {Object} view {x, against, logx, logy, smooth, outliers, from, to, low, high, highlight, mark}; against
+   *   is the metric on the X axis if x is 'metric', mark is a step with a vertical line
    */
   draw(curves, view) {
     this.layer = null;
@@ -250,6 +250,7 @@ export class Chart {
     ctx.drawImage(this.layer, 0, 0);
     ctx.restore();
     paintCurves(ctx, u, lit, this.view, this.curves.length > manyCurves);
+    if (this.view.mark != null && this.view.x === 'step') paintMark(ctx, u, this.view.mark);
   }
 
   /** hideTip hides the tooltip until the pointer moves in the chart. New curves do not show it. */

@@ -16,6 +16,7 @@ const summary = (query = '') => fetchData(`iteration/${iteration}/summary${query
 const state = new State();
 const panel = new Panel(document.getElementById('charts'), state, {
   runs: () => [run],
+  mark: () => Number(document.getElementById('diagnosis')?.dataset.step || NaN) || null,
   drawn: () => ({ experiment, iterations: [iteration] }),
   keys: async (q, offset, limit, pattern) => {
     const named = await metricMatcher(experiment, q, pattern);

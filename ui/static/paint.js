@@ -103,6 +103,23 @@ export function paintCurves(ctx, u, curves, view, faint) {
   ctx.globalAlpha = 1;
 }
 
+/** paintMark draws a vertical line at a step. */
+export function paintMark(ctx, u, step) {
+  const { min, max } = u.scales.x;
+  if (!(step >= min && step <= max)) return;
+  const { top, height } = u.bbox;
+  const x = Math.round(u.valToPos(step, 'x', true));
+  ctx.save();
+  ctx.strokeStyle = themeColors().text;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([4, 4].map((n) => n * devicePixelRatio));
+  ctx.beginPath();
+  ctx.moveTo(x, top);
+  ctx.lineTo(x, top + height);
+  ctx.stroke();
+  ctx.restore();
+}
+
 /** paintLine draws a line. It returns the positions of points that have no neighbour. */
 function paintLine(ctx, xs, ys, px, py, drawable, alpha, width) {
   const alone = [];

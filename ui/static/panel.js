@@ -31,10 +31,11 @@ export class Panel {
    * @param {HTMLElement[]} [options.lead] elements at the beginning of the bar
    * @param {function()} options.gone called when a run was deleted
    * @param {function(): string} options.idle returns the reason why no run is drawn, if there is one
+   * @param {function(): ?number} options.mark returns the step that charts over steps mark, if there is one
    * @param {function(): Object} options.drawn returns the runs for a report, as an argument of openReportDialog
    */
-  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle, drawn }) {
-    Object.assign(this, { root, state, keys, runs, first, idle, drawn });
+  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle, mark, drawn }) {
+    Object.assign(this, { root, state, keys, runs, first, idle, mark, drawn });
     this.figures = new Map(); // figures by key
     this.companions = new Map(); // metrics that other figures draw, by key
     this.highlight = '';
@@ -150,6 +151,7 @@ export class Panel {
       low: o.low ?? null,
       high: o.high ?? null,
       highlight: this.highlight,
+      mark: (!key.startsWith(`${systemGroup}/`) && this.mark?.()) || null,
     };
   }
 
