@@ -377,3 +377,25 @@ func TestArchiveRights(t *testing.T) {
 	_, err = other.Archive.Import(ctx, adam, path, archive.ImportOptions{})
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
 }
+
+// TestArchiveOfEarlierVersion imports an archive whose database has small pages and a
+// write-ahead log, as earlier versions of the program have made it.
+func TestArchiveOfEarlierVersion(t *testing.T) {
+	b := fullBed(t)
+	files := unzip(t, b.export(t, archive.Query{ProjectID: b.project}))
+	path := filepath.Join(t.TempDir(), "tracker.db")
+	wantOK(t, os.WriteFile(path, files["tracker.db"], 0o600))
+	db := raw(t, path)
+	for _, s := range []string{`PRAGMA journal_mode = delete`, `PRAGMA page_size = 1024`, `VACUUM`, `PRAGMA journal_mode = wal`} {
+		execSQL(t, db, s)
+	}
+	wantOK(t, db.Close())
+	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+	r := must(other.Archive.Import(ctx, domain.System, file(t, repacked(t, files, path)), archive.ImportOptions{}))(t)
+	if r.Created != 2 || r.Points != 3004 || r.Lost != 0 {
+		t.Errorf("imported: %+v", r)
+	}
+	if again := exported(t, other, archive.Query{ProjectID: b.project}); !bytes.Equal(unzip(t, again)["tracker.db"], files["tracker.db"]) {
+		t.Error("the export of the import has another database")
+	}
+}

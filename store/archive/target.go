@@ -32,6 +32,11 @@ func (t target) Write(ctx context.Context, fn func(record.TargetTx) error) error
 	return domain.Change(ctx, t.base, t.actor, func(tx *domain.Tx) error { return fn(targetTx{tx}) })
 }
 
+// Append calls fn with a write transaction. fn must only add points.
+func (t target) Append(ctx context.Context, fn func(record.TargetTx) error) error {
+	return domain.Append(ctx, t.base, t.actor, func(tx *domain.Tx) error { return fn(targetTx{tx}) })
+}
+
 // Claim stores the bytes of an artifact by calling t.claim.
 func (t target) Claim(ctx context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 	return t.claim(ctx, hash, size)

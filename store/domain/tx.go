@@ -116,6 +116,12 @@ func Change(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error 
 	return db.write(ctx, sqlite.Change, actor, fn)
 }
 
+// Append is Change for a function that only appends points. If fn returns an error, it must not
+// have appended points.
+func Append(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error {
+	return db.write(ctx, sqlite.Append, actor, fn)
+}
+
 // Remove is Change for a function that deletes records. On a full disk, fn can use the reserve.
 func Remove(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error {
 	return db.write(ctx, sqlite.Change|sqlite.Freeing, actor, fn)

@@ -51,6 +51,9 @@ type Copy struct {
 	Step  Step
 	Value Value
 	At    Time
+	// Seq is the number of the point in the other database. The numbers ascend in the order of
+	// writing.
+	Seq int64
 }
 
 // AppendCopies adds the given points to the series of an iteration, in slice order. The commit

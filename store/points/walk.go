@@ -8,42 +8,6 @@ import (
 	"slices"
 )
 
-// maxSorted is the maximum number of points that Walk sorts.
-const maxSorted = 1 << 19
-
-// Walk calls fn with each point of an iteration. Up to maxSorted points are in the order of
-// writing. An iteration with more points is walked in the order of WalkByKey. fn must not use
-// the transaction.
-func (tx *Tx) Walk(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
-	const query = `SELECT metric.series_id AS series, metric.seq AS seq, metric.step AS step, metric.value AS value, metric.recorded_at AS at
-		FROM series JOIN metric ON metric.series_id = series.id
-		WHERE series.iteration_num = ?1
-		UNION ALL
-		SELECT recent.series_id, recent.seq, recent.step, recent.value, recent.recorded_at
-		FROM series JOIN recent ON recent.series_id = series.id AND series.moved_seq < recent.seq
-		WHERE series.iteration_num = ?1
-		ORDER BY seq`
-	var total int64
-	err := tx.Row(`SELECT coalesce(sum(count), 0) FROM series WHERE iteration_num = ?`, iteration).Scan(&total)
-	if err != nil {
-		return err
-	}
-	if total > maxSorted {
-		return tx.WalkByKey(iteration, fn)
-	}
-	all, err := tx.keyed(iteration)
-	if err != nil {
-		return err
-	}
-	keys := make(map[int64]string, len(all))
-	for _, s := range all {
-		keys[s.id] = s.key
-	}
-	return tx.EachRow(query, func(row []driver.Value) error {
-		return fn(keys[row[0].(int64)], Step(row[2].(int64)), valueOf(row[3]), Time(row[4].(int64)))
-	}, iteration)
-}
-
 // valueOf returns the column v as a Value. NULL becomes NaN.
 func valueOf(v driver.Value) Value {
 	if f, ok := v.(float64); ok {
@@ -52,7 +16,7 @@ func valueOf(v driver.Value) Value {
 	return Value(math.NaN())
 }
 
-// keyedSeries is a series in the walk of WalkByKey.
+// keyedSeries is a series in a walk.
 type keyedSeries struct {
 	id, moved int64
 	key       string
@@ -68,10 +32,10 @@ func (tx *Tx) keyed(iteration int64) (all []keyedSeries, err error) {
 	return all, err
 }
 
-// WalkByKey calls fn with each point of an iteration, metric by metric in alphabetical order.
-// The points of a metric are ordered by step and then by the order of writing. fn must not use
-// the transaction.
-func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
+// Walk calls fn with each point of an iteration, metric by metric in alphabetical order. The
+// points of a metric are ordered by step and then by the order of writing. fn must not use the
+// transaction.
+func (tx *Tx) Walk(iteration int64, fn func(Copy) error) error {
 	all, err := tx.keyed(iteration)
 	if err != nil {
 		return err
@@ -87,7 +51,7 @@ func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Va
 		for len(s.late) > 0 && inSeries(s.late[0], p) < 0 {
 			l := s.late[0]
 			s.late = s.late[1:]
-			if err := fn(s.key, l.step, l.value, l.at); err != nil {
+			if err := fn(l.copied(s.key)); err != nil {
 				return err
 			}
 		}
@@ -110,13 +74,16 @@ func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Va
 		if err := before(p); err != nil {
 			return err
 		}
-		return fn(all[0].key, p.step, p.value, p.at)
+		return fn(p.copied(all[0].key))
 	}, iteration)
 	for err == nil && len(all) > 0 {
 		err = next()
 	}
 	return err
 }
+
+// copied returns p as a Copy with the given key.
+func (p point) copied(key string) Copy { return Copy{key, p.step, p.value, p.at, p.seq} }
 
 // inSeries compares two points of a series by step and then by seq, like table metric.
 func inSeries(a, b point) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.seq, b.seq)) }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"tracker/store/points"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
@@ -13,9 +14,12 @@ import (
 // Target is the database to which records are copied. It checks the rights of the user who
 // copies the records.
 type Target interface {
-	// Read runs fn in a read transaction. Write runs fn in a write transaction.
+	// Read runs fn in a read transaction. Write runs fn in a write transaction. Append is like
+	// Write, for a function that only adds points. If fn returns an error, it must not have
+	// added points.
 	Read(ctx context.Context, fn func(TargetTx) error) error
 	Write(ctx context.Context, fn func(TargetTx) error) error
+	Append(ctx context.Context, fn func(TargetTx) error) error
 	// Claim stores the bytes of an artifact and claims their blob. The function use must be
 	// called in the transaction that inserts the artifact. The function returns the id of the
 	// blob. The function release ends a claim that was not used.
@@ -78,6 +82,10 @@ type Copier struct {
 	Conflicts []string        // records that were not copied, as kind/id
 	copied    map[string]Ref  // all records to copy, by kind/id
 	written   []writtenRecord // records whose late parts are not written yet
+
+	read    buffer   // points that were read last
+	sent    buffer   // points of the last write in the background
+	sending *sending // last write in the background; nil after wait
 }
 
 type writtenRecord struct {
@@ -97,13 +105,12 @@ func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
 			c.copied[ref.String()] = ref
 		}
 	}
-	for _, ref := range refs {
-		if err := c.record(ctx, ref); err != nil {
-			return err
-		}
-		if c.Progress != nil {
-			c.Progress()
-		}
+	err := c.records(ctx, refs)
+	if e := c.wait(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
 	}
 	for len(c.written) > 0 {
 		n := min(len(c.written), lateRecords)
@@ -113,6 +120,18 @@ func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
 		c.written = c.written[n:]
 	}
 	return ctx.Err()
+}
+
+func (c *Copier) records(ctx context.Context, refs []Ref) error {
+	for _, ref := range refs {
+		if err := c.record(ctx, ref); err != nil {
+			return err
+		}
+		if c.Progress != nil {
+			c.Progress()
+		}
+	}
+	return nil
 }
 
 func (c *Copier) record(ctx context.Context, ref Ref) error {
@@ -141,6 +160,14 @@ func (c *Copier) record(ctx context.Context, ref Ref) error {
 	if c.DryRun {
 		return c.count(ref)
 	}
+	if ref.Kind == iterationKind {
+		if err := c.hold(ref.ID); err != nil {
+			return err
+		}
+	}
+	if err := c.wait(); err != nil {
+		return err
+	}
 	err = c.write(ctx, ref, state, v)
 	if sqlite.IsDuplicate(err) {
 		return c.leaveOut(ref, "Another record already uses a name, number or id of this record; nothing was changed.")
@@ -167,7 +194,7 @@ func (c *Copier) count(ref Ref) error {
 		}
 		c.Result.Parameters += parameters
 		c.Result.Tags += tags
-		err = c.From.Walk(num, func(string, scalar.Step, scalar.Value, scalar.Time) error {
+		err = c.From.Walk(num, func(points.Copy) error {
 			c.Result.Points++
 			return nil
 		})
@@ -207,7 +234,7 @@ func (c *Copier) write(ctx context.Context, ref Ref, state State, v verdict) err
 		}
 	}
 	dropped := 0
-	err = c.To.Write(ctx, func(tx TargetTx) (err error) {
+	err = c.change(ctx, func(tx TargetTx) (err error) {
 		to := tx.Records()
 		if !c.Fresh {
 			if err := c.allowed(tx, ref, from, v); err != nil {
@@ -295,7 +322,7 @@ func (c *Copier) stub(ctx context.Context, ref Ref) error {
 	if err != nil {
 		return err
 	}
-	err = c.To.Write(ctx, func(tx TargetTx) error { return tx.Records().writeRows(row, ref.ID, rows) })
+	err = c.change(ctx, func(tx TargetTx) error { return tx.Records().writeRows(row, ref.ID, rows) })
 	if err != nil {
 		return err
 	}
@@ -312,7 +339,7 @@ func (c *Copier) bareArtifacts(ctx context.Context, ref Ref) error {
 		if !c.Needed["resource/"+a.ID] {
 			return nil
 		}
-		return c.To.Write(ctx, func(tx TargetTx) error {
+		return c.change(ctx, func(tx TargetTx) error {
 			id, err := c.Bare(tx.Records(), a.Hash, a.Size)
 			if err != nil {
 				return err
@@ -365,7 +392,7 @@ func (c *Copier) late(ctx context.Context, written []writtenRecord) error {
 			all = append(all, lateRows{w.ID, p, rows})
 		}
 	}
-	return c.To.Write(ctx, func(tx TargetTx) error {
+	return c.change(ctx, func(tx TargetTx) error {
 		for _, l := range all {
 			err := tx.Records().writeRows(l.part, l.id, l.rows)
 			if sqlite.IsDuplicate(err) {

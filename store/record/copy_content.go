@@ -5,67 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-
-	"tracker/store/points"
-	"tracker/store/scalar"
 )
-
-// These are the maximum numbers of points in a transaction. Each transaction rewrites each
-// series that gets points. A new database allows larger transactions, because no other write
-// waits.
-const (
-	copyPoints      = 32768
-	copyPointsFresh = 65536
-)
-
-// points copies the points of a run. It copies all points of a new run. For an existing run, it
-// copies the points of each metric from the first difference on.
-func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence) error {
-	num, err := c.From.Num(ref.ID)
-	if err != nil {
-		return err
-	}
-	most := copyPoints
-	if c.Fresh {
-		most = copyPointsFresh
-	}
-	var batch []points.Copy
-	flush := func() error {
-		if len(batch) == 0 {
-			return ctx.Err()
-		}
-		err := c.To.Write(ctx, func(tx TargetTx) error {
-			if err := allowContent(tx, ref); err != nil {
-				return err
-			}
-			to, err := tx.Records().Num(ref.ID)
-			if err != nil {
-				return err
-			}
-			return tx.Records().AppendCopies(to, batch)
-		})
-		c.Result.Points += len(batch)
-		batch = batch[:0]
-		return err
-	}
-	err = c.From.Walk(num, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
-		if d, there := drop[key]; there && (d.Same || step < d.From) {
-			return nil
-		}
-		if err := c.From.Check(Key, key); err != nil {
-			return err
-		}
-		batch = append(batch, points.Copy{Key: key, Step: step, Value: value, At: at})
-		if len(batch) < most {
-			return nil
-		}
-		return flush()
-	})
-	if err != nil {
-		return err
-	}
-	return flush()
-}
 
 // artifacts copies the artifacts of a record. When it replaces a record, it moves artifacts
 // that exist only in the target to the trash.
@@ -133,13 +73,13 @@ func (c *Copier) artifact(ctx context.Context, ref Ref, a Artifact) error {
 		c.Result.Lose(a.Name, "The artifact is in the trash.")
 		return nil
 	case exists && there.Hash == a.Hash:
-		return c.To.Write(ctx, func(tx TargetTx) error { return tx.Records().UpdateArtifact(a) })
+		return c.change(ctx, func(tx TargetTx) error { return tx.Records().UpdateArtifact(a) })
 	}
 	use, release, err := c.To.Claim(ctx, a.Hash, a.Size)
 	if err != nil {
 		return fmt.Errorf("the artifact %q: %w", a.Name, err)
 	}
-	err = c.To.Write(ctx, func(tx TargetTx) error {
+	err = c.change(ctx, func(tx TargetTx) error {
 		if err := allowContent(tx, ref); err != nil {
 			return err
 		}

@@ -26,7 +26,8 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 	if err != nil {
 		return 0, state, err
 	}
-	if state, err = c.From.State(ref.Kind, ref.ID); err != nil {
+	c.read.begin(ref.ID)
+	if state, err = c.From.state(ref.Kind, ref.ID, c.read.add); err != nil {
 		return 0, state, err
 	}
 	var (

@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"tracker/store/scalar"
+	"tracker/store/points"
 )
 
 // State holds hashes of a record for comparison with another database.
@@ -28,6 +28,11 @@ type State struct {
 
 // State returns the state of the record with the given kind and id.
 func (tx Tx) State(k *Kind, id string) (s State, err error) {
+	return tx.state(k, id, func(points.Copy) error { return nil })
+}
+
+// state is like State and calls each with each point of a run, metric by metric.
+func (tx Tx) state(k *Kind, id string, each func(points.Copy) error) (s State, err error) {
 	whole, content := sha256.New(), sha256.New()
 	for i := range k.Parts {
 		p := &k.Parts[i]
@@ -59,7 +64,7 @@ func (tx Tx) State(k *Kind, id string) (s State, err error) {
 			for _, sum := range sums {
 				putLine(sum, line)
 			}
-		})
+		}, each)
 		if err != nil {
 			return s, err
 		}
@@ -96,8 +101,8 @@ func putSorted(sum hash.Hash, name string, rows [][]any, content func([]any) []a
 }
 
 // pointsInto calls put with the name of each metric of an iteration, followed by the metric's
-// points.
-func (tx Tx) pointsInto(id string, put func([]byte)) error {
+// points. It also calls each with each point.
+func (tx Tx) pointsInto(id string, put func([]byte), each func(points.Copy) error) error {
 	num, err := tx.Num(id)
 	if err != nil {
 		return err
@@ -108,19 +113,19 @@ func (tx Tx) pointsInto(id string, put func([]byte)) error {
 	}
 	var line []byte
 	begun := 0 // number of metrics whose names were put
-	err = tx.WalkByKey(num, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
-		for begun == 0 || keys[begun-1] != key {
+	err = tx.Walk(num, func(p points.Copy) error {
+		for begun == 0 || keys[begun-1] != p.Key {
 			put([]byte(keys[begun]))
 			begun++
 		}
-		line = binary.BigEndian.AppendUint64(line[:0], uint64(step))
-		line = binary.BigEndian.AppendUint64(line, uint64(at))
-		bits := math.Float64bits(float64(value))
-		if math.IsNaN(float64(value)) {
+		line = binary.BigEndian.AppendUint64(line[:0], uint64(p.Step))
+		line = binary.BigEndian.AppendUint64(line, uint64(p.At))
+		bits := math.Float64bits(float64(p.Value))
+		if math.IsNaN(float64(p.Value)) {
 			bits = math.Float64bits(math.NaN())
 		}
 		put(binary.BigEndian.AppendUint64(line, bits))
-		return nil
+		return each(p)
 	})
 	for ; err == nil && begun < len(keys); begun++ {
 		put([]byte(keys[begun]))

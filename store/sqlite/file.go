@@ -18,15 +18,21 @@ import (
 // of 4096 bytes has no advantage for this program.
 const PageSize = 1024
 
+// scratchPageSize is the page size of a new file with Options.Scratch. Large transactions
+// fill large pages with less work.
+const scratchPageSize = 4096
+
 var readerPragmas = []string{"query_only(1)"}
 
 // writerPragmas returns the pragmas of the writer's connection.
 func (o Options) writerPragmas() []string {
-	synchronous := "synchronous(full)"
-	if o.Scratch {
-		synchronous = "synchronous(off)"
+	switch {
+	case o.Scratch && o.MustExist: // SQLite can't change the mode of a file with a write-ahead log in use
+		return []string{"synchronous(off)", "cache_size(-16000)"}
+	case o.Scratch:
+		return []string{"journal_mode(memory)", "synchronous(off)", "cache_size(-16000)"}
 	}
-	return []string{"journal_mode(wal)", synchronous, "cache_size(-16000)", "wal_autocheckpoint(4000)"}
+	return []string{"journal_mode(wal)", "synchronous(full)", "cache_size(-16000)", "wal_autocheckpoint(4000)"}
 }
 
 // serverWait and commandWait are the maximum times that a connection waits for the lock of the
@@ -67,12 +73,16 @@ func createFile(path string) error {
 
 // setPageSize sets the page size of an empty file. It does not change other files. It must be
 // called before the file gets a write-ahead log.
-func setPageSize(ctx context.Context, path string) error {
+func (o Options) setPageSize(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > 0 {
 		return err
 	}
-	db, err := sqlx.Open("sqlite", DSN(path, fmt.Sprintf("page_size(%d)", PageSize)))
+	size := PageSize
+	if o.Scratch {
+		size = scratchPageSize
+	}
+	db, err := sqlx.Open("sqlite", DSN(path, fmt.Sprintf("page_size(%d)", size)))
 	if err != nil {
 		return err
 	}

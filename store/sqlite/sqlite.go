@@ -57,7 +57,7 @@ type Options struct {
 	// MustExist makes Open return an error if the file is missing or empty.
 	MustExist bool
 	// Scratch makes commits faster because they do not wait for the disk. A crash can destroy
-	// the file.
+	// the file. A new file has no write-ahead log, so reads and writes wait for each other.
 	Scratch bool
 	// Now returns the time that copies have in their names; nil means time.Now.
 	Now func() time.Time
@@ -204,7 +204,7 @@ func (db *DB) open(ctx context.Context) error {
 	if err := checkTruncation(db.path); err != nil {
 		return err
 	}
-	if err := setPageSize(ctx, db.path); err != nil {
+	if err := db.opts.setPageSize(ctx, db.path); err != nil {
 		return err
 	}
 	wait := serverWait
