@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +34,8 @@ func (a *app) compareCommand() *cobra.Command {
 		GroupID: groupRuns,
 		Short:   "Compare runs: parameters that differ, last values of metrics",
 		Long: `Compare runs side by side: the parameters that differ, and the last value of each metric,
-without system metrics. A RUN is an id, the address of a page, or a name that only one
+without system metrics. For two runs, a sentence comes first: what changed since the first
+run, and whether the change of the objective is more than other seeds explain. A RUN is an id, the address of a page, or a name that only one
 run has.`,
 		Example: `  tracker compare 01a1fd72-2c13-79ed-97b8-5face34acb11 01a1fd70-f23b-79dd-8b35-435021e52f21
   tracker compare $(tracker runs --project iris --json | jq -r '.[].runs[].id' | head -n 3)`,
@@ -57,6 +60,12 @@ run has.`,
 			}
 			if p.asJSON {
 				return a.printJSON(runs)
+			}
+			if len(runs) == 2 {
+				// An older server has no sentence. The table does not need it.
+				if sentence, err := c.Difference(cmd.Context(), runs[0].ID, runs[1].ID); err == nil {
+					fmt.Fprintf(a.stdout, "%s\n\n", wrapped(sentence, 80))
+				}
 			}
 			return a.printCompared(runs, all)
 		}),
@@ -85,6 +94,23 @@ func compare(ctx context.Context, c *rest.Client, names []string) ([]compared, e
 		all = append(all, compared{r.ID, r.Name, r.Status, s.Params, metrics})
 	}
 	return all, nil
+}
+
+// wrapped returns text in lines of at most width characters. Longer words have lines of their own.
+func wrapped(text string, width int) string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // printCompared prints a table with a column for each run. Three runs fit into 80 columns.

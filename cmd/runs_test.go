@@ -139,7 +139,11 @@ func TestShowAndCompare(t *testing.T) {
 	if strings.Contains(text, "same") || strings.Contains(text, "system/") {
 		t.Errorf("what is the same is shown:\n%s", text)
 	}
-	wants(t, runMain(t, l.env, "", "compare", l.runs[0], l.runs[1], "--all").must(t), "same", "system/cpu_percent")
+	text = runMain(t, l.env, "", "compare", l.runs[0], l.runs[1], "--all").must(t)
+	wants(t, text, "same", "system/cpu_percent")
+	if first, _, _ := strings.Cut(text, "\n"); !strings.HasPrefix(first, "lr × 3: loss +0.1, worse; one run each") {
+		t.Errorf("the first line is %q", first)
+	}
 	compared := decode[[]compared](t, runMain(t, l.env, "", "compare", l.runs[0], l.runs[1], "--json").must(t))
 	if len(compared) != 2 || compared[1].Params["lr"] != "1.5" || compared[1].Metrics["loss"] != 0.2 {
 		t.Errorf("the comparison is %+v", compared)

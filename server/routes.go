@@ -131,6 +131,7 @@ func (s *Server) routes() []route {
 		stream("/iteration/{id}/events", s.iterationEvents),
 		user("GET", "/iteration/{id}/summary", s.summary),
 		user("GET", "/iteration/{id}/diagnosis", s.diagnosis),
+		user("GET", "/iteration/{id}/difference/{other}", s.difference),
 		user("GET", "/iteration/{id}/snapshot", one(s.db.Runs.Snapshot)),
 		user("POST", "/iteration/{id}/snapshot", body(s.createSnapshot)),
 		user("POST", "/iteration/{id}/heartbeat", act(s.db.Runs.Heartbeat)),

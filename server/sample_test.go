@@ -92,6 +92,7 @@ var samples = []sample{
 	{method: "GET", route: "/iteration/{id}/events", path: "/iteration/$iteration/events", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/summary", path: "/iteration/$iteration/summary", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/diagnosis", path: "/iteration/$iteration/diagnosis", needs: "read", status: 200},
+	{method: "GET", route: "/iteration/{id}/difference/{other}", path: "/iteration/$iteration/difference/$iteration", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/snapshot", path: "/iteration/$iteration/snapshot", needs: "read", status: 200},
 	{method: "POST", route: "/iteration/{id}/snapshot", path: "/iteration/$iteration/snapshot",
 		body: `{"git_sha":"9fceb02"}`, needs: "update", status: 201},

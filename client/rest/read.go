@@ -101,6 +101,16 @@ func (c *Client) Summary(ctx context.Context, run string) (s Summary, err error)
 	return s, err
 }
 
+// Difference returns a sentence about the differences between the run baseline and another run.
+// Older servers without this route return an error.
+func (c *Client) Difference(ctx context.Context, baseline, run string) (sentence string, err error) {
+	var d struct {
+		Sentence string `json:"sentence"`
+	}
+	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(baseline)+"/difference/"+url.PathEscape(run), nil, nil, &d)
+	return d.Sentence, err
+}
+
 // Detail holds a run and all its data except the points. Snapshot is nil if the run recorded
 // none. Diagnosis is nil if the server has none.
 type Detail struct {

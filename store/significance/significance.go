@@ -45,18 +45,17 @@ func GroupOf(values []float64) Group {
 	if g.N == 0 {
 		return g
 	}
-	// The sums are of values divided by the largest one, so that they stay finite.
-	scale := 0.0
+	largest := 0.0
 	for _, v := range values {
-		scale = max(scale, math.Abs(v))
+		largest = max(largest, math.Abs(v))
 	}
-	if scale == 0 {
-		scale = 1
+	// The sums are of values divided by a power of two, so that they stay finite and exact.
+	_, exponent := math.Frexp(largest)
+	scale, mean := math.Ldexp(1, exponent-1), 0.0
+	for _, v := range values {
+		mean += v / scale
 	}
-	mean := 0.0
-	for i, v := range values {
-		mean += (v/scale - mean) / float64(i+1)
-	}
+	mean /= float64(g.N)
 	if g.Mean = mean * scale; g.N == 1 {
 		g.Mean = values[0]
 		return g
