@@ -15,6 +15,7 @@ import (
 	"tracker/store"
 	"tracker/store/archive"
 	"tracker/store/domain"
+	"tracker/store/record"
 	"tracker/store/transfer"
 )
 
@@ -53,7 +54,8 @@ type syncing struct {
 	same  map[string]bool
 	// answers is the sum of the server's import results.
 	answers rest.Imported
-	// from holds the records of the source. to holds the records of the target, including
+	// from holds the records of the source. A state is missing if only a local source has the
+	// record and the record was not sent yet. to holds the records of the target, including
 	// records copied during this push or pull.
 	from, to map[string]archive.RecordState
 	// deliver copies records and returns the conflicting records, which were not copied.
@@ -212,7 +214,10 @@ func (s *syncing) send(ctx context.Context, records []string, base map[string]st
 		for _, record := range records {
 			q.Context = append(q.Context, s.to[record].Targets()...)
 		}
-		if err := s.db.Archive.Export(ctx, domain.System, q, archive.Options{Base: base}, f); err != nil {
+		o := archive.Options{Base: base, State: func(name string, state record.State) {
+			s.from[name] = archive.RecordState{Record: name, State: state}
+		}}
+		if err := s.db.Archive.Export(ctx, domain.System, q, o, f); err != nil {
 			return err
 		}
 		size, err := f.Seek(0, io.SeekEnd)

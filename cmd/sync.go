@@ -14,11 +14,11 @@ import (
 // run compares the source with the target and copies new and changed records to the target.
 func (s *syncing) run(ctx context.Context, verb string) error {
 	s.result.Project = s.project
-	here, local, err := s.local(ctx)
+	there, remote, err := s.remote(ctx)
 	if err != nil {
 		return err
 	}
-	there, remote, err := s.remote(ctx)
+	here, local, err := s.local(ctx, remote)
 	if err != nil {
 		return err
 	}
@@ -131,9 +131,13 @@ func (s *syncing) lacks(record string) bool {
 }
 
 // local returns the project's records in the local database. It returns none if the database
-// does not have the project.
-func (s *syncing) local(ctx context.Context) (order []string, states map[string]archive.RecordState, err error) {
-	order, states, err = s.db.Archive.AllRecords(ctx, domain.System, s.project)
+// does not have the project. It returns only the states of records that the server also has,
+// because a state is computed from all points of a run.
+func (s *syncing) local(ctx context.Context, remote map[string]archive.RecordState) (order []string, states map[string]archive.RecordState, err error) {
+	order, states, err = s.db.Archive.AllRecords(ctx, domain.System, s.project, func(name string) bool {
+		_, there := remote[name]
+		return there
+	})
 	if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
 		return nil, map[string]archive.RecordState{}, nil
 	}

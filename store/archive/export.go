@@ -50,6 +50,9 @@ type Options struct {
 	Base map[string]string
 	// Report requests an HTML report in the archive.
 	Report bool
+	// State is called with the name, kind/id, and the state of each exported record that is not
+	// in Manifest.Context. State can be nil.
+	State func(name string, s record.State)
 	// Progress is called after each write with the number of bytes just written. Progress can
 	// be nil.
 	Progress func(n int64)
@@ -128,7 +131,7 @@ var notCarried = []string{
 // records give identical bytes. Export requires the read right. If Export returns an error, the
 // bytes written to w are not a valid archive.
 func (db *DB) Export(ctx context.Context, actor domain.Actor, q Query, o Options, w io.Writer) error {
-	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
+	return db.extract(ctx, actor, q, o.State, func(e *Extract) (err error) {
 		c := format.Content{Readme: []byte(readme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
 		c.Manifest = format.Manifest{Scope: e.Scope, Context: e.Context, Base: o.Base, Counts: e.Counts, NotCarried: notCarried}
 		if o.Report {
@@ -196,6 +199,11 @@ func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 // Extract requires the read right. It returns UNAVAILABLE if no export slot becomes free in
 // time.
 func (db *DB) Extract(ctx context.Context, actor domain.Actor, q Query, fn func(*Extract) error) error {
+	return db.extract(ctx, actor, q, nil, fn)
+}
+
+// extract is Extract with the function Options.State.
+func (db *DB) extract(ctx context.Context, actor domain.Actor, q Query, state func(string, record.State), fn func(*Extract) error) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, db.wait, errArchiving)
 	done, err := place(waiting, db.exporting)
 	cancel()
@@ -213,7 +221,7 @@ func (db *DB) Extract(ctx context.Context, actor domain.Actor, q Query, fn func(
 		return exportError(err)
 	}
 	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db.base, ctx: ctx, backends: map[string]artifact.Backend{}}
-	err = db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.base.Reading(snapshot), actor, q) })
+	err = db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.base.Reading(snapshot), actor, q, state) })
 	if err == nil {
 		err = fn(e)
 	}
@@ -228,8 +236,8 @@ func exportError(err error) error {
 	return err
 }
 
-// fill copies the records selected by q into e.
-func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor, q Query) error {
+// fill copies the records selected by q into e. state can be nil.
+func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor, q Query, state func(string, record.State)) error {
 	from.Actor = actor
 	chosen, err := archived(from, actor, q)
 	if err != nil {
@@ -256,6 +264,9 @@ func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor,
 		return func(tx record.Tx) (id int64, err error) { return blobRow(tx, hash, size) }, func() {}, nil
 	}
 	c := record.Copier{From: records(from), To: to, Fresh: true, Bare: blobRow, Needed: chosen.needed, Result: &transfer.Result{}}
+	if state != nil {
+		c.State = func(ref record.Ref, s record.State) { state(ref.String(), s) }
+	}
 	err = c.Copy(ctx, chosen.refs)
 	e.Counts["metric"] = int64(c.Result.Points)
 	e.Counts["parameter"] = int64(c.Result.Parameters)

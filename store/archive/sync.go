@@ -32,6 +32,12 @@ const (
 // records that it contains. A page has at most 100 records, or fewer if the records have many
 // references. Records requires the read right.
 func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[RecordState], error) {
+	return db.records(ctx, actor, projectID, p, func(string) bool { return true })
+}
+
+// records is like Records. It computes only the states of the records for which needed returns
+// true, and leaves the other states empty.
+func (db *DB) records(ctx context.Context, actor domain.Actor, projectID string, p domain.Page, needed func(name string) bool) (domain.List[RecordState], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (l domain.List[RecordState], err error) {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
 			return l, err
@@ -46,12 +52,14 @@ func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string,
 		from := min(p.Offset, len(refs))
 		references := 0
 		for _, ref := range refs[from:min(from+p.Limit, len(refs))] {
-			state, err := records(tx).State(ref.Kind, ref.ID)
-			if err != nil {
-				return l, err
+			r := RecordState{Record: ref.String()}
+			if needed(r.Record) {
+				if r.State, err = records(tx).State(ref.Kind, ref.ID); err != nil {
+					return l, err
+				}
 			}
-			l.Data = append(l.Data, RecordState{ref.String(), state})
-			if references += len(state.References); references > maxReferences {
+			l.Data = append(l.Data, r)
+			if references += len(r.References); references > maxReferences {
 				break
 			}
 		}
@@ -59,12 +67,12 @@ func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string,
 	})
 }
 
-// AllRecords returns the states of all records of a project. order holds the record names,
-// sorted like the result of Records.
-func (db *DB) AllRecords(ctx context.Context, actor domain.Actor, projectID string) (order []string, states map[string]RecordState, err error) {
+// AllRecords returns all records of a project, with the states of the records for which needed
+// returns true. order holds the record names, sorted like the result of Records.
+func (db *DB) AllRecords(ctx context.Context, actor domain.Actor, projectID string, needed func(name string) bool) (order []string, states map[string]RecordState, err error) {
 	states = map[string]RecordState{}
 	for {
-		l, err := db.Records(ctx, actor, projectID, domain.Page{Limit: maxStates, Offset: len(order)})
+		l, err := db.records(ctx, actor, projectID, domain.Page{Limit: maxStates, Offset: len(order)}, needed)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -76,6 +76,9 @@ type Copier struct {
 	Bare   func(tx Tx, hash string, size int64) (int64, error)
 	Needed map[string]bool // artifacts that copied records refer to, as resource/id
 	Result *transfer.Result
+	// State is called with the state of each record that is copied without Context. It is used
+	// only if Fresh is set, and can be nil.
+	State func(ref Ref, s State)
 	// Progress is called after each record. It can be nil.
 	Progress func()
 

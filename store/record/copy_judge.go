@@ -20,14 +20,19 @@ const (
 // record.
 func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, err error) {
 	if c.Fresh {
+		if c.State != nil && !ref.Context {
+			if state, err = c.state(ref); err != nil {
+				return 0, state, err
+			}
+			c.State(ref, state)
+		}
 		return insert, state, nil
 	}
 	from, err := c.From.Home(ref)
 	if err != nil {
 		return 0, state, err
 	}
-	c.read.begin(ref.ID)
-	if state, err = c.From.state(ref.Kind, ref.ID, c.read.add); err != nil {
+	if state, err = c.state(ref); err != nil {
 		return 0, state, err
 	}
 	var (
@@ -104,6 +109,12 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 		return keep, state, nil
 	}
 	return keep, state, c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
+}
+
+// state returns the state of a record in From. It keeps the points of a run in c.read.
+func (c *Copier) state(ref Ref) (State, error) {
+	c.read.begin(ref.ID)
+	return c.From.state(ref.Kind, ref.ID, c.read.add)
 }
 
 // base returns the fingerprint of a record at the time when the record was last equal in both
