@@ -34,7 +34,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		Short:   "Let an assistant read runs (Model Context Protocol)",
 		Long: `Speak the Model Context Protocol on the standard input and output, so that an assistant
 can list, show and compare the runs of a server. It is
-read-only, except that --allow-write lets it tag runs and write their notes.`,
+read-only, except that --allow-write lets it tag and stop runs and write their notes.`,
 		Example: `  tracker mcp
   tracker mcp --url http://lab.example.com:9000 --allow-write`,
 		Args:              cobra.NoArgs,
@@ -53,7 +53,7 @@ read-only, except that --allow-write lets it tag runs and write their notes.`,
 		}),
 	}
 	cmd.Flags().StringVar(&p.url, "url", "", "`address` of the API (default: TRACKER_URL, else the server on this machine)")
-	cmd.Flags().BoolVar(&allowWrite, "allow-write", false, "also offer tools that tag runs and write their notes")
+	cmd.Flags().BoolVar(&allowWrite, "allow-write", false, "also offer tools that tag and stop runs and write their notes")
 	return cmd
 }
 
@@ -176,6 +176,13 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			return nil, err
 		}
 		return map[string]any{"done": true}, c.Tag(ctx, r.ID, in.Tag)
+	})
+	tool(s, false, "stop_run", "Ask a run to stop. Its client interrupts the script, and the run ends as KILLED.", func(ctx context.Context, in runArguments) (any, error) {
+		r, err := c.Find(ctx, in.Run)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"done": true}, c.Stop(ctx, r.ID)
 	})
 	tool(s, false, "write_notes", "Replace the notes of a run.", func(ctx context.Context, in notesArguments) (any, error) {
 		r, err := c.Find(ctx, in.Run)

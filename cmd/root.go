@@ -170,7 +170,7 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 		&cobra.Group{ID: groupDatabase, Title: "Database:"})
 	root.AddCommand(
 		a.serveCommand(), a.configCommand(), a.healthCommand(), a.benchCommand(), a.clientCommand(), a.versionCommand(),
-		a.runsCommand(), a.showCommand(), a.logCommand(), a.compareCommand(), a.mcpCommand(),
+		a.runsCommand(), a.showCommand(), a.logCommand(), a.compareCommand(), a.stopCommand(), a.mcpCommand(),
 		a.userCommand(), a.resetPasswordCommand(), a.tokenCommand(),
 		a.seedCommand(), a.importCommand(), a.exportCommand(), a.pushCommand(), a.pullCommand(), a.followCommand(), a.backupCommand(), a.restoreCommand(), a.checkCommand(), a.artifactsCommand(), a.trashCommand())
 	root.AddCommand(a.clientCommands()...)

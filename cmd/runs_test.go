@@ -269,7 +269,7 @@ func TestAssistant(t *testing.T) {
 		}
 		for _, tool := range answer.Tools {
 			all = append(all, tool.Name)
-			if reads := !slices.Contains([]string{"tag_run", "write_notes"}, tool.Name); tool.Annotations.ReadOnlyHint != reads {
+			if reads := !slices.Contains([]string{"tag_run", "stop_run", "write_notes"}, tool.Name); tool.Annotations.ReadOnlyHint != reads {
 				t.Errorf("%s says that it only reads: %t", tool.Name, tool.Annotations.ReadOnlyHint)
 			}
 		}
@@ -307,12 +307,13 @@ func TestAssistant(t *testing.T) {
 		t.Error("a tool that writes can be called without --allow-write")
 	}
 	writing := connect("--allow-write")
-	if got := names(writing); len(got) != len(tools)+2 {
+	if got := names(writing); len(got) != len(tools)+3 {
 		t.Errorf("the tools are %v", got)
 	}
 	for tool, arguments := range map[string]map[string]any{
 		"tag_run":     {"run": l.runs[0], "tag": "best"},
 		"write_notes": {"run": l.runs[0], "notes": "Take **this**."},
+		"stop_run":    {"run": l.runs[2]},
 	} {
 		if text, failed := call(writing, tool, arguments); failed {
 			t.Errorf("%s answers %s", tool, text)
@@ -321,6 +322,23 @@ func TestAssistant(t *testing.T) {
 	_, run := l.call("GET", "/iteration/"+l.runs[0], "", "")
 	if run["notes"] != "Take **this**." || fmt.Sprint(run["tags"]) != "[best]" {
 		t.Errorf("the run is %v", run)
+	}
+}
+
+// TestStopARun asks a run to stop, which an ended run refuses.
+func TestStopARun(t *testing.T) {
+	l := startLab(t)
+	if text := runBinary(t, t.TempDir(), l.env, "", "stop", "run 2").must(t); text != "Asked the run run 2 to stop.\n" {
+		t.Errorf("the command prints %q", text)
+	}
+	if _, run := l.call("GET", "/iteration/"+l.runs[2], "", ""); run["status"] != "RUNNING" || run["stop_requested"] == nil {
+		t.Errorf("the run is %v", run)
+	}
+	if text := runBinary(t, t.TempDir(), l.env, "", "show", "run 2").must(t); !strings.Contains(text, "stop requested") {
+		t.Errorf("the run is shown as %s", text)
+	}
+	if r := runBinary(t, t.TempDir(), l.env, "", "stop", "run 0"); r.code != 1 || !strings.Contains(r.stderr, "Already ended") {
+		t.Errorf("it exits with %d: %s", r.code, r.stderr)
 	}
 }
 

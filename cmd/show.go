@@ -60,6 +60,9 @@ func printDetail(out io.Writer, d rest.Detail) error {
 	line("experiment", clip(d.Project+" / "+d.Experiment, 60))
 	line("status", d.Status)
 	line("error", clip(d.Error, 200))
+	if d.StopAsked != nil {
+		line("stop requested", d.StopAsked.Local().Format(time.DateTime))
+	}
 	line("created", d.Created.Local().Format(time.DateTime))
 	line("took", took(d.Duration()))
 	line("tags", strings.Join(d.Tags, ", "))

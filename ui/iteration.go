@@ -38,6 +38,7 @@ type iterationView struct {
 	Seen         moment
 	StopAsked    *moment // time of the stop request, nil for none
 	StopBy       string  // user who asked the run to stop, "" if unknown
+	WandB        bool    // whether a W&B client logs the run; such a client stops a run that was ended
 	Unstoppable  string  // sentence that says why the run can't be asked to stop; "" if it can
 	Parent       *link
 	Children     []link
@@ -200,7 +201,12 @@ func (s *site) fillStop(db *store.View, i runs.Iteration, v *iterationView) erro
 	if !v.Running || !v.Rights.Update {
 		return nil
 	}
-	err := db.Runs.CheckStop(i.ID)
+	w, err := db.Wandb.RunOf(i.ID)
+	if err != nil {
+		return err
+	}
+	v.WandB = w.RunID != i.ID
+	err = db.Runs.CheckStop(i.ID)
 	if err != nil && web.AsError(err).Code == domain.CodeConflict {
 		v.Unstoppable, err = web.AsError(err).Message, nil
 	}

@@ -216,6 +216,11 @@ func (c *Client) Tag(ctx context.Context, run, tag string) error {
 	return c.do(ctx, http.MethodPost, "/tag/iteration/"+url.PathEscape(run), nil, map[string]string{"value": tag}, nil)
 }
 
+// Stop asks a run to stop.
+func (c *Client) Stop(ctx context.Context, run string) error {
+	return c.do(ctx, http.MethodPost, "/iteration/"+url.PathEscape(run)+"/stop", nil, nil, nil)
+}
+
 // SetNotes replaces the notes of a run.
 func (c *Client) SetNotes(ctx context.Context, run, notes string) error {
 	return c.do(ctx, http.MethodPatch, "/iteration/"+url.PathEscape(run), nil, map[string]string{"notes": notes}, nil)

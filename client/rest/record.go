@@ -40,6 +40,8 @@ type Run struct {
 	Created      time.Time         `json:"created_date"`
 	Ended        *time.Time        `json:"end_date"`
 	LastSeen     time.Time         `json:"last_seen"`
+	StopAsked    *time.Time        `json:"stop_requested"`
+	StopBy       *string           `json:"stop_requested_by"`
 	Tags         []string          `json:"tags"`
 	Params       map[string]string `json:"params,omitempty"`  // parameters that the request asked for
 	Metrics      map[string]Number `json:"metrics,omitempty"` // metrics that the request asked for

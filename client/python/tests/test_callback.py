@@ -14,8 +14,9 @@ from sklearn.model_selection import GridSearchCV
 
 import tracker
 import tracker.callback
+from tracker._http import Client
 
-from .conftest import Proxy, Server
+from .conftest import Proxy, Server, eventually
 
 random = numpy.random.default_rng(7)
 FEATURES = random.normal(size=(200, 4))
@@ -32,6 +33,27 @@ def test_xgboost(server: Server) -> None:
     with tracker.init(capture=False) as run:
         xgboost.cv({"objective": "binary:logistic"}, data, num_boost_round=3, nfold=2, callbacks=[tracker.callback.xgboost()])
     assert len(server.points(run.id, "test/logloss")) == len(server.points(run.id, "test/logloss/std")) == 3
+
+
+def test_xgboost_stops(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracker._sender.CHECK", 0.0)
+    data = xgboost.DMatrix(FEATURES, label=LABELS)
+
+    class Asks(xgboost.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            if epoch == 2:
+                Client(server.url).call("POST", f"/iteration/{run.id}/stop")
+                eventually(lambda: run.recorder.stop_request.message)
+            return False
+
+    with tracker.init(capture=False) as run:
+        eventually(lambda: run.name)
+        booster = xgboost.train({"objective": "binary:logistic"}, data, num_boost_round=100,
+                                callbacks=[Asks(), tracker.callback.xgboost()])
+        run.log({"saved": 1})
+    assert booster.num_boosted_rounds() == 3
+    assert server.get(f"/iteration/{run.id}")["error_message"] == "Stopped on request."
+    assert run.status == "KILLED" and server.points(run.id, "saved")
 
 
 def test_lightgbm(server: Server) -> None:

@@ -11,8 +11,9 @@ import numpy
 import pytest
 
 import tracker
+from tracker._http import Client
 
-from .conftest import Server
+from .conftest import Server, eventually
 
 random = numpy.random.default_rng(7)
 FEATURES = random.normal(size=(64, 4)).astype("float32")
@@ -34,3 +35,24 @@ def test_keras(server: Server) -> None:
     parameters = server.parameters(run.id)
     assert parameters["epochs"] == "mine" and parameters["model/parameters"] == "5"
     assert parameters["optimizer/name"] == "adam" and float(parameters["optimizer/beta_1"]) == 0.9
+
+
+def test_keras_stops(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The training ends after the current batch, and the script continues."""
+    monkeypatch.setattr("tracker._sender.CHECK", 0.0)
+    model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(1, activation="sigmoid")])
+    model.compile(optimizer="sgd", loss="binary_crossentropy")
+
+    def ask(epoch: int, logs: object) -> None:
+        if epoch == 1:
+            Client(server.url).call("POST", f"/iteration/{run.id}/stop")
+            eventually(lambda: run.recorder.stop_request.message)
+
+    with tracker.init(capture=False) as run:
+        eventually(lambda: run.name)
+        kept = model.fit(FEATURES, LABELS, epochs=100, batch_size=16, verbose=0,
+                         callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=ask), tracker.callback.keras()])
+        run.log({"saved": 1})
+    assert len(kept.history["loss"]) == 3
+    assert run.status == "KILLED" and server.points(run.id, "saved")
+    assert server.get(f"/iteration/{run.id}")["error_message"] == "Stopped on request."

@@ -10,7 +10,7 @@ import pytest
 
 from tracker._show import framed, probe, view
 
-from .conftest import Server
+from .conftest import Server, eventually
 
 Cell = Callable[[str], List[Dict[str, Any]]]
 
@@ -78,6 +78,21 @@ def test_a_cell_that_is_run_again_ends_the_run_before(server: Server, cell: Cell
     assert [it["status"] for it in found] == ["FAILED", "KILLED", "SUCCEEDED", "SUCCEEDED"]
     assert "ZeroDivisionError" in found[0]["error_message"] and not found[2]["error_message"]
     assert server.points(found[3]["id"], "loss") == [(0, 1), (1, 3)], "the run was continued"
+
+
+def test_a_cell_is_interrupted(server: Server, cell: Cell) -> None:
+    cell("import time, tracker\nfrom tracker import _sender\nfrom tracker._http import Client\n_sender.CHECK = 0.1\n"
+         "def ask(): Client(run.server).call('POST', f'/iteration/{run.id}/stop')\n"
+         "run = tracker.init('p', capture=False)\nwhile not run.name: time.sleep(0.01)")
+    [failed] = cell("ask()\ntime.sleep(600)")
+    assert failed["output_type"] == "error" and failed["ename"] == "KeyboardInterrupt"
+    cell("run.finish()")
+    cell("run = tracker.init('p', capture=False)\nwhile not run.name: time.sleep(0.01)")
+    cell("import threading\nthreading.Timer(1, ask).start()")  # no cell is running then
+    eventually(lambda: [it["error_message"] for it in server.iterations()] == ["Stopped on request."] * 2)
+    assert [it["status"] for it in server.iterations()] == ["KILLED", "KILLED"]
+    [output] = cell("print(run.status)")
+    assert output["text"].strip() == "KILLED"
 
 
 def test_the_dashboard_is_shown(server: Server, cell: Cell) -> None:
