@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -73,7 +74,36 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.quiet()
 }
 
-// TestRunPageKeepsTyping checks that typed text stays when the run ends.
+// TestManyWindows opens eight pages in the windows of one browser, which allows six connections to a server. All
+// of them load and show new values.
+func TestManyWindows(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(8, 3)
+	first := s.openBrowser(t)
+	pages := []*browser{first}
+	for len(pages) < len(w.runs) {
+		ctx, cancel := chromedp.NewContext(first.ctx)
+		t.Cleanup(cancel)
+		pages = append(pages, newBrowser(t, ctx, s.url))
+	}
+	for i, b := range pages {
+		b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+w.runs[i]))
+		b.is(pointsText, "3 points")
+	}
+	for i, b := range pages {
+		b.is(`document.documentElement.dataset.live`, "yes")
+		b.is(`document.hidden`, "false")
+		s.log(w.runs[i], "train/loss", i+1)
+	}
+	for i, b := range pages {
+		b.is(pointsText, fmt.Sprintf("%d points", i+4))
+		b.quiet()
+	}
+}
+
+// TestRunPageKeepsTyping has a run end while somebody writes about it.
 func TestRunPageKeepsTyping(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -19,11 +19,11 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// Pages refer to these sources. The scripts in modules are ES modules. The scripts in classic
-// run before the browser draws the page.
+// Pages refer to these sources. The scripts in modules are ES modules. The script theme.js
+// runs before the browser draws the page, and turns.js is a shared worker.
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "workbench.js"}
-	classic = []string{"theme.js"}
+	classic = []string{"theme.js", "turns.js"}
 	styles  = []string{"compare.css", "media.css", "model.css", "page.css", "plot.css", "record.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
 	// licenses holds the license files of third-party code. No page refers to license files,
