@@ -288,40 +288,7 @@ export class Panel {
 
   /** openOptions opens the dialog with the options of a chart. */
   async openOptions(key) {
-    const { openChartDialog } = await import('./chartdialog.js');
-    const f = this.figures.get(key);
-    if (!f) return;
-    this.dialog = openChartDialog(key, {
-      options: () => ({ others: [], ...this.options.get(key) }),
-      set: (changes) => this.state.set({ charts: options.changeChartOptions(this.state.get('charts'), key, changes) }),
-      find: async (q) => {
-        const found = await this.keys(q, 0, 50);
-        const there = new Set([key, ...f.others.map((o) => o.key)]);
-        return { total: found.total, names: found.data.filter((k) => !there.has(k.key)).map((k) => ({ name: k.key })) };
-      },
-      pairs: () =>
-        [...groupBySplit(this.names)]
-          .map(([first, others]) => [first, ...others])
-          .find((all) => all.includes(key))
-          ?.filter((name) => name !== key) ?? [],
-      shown: () => f.chart.y ?? [0, 1],
-      png: () => saveChart('savePNG', f.chart, key),
-      csv: () => saveChart('saveCSV', f.chart, key),
-      report: () => this.addToReport(f),
-    });
-  }
-
-  /** addToReport opens the dialog that adds a chart to a report. */
-  async addToReport(f) {
-    const { logx, logy, outliers } = this.view(f.key);
-    const log = (is) => (is ? 'log' : '');
-    (await import('./reportdialog.js')).openReportDialog({
-      ...this.drawn(),
-      metrics: [f.key, ...f.others.map((o) => o.key)],
-      x: log(logx),
-      y: log(logy),
-      outliers: outliers === 'show' ? 'show' : '',
-    });
+    (await import('./figureaction.js')).openOptions(this, key);
   }
 
   /** setSizes applies the selected size to each chart. */
@@ -521,23 +488,7 @@ export class Panel {
 
   /** enlarge shows a chart in a dialog, with more points than on the page. */
   async enlarge(key) {
-    const { openEnlargedChart: open } = await import('./enlargedchart.js');
-    const f = this.figures.get(key);
-    if (!f || this.big) return;
-    const set = (changes) =>
-      this.state.set({ charts: options.changeChartOptions(this.state.get('charts'), key, changes) });
-    this.big = open(key, this.chartCallbacks(key), {
-      closed: () => { this.big = null; },
-      view: () => this.view(key),
-      set,
-      reset: () => {
-        set({ low: null, high: null });
-        this.state.set({ [this.zoomName(key)]: null });
-      },
-      options: () => this.openOptions(key),
-    });
-    this.setCompanions(this.big, f.others.map((o) => o.key));
-    this.curves.request(this.big);
+    (await import('./figureaction.js')).enlarge(this, key);
   }
 }
 
@@ -571,9 +522,6 @@ function endsText(curves, format, axis) {
 
 /** outlierMode returns the setting for outliers in the address: 'ignore', 'show', or '' for the default. */
 const outlierMode = (trim) => (trim === 'no' ? 'show' : trim && 'ignore');
-
-/** saveChart calls a function of chartexport.js to save a chart. */
-const saveChart = async (as, chart, key) => (await import('./chartexport.js'))[as](chart, key);
 
 /** companionOf returns the object that holds the curves of an additional metric in the figure main. */
 function companionOf(main, key) {
