@@ -406,11 +406,23 @@ func TestDrawnColours(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const e = document.querySelector('[name="top"]'); e.value = '20'; e.dispatchEvent(new Event('change')) })()`))
 	b.is(drawn, "14 of 14 runs drawn")
 	b.is(colours(`.swatch[aria-pressed="true"]`), "14 12")
+	// Beyond eight runs dashes tell colours apart.
+	b.is(`document.querySelectorAll('.swatch.dash-1').length`, "6")
 	b.is(`location.search.includes('top=20')`, "true")
 
 	b.do(chromedp.Navigate(s.url + "/compare?i=" + w.runs[0] + "&i=" + w.runs[12]))
 	b.is(`document.querySelector('`+chart("train/loss")+`').dataset.drawn`, "2")
 	b.is(colours(`.compare thead .dot`), "2 2")
+	// A run keeps its colour when it is not drawn.
+	b.do(chromedp.Navigate(page + "?filter=name+in+('run+1','run+13')"))
+	b.is(drawn, "2 of 2 runs drawn")
+	both := `[...document.querySelectorAll('.swatch')].map((e) => /\bc\d+\b/.exec(e.className)[0])`
+	before := b.text(both)
+	for _, run := range []string{w.runs[0], w.runs[12]} {
+		b.press(`tr[data-id="` + run + `"] .swatch`)
+	}
+	b.is(drawn, "0 of 2 runs drawn")
+	b.is(both, before)
 	b.quiet()
 }
 

@@ -1,4 +1,5 @@
 // A chart: the curves of one metric.
+import { dashClass } from './color.js';
 import { visibleRange, needsOwnTicks, extremeTicks, nearestIndex, hasValueAt, padRange, smooth } from './curvemath.js';
 import { el, isolated } from './dom.js';
 import { count, toNumber, duration, number, tickLabels } from './format.js';
@@ -307,7 +308,7 @@ export class Chart {
     const places = new Set(found.map((f) => this.pointLabel(f)));
     const [same] = places.size === 1 ? places : [];
     const rows = found.slice(start, start + mostInTip).map((f) => el('tr', { class: f === closest && 'closest' },
-      el('td', {}, el('i', { class: `dot c${f.c.color}` })), el('td', { class: 'who' }, f.c.name),
+      el('td', {}, el('i', { class: `dot c${f.c.color}${dashClass(f.c.dash)}` })), el('td', { class: 'who' }, f.c.name),
       smoothed && el('td', { class: 'number' }, number(f.value)),
       el('td', { class: 'number' }, number(f.raw), f.c.n && deviationText(f)),
       f.c.n && el('td', { class: 'number where' }, `n=${count(f.c.n[f.i])}`),

@@ -1,7 +1,7 @@
 // Downloading a chart as an image or as numbers.
 import { paletteSize } from './color.js';
 import { el, saveFile } from './dom.js';
-import { themeColors } from './paint.js';
+import { lineStyle, themeColors } from './paint.js';
 
 const lineHeight = 18;
 
@@ -29,8 +29,13 @@ export function savePNG(chart, key) {
   ctx.font = '12px system-ui, sans-serif';
   named.forEach((c, i) => {
     const y = canvas.height / r + 28 + (i + 0.7) * lineHeight;
-    ctx.fillStyle = themeColors().runs[c.color % paletteSize];
-    ctx.fillRect(8, y - 5, 12, 3);
+    ctx.strokeStyle = themeColors().runs[c.color % paletteSize];
+    ctx.lineWidth = 3;
+    ctx.setLineDash(lineStyle(c.dash));
+    ctx.beginPath();
+    ctx.moveTo(4, y - 4);
+    ctx.lineTo(24, y - 4);
+    ctx.stroke();
     ctx.fillStyle = themeColors().text;
     ctx.fillText(c.name, 28, y);
   });

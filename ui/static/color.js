@@ -44,3 +44,14 @@ export function assignColors(runs, before = new Map(), fixed = new Map()) {
   for (const run of others) if (!before.has(run.id)) take(run, run.color);
   return colors;
 }
+
+const [solidRuns, mostDashed] = [8, 32];
+
+/**
+ * runDash returns the line style of the run at a place among n drawn runs. The first eight are solid, because their
+ * colours suffice. Beyond 32 runs, dashes would not help.
+ */
+export const runDash = (place, n) => (n > mostDashed ? 0 : Math.floor(place / solidRuns));
+
+/** dashClass returns the class of a run's dot in legends. */
+export const dashClass = (dash) => (dash ? ` dash-${dash}` : '');

@@ -1,6 +1,6 @@
 // The page that compares runs: their curves, and the relation between parameters and metrics.
 import { Brushes } from './brush.js';
-import { assignColors } from './color.js';
+import { assignColors, dashClass, runDash } from './color.js';
 import { compareURL } from './compareurl.js';
 import { dimensions } from './dimension.js';
 import { el } from './dom.js';
@@ -31,9 +31,9 @@ const query = new URLSearchParams(
 const found = await fetchData(`compare?${query}`);
 const { runs } = found;
 const colors = assignColors(runs);
-for (const run of runs) run.color = colors.get(run.id);
+for (const [i, run] of runs.entries()) Object.assign(run, { color: colors.get(run.id), dash: runDash(i, runs.length) });
 for (const dot of document.querySelectorAll('.compare [data-run]'))
-  dot.className = `dot c${colors.get(dot.dataset.run)}`;
+  dot.className = `dot c${colors.get(dot.dataset.run)}${dashClass(runs.find((r) => r.id === dot.dataset.run)?.dash)}`;
 
 const all = dimensions(runs, names, found);
 const brushes = new Brushes(state, all);

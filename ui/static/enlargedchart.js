@@ -1,6 +1,7 @@
 // A chart in a dialog, with more points than on the page.
 import { Chart } from './chart.js';
 import { saveCSV, savePNG } from './chartexport.js';
+import { dashClass } from './color.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 
@@ -104,7 +105,7 @@ export function openEnlargedChart(key, on, { closed, view, set, reset, options }
           el(
             'li',
             { 'data-of': c.id },
-            el('i', { class: `dot c${c.color}`, 'aria-hidden': 'true' }),
+            el('i', { class: `dot c${c.color}${dashClass(c.dash)}`, 'aria-hidden': 'true' }),
             isolated(c.name, 'name')
           )
         ),

@@ -2,7 +2,10 @@
 import { paletteSize } from './color.js';
 import { el } from './dom.js';
 
-const dashes = [[], [6, 4], [2, 3], [12, 4]]; // line styles of the metrics of a chart
+const dashes = [[], [6, 4], [2, 3], [12, 4]]; // line styles of the metrics of a chart, or of its runs
+
+/** lineStyle returns the dashes of a line. 0 is a solid line. */
+export const lineStyle = (dash) => dashes[dash ? 1 + ((dash - 1) % (dashes.length - 1)) : 0];
 
 const mostPixels = 1e6; // pixels
 
@@ -82,8 +85,7 @@ export function paintCurves(ctx, u, curves, view, faint) {
     ctx.fillStyle = color;
     if (c.low) paintBand(ctx, c, px, py, drawable, faint);
     const smoothed = c.line !== c.y;
-    const dash = dashes[c.dash ? 1 + ((c.dash - 1) % (dashes.length - 1)) : 0];
-    ctx.setLineDash(dash.map((n) => n * devicePixelRatio));
+    ctx.setLineDash(lineStyle(c.dash).map((n) => n * devicePixelRatio));
     if (smoothed) paintLine(ctx, c.x, c.y, px, py, drawable, 0.25, 1);
     const alone = paintLine(ctx, c.x, c.line, px, py, drawable, 1, c.id === highlight ? 2.25 : 1.5);
     ctx.setLineDash([]);

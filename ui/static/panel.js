@@ -432,7 +432,7 @@ export class Panel {
     let drawn = 0;
     let all = 0;
     for (const run of this.runs()) {
-      for (const [dash, one] of [f, ...f.others].entries()) {
+      for (const [metric, one] of [f, ...f.others].entries()) {
         const c = one.curves.get(run.id);
         if (!c || c.x.length === 0) continue;
         curves.push({
@@ -440,7 +440,7 @@ export class Panel {
           id: run.id,
           name: f.others.length > 0 ? `${run.name} · ${one.key}` : run.name,
           color: run.color,
-          dash,
+          dash: f.others.length > 0 ? metric : run.dash, // dashes mark the metrics if there are several
         });
         drawn += c.x.length;
         all += c.count;

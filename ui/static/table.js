@@ -47,6 +47,7 @@ export class Table extends EventTarget {
     this.top = () => 0; // number of drawn rows at the top; they are loaded even if they are not visible
     this.shown = () => false;
     this.color = (run) => run.color;
+    this.dash = () => 0;
     this.root = this.listing();
     this.build();
     scroller.addEventListener('scroll', () => requestAnimationFrame(() => this.render()));
@@ -390,6 +391,7 @@ export class Table extends EventTarget {
       picked: this.picked.has(run.id),
       shown: this.shown(run),
       color: this.color(run),
+      dash: this.dash(run),
       best: run.id === this.best && this.objective,
       open: run.unfolds > 0 && this.isOpen(run),
     };

@@ -1,5 +1,6 @@
 // Rows of the table of runs.
 import { base } from './base.js';
+import { dashClass } from './color.js';
 import * as columns from './columnname.js';
 import { el, isolated } from './dom.js';
 import { fixedDecimals, timeAgo, count, toNumber, duration, timestamp, number } from './format.js';
@@ -12,12 +13,12 @@ const indent = 20; // pixels per level
  * @param {import('./tablelayout.js').TableLayout} layout
  * @param {?Object} run run or group
  * @param {{index: number, depth: number}} place
- * @param {Object} state {shown, color, picked, open, best}; best is the column in which the run is the best,
+ * @param {Object} state {shown, color, dash, picked, open, best}; best is the column in which the run is the best,
  *   or false
  * @param {?Object} baseline run with which other runs are compared
  * @returns {HTMLElement}
  */
-export function tableRow(layout, run, { index, depth }, { shown, color, picked, open, best }, baseline) {
+export function tableRow(layout, run, { index, depth }, { shown, color, dash, picked, open, best }, baseline) {
   const attributes = { 'aria-rowindex': index + 2, 'aria-level': layout.nests ? depth + 1 : null };
   if (!run) return el('tr', { ...attributes, class: 'empty' }, el('td', { colspan: layout.size }, '…'));
   const name = el(
@@ -41,7 +42,7 @@ export function tableRow(layout, run, { index, depth }, { shown, color, picked, 
       el('input', { type: 'checkbox', name: 'pick', 'data-part': 'pick', 'aria-label': `Select ${run.name}` }),
     el('button', {
       type: 'button',
-      class: `swatch c${color}`,
+      class: `swatch c${color}${dashClass(shown && dash)}`,
       'data-part': 'show',
       'aria-pressed': String(shown),
       'aria-label': `Draw ${run.name}`,

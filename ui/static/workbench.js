@@ -1,6 +1,6 @@
 // The page of an experiment: the table of runs beside their charts.
 import { base } from './base.js';
-import { parseColors, assignColors } from './color.js';
+import { parseColors, assignColors, runDash } from './color.js';
 import * as columns from './columnname.js';
 import { el } from './dom.js';
 import { showFilterError, showEmptyTable } from './filter.js';
@@ -64,9 +64,10 @@ function workbench(root) {
 
   let panel;
   let current = []; // drawn runs or groups
-  let colors = new Map(); // colours of drawn runs by id
+  let colors = new Map(); // colours of runs that are or were drawn, by id
   const given = () => parseColors(state.list('colors'));
-  table.color = (run) => colors.get(run.id) ?? given().get(run.id) ?? run.color;
+  table.color = (run) => given().get(run.id) ?? colors.get(run.id) ?? run.color;
+  table.dash = (run) => current.find((r) => r.id === run.id)?.dash ?? 0;
   const amount = el('select', {
     name: 'top',
     'aria-label': 'Runs to draw from the top of the table',
@@ -163,8 +164,9 @@ function workbench(root) {
     const before = [...shown].join(' ');
     const firstTime = !panel;
     const rows = drawn();
-    colors = assignColors(rows, colors, given());
-    current = rows.map((r) => ({ ...r, color: colors.get(r.id) }));
+    // A run keeps its colour while it is not drawn.
+    colors = new Map([...colors, ...assignColors(rows, colors, given())]);
+    current = rows.map((r, i) => ({ ...r, color: colors.get(r.id), dash: runDash(i, rows.length) }));
     shown = new Set(current.map((r) => r.id));
     control();
     // Curves are requested before the table is rendered, so that the server works while the table is rendered.
