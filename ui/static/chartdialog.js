@@ -1,4 +1,5 @@
 // The dialog with the options of a chart.
+import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { openNameDialog } from './namedialog.js';
 

@@ -1,5 +1,6 @@
 // The dialog that selects the columns of a table.
 import * as columns from './columnname.js';
+import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import { fetchData } from './request.js';

@@ -2,6 +2,7 @@
 import { Chart } from './chart.js';
 import { saveCSV, savePNG } from './chartexport.js';
 import { dashClass } from './color.js';
+import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 

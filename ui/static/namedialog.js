@@ -1,4 +1,5 @@
 // A dialog in which the user searches and chooses one of many names.
+import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import { debounce } from './timing.js';

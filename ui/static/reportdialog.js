@@ -1,5 +1,6 @@
 // The dialog that adds a chart to a report.
 import { base } from './base.js';
+import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import { fetchData } from './request.js';

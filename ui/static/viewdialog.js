@@ -1,4 +1,5 @@
 // The dialog with saved views. A saved view is a named state of the page, for all readers of the experiment.
+import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { timeAgo } from './format.js';
 import { fetchData } from './request.js';
