@@ -1,13 +1,14 @@
 package ui_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
 
-// A table that is wider than a narrow window has a shadow at the edge where it continues. At the
-// end of the table the shadow is covered by an element that moves with the table.
+// A table that is larger than its box has a shadow at the edge where it continues. At the end of the
+// table the shadow is covered by a layer that moves with the table.
 func TestTableEdges(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -21,9 +22,24 @@ func TestTableEdges(t *testing.T) {
 	} {
 		edge := `getComputedStyle(document.querySelector('` + selector + `')).backgroundAttachment`
 		b.do(chromedp.EmulateViewport(400, 800), chromedp.Navigate(s.url+page))
-		b.is(edge, "local, scroll")
-		b.do(chromedp.EmulateViewport(1280, 800))
-		b.is(edge, "scroll")
+		b.is(edge, "local, local, scroll, scroll, scroll")
 	}
+	b.quiet()
+}
+
+// A run with many metrics shows as many of them as the window has space for, and a shadow where they go on.
+func TestManyMetricsHaveSpace(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(1, 1)
+	for n := range 100 {
+		s.log(w.runs[0], fmt.Sprintf("layer/%03d", n), 1)
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+w.runs[0]))
+	const box = `document.querySelector('.across:has(#metrics)')`
+	b.is(box+`.clientHeight > 400 && `+box+`.scrollHeight > `+box+`.clientHeight`, "true")
+	b.is(`getComputedStyle(`+box+`).backgroundAttachment`, "local, local, scroll, scroll, scroll")
+	b.fits()
 	b.quiet()
 }

@@ -103,7 +103,7 @@ func TestManyWindows(t *testing.T) {
 	}
 }
 
-// TestRunPageKeepsTyping has a run end while somebody writes about it.
+// TestRunPageKeepsTyping checks that typed text stays when the run ends.
 func TestRunPageKeepsTyping(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
