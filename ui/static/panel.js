@@ -109,6 +109,14 @@ export class Panel {
   }
 
   listen() {
+    // Charts are drawn before the page is printed. The menu of the browser prints at once, so it prints the charts
+    // that were drawn before, and requests the others.
+    addEventListener('keydown', async (event) => {
+      if (event.key !== 'p' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      (await import('./printing.js')).print(this);
+    });
+    addEventListener('beforeprint', async () => (await import('./printing.js')).request(this));
     this.state.addEventListener('change', ({ detail }) => {
       this.bar.show();
       const any = (...names) => names.some((n) => detail.has(n));
@@ -369,7 +377,8 @@ export class Panel {
     for (const entry of entries) {
       const f = this.figures.get(entry.target.dataset.key);
       if (!f) continue;
-      f.inSight = entry.isIntersecting;
+      f.visible = entry.isIntersecting;
+      f.inSight = f.visible;
       if (f.inSight) this.curves.request(f);
       if (f.inSight) f.chart.highlightCurve(this.highlight);
     }
