@@ -137,7 +137,7 @@ func workingTree(s runs.Snapshot) string {
 	if s.GitDirty == nil || s.GitSHA == "" {
 		return ""
 	}
-	return map[bool]string{true: "changed since the commit", false: "as committed"}[*s.GitDirty]
+	return map[bool]string{true: "uncommitted changes", false: "as committed"}[*s.GitDirty]
 }
 
 func newCompareRow(all []compared, key string, of func(compared) string) compareRow {

@@ -41,7 +41,7 @@ func TestIterationPage(t *testing.T) {
 			a.lacks(t, "not-sent", "not_sent")
 		}
 	}
-	s.get(page).wants(t, 200, "<bdi>run 1</bdi>", `href="/iteration/`+child+`"`, "abc123", "changed since the commit",
+	s.get(page).wants(t, 200, "<bdi>run 1</bdi>", `href="/iteration/`+child+`"`, "abc123", "uncommitted changes",
 		"-old\n+new", "python train.py", `data-metric="train/loss"`, `title="step 2">2<`, "<bdi>0.1</bdi>")
 	s.get("/iteration/"+child).wants(t, 200, `href="`+page+`"`)
 

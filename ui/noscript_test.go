@@ -59,7 +59,7 @@ func TestWithoutScripts(t *testing.T) {
 
 	sees(`#table`, "run 3")
 	sees(`#table`, "0.2")
-	sees("#charts", "Charts need JavaScript.")
+	sees("#charts", "Charts, media, groups and saved views need JavaScript.")
 	hidden(`[data-testid="choose"]`, `[data-testid="find"]`, `[data-testid="help"]`, `[data-testid="theme"]`, "#split")
 	write("#filter", "param.lr < 0.25\r")
 	sees("#total", "2")
@@ -67,6 +67,7 @@ func TestWithoutScripts(t *testing.T) {
 	sees("h1", "run 1")
 	sees("#metrics", "train/loss")
 	sees("#params", "0.1")
+	sees("#charts", "Charts and media need JavaScript.")
 	hidden(`[data-copies]`, `[data-filters]`)
 	press(`[data-testid="edit"]`)
 	write("#notes", "**it**")
@@ -80,6 +81,7 @@ func TestWithoutScripts(t *testing.T) {
 
 	b.do(chromedp.Navigate(b.url + notebook + "/compare?i=" + w.runs[0] + "&i=" + w.runs[1]))
 	sees(".compare", "run 2")
+	sees("#charts", "the importance of parameters need JavaScript.")
 	same := chromedp.CSS(".compare .same")
 	b.do(chromedp.WaitVisible(same), chromedp.Click(chromedp.CSS("#differences")), chromedp.WaitNotVisible(same))
 	b.do(chromedp.Navigate(b.url + notebook + "/change?i=" + w.runs[0]))

@@ -17,7 +17,7 @@ var avoided = map[string]string{
 	`across`:                      "X",
 	`before|after`:                "Previous, Next",
 	`keyboard shortcuts|keys`:     "Shortcuts",
-	`fold children`:               "Nest children",
+	`(fold|nest) children`:        "Show sub-runs",
 	`delete for good|delete them`: "Delete permanently, Delete",
 	`keep it|keep them|drop it`:   "Cancel, Discard",
 	`folder of the server`:        "filesystem",

@@ -50,7 +50,7 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
     });
     return el('label', { class: 'check' }, box, label);
   };
-  const tree = check('tree', 'Nest children');
+  const tree = check('tree', 'Show sub-runs');
   const differences = check('differences', 'Differences only');
   const open = el(
     'button',

@@ -79,7 +79,7 @@ function workbench(root) {
     amount.replaceChildren(
       ...[...new Set([...drawChoices, top])]
         .sort((a, b) => a - b)
-        .map((n) => el('option', { value: n, selected: n === top }, `Draw ${n}`))
+        .map((n) => el('option', { value: n, selected: n === top }, `Show top ${n}`))
     );
     const nested = state.has('tree') && !table.grouped; // the total does not include child runs
     const [one, many] = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
