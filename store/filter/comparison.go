@@ -108,8 +108,8 @@ func notFinite(t token) (string, bool) {
 }
 
 // check reads the values of a comparison. It checks that the operator and the values fit the
-// field. pos is the position of the operator.
-func (c *Comparison) check(pos int, values []token) *Error {
+// field. pos is the position of the operator. Relative times refer to now.
+func (c *Comparison) check(pos int, values []token, now time.Time) *Error {
 	equality := c.Op == "=" || c.Op == "!=" || c.Op == "in"
 	switch f := c.Ref.Field; {
 	case f == Tag:
@@ -126,7 +126,7 @@ func (c *Comparison) check(pos int, values []token) *Error {
 		}
 	}
 	for _, t := range values {
-		v, err := c.literal(t)
+		v, err := c.literal(t, now)
 		switch {
 		case err != nil:
 			return err
@@ -141,8 +141,14 @@ func (c *Comparison) check(pos int, values []token) *Error {
 }
 
 // literal reads t as a value for the field of c.
-func (c *Comparison) literal(t token) (v Literal, err *Error) {
+func (c *Comparison) literal(t token, now time.Time) (v Literal, err *Error) {
 	v.Text = t.text
+	if f := c.Ref.Field; t.kind == spanToken && f.Type() != TimeType && f != Duration {
+		return v, wrong(t.at, "put text in quotes, like '%s'", t.text)
+	}
+	if isDay(t) && c.Ref.Field.Type() != TimeType {
+		return v, wrong(t.at, "put text in quotes, like '%s'", t.text)
+	}
 	if t.kind == numberToken {
 		number, err := strconv.ParseFloat(t.text, 64)
 		if err != nil {
@@ -162,7 +168,7 @@ func (c *Comparison) literal(t token) (v Literal, err *Error) {
 		}
 	case f == Param:
 	case f.Type() == TimeType:
-		v.Time, err = parseTime(t)
+		v.Time, err = parseTime(t, now)
 		return v, err
 	case f == Status:
 		v.Text = strings.ToUpper(v.Text)
@@ -187,8 +193,51 @@ func parseNotFinite(text string) float64 {
 	return math.NaN()
 }
 
-// parseTime reads a time or a date. A date means midnight UTC.
-func parseTime(t token) (scalar.Time, *Error) {
+// isDay reports whether t is the word today or yesterday.
+func isDay(t token) bool { return t.is("today") || t.is("yesterday") }
+
+// spanUnits maps the units of spans of time.
+var spanUnits = map[rune]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+
+// maxSpan is the maximum length of a span of time, which is about 100 years.
+const maxSpan = 36_500 * 24 * time.Hour
+
+// parseSpan returns the length of a span of time such as -1d or 1h30m. The sign does not count.
+func parseSpan(text string) (time.Duration, bool) {
+	text = strings.TrimLeft(text, "+-")
+	sum := 0.0
+	for text != "" {
+		at := strings.IndexFunc(text, func(r rune) bool { return !isDigit(r) && r != '.' })
+		if at < 1 {
+			return 0, false
+		}
+		n, err := strconv.ParseFloat(text[:at], 64)
+		unit, ok := spanUnits[rune(text[at])]
+		if err != nil || !ok {
+			return 0, false
+		}
+		if sum += n * float64(unit); sum > float64(maxSpan) {
+			return 0, false
+		}
+		text = text[at+1:]
+	}
+	return time.Duration(sum), sum > 0
+}
+
+// parseTime reads a time, a date, the word today or yesterday, or a span of time, which is so
+// long before now. A day means its midnight in UTC.
+func parseTime(t token, now time.Time) (scalar.Time, *Error) {
+	if midnight := now.UTC().Truncate(24 * time.Hour); t.is("today") {
+		return scalar.TimeOf(midnight), nil
+	} else if t.is("yesterday") {
+		return scalar.TimeOf(midnight.AddDate(0, 0, -1)), nil
+	}
+	if t.kind == spanToken {
+		if d, ok := parseSpan(t.text); ok {
+			return scalar.TimeOf(now.Add(-d).Truncate(time.Second)), nil
+		}
+		return 0, wrong(t.at, "write a span of at most 100 years, like -1d, 2w or 1h30m")
+	}
 	if t.kind == textToken {
 		if at, err := scalar.ParseTime(t.text); err == nil {
 			return at, nil
@@ -197,11 +246,16 @@ func parseTime(t token) (scalar.Time, *Error) {
 			return scalar.TimeOf(at), nil
 		}
 	}
-	return 0, wrong(t.at, "write a time in quotes, like '2026-11-21T09:30:00Z' or '2026-11-21'")
+	return 0, wrong(t.at, "write a time in quotes, like '2026-11-21T09:30:00Z' or '2026-11-21', or -1d, 1h, today or yesterday")
 }
 
 // parseDuration reads a duration such as 1h30m.
 func parseDuration(t token) (v Literal, err *Error) {
+	if t.kind == spanToken {
+		if d, ok := parseSpan(t.text); ok {
+			return Literal{Text: t.text, Number: d.Seconds(), IsNumber: true}, nil
+		}
+	}
 	d, e := time.ParseDuration(t.text)
 	if t.kind != textToken || e != nil {
 		return v, wrong(t.at, "write a number of seconds, or a duration in quotes like '90s' or '1h30m'")

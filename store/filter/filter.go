@@ -13,6 +13,7 @@ package filter
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"tracker/store/scalar"
 )
@@ -114,6 +115,7 @@ func (e *Error) Error() string {
 // Parser parses the parts of one search. The limit MaxKeys applies to all parts together. The
 // zero value is ready to use. All errors have type *Error.
 type Parser struct {
+	Now  time.Time // time to which relative times refer; the zero time is the time of parsing
 	keys []Key
 }
 

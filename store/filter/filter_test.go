@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // show returns e as text with all parentheses.
@@ -177,8 +178,7 @@ func TestFilterIsRefusedWithAPosition(t *testing.T) {
 		{"param.lr not in (5)", 10, "write not before the comparison"},
 		{"param.lr like 'x'", 10, "write contains to look for"},
 		{"param.lr is 5", 10, "write one of = !="},
-		{"param.opt =~ 'x'", 11, "write contains to look for"},
-		{"param.opt ~ 'x'", 11, "write contains to look for"},
+		{"param.opt =~ 'x'", 11, "write ~ or contains to look for"},
 		{"param.lr =< 5", 10, "write <=, with the = last"},
 		{"param.lr => 5", 10, "write >=, with the = last"},
 		{"!(param.lr = 5)", 1, `write "not" before`},
@@ -367,4 +367,50 @@ func size(e Expr) (comparisons, depth int) {
 		}
 	}
 	return comparisons, depth
+}
+
+// TestRelativeTimes checks times that refer to the time of the search, spans without quotes, and
+// the short form of contains.
+func TestRelativeTimes(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"created > -1d":         now.AddDate(0, 0, -1),
+		"created > 1h":          now.Add(-time.Hour),
+		"ended < 1h30m":         now.Add(-90 * time.Minute),
+		"last_seen >= 2w":       now.AddDate(0, 0, -14),
+		"created >= yesterday":  time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		"created >= Today":      time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+		"created > '2026-11-1'": {},
+	} {
+		p := Parser{Now: now}
+		e, err := p.Filter(text)
+		if want.IsZero() {
+			if err == nil {
+				t.Errorf("%s is accepted", text)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got := e.(Comparison).Values[0].Time.Time(); !got.Equal(want) {
+			t.Errorf("%s is %v, want %v", text, got, want)
+		}
+	}
+	var p Parser
+	e, err := p.Filter("duration > 1h30m and param.opt ~ 'adam'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := e.(Junction).Parts
+	if d := parts[0].(Comparison).Values[0]; d.Number != 5400 {
+		t.Errorf("1h30m is %v seconds", d.Number)
+	}
+	if op := parts[1].(Comparison).Op; op != "contains" {
+		t.Errorf("~ is %s", op)
+	}
+	for _, text := range []string{"param.lr = 1h", "param.lr = today", "metric.loss < 5m", "name = yesterday", "created > 1x", "created > 9999999w"} {
+		if _, err := p.Filter(text); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
 }

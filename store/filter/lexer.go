@@ -16,7 +16,8 @@ const (
 	wordToken             // name or keyword: param.lr, metric.`a b`.min, and
 	numberToken           // number, such as -1.5e3
 	textToken             // text in quotes: "adam", 'adam'
-	signToken             // operator or punctuation: = != < <= > >= ( ) , + -
+	signToken             // operator or punctuation: = != < <= > >= ~ ( ) , + -
+	spanToken             // span of time, such as -1d or 1h30m
 )
 
 // token is a word, a number, a quoted text or a sign of one or two characters.
@@ -109,7 +110,6 @@ var replacements = map[string]string{
 	"&": `write "and" for both, as in: name = 'a' and tag = 'b'`,
 	"|": `write "or" for one of the two, as in: name = 'a' or tag = 'b'`,
 	"!": `write "not" before a comparison, as in: not tag = 'a'`,
-	"~": `write contains to look for a part of a text`,
 }
 
 func (l *lexer) sign(t token) (token, *Error) {
@@ -125,13 +125,13 @@ func (l *lexer) sign(t token) (token, *Error) {
 	case "=<", "=>":
 		return t, wrong(t.at, "write %s=, with the = last", two[1:])
 	case "=~", "!~":
-		return t, wrong(t.at, "write contains to look for a part of a text")
+		return t, wrong(t.at, "write ~ or contains to look for a part of a text")
 	default:
 		t.text = string(l.src[l.pos])
 		if advice := replacements[t.text]; advice != "" {
 			return t, wrong(t.at, "%s", advice)
 		}
-		if !strings.Contains("=<>(),+-", t.text) {
+		if !strings.Contains("=<>~(),+-", t.text) {
 			return t, wrong(t.at, "%q is unexpected here; put text in quotes and a name in backquotes", t.text)
 		}
 	}
@@ -181,6 +181,11 @@ func (l *lexer) run() string {
 }
 
 func (l *lexer) number(t token) (token, *Error) {
+	if span := l.span(); span != "" {
+		t.kind, t.text = spanToken, span
+		l.pos += len(span)
+		return t, nil
+	}
 	t.kind = numberToken
 	start := l.pos
 	digits := func() {
@@ -211,6 +216,30 @@ func (l *lexer) number(t token) (token, *Error) {
 		return t, wrong(l.pos+1, "a number ends before this; put text in quotes")
 	}
 	return t, nil
+}
+
+// span returns the span of time at the current position, such as 1h30m, or "" for none.
+func (l *lexer) span() string {
+	n := 0
+	if r := l.peek(0); r == '-' || r == '+' {
+		n++
+	}
+	for first := true; ; first = false {
+		digits := n
+		for isDigit(l.peek(n)) || l.peek(n) == '.' && isDigit(l.peek(n+1)) {
+			n++
+		}
+		if n == digits {
+			if first || continuesName(l.peek(n)) {
+				return ""
+			}
+			return string(l.src[l.pos : l.pos+n])
+		}
+		if _, ok := spanUnits[l.peek(n)]; !ok {
+			return ""
+		}
+		n++
+	}
 }
 
 // quotedText reads a text in single or double quotes. It replaces the escape sequences.

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"strings"
+	"time"
 )
 
 // parser is a recursive-descent parser for one text. It looks one token ahead.
@@ -21,6 +22,14 @@ func newParser(text string, search *Parser) (*parser, *Error) {
 	}
 	p := &parser{lexer: l, search: search}
 	return p, p.next()
+}
+
+// now returns the time to which relative times refer.
+func (p *parser) now() time.Time {
+	if p.search != nil && !p.search.Now.IsZero() {
+		return p.search.Now
+	}
+	return time.Now()
 }
 
 func (p *parser) next() (err *Error) {
@@ -152,7 +161,7 @@ func (p *parser) comparison() (Expr, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, c.check(at, values)
+	return c, c.check(at, values, p.now())
 }
 
 func (p *parser) operator() (string, *Error) {
@@ -160,6 +169,8 @@ func (p *parser) operator() (string, *Error) {
 	switch {
 	case t.kind == signToken && strings.ContainsAny(t.text, "=<>"):
 		return t.text, p.next()
+	case t.sign("~"):
+		return "contains", p.next()
 	case t.is("in"), t.is("contains"):
 		return strings.ToLower(t.text), p.next()
 	case t.is("not"):
@@ -167,7 +178,7 @@ func (p *parser) operator() (string, *Error) {
 	case t.is("like"):
 		return "", p.wrong("write contains to look for a part of a text")
 	}
-	return "", p.wrong("write one of = != < <= > >= contains in here")
+	return "", p.wrong("write one of = != < <= > >= ~ contains in here")
 }
 
 // list reads a list of values in parentheses.
@@ -214,7 +225,7 @@ func (p *parser) value(values []token) ([]token, *Error) {
 		t.kind = wordToken
 	}
 	_, special := notFinite(t)
-	if t.kind != numberToken && t.kind != textToken && !special {
+	if t.kind != numberToken && t.kind != textToken && t.kind != spanToken && !special && !isDay(t) {
 		if p.token.kind == wordToken {
 			return nil, p.wrong("put text in quotes, like '%s'", p.token.text)
 		}

@@ -14,7 +14,7 @@ const maxWords = 20
 // with a field.
 func words(text string) Expr {
 	all := strings.Fields(text)
-	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>()'\"`") {
+	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>~()'\"`") {
 		return nil
 	}
 	keyword := func(word string) bool {
