@@ -70,6 +70,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	// A parameter that is the same in all runs has no column.
 	const heads = `[...document.querySelectorAll('#table thead th')].slice(2, -3).map((h) => h.textContent).join()`
 	b.is(heads, "lr,same,train/loss")
+	b.menu("table-view")
 	b.do(chromedp.Click(chromedp.CSS(`[name="differences"]`)))
 	b.is(heads, "lr,train/loss")
 	b.filter(t, "param.lr = 0.1")
@@ -80,11 +81,13 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "6")
 
 	// Child runs are listed under their parent.
+	b.menu("table-view")
 	b.do(chromedp.Click(chromedp.CSS(`[name="tree"]`)))
 	b.is(rows, "4")
 	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="` + a.runs[0] + `"] [data-part="fold"]`)))
 	b.is(rows, "6")
 	b.is(`document.querySelector('tr[data-id="`+a.runs[5]+`"]').getAttribute('aria-level')`, "2")
+	b.menu("table-view")
 	b.do(chromedp.Click(chromedp.CSS(`[name="tree"]`)))
 	b.is(rows, "6")
 	b.is(`document.querySelectorAll('[data-part="fold"]').length`, "0")
@@ -165,6 +168,7 @@ func (b *browser) keepView(a arranged, ctx context.Context, page string) {
 	b.t.Helper()
 	const listed = `[...document.querySelectorAll('[data-testid="view"] .name')].map((e) => e.textContent).join()`
 	open := func() {
+		b.menu("table-view")
 		b.do(chromedp.Click(chromedp.CSS(`[data-testid="views"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="view-name"]`)))
 	}
 	b.do(chromedp.Navigate(page + "?group=param.opt&x=metric%3Aval%2Facc"))
@@ -193,6 +197,7 @@ func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page))
 	b.logIn("alice")
 	b.is(rows, "6")
+	b.menu("table-view")
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="views"]`)), chromedp.Click(chromedp.CSS(`[data-testid="view"] a`)))
 	b.is(`document.querySelectorAll('[data-testid="group"]').length`, "2")
 	b.is(`document.querySelector('[name="x"]').value`, "metric")

@@ -198,7 +198,7 @@ func TestEnds(t *testing.T) {
 		return `document.querySelector('` + chart(key) + ` [data-testid="ends"]').textContent`
 	}
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+run))
-	b.is(ends("val/loss"), "last 3600.5 at step 100 · best 0.5 at step 40")
+	b.is(ends("val/loss"), "last 3601 at step 100 · best 0.5 at step 40")
 	b.is(ends("lr"), "last 10 at step 10")
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment))
 	b.is(ends("val/loss"), "best 0.5 at step 40 · low")

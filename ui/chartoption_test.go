@@ -35,6 +35,7 @@ func TestPinnedCharts(t *testing.T) {
 	b.is(`document.querySelector('`+pin+`').ariaPressed`, "true")
 	b.is(`document.querySelector('[data-key="lr"]').dataset.drawn`, "4")
 
+	b.menu("table-view")
 	b.press(`[data-testid="views"]`)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#view-name")), chromedp.SendKeys(chromedp.CSS("#view-name"), "mine\r"))
 	b.is(`document.querySelector('.views a')?.textContent`, "mine")

@@ -18,6 +18,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/ui/chart"
 	"tracker/ui/plain"
 )
 
@@ -142,6 +143,16 @@ func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 	return struct {
 		Same []string `json:"same"`
 	}{same}, err
+}
+
+// varyingData returns the parameters that differ among the newest runs of an experiment, the
+// most interesting ones first.
+func (s *site) varyingData(r *http.Request, db *store.View) (any, error) {
+	keys, err := db.Runs.VaryingParams(idOf(r), domain.MaxLimit)
+	chart.SortParams(keys)
+	return struct {
+		Keys []string `json:"keys"`
+	}{append([]string{}, keys...)}, err
 }
 
 // tagData adds a tag to runs or removes a tag from runs.

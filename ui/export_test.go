@@ -20,6 +20,7 @@ var served = map[string]bool{
 	"/data/experiment/{id}/keys":       true,
 	"/data/experiment/{id}/groups":     true,
 	"/data/experiment/{id}/same":       true,
+	"/data/experiment/{id}/varying":    true,
 	"/data/experiment/{id}/values":     true,
 	"/data/experiment/{id}/views":      true,
 	"/data/experiment/{id}/reports":    true,

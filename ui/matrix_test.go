@@ -114,6 +114,7 @@ var cells = []cell{
 	{method: "GET", route: "/data/experiment/{id}/iterations", path: "/data/experiment/$experiment/iterations", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/best", path: "/data/experiment/$experiment/best", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/groups", path: "/data/experiment/$experiment/groups?group=param.lr", needs: "read"},
+	{method: "GET", route: "/data/experiment/{id}/varying", path: "/data/experiment/$experiment/varying", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/same", path: "/data/experiment/$experiment/same?key=lr", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/keys", path: "/data/experiment/$experiment/keys", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/values", path: "/data/experiment/$experiment/values?param=lr", needs: "read"},

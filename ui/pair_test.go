@@ -22,6 +22,7 @@ func TestTrainWithVal(t *testing.T) {
 	const samples = loss + `.querySelector('[data-testid="points"]').textContent`
 	b.is(charts, "amp/scale lr train/loss val/accuracy val/loss")
 	b.is(drawn, "4")
+	b.menu("charts-view")
 	b.press(`[name="together"]`)
 	b.is(charts, "amp/scale lr val/accuracy val/loss")
 	b.is(drawn, "8")
@@ -40,6 +41,7 @@ func TestTrainWithVal(t *testing.T) {
 	b.do(chromedp.KeyEvent("\x1b"), chromedp.Reload())
 	b.is(drawn, "8")
 	b.is(charts, "amp/scale lr val/accuracy val/loss")
+	b.menu("charts-view")
 	b.press(`[name="together"]`)
 	b.is(charts, "amp/scale lr train/loss val/accuracy val/loss")
 	b.is(drawn, "4")

@@ -151,6 +151,7 @@ func (s *site) routes() []route {
 		{"GET", "/data/experiment/{id}/best", s.viewed(s.bestData)},
 		{"GET", "/data/experiment/{id}/groups", s.viewed(s.groupsData)},
 		{"GET", "/data/experiment/{id}/same", s.data(s.sameData)},
+		{"GET", "/data/experiment/{id}/varying", s.viewed(s.varyingData)},
 		{"GET", "/data/experiment/{id}/keys", s.data(s.keysData)},
 		{"GET", "/data/experiment/{id}/values", s.viewed(s.valuesData)},
 		{"GET", "/data/experiment/{id}/views", s.data(s.viewsData)},

@@ -157,7 +157,7 @@ export class Chart {
       const filter = log ? powersOfTen : (_, splits) => splits;
       return {
         stroke: text,
-        font: '11px system-ui, sans-serif',
+        font: '12px system-ui, sans-serif',
         grid: { stroke: line, width: 1, filter },
         ticks: { stroke: line, width: 1, size: 4, filter },
         ...more,

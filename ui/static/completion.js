@@ -11,7 +11,7 @@ const fields = [
   ['tag', ''],
   ['name', ''],
   ['status', ''],
-  ['created', 'a time'],
+  ['created', 'a time, such as > -1d'],
   ['ended', 'a time'],
   ['last_seen', 'a time'],
   ['duration', "seconds, or '1h30m'"],
@@ -21,7 +21,7 @@ const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
 // This expression matches text that ends where the value of a parameter or a tag is expected.
 const beforeValue = new RegExp(
   '(?:\\bparam\\.(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*))|\\b(tag))' +
-    '\\s*(?:!?=|contains|in\\s*\\((?:[^()]*,)?)\\s*$',
+    '\\s*(?:!?=|~|contains|in\\s*\\((?:[^()]*,)?)\\s*$',
   'iu'
 );
 const mostOffers = 12;

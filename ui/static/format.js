@@ -13,6 +13,9 @@ export const pointCount = (n) => `${count(n)} ${n === 1 ? 'point' : 'points'}`;
  */
 export const number = (v) => withDigits(v, 5);
 
+/** round formats a value with four significant digits, for texts with little space. */
+export const round = (v) => withDigits(v, 4);
+
 function withDigits(v, digits) {
   if (v == null) return '';
   const size = Math.abs(v);

@@ -3,7 +3,7 @@ import { Chart } from './chart.js';
 import * as options from './chartoption.js';
 import { Curves } from './curves.js';
 import { el, isolated } from './dom.js';
-import { count, number, pointCount, toNumber } from './format.js';
+import { count, pointCount, round, toNumber } from './format.js';
 import { groupBySplit } from './metricsplit.js';
 import { PanelBar } from './panelbar.js';
 import { throttle } from './timing.js';
@@ -59,7 +59,10 @@ export class Panel {
     this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
     this.wrong = el('p', { class: 'message', role: 'alert', 'data-testid': 'pattern-wrong' });
     this.places = el('div', { class: 'groups' });
-    root.replaceChildren(this.bar.root, el('div', { class: 'scroll' }, this.wrong, this.note, this.places));
+    root.replaceChildren(
+      this.bar.root,
+      el('div', { class: 'scroll' }, this.bar.finding, this.wrong, this.note, this.places)
+    );
     this.seen = new IntersectionObserver((entries) => this.setInSight(entries), { rootMargin: '200px' });
     this.listen();
     this.listMetrics();
@@ -485,10 +488,11 @@ export class Panel {
         ? `Drawn as ${count(drawn)} points, which keep the minimum and maximum of the points between them`
         : '';
     f.points.textContent = text;
-    const ends = none || left > 0 || view.from != null || view.against ? '' : endsText(curves, (at) => f.chart.formatX(at), view.x);
+    const ends =
+      none || left > 0 || view.from != null || view.against ? '' : endsText(curves, (at) => f.chart.formatX(at), view.x);
     f.ends.textContent = ends;
     f.points.classList.toggle('visually-hidden', ends !== '');
-    f.ends.title = ends && text;
+    f.ends.title = ends && `${ends}, ${text}`;
     f.legend?.(curves);
     // A chart without points shows a text in place of axes.
     if (none) f.box.dataset.none = text;
@@ -509,24 +513,25 @@ export class Panel {
  * @param {string} axis as view.x
  */
 function endsText(curves, format, axis) {
-  const at = (x) => (axis === 'step' ? `at step ${format(x)}` : `at ${format(x)}`);
+  const value = (v, x, word = 'at') => `${round(v)} ${word} ${axis === 'step' ? 'step ' : ''}${format(x)}`;
   let best = null;
   for (const c of curves) {
     if (!c.better || c.n) continue;
     const sign = c.better === 'smaller' ? 1 : -1;
     const bounds = c.better === 'smaller' ? c.low : c.high;
     c.y.forEach((y, i) => {
-      const value = toNumber(bounds?.[i] ?? y); // a point that represents several points has their bounds
-      if (Number.isFinite(value) && !(best && sign * value >= sign * best.value))
-        best = { value, x: c.x[i], name: c.name, about: c.behind?.[i] > 1 };
+      const v = toNumber(bounds?.[i] ?? y); // a point that represents several points has their bounds
+      if (Number.isFinite(v) && !(best && sign * v >= sign * best.v))
+        best = { v, x: c.x[i], name: c.name, near: c.behind?.[i] > 1 };
     });
   }
-  const found = best && `best ${number(best.value)} ${best.about ? 'near' : 'at'} ${at(best.x).slice(3)}`;
+  const found = best && `best ${value(best.v, best.x, best.near ? 'near' : 'at')}`;
   if (curves.length > 1) return best ? `${found} · ${best.name}` : '';
   if (curves.length === 0 || curves[0].n) return '';
   const [c] = curves;
-  const last = `last ${number(c.y.at(-1))} ${at(c.x.at(-1))}`;
-  return found ? `${last} · ${found}` : last;
+  const last = value(c.y.at(-1), c.x.at(-1));
+  if (best && best.x === c.x.at(-1)) return `last and best ${last}`;
+  return found ? `last ${last} · ${found}` : `last ${last}`;
 }
 
 /** outlierMode returns the setting for outliers in the address: 'ignore', 'show', or '' for the default. */

@@ -1,6 +1,7 @@
 // The bar over the charts.
 import { el } from './dom.js';
 import { debounce } from './timing.js';
+import { viewMenu } from './viewmenu.js';
 
 /** PanelBar is the bar over the charts: it selects the metrics, the X axis and the smoothing. */
 export class PanelBar {
@@ -87,17 +88,21 @@ export class PanelBar {
       'Reset zoom'
     );
     this.pairing = option('together', 'Train and val together');
+    this.finding = el('span', { class: 'finding' }, this.search, this.pattern);
     this.root = el(
       'div',
       { class: 'strip' },
       ...lead,
-      el('span', { class: 'finding' }, this.search, this.pattern),
       this.axis,
-      el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
-      option('logx', 'log x'),
-      option('logy', 'log y'),
-      this.outliers,
-      this.pairing,
+      el('label', {}, 'Smooth', this.smoothing),
+      viewMenu(
+        'charts-view',
+        option('logx', 'log x'),
+        option('logy', 'log y'),
+        this.pairing,
+        this.outliers,
+        el('label', {}, 'Smoothing', this.weight)
+      ),
       this.reset
     );
     this.show();

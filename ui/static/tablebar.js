@@ -1,11 +1,15 @@
 // The bar above the table of runs: groups, nested runs, differences and saved views.
 import * as columns from './columnname.js';
 import { el, isolated } from './dom.js';
-import { count } from './format.js';
 import { fetchData } from './request.js';
 import * as groups from './rungroup.js';
+import { viewMenu } from './viewmenu.js';
 
 const mostNames = 3;
+const mostOffered = 50; // names in the dialog
+
+/** isSeed reports whether a parameter only repeats a run. */
+const isSeed = (key) => /(^|[^a-z])(random_?)?(seed|fold|repeat)([^a-z]|$)/i.test(key);
 
 /**
  * fillTableBar adds the controls for groups, nested runs, differences and saved views to the bar above the
@@ -22,8 +26,8 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
       'data-testid': 'group-by',
       click: async () => {
         const { openNameDialog } = await import('./namedialog.js');
-        openNameDialog('Group runs by', names, ({ id }) =>
-          set([...groups.parseGroups(state.get('group')).map((g) => g.name), id])
+        openNameDialog('Group runs by', names, ({ id, all }) =>
+          set(all ?? [...groups.parseGroups(state.get('group')).map((g) => g.name), id])
         );
       },
     },
@@ -31,15 +35,17 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
   );
 
   async function names(q) {
-    const found = await fetchData(`experiment/${experiment}/keys`, { query: { kind: 'param', q, limit: 50 } });
+    const found = await fetchData(`experiment/${experiment}/varying`);
     const there = new Set(groups.parseGroups(state.get('group')).map((g) => g.name));
-    const all = found.data.map((k) => ({
-      id: columns.formatColumn({ kind: 'param', key: k.key }),
-      name: k.key,
-      hint: `parameter of ${count(k.iterations)}`,
-    }));
-    if ('tag'.includes(q.toLowerCase())) all.unshift({ id: 'tag', name: 'tag', hint: 'tags of runs' });
-    return { names: all.filter((n) => !there.has(n.id)), total: 0 };
+    const id = (key) => columns.formatColumn({ kind: 'param', key });
+    const all = found.keys
+      .filter((key) => key.toLowerCase().includes(q.toLowerCase()))
+      .map((key) => ({ id: id(key), name: key, hint: 'parameter' }));
+    const others = found.keys.filter((key) => !isSeed(key));
+    if (!q && there.size === 0 && others.length > 1 && others.length < found.keys.length && others.length <= mostNames)
+      all.unshift({ id: '', all: others.map(id), name: 'All but seed', hint: others.join(', ') });
+    if ('tag'.includes(q.toLowerCase())) all.splice(all[0]?.all ? 1 : 0, 0, { id: 'tag', name: 'tag', hint: 'tags of runs' });
+    return { names: all.filter((n) => !there.has(n.id)).slice(0, mostOffered), total: 0 };
   }
 
   const check = (name, label) => {
@@ -60,10 +66,10 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
       'data-testid': 'views',
       click: async () => (await import('./viewdialog.js')).openViewDialog(experiment, rights),
     },
-    'Views'
+    'Saved views'
   );
   bar.prepend(add, chips);
-  bar.append(open, tree, differences);
+  bar.append(viewMenu('table-view', tree, differences, document.getElementById('csv'), open));
 
   function show() {
     const by = groups.parseGroups(state.get('group'));

@@ -4,10 +4,10 @@ import { fixedDecimals, commonDecimals } from './format.js';
 
 const fixed = [
   { name: 'name', label: 'Name', sort: 'name', width: 196 },
-  { name: 'status', label: 'Status', sort: 'status', width: 100 },
-  { name: 'created', label: 'Created', sort: '-created', width: 116 },
-  { name: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
-  { name: 'tags', label: 'Tags', sort: 'tag', width: 104 },
+  { name: 'status', label: 'Status', sort: 'status', width: 112 },
+  { name: 'created', label: 'Created', sort: '-created', width: 124 },
+  { name: 'duration', label: 'Duration', sort: 'duration', width: 88, numeric: true },
+  { name: 'tags', label: 'Tags', sort: 'tag', width: 112 },
 ];
 
 const lessIsBetter = new RegExp(
@@ -52,7 +52,7 @@ let pen = null;
 function textWidth(text) {
   if (!pen) {
     pen = document.createElement('canvas').getContext('2d');
-    pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+    pen.font = `14px ${getComputedStyle(document.body).fontFamily}`;
   }
   return Math.ceil(pen.measureText(text).width);
 }

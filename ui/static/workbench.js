@@ -73,7 +73,7 @@ function workbench(root) {
     'aria-label': 'Runs to draw from the top of the table',
     change: () => state.set({ top: Number(amount.value) === drawnAtFirst ? null : amount.value }),
   });
-  const drawnOf = el('span', { class: 'count', 'data-testid': 'drawn-of' });
+  const drawnOf = el('span', { class: 'visually-hidden', role: 'status', 'data-testid': 'drawn-of' });
   const control = () => {
     const top = state.number('top', drawnAtFirst);
     amount.replaceChildren(
@@ -86,6 +86,7 @@ function workbench(root) {
     const total = nested ? current.length : table.total;
     const ofTotal = nested ? '' : ` of ${count(total)}`;
     drawnOf.textContent = `${count(current.length)}${ofTotal} ${total === 1 ? one : many} drawn`;
+    amount.title = drawnOf.textContent;
   };
   // The page includes the first rows and the first names of metrics.
   const first = JSON.parse(document.getElementById('first').textContent);
