@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"tracker/store/files"
 	"tracker/store/points"
 	"tracker/store/projects"
+	"tracker/store/record"
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/scalar"
@@ -397,5 +399,71 @@ func TestArchiveOfEarlierVersion(t *testing.T) {
 	}
 	if again := exported(t, other, archive.Query{ProjectID: b.project}); !bytes.Equal(unzip(t, again)["tracker.db"], files["tracker.db"]) {
 		t.Error("the export of the import has another database")
+	}
+}
+
+// TestArchiveStates compares the states that an export reports with the states of Records.
+func TestArchiveStates(t *testing.T) {
+	b := fullBed(t)
+	order, want, err := b.Archive.AllRecords(ctx, domain.System, b.project, func(string) bool { return true })
+	wantOK(t, err)
+	got := map[string]archive.RecordState{}
+	wantOK(t, b.Archive.Export(ctx, domain.System, archive.Query{ProjectID: b.project, Records: order}, archive.Options{
+		State: func(name string, s record.State) { got[name] = archive.RecordState{Record: name, State: s} },
+	}, io.Discard))
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the export reports %v, and the records are %v", got, want)
+	}
+	_, some, err := b.Archive.AllRecords(ctx, domain.System, b.project, func(name string) bool { return name == order[0] })
+	wantOK(t, err)
+	for _, name := range order {
+		s := archive.RecordState{Record: name}
+		if name == order[0] {
+			s = want[name]
+		}
+		if !reflect.DeepEqual(some[name], s) {
+			t.Errorf("%s is %v, not %v", name, some[name], s)
+		}
+	}
+}
+
+// TestArchiveLongRun copies a run whose points do not fit into memory, and then the points that
+// were added.
+func TestArchiveLongRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("logs 300,000 points")
+	}
+	b := fullBed(t)
+	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+	next := int64(0)
+	add := func(steps int64) {
+		var batch []points.Sample
+		for end := next + steps; next < end; next++ {
+			for _, key := range []string{"long/a", "long/b", "long/c"} {
+				batch = append(batch, point(key, next, float64(next)/7))
+			}
+			if len(batch) > 9000 || next == end-1 {
+				wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, batch))
+				batch = batch[:0]
+			}
+		}
+	}
+	for _, steps := range []int64{100_000, 20} {
+		add(steps)
+		r := must(other.Archive.Import(ctx, domain.System, file(t, b.export(t, archive.Query{ProjectID: b.project})), archive.ImportOptions{}))(t)
+		if steps == 20 && (r.Points != 60 || r.Dropped != 0) || r.Lost != 0 {
+			t.Errorf("imported: %+v", r)
+		}
+		all := func(string) bool { return true }
+		_, want, err := b.Archive.AllRecords(ctx, domain.System, b.project, all)
+		wantOK(t, err)
+		_, got, err := other.Archive.AllRecords(ctx, domain.System, b.project, all)
+		wantOK(t, err)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("the records are %v, not %v", got, want)
+		}
+		if problems := must(other.Check(ctx, false))(t); len(problems) > 0 {
+			t.Errorf("after the import: %v", problems)
+		}
 	}
 }

@@ -116,8 +116,7 @@ func Change(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error 
 	return db.write(ctx, sqlite.Change, actor, fn)
 }
 
-// Append is Change for a function that only appends points. If fn returns an error, it must not
-// have appended points.
+// Append is Change for a function that only appends points.
 func Append(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error {
 	return db.write(ctx, sqlite.Append, actor, fn)
 }

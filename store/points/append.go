@@ -61,7 +61,7 @@ type Copy struct {
 //
 // The transaction must be the writer's. If AppendCopies returns an error, the transaction must
 // be rolled back.
-func (tx *Tx) AppendCopies(iteration int64, copies []Copy) error {
+func (tx *Tx) AppendCopies(iteration int64, copies []*Copy) error {
 	var s *series
 	for _, c := range copies {
 		if s == nil || s.key != c.Key {

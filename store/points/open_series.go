@@ -162,9 +162,17 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	tx := o.engine.In(t)
 	all := o.engine.head == nil || o.engine.head.full()
 	slices.SortFunc(o.dirty, func(a, b *series) int { return cmp.Compare(a.id, b.id) })
-	var bulk, few []row
+	isBulk := func(s *series) bool { return all || len(s.pending) >= bulkPoints }
+	size := 0
 	for _, s := range o.dirty {
-		if all || len(s.pending) >= bulkPoints {
+		if isBulk(s) {
+			size += len(s.pending)
+		}
+	}
+	var few []row
+	bulk := make([]row, 0, size)
+	for _, s := range o.dirty {
+		if isBulk(s) {
 			if !slices.IsSortedFunc(s.pending, row.compare) {
 				slices.SortFunc(s.pending, row.compare)
 			}

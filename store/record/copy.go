@@ -15,8 +15,7 @@ import (
 // copies the records.
 type Target interface {
 	// Read runs fn in a read transaction. Write runs fn in a write transaction. Append is like
-	// Write, for a function that only adds points. If fn returns an error, it must not have
-	// added points.
+	// Write, for a function that only adds points.
 	Read(ctx context.Context, fn func(TargetTx) error) error
 	Write(ctx context.Context, fn func(TargetTx) error) error
 	Append(ctx context.Context, fn func(TargetTx) error) error

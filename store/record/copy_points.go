@@ -23,6 +23,17 @@ const (
 type buffer struct {
 	run    string // id of the run; "" if points does not hold all points of a run
 	points []points.Copy
+	order  []*points.Copy // elements of points to write, in the order of writing
+}
+
+// choose sets order to the points for which keep returns true.
+func (b *buffer) choose(keep func(*points.Copy) bool) {
+	b.order = b.order[:0]
+	for i := range b.points {
+		if p := &b.points[i]; keep(p) {
+			b.order = append(b.order, p)
+		}
+	}
 }
 
 // begin empties the buffer for the points of a run.
@@ -80,41 +91,47 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 			return err
 		}
 	}
-	there := func(p points.Copy) bool {
+	missing := func(p *points.Copy) bool {
 		d, found := drop[p.Key]
-		return found && (d.Same || p.Step < d.From)
+		return !found || !d.Same && p.Step >= d.From
 	}
 	if c.read.run == ref.ID {
-		if len(drop) > 0 {
-			c.read.points = slices.DeleteFunc(c.read.points, there)
-		}
-		slices.SortFunc(c.read.points, func(a, b points.Copy) int { return cmp.Compare(a.Seq, b.Seq) })
+		c.read.choose(missing)
+		slices.SortFunc(c.read.order, func(a, b *points.Copy) int { return cmp.Compare(a.Seq, b.Seq) })
 		return c.send(ctx, ref)
 	}
 	c.read.begin("")
 	err = c.From.Walk(num, func(p points.Copy) error {
-		if there(p) {
-			return nil
+		if len(c.read.points) == c.batchSize() {
+			c.read.choose(missing)
+			if err := c.send(ctx, ref); err != nil {
+				return err
+			}
 		}
-		c.read.points = append(c.read.points, p)
-		if len(c.read.points) < heldPoints {
-			return nil
-		}
-		return c.send(ctx, ref)
+		return c.read.add(p)
 	})
 	if err != nil {
 		return err
 	}
+	c.read.choose(missing)
 	return c.send(ctx, ref)
 }
 
-// send waits for the previous write and begins to write the points in c.read. It exchanges
-// c.read for the buffer of the previous write.
+// batchSize returns the maximum number of points in a transaction.
+func (c *Copier) batchSize() int {
+	if c.Fresh {
+		return copyPointsFresh
+	}
+	return copyPoints
+}
+
+// send waits for the previous write and begins to write the points in c.read.order. It
+// exchanges c.read for the buffer of the previous write.
 func (c *Copier) send(ctx context.Context, ref Ref) error {
 	if err := c.wait(); err != nil {
 		return err
 	}
-	all, s := c.read.points, &sending{done: make(chan struct{})}
+	all, s := c.read.order, &sending{done: make(chan struct{})}
 	c.read, c.sent, c.sending = c.sent, c.read, s
 	c.read.begin("")
 	go func() {
@@ -146,12 +163,8 @@ func (c *Copier) change(ctx context.Context, fn func(TargetTx) error) error {
 }
 
 // writePoints writes points of a run and returns the number of points that it has written.
-func (c *Copier) writePoints(ctx context.Context, ref Ref, all []points.Copy) (n int, err error) {
-	most := copyPoints
-	if c.Fresh {
-		most = copyPointsFresh
-	}
-	for batch := range slices.Chunk(all, most) {
+func (c *Copier) writePoints(ctx context.Context, ref Ref, all []*points.Copy) (n int, err error) {
+	for batch := range slices.Chunk(all, c.batchSize()) {
 		err := c.To.Append(ctx, func(tx TargetTx) error {
 			if err := allowContent(tx, ref); err != nil {
 				return err

@@ -60,9 +60,9 @@ func (tx Tx) state(k *Kind, id string, each func(points.Copy) error) (s State, e
 		putSorted(sum, "resource", artifacts, func(row []any) []any { return row })
 	}
 	if k == iterationKind {
-		err := tx.pointsInto(id, func(line []byte) {
+		err := tx.pointsInto(id, func(lines []byte) {
 			for _, sum := range sums {
-				putLine(sum, line)
+				_, _ = sum.Write(lines)
 			}
 		}, each)
 		if err != nil {
@@ -79,9 +79,12 @@ func (tx Tx) state(k *Kind, id string, each func(points.Copy) error) (s State, e
 
 // putLine adds a line and its length to a hash.
 func putLine(sum hash.Hash, line []byte) {
-	var size [binary.MaxVarintLen64]byte
-	_, _ = sum.Write(size[:binary.PutUvarint(size[:], uint64(len(line)))])
-	_, _ = sum.Write(line)
+	_, _ = sum.Write(appendLine(nil, line))
+}
+
+// appendLine appends the length of a line and the line to a slice.
+func appendLine(to, line []byte) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(line))), line...)
 }
 
 // putSorted adds the rows of a part to a hash. It sorts the rows, because the order of rows
@@ -100,8 +103,12 @@ func putSorted(sum hash.Hash, name string, rows [][]any, content func([]any) []a
 	}
 }
 
-// pointsInto calls put with the name of each metric of an iteration, followed by the metric's
-// points. It also calls each with each point.
+// hashedBytes is the approximate number of bytes that pointsInto passes to put. A hash takes
+// long for many short texts.
+const hashedBytes = 4096
+
+// pointsInto calls put with the lines of the metrics of an iteration: the name of each metric,
+// followed by the metric's points. It also calls each with each point.
 func (tx Tx) pointsInto(id string, put func([]byte), each func(points.Copy) error) error {
 	num, err := tx.Num(id)
 	if err != nil {
@@ -111,11 +118,11 @@ func (tx Tx) pointsInto(id string, put func([]byte), each func(points.Copy) erro
 	if err != nil {
 		return err
 	}
-	var line []byte
-	begun := 0 // number of metrics whose names were put
+	var line, lines []byte
+	begun := 0 // number of metrics whose names are in lines or were put
 	err = tx.Walk(num, func(p points.Copy) error {
 		for begun == 0 || keys[begun-1] != p.Key {
-			put([]byte(keys[begun]))
+			lines = appendLine(lines, []byte(keys[begun]))
 			begun++
 		}
 		line = binary.BigEndian.AppendUint64(line[:0], uint64(p.Step))
@@ -124,12 +131,17 @@ func (tx Tx) pointsInto(id string, put func([]byte), each func(points.Copy) erro
 		if math.IsNaN(float64(p.Value)) {
 			bits = math.Float64bits(math.NaN())
 		}
-		put(binary.BigEndian.AppendUint64(line, bits))
+		line = binary.BigEndian.AppendUint64(line, bits)
+		if lines = appendLine(lines, line); len(lines) >= hashedBytes {
+			put(lines)
+			lines = lines[:0]
+		}
 		return each(p)
 	})
 	for ; err == nil && begun < len(keys); begun++ {
-		put([]byte(keys[begun]))
+		lines = appendLine(lines, []byte(keys[begun]))
 	}
+	put(lines)
 	return err
 }
 
