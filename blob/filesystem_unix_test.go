@@ -16,8 +16,7 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// asChild runs the calling test again in a process of its own, which prepare
-// may change permanently.
+// asChild runs the calling test again in a separate process, which prepare can change permanently.
 func asChild(t *testing.T, prepare func() error, test func(t *testing.T)) {
 	const variable = "BLOB_TEST_CHILD"
 	if os.Getenv(variable) == t.Name() {

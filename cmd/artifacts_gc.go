@@ -46,7 +46,7 @@ command runs.`,
 	}
 	addSettings(cmd, artifactSettings...)
 	cmd.Flags().BoolVar(&remove, "delete", false, "remove them")
-	cmd.Flags().Var(&age, "older-than", "keep what was written less than this `time` ago, like 12h or 7d")
+	cmd.Flags().Var(&age, "older-than", "keep bytes that were written less than this `time` ago, like 12h or 7d")
 	return cmd
 }
 

@@ -88,7 +88,7 @@ func bucketSettings(url, certificate string) []string {
 		"SERVICE_S3_ACCESS_KEY=key", "SERVICE_S3_SECRET_KEY=secret"}
 }
 
-// upload makes an artifact and returns its id.
+// upload creates an artifact and returns its id.
 func upload(t testing.TB, p *process, experiment, name string, content []byte) string {
 	t.Helper()
 	var body bytes.Buffer

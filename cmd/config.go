@@ -263,7 +263,7 @@ func (c Config) mistakes() (wrong mistakes) {
 		wrong = append(wrong, mistake{name, name + " " + fmt.Sprintf(format, args...)})
 	}
 	if c.EnableUI && c.Port != 0 && c.Port == c.UIPort && c.Host == c.UIHost {
-		add("SERVICE_UI_PORT", "must not be %d like SERVICE_PORT: the dashboard needs a port of its own", c.UIPort)
+		add("SERVICE_UI_PORT", "must not be %d like SERVICE_PORT: the dashboard needs its own port", c.UIPort)
 	}
 	if c.EnableAuth && weakSecret(c.JWTSecret) {
 		add("SERVICE_JWT_SECRET", "must be your own secret, of %d characters or more, when SERVICE_ENABLE_AUTH is true; keep one in the file .env, which each start and `tracker token` read: %s", auth.MinSecret, keepSecret)

@@ -114,7 +114,7 @@ lists, 1 if the import failed.`,
 	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default: from the source, or the name of its folder)")
 	f.StringVar(&o.Name, "name", "", "`name` of the run, if there is one")
 	f.StringArrayVar(&o.Only, "only", nil, "only runs, experiments and models with names like `pattern`, as resnet*; can be repeated")
-	f.BoolVar(&o.Deleted, "deleted", false, "also import what is marked as deleted in the source, into the trash")
+	f.BoolVar(&o.Deleted, "deleted", false, "also import records that are marked as deleted in the source, into the trash")
 	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave out artifacts")
 	f.StringVar(&o.ArtifactFolder, "mlflow-artifacts", "", "`folder` in which MLflow's server keeps artifacts, its --artifacts-destination (default: mlartifacts beside the store)")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported, and change nothing")
@@ -233,10 +233,10 @@ func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 		}
 		i.lost += result.Lost
 		if errors.Is(err, context.Canceled) && !i.asJSON {
-			fmt.Fprintln(i.app.stdout, "Stopped before the end; what was written is kept. Run the same command again to continue.")
+			fmt.Fprintln(i.app.stdout, "Stopped before the end; the imported data is kept. Run the same command again to continue.")
 		}
 		if err := errors.Join(err, i.app.printImport(result, i.options.DryRun, i.asJSON)); err != nil {
-			return fmt.Errorf("%w; what was written is kept. Run the same command again to continue", err)
+			return fmt.Errorf("%w; the imported data is kept. Run the same command again to continue", err)
 		}
 	}
 	if i.lost > 0 {

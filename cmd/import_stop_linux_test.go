@@ -48,7 +48,7 @@ func TestInterruptedImport(t *testing.T) {
 		_ = c.Wait()                       // the process state has the details
 		text := stdout.String()
 		early := c.ProcessState.ExitCode() == 0
-		if !early && (c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Stopped before the end; what was written is kept. Run the same command again to continue.\nFound ") ||
+		if !early && (c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Stopped before the end; the imported data is kept. Run the same command again to continue.\nFound ") ||
 			!strings.HasSuffix(stderr.String(), "tracker: interrupted\n")) {
 			t.Fatalf("%v: %s%s", c.ProcessState, text, stderr)
 		}

@@ -161,13 +161,13 @@ func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool)
 			}
 			fmt.Fprintf(a.stdout, "%s changed only on the other side; `tracker %s` copies them.\n", things(r.Newer, "record was", "records were"), other)
 		}
-		printLosses(a.stdout, &transfer.Result{Losses: r.Losses, Lost: len(r.Losses)}, "Left alone:")
+		printLosses(a.stdout, &transfer.Result{Losses: r.Losses, Lost: len(r.Losses)}, "Not copied:")
 	}
 	if err != nil {
-		return fmt.Errorf("%w; what was copied is kept. Run the same command again to continue", err)
+		return fmt.Errorf("%w; the copied records are kept. Run the same command again to continue", err)
 	}
 	if len(r.Losses) > 0 {
-		return incomplete{fmt.Errorf("%s left alone", wasWere(len(r.Losses)))}
+		return incomplete{fmt.Errorf("%s not copied", wasWere(len(r.Losses)))}
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (a *app) clientCommands() []*cobra.Command {
 			"  tracker run --project iris -- python train.py --lr 0.1\n  tracker run --project iris --tag nightly -- ./simulate.sh"),
 		a.pythonCommand("sync [--url URL] [PATH...]", "Send the data in the spool",
 			"  tracker sync\n  tracker sync --url http://lab.example.com:9000 ~/.tracker/spool"),
-		a.pythonCommand("status [--url URL]", "Show where the server is, who is signed in, and what is in the spool",
+		a.pythonCommand("status [--url URL]", "Show the server's address, the signed-in user and the spool",
 			"  tracker status"),
 		a.pythonCommand("login [--url URL] [--username NAME]", "Sign in, and keep the token",
 			"  tracker login --url http://lab.example.com:9000"),

@@ -84,7 +84,7 @@ frees space on a full disk. It can be undone only with a backup.`,
 		}),
 	}
 	addSettings(cmd, trashSettings...)
-	cmd.Flags().Var(&age, "older-than", "keep what was deleted less than this `time` ago, like 12h or 7d")
+	cmd.Flags().Var(&age, "older-than", "keep records that were deleted less than this `time` ago, like 12h or 7d")
 	return cmd
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // maxSignIn is the maximum body size of a sign-in request in bytes. The limit is small, because
-// anybody can send this request.
+// this request needs no token.
 const maxSignIn = 16 << 10
 
 func (s *Server) signIn(c *call) error {

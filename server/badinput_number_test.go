@@ -24,8 +24,7 @@ func (s *site) point(id string) (value string, step string) {
 	return string(p.Value), string(p.Step)
 }
 
-// A value comes back as the double nearest to the text that was sent, to the
-// last bit.
+// A returned value is exactly the double nearest to the text that was sent.
 func TestMetricValuesAreExact(t *testing.T) {
 	s := newSite(t)
 	path := "/metric/iteration/" + s.iteration
@@ -176,8 +175,8 @@ func TestParameterValuesAreKeptAsSent(t *testing.T) {
 	}
 }
 
-// Limits count characters in names and bytes in texts. A value just within
-// them is accepted and comes back whole.
+// Limits count characters in names and bytes in texts. A value just within the limits is accepted
+// and returned completely.
 func TestLimitsOfTexts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

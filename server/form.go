@@ -178,7 +178,7 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 		return "", domain.Invalid(name, "%s is given twice; give it once.", name)
 	}
 	if e := part.Header.Get("Content-Transfer-Encoding"); e != "" && !slices.Contains([]string{"binary", "8bit", "7bit"}, strings.ToLower(e)) {
-		return "", domain.Invalid(name, "The part %s has the Content-Transfer-Encoding %q; send its bytes as they are.", name, web.Clip(e))
+		return "", domain.Invalid(name, "The part %s has the Content-Transfer-Encoding %q; send its bytes without an encoding.", name, web.Clip(e))
 	}
 	return name, nil
 }

@@ -86,7 +86,7 @@ type setup struct {
 	noTrash   bool // deletions are final
 }
 
-// api is a running server with a database of its own.
+// api is a running server with its own database.
 type api struct {
 	t testing.TB
 	*instance
@@ -264,7 +264,7 @@ func (a api) iteration(experiment string) string {
 	return created.ID
 }
 
-// running creates an iteration in a project and an experiment of its own.
+// running creates an iteration in a new project and experiment.
 func (a api) running() string {
 	a.t.Helper()
 	return a.iteration(a.experiment(a.project(a.root)))

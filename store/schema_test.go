@@ -25,7 +25,7 @@ import (
 	"tracker/store/wandb"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // dumpSchema returns the SQL of everything in a database, and its versions.
 func dumpSchema(t testing.TB, db *sql.DB) string {

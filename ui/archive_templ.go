@@ -102,7 +102,7 @@ func importPage(f frame, v importView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"sheet\" data-testid=\"import\"><h1>Import an archive</h1><p>An archive is a file made by <b>Export</b> or <code>tracker export</code>. An import overwrites nothing: records that were changed both here and in the archive are listed and left alone. You become the owner of new projects.</p><form id=\"import\" class=\"upload\" method=\"post\" enctype=\"multipart/form-data\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"sheet\" data-testid=\"import\"><h1>Import an archive</h1><p>An archive is a file made by <b>Export</b> or <code>tracker export</code>. An import overwrites nothing: records that were changed both here and in the archive are listed and not changed. You become the owner of new projects.</p><form id=\"import\" class=\"upload\" method=\"post\" enctype=\"multipart/form-data\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -269,7 +269,7 @@ func importedArchive(f frame, v importView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " left alone</li><li>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " not imported</li><li>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -70,7 +70,7 @@ func TestArchivePages(t *testing.T) {
 		}
 		body := "--x\r\nContent-Disposition: form-data; name=\"archive\"; filename=\"a.zip\"\r\n\r\n" + a.body + "\r\n--x--\r\n"
 		multipart := header("Content-Type", "multipart/form-data; boundary=x")
-		s.do("POST", "/import", strings.NewReader(body), alice, multipart).wants(t, 200, runs+" in the archive: 0 new, 0 changed, ", "unchanged, 0 left alone")
+		s.do("POST", "/import", strings.NewReader(body), alice, multipart).wants(t, 200, runs+" in the archive: 0 new, 0 changed, ", "unchanged, 0 not imported")
 		s.get(path, bob).wants(t, 403)
 		s.do("POST", "/import", strings.NewReader(body), bob, multipart).wants(t, 403, "wrong-archive")
 	}
@@ -113,12 +113,12 @@ func TestBrowserImport(t *testing.T) {
 	b.is(`document.querySelector('#import button').disabled`, "false")
 	b.is(text(".progress"), "")
 	send(good)
-	b.is(text(`[data-testid="imported"] li`), "1 run in the archive: 1 new, 0 changed, 0 unchanged, 0 left alone")
+	b.is(text(`[data-testid="imported"] li`), "1 run in the archive: 1 new, 0 changed, 0 unchanged, 0 not imported")
 	b.is(text("#wrong-archive"), "")
 	b.is(text("#imported h2"), "Imported elsewhere.zip")
 	b.is(`document.querySelector('#archive').value`, "")
 	send(good)
-	b.is(text(`[data-testid="imported"] li`), "1 run in the archive: 0 new, 0 changed, 1 unchanged, 0 left alone")
+	b.is(text(`[data-testid="imported"] li`), "1 run in the archive: 0 new, 0 changed, 1 unchanged, 0 not imported")
 	b.accessible("after an import", false)
 	b.fits()
 	projects, err := s.db.Projects.Projects(context.Background(), domain.System, projects.ProjectQuery{Page: domain.Page{Limit: 10}, Name: "from elsewhere"})

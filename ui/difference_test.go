@@ -204,7 +204,7 @@ func (s *site) projectOf(experiment string) string {
 }
 
 // TestTwoClicksToTheDifference goes from an experiment to the difference from its best run in two clicks, by its
-// table and by a run's page. The sentence and the first lines of code are in sight.
+// table and by a run's page. The sentence and the first lines of code are visible.
 func TestTwoClicksToTheDifference(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

@@ -19,7 +19,7 @@ import (
 	"tracker/ui"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var (
 	staticHash = regexp.MustCompile(`-[0-9A-Z]{8}(\.(?:js|css|svg))`)

@@ -79,8 +79,8 @@ func (s *site) mediaData(r *http.Request, actor domain.Actor) (any, error) {
 	return map[string]any{"keys": keys, "more": found.More}, nil
 }
 
-// framePolicy isolates a logged HTML page. The page gets an origin of its own and can read
-// neither the cookies nor the pages of this site. The page can't load other resources.
+// framePolicy isolates a logged HTML page. The page gets its own origin and can read neither the
+// cookies nor the pages of this site. The page can't load other resources.
 const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
 	"img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
 

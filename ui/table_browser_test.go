@@ -332,7 +332,7 @@ func TestBackToTable(t *testing.T) {
 	b.is(selected, "2 selected")
 	b.is(`Boolean(document.querySelector('`+run+`'))`, "true")
 
-	// A page that is opened anew begins at its top.
+	// A page that is opened by its address begins at its top.
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?top=1"))
 	b.is(scrolled, "0")
 	b.is(selected, "undefined")

@@ -61,7 +61,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// Undo leads back to the table as it was before the deletion.
+// Undo leads back to the table, in the same state as before the deletion.
 func TestUndoKeepsTheTable(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

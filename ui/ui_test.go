@@ -39,7 +39,7 @@ func newClock(t time.Time) *clock {
 func (c *clock) now() time.Time       { return time.Unix(0, c.at.Load()).UTC() }
 func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
 
-// site is a running dashboard on a database of its own.
+// site is a running dashboard with its own database.
 type site struct {
 	t     testing.TB
 	db    *store.DB
@@ -142,7 +142,7 @@ func (s *site) actor(username string) domain.Actor {
 	return domain.Actor{UserID: u.ID}
 }
 
-// project makes a project with some experiments, and iterations in each.
+// project creates a project with some experiments, and iterations in each.
 func (s *site) project(username, name, description string, experiments, iterations int) string {
 	s.t.Helper()
 	ctx, actor := s.t.Context(), s.actor(username)

@@ -70,8 +70,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkSingle runs log-metric from four clients at once, each with a run of its
-// own.
+// BenchmarkSingle runs log-metric from four clients at once, each with its own run.
 func BenchmarkSingle(b *testing.B) {
 	bed := start(b)
 	experiment := bed.experiment("e")

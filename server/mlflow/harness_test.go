@@ -22,7 +22,7 @@ const api = "/api/2.0/mlflow/"
 // begin is the initial time of the clock of a bed, in milliseconds.
 const begin = servertest.Begin
 
-// bed is a running server with a database of its own.
+// bed is a running server with its own database.
 type bed struct {
 	testing.TB
 	db     *store.DB

@@ -21,7 +21,7 @@ import (
 
 const password = servertest.Password
 
-// bed is a running server with a database of its own.
+// bed is a running server with its own database.
 type bed struct {
 	testing.TB
 	db     *store.DB

@@ -195,8 +195,8 @@ func (b bed) losing(sweep string) (agent, name string, log func()) {
 	return agent, name, log
 }
 
-// An agent is told to stop a run that still logs after it was ended, but not a run that
-// is finishing: client 0.17 would then wait for ever.
+// An agent gets a command to stop a run that still logs after it was ended, but not a run that is
+// finishing: client 0.17 would then wait forever.
 func TestStopWhatLogsOn(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -221,7 +221,7 @@ func TestStopWhatLogsOn(t *testing.T) {
 	b.says(b.beat(agent), "exit ")
 }
 
-// An agent of a canceled sweep is told to exit after its run has stopped or finished.
+// An agent of a canceled sweep gets the command to exit after its run has stopped or finished.
 func TestCancelWhileFinishing(t *testing.T) {
 	t.Parallel()
 	for _, finishing := range []bool{true, false} {

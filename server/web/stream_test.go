@@ -83,7 +83,7 @@ func TestStreamHeaders(t *testing.T) {
 	}
 }
 
-// A stream whose client reads too late is cut, and holds up nobody.
+// A stream whose client reads too late is closed, and does not delay other streams.
 func TestStreamThatIsNotReadIsCut(t *testing.T) {
 	f := newFeed()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

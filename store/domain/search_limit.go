@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// SearchLimit is the total time limit for the searches of one read. Sorting 100,000 iterations
-// by a metric takes 2.4 s on a busy machine with two cores (measured). A search that takes four
-// times as long delays all other searches, and nobody waits for its result.
+// SearchLimit is the total time limit for the searches of one read. Sorting 100,000 iterations by a
+// metric takes 2.4 s on a busy machine with two cores (measured). A search that takes four times as
+// long delays all other searches, and its user has probably left the page.
 const SearchLimit = 10 * time.Second
 
 var errSearchLimit = errors.New("the search has reached its time limit")

@@ -14,8 +14,8 @@ import (
 	"tracker/store/registry"
 )
 
-// outputs writes references to the logged models that a run created. Each reference is a folder
-// of its own, as MLflow expects.
+// outputs writes references to the logged models that a run created. Each reference is a separate
+// folder, as MLflow expects.
 func (m *mlflowStore) outputs(at string, run run) error {
 	written := map[string]bool{}
 	for _, use := range run.Models {

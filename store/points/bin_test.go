@@ -54,8 +54,7 @@ func TestBinsOfWholeCells(t *testing.T) {
 	}
 }
 
-// checkRun looks at both sides of some multiples of 2^align, where a bin may
-// begin, and between them, where no bin may begin.
+// checkRun checks that all steps in a cell of 2^align steps are in the same bin.
 func checkRun(t *testing.T, b bins, r binRun) {
 	t.Helper()
 	if r.align > 61 {

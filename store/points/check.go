@@ -92,7 +92,7 @@ func (c *Check) series(tx *Tx, s *series) (found []Problem, err error) {
 	if damaged {
 		found = append(found, Problem{
 			Iteration: s.iteration,
-			Text:      fmt.Sprintf("The points of metric %q do not match their checksum: a step, time or value is not as it was written.", s.key),
+			Text:      fmt.Sprintf("The points of metric %q do not match their checksum: a step, time or value has changed since it was written.", s.key),
 			Lost:      true,
 			Repair:    func(tx *Tx) error { return tx.recompute(s.id, want.checksum-s.checksum) },
 		})

@@ -12,8 +12,8 @@ import (
 // claim writes a name for this process into table owner. If another process replaces the name,
 // this process has lost the database and must not write.
 //
-// The lock file alone does not prevent two owners. If somebody removes the locked file, a
-// second process creates and locks a new lock file.
+// The lock file alone does not prevent two owners. If the locked file is removed, a second process
+// creates and locks a new lock file.
 func (db *DB) claim(tx *Tx) error {
 	db.owner = rand.Text()
 	if _, err := tx.Exec(`BEGIN IMMEDIATE`); err != nil {

@@ -290,6 +290,6 @@ func refuseOverwritten(path, note string) error {
 		return nil
 	}
 	return fileError(Overwritten, nil,
-		"the database %s was overwritten or truncated while a server was running, and %s-wal belongs to its previous contents: restore a backup; or, to use the file as it is, remove %s-wal and %s-shm",
+		"the database %s was overwritten or truncated while a server was running, and %s-wal belongs to its previous contents: restore a backup, or remove %s-wal and %s-shm to use the overwritten file",
 		path, path, path, path)
 }

@@ -96,7 +96,7 @@ def test_the_address_of_the_dashboard_is_not_that_of_the_api(server: Server, cap
     address = f"http://127.0.0.1:{server.ui_port}"
     with pytest.raises(tracker.TrackerError, match=f"{address} is not the address of the API: it answered 404 with text/"):
         tracker.init(url=address, strict=True, capture=False)
-    with pytest.raises(tracker.Unreachable, match="The dashboard has a port of its own"):
+    with pytest.raises(tracker.Unreachable, match="The dashboard has its own port"):
         tracker.Api(address).projects()
     run = tracker.init(url=f"https://127.0.0.1:{server.port}", capture=False)
     eventually(lambda: run.recorder.sender is not None and run.recorder.sender.failure)
@@ -138,4 +138,4 @@ def test_json_of_another_service_loses_nothing(server: Server, proxy: Proxy, cap
     proxy.fault = lambda method, path, body: None
     run.finish()
     assert server.points(run.id, "a") == [(0, 1)]
-    assert f"{proxy.url} does not answer as the API does" in capfd.readouterr().err
+    assert f"{proxy.url} does not respond like the API" in capfd.readouterr().err

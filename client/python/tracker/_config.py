@@ -63,7 +63,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         return dict(self._values)
 
     def setdefaults(self, values: Dict[str, Any]) -> None:
-        """Set the given parameters, except those that have a value."""
+        """Set the given parameters that have no value yet."""
         for name, value in values.items():
             self.setdefault(name, value)
 

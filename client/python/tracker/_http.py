@@ -266,7 +266,7 @@ class Client:
         to = response.headers.get("Location") if 300 <= response.status < 400 else None
         what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
         stranger = Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The "
-                               "dashboard has a port of its own; a proxy may require a path or a sign-in.")
+                               "dashboard has its own port; a proxy may require a path or a sign-in.")
         stranger.status = response.status
         return stranger
 

@@ -403,7 +403,7 @@ class Recorder:
         return spool.empty
 
     def leave(self, complete: bool, quiet: bool = False) -> None:
-        """Stop the sender, close the spool, and print what is still unsent."""
+        """Stop the sender, close the spool, and list the unsent data."""
         spool, sender, writer = self.spool, self.sender, self.writer
         if spool is None or writer is None:
             return

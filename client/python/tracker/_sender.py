@@ -124,7 +124,7 @@ class Sender:
             self._reject(item, refused)
         except Exception as error:  # a bug must not end the thread: later items can still be sent
             if item.head["op"] == "begin":  # no other item can be sent before the run exists
-                self.report(Unreachable(f"{self.client.url} does not answer as the API does: {type(error).__name__}: {error}"))
+                self.report(Unreachable(f"{self.client.url} does not respond like the API: {type(error).__name__}: {error}"))
                 return False
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
         if self.failure is not None and not self._adopted and getattr(self.failure, "code", "") != ENDED:

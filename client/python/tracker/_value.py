@@ -18,7 +18,7 @@ _told: Dict[str, bool] = {}
 
 printing = threading.RLock()
 """Held while a thread writes to a stream of Python, and during a fork. Without it, a child that is forked during a write
-would inherit a locked stream that nobody unlocks."""
+would inherit a locked stream that no thread unlocks."""
 
 
 def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     Path = Union[str, os.PathLike[str]]
 
 MISSING = {
-    "sweep": "use Optuna with tracker.callback.optuna, or make a run for each set of parameters",
-    "agent": "use Optuna with tracker.callback.optuna, or make a run for each set of parameters",
+    "sweep": "use Optuna with tracker.callback.optuna, or create a run for each set of parameters",
+    "agent": "use Optuna with tracker.callback.optuna, or create a run for each set of parameters",
     "plot": "log a matplotlib figure or a tracker.Table",
     "Object3D": "store the file with log_artifact",
     "Molecule": "store the file with log_artifact",
