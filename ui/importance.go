@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/importance"
+	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/ui/plain"
@@ -38,6 +40,8 @@ type importanceRow struct {
 	Share, Low, High float64
 	Known            bool
 	Direction        string
+	Region           string   // range of the best numbers, "" if unknown
+	Depends          string   // how the best numbers depend on a second parameter, "" if unknown
 	Levels           []string // effects of the parameter, one for each value range of an interacting parameter
 	Runs             string
 }
@@ -71,12 +75,32 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 	return o
 }
 
-// importance shows how strongly each parameter of an experiment influences a metric.
+// importance shows how strongly each parameter of an experiment influences a metric. Scripts
+// replace the page by the tab Analyse of the experiment.
 func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	query := r.URL.Query()
-	v := importanceView{ExperimentID: idOf(r), Filter: plain.Readable(query.Get("filter"))}
 	var f frame
-	read := func(db *store.View) (in runs.ImportanceInput, err error) {
+	v, found, err := s.estimate(r, domain.Actor{UserID: user.ID}, false, func(db *store.View, e projects.Experiment, p projects.Project) (err error) {
+		if f, err = s.inside(db, "Importance", user, place{projectID: e.ProjectID, experimentID: e.ID}); err != nil {
+			return err
+		}
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Importance"}}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	f.Module = "toanalyse.js"
+	v.fill(found)
+	return s.render(w, r, http.StatusOK, importancePage(f, v))
+}
+
+// estimate estimates the importance of parameters for the metric in the request's query. next
+// says whether to suggest settings. If read is not nil, estimate calls it with the snapshot.
+func (s *site) estimate(r *http.Request, actor domain.Actor, next bool,
+	read func(*store.View, projects.Experiment, projects.Project) error) (v importanceView, found runs.Importance, err error) {
+	query := r.URL.Query()
+	v = importanceView{ExperimentID: idOf(r), Filter: plain.Readable(query.Get("filter"))}
+	input := func(db *store.View) (in runs.ImportanceInput, err error) {
 		e, p, err := s.experimentOf(db, v.ExperimentID)
 		if err != nil {
 			return in, err
@@ -89,6 +113,7 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 		if err != nil {
 			return in, err
 		}
+		v.Metrics = nil
 		for _, k := range keys.Data {
 			v.Metrics = append(v.Metrics, k.Key)
 		}
@@ -96,28 +121,25 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 		if v.Objective.Metric == "" && len(v.Metrics) > 0 {
 			v.Objective.Metric = v.Metrics[0]
 		}
-		if f, err = s.inside(db, "Importance", user, place{projectID: e.ProjectID, experimentID: e.ID}); err != nil {
-			return in, err
+		if read != nil {
+			if err := read(db, e, p); err != nil {
+				return in, err
+			}
 		}
-		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Importance"}}
-		q := runs.ImportanceQuery{ExperimentID: e.ID, Filter: v.Filter, Goal: v.Objective.Goal}
+		q := runs.ImportanceQuery{ExperimentID: e.ID, Filter: v.Filter, Goal: v.Objective.Goal, Next: next}
 		if v.Objective.Metric != "" {
 			q.Target = v.Objective.Value()
 		}
 		return db.Runs.ImportanceInput(q)
 	}
-	found, err := s.DB.Runs.Importance(r.Context(), func() (in runs.ImportanceInput, err error) {
-		err = s.DB.View(r.Context(), domain.Actor{UserID: user.ID}, func(db *store.View) error {
-			in, err = read(db)
+	found, err = s.DB.Runs.Importance(r.Context(), func() (in runs.ImportanceInput, err error) {
+		err = s.DB.View(r.Context(), actor, func(db *store.View) error {
+			in, err = input(db)
 			return err
 		})
 		return in, err
 	})
-	if err != nil {
-		return err
-	}
-	v.fill(found)
-	return s.render(w, r, http.StatusOK, importancePage(f, v))
+	return v, found, err
 }
 
 func (v *importanceView) fill(found runs.Importance) {
@@ -152,8 +174,67 @@ func (v *importanceView) fill(found runs.Importance) {
 	for _, e := range found.Columns {
 		low, high := e.Interval()
 		v.Rows = append(v.Rows, importanceRow{Name: e.Name, Share: 100 * e.Share, Low: 100 * low, High: 100 * high, Known: e.Known,
-			Direction: direction(e, v.Objective.Goal), Levels: levelTexts(e, v.Objective.Goal), Runs: humanize.Comma(int64(e.Runs))})
+			Direction: direction(e, v.Objective.Goal), Region: regionText(e.Form, v.Objective.Goal), Depends: contrastText(e),
+			Levels: levelTexts(e, v.Objective.Goal), Runs: humanize.Comma(int64(e.Runs))})
 	}
+}
+
+// bestRange returns the range of the best values. ok is false if the goal or the range is
+// unknown.
+func bestRange(f importance.Form, aim goal.Goal) (r importance.Range, ok bool) {
+	r = f.Min
+	if aim == goal.Maximize {
+		r = f.Max
+	}
+	return r, aim != "" && f.Shape != importance.Unknown && f.Shape != importance.Between && r.From != ""
+}
+
+// regionText describes the range of the best numbers. It returns "" if the range is unknown or
+// a single value.
+func regionText(f importance.Form, aim goal.Goal) string {
+	r, ok := bestRange(f, aim)
+	from, to := settingText(r.From), settingText(r.To)
+	if !ok || from == to {
+		return ""
+	}
+	return from + " to " + to + " is not clearly worse than the best"
+}
+
+// contrastText says how far the best values at two levels are apart. It returns "" if the runs
+// do not show a difference. If the ratio is not known well, the text has its lower end.
+func contrastText(e importance.Estimate) string {
+	c := e.Contrast
+	if c == nil {
+		return ""
+	}
+	ratio := "about " + firstDigit(c.Ratio, math.Round)
+	if c.RatioHigh > closeRatio*c.RatioLow {
+		ratio = "at least " + firstDigit(c.RatioLow, math.Floor)
+	}
+	return fmt.Sprintf("%s depends on %s: the best value for %s is %s times as large as for %s", plain.Line(e.Name, 40),
+		plain.Line(e.With, 40), levelName(e, e.Levels[c.More]), ratio, levelName(e, e.Levels[c.Less]))
+}
+
+// closeRatio is the maximum width of the interval of a ratio that a text names. The width is the
+// upper end divided by the lower end.
+const closeRatio = 6
+
+// firstDigit formats a positive number with its first digit, for example 300.
+func firstDigit(f float64, round func(float64) float64) string {
+	power := math.Pow(10, math.Floor(math.Log10(f)))
+	return humanize.Comma(int64(round(f/power) * power))
+}
+
+// levelName names a level of the parameter that e depends on.
+func levelName(e importance.Estimate, l importance.Level) string {
+	_, err := strconv.ParseFloat(l.From, 64)
+	switch {
+	case l.To != l.From:
+		return fmt.Sprintf("%s %s to %s", plain.Line(e.With, 40), settingText(l.From), settingText(l.To))
+	case err == nil:
+		return plain.Line(e.With, 40) + " " + settingText(l.From)
+	}
+	return settingText(l.From)
 }
 
 func does(n int) string {
@@ -196,14 +277,19 @@ func levelTexts(e importance.Estimate, aim goal.Goal) []string {
 	var all []string
 	for _, l := range e.Levels {
 		if text := formText(l.Form, aim); text != "" {
-			value := settingText(l.From)
-			if l.To != l.From {
-				value += " to " + settingText(l.To)
-			}
-			all = append(all, plain.Line(e.With, 40)+" "+value+": "+text)
+			all = append(all, levelLabel(e, l)+": "+text)
 		}
 	}
 	return all
+}
+
+// levelLabel returns the name and the values of a level of the parameter that e depends on.
+func levelLabel(e importance.Estimate, l importance.Level) string {
+	value := settingText(l.From)
+	if l.To != l.From {
+		value += " to " + settingText(l.To)
+	}
+	return plain.Line(e.With, 40) + " " + value
 }
 
 // formText describes the form of a dependency. It returns "" for an unknown form.

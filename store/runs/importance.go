@@ -10,6 +10,7 @@ import (
 	"tracker/store/importance"
 	"tracker/store/search"
 	"tracker/store/sqlite"
+	"tracker/store/suggest"
 )
 
 // MaxImportanceRuns is the maximum number of runs in an importance estimate. If there are more
@@ -27,6 +28,7 @@ type ImportanceQuery struct {
 	Filter string    // filter for iterations; "" selects all iterations
 	Target string    // metric in the search language, such as metric.loss.min
 	Goal   goal.Goal // "" if unknown
+	Next   bool      // whether to suggest settings for the next runs
 }
 
 // Importance holds the importance of each parameter: its share in the variation of a metric
@@ -41,6 +43,17 @@ type Importance struct {
 	// as the worst value. If the query has no goal, the estimate ignores iterations with the
 	// value NaN.
 	NaN int
+
+	// Best is the iteration with the best value, "" if the goal is unknown. Command is the
+	// command that started it, "" if it is not recorded.
+	Best, Command string
+	BestValue     float64
+	// BestParams holds the parameters of the best iteration, with truncated values.
+	BestParams map[string]string
+	// Next holds suggestions for the next runs, and Refusal the reason if there are none. Both
+	// are empty if the query does not ask for suggestions.
+	Next    []suggest.Suggestion
+	Refusal suggest.Reason
 }
 
 // ImportanceInput holds the input of an importance estimate.
@@ -49,6 +62,8 @@ type ImportanceInput struct {
 	values  []float64
 	columns []importance.Column
 	aim     goal.Goal
+	next    bool
+	best    int // index of the best value
 }
 
 // Importance estimates how much each parameter influences a metric. Only one estimate runs at a
@@ -67,7 +82,16 @@ func (db *DB) Importance(ctx context.Context, read func() (ImportanceInput, erro
 		return out, err
 	}
 	out = in.counts
+	out.BestParams = map[string]string{}
+	for _, c := range in.columns {
+		if in.best < len(c.Values) && c.Values[in.best] != nil {
+			out.BestParams[c.Name] = *c.Values[in.best]
+		}
+	}
 	out.Result, err = importance.Of(ctx, in.values, in.columns, in.aim)
+	if err == nil && in.next {
+		out.Next, out.Refusal, err = suggest.Next(ctx, out.Result, in.values, in.columns, in.aim)
+	}
 	return out, err
 }
 
@@ -86,15 +110,35 @@ func (v *View) ImportanceInput(q ImportanceQuery) (in ImportanceInput, err error
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, q.ExperimentID, domain.RightRead); err != nil {
 		return in, err
 	}
-	in.aim = q.Goal
+	in.aim, in.next = q.Goal, q.Next
 	in.columns, err = Limited(v.tx, s, func(from *search.Snapshot) ([]importance.Column, error) {
 		var nums []int64
 		if nums, in.values, err = in.counts.results(from, s, target, q); err != nil {
 			return nil, err
 		}
+		if in.best, err = in.counts.readBest(v.tx, nums, in.values, q.Goal); err != nil {
+			return nil, err
+		}
 		return importanceColumns(v.tx, nums)
 	})
 	return in, err
+}
+
+// readBest sets the best iteration and its command. It returns the index of the best value. The
+// numbers and values are indexed alike.
+func (out *Importance) readBest(tx *domain.Tx, nums []int64, values []float64, aim goal.Goal) (best int, err error) {
+	if len(nums) == 0 || aim == "" {
+		return 0, nil
+	}
+	for i, v := range values {
+		if aim == goal.Minimize && v < values[best] || aim == goal.Maximize && v > values[best] {
+			best = i
+		}
+	}
+	out.BestValue = values[best]
+	return best, tx.Row(`SELECT iteration.id, coalesce(snapshot.command, '') FROM iteration
+		LEFT JOIN snapshot ON snapshot.iteration_num = iteration.num
+		WHERE iteration.num = ?`, nums[best]).Scan(&out.Best, &out.Command)
 }
 
 func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err error) {

@@ -45,6 +45,34 @@ func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limi
 	return total, err
 }
 
+// Nums returns the numbers of the newest iterations that match q, newest first. It returns at
+// most limit numbers, and the number of all matches.
+func (s *Snapshot) Nums(experimentID string, q Query, limit int) (nums []int64, total int, err error) {
+	j, err := s.joins([]string{experimentID}, q.Metrics)
+	if err != nil {
+		return nil, 0, err
+	}
+	where := j.conditions(q)
+	statement, err := s.hits(&j, experimentID, q.Where, `iteration.num AS num`, where)
+	if err != nil {
+		return nil, 0, err
+	}
+	statement.Add(` SELECT num, (SELECT count(*) FROM hit) FROM hit ORDER BY num DESC LIMIT ?`, limit)
+	rows, err := statement.rows(s.Tx.Tx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var num int64
+		if err := rows.Scan(&num, &total); err != nil {
+			return nil, 0, err
+		}
+		nums = append(nums, num)
+	}
+	return nums, total, rows.Err()
+}
+
 // VaryingParams returns the parameters that differ among the iterations that match q. It
 // includes parameters that some matching iterations lack. keys are the parameters to compare.
 func (s *Snapshot) VaryingParams(experimentID string, q Query, keys []string) (map[string]bool, error) {

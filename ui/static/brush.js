@@ -38,6 +38,16 @@ export class Brushes {
     this.state.set({ brush: null });
   }
 
+  /** mask returns for each of n runs whether it is inside all ranges. */
+  mask(n) {
+    const mask = new Uint8Array(n).fill(1);
+    for (const [id, [low, high]] of this.ranges) {
+      const { values } = this.all.get(id);
+      for (let i = 0; i < n; i += 1) if (!(values[i] != null && values[i] >= low && values[i] <= high)) mask[i] = 0;
+    }
+    return mask;
+  }
+
   /** inside reports whether the run with index r is inside all ranges. */
   inside(r) {
     return [...this.ranges].every(([id, [low, high]]) => {

@@ -6,12 +6,21 @@ import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import { axisLabels, valueLabel, dimensionAxis, rangeColor, svgElement } from './plotaxis.js';
 
-const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
+const [usualWidth, height, top, bottom, side] = [1000, 300, 32, 16, 72];
 
 const mostTicks = 8; // maximum number of labels beside an axis
 
-/** parallelPlot draws parallel coordinates of all dimensions of runs in root. */
-export function parallelPlot(root, runs, all, { state, brushes }) {
+/**
+ * parallelPlot draws parallel coordinates of all dimensions of runs in root.
+ * @param {Object} options
+ * @param {function(): number} [options.width] returns the width of the drawing
+ * @param {function} [options.paint] paints the lines: its arguments are the drawing, its width and height, the
+ *   positions of the axes, and a function that returns the position of a run on an axis, or null. It returns the
+ *   element to show. Without it, each line is an element of the drawing.
+ * @param {AbortSignal} [options.signal] ends the plot
+ */
+export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, paint, signal }) {
+  let width = usualWidth;
   const metrics = [...all.keys()].filter((id) => id.startsWith('metric.') && !id.startsWith('metric.system/'));
   const judge = all.get('objective'); // the objective, which colours the lines
   const params = [...all.keys()].filter((id) => id.startsWith('param.'));
@@ -28,7 +37,7 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
     const { part, axis: of } = document.activeElement?.dataset ?? {};
     draw();
     if (of) plot.querySelector(`[data-part="${part}"][data-axis="${CSS.escape(of)}"]`)?.focus();
-  });
+  }, { signal });
   const add = el('select', {
     name: 'axis',
     'aria-label': 'Add an axis',
@@ -49,6 +58,7 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
   );
 
   function draw() {
+    width = widthOf?.() ?? usualWidth;
     const ids = chosen();
     add.replaceChildren(
       el('option', { value: '' }, 'Add an axis'),
@@ -61,7 +71,7 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
       return { ...m, y: (v) => height - bottom - m.at(v) * (height - top - bottom),
         value: (y) => m.value((height - bottom - y) / (height - top - bottom)) };
     });
-    const lines = runs.map((run, r) => {
+    const lines = paint ? [] : runs.map((run, r) => {
       // The line of a run is interrupted at dimensions without a value. A value without neighbours is a dash.
       const known = (i) => all.get(ids[i])?.values[r] != null;
       const at = ids.map((id, i) => {
@@ -86,7 +96,7 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
     );
     note.textContent =
       brushes.ranges.size > 0
-        ? `${count(runs.filter((_, r) => brushes.inside(r)).length)} of ${count(runs.length)} runs inside the brushes`
+        ? `${count(brushes.mask(runs.length).reduce((sum, one) => sum + one, 0))} of ${count(runs.length)} runs inside the brushes`
         : 'Drag along an axis to select runs; drag its name to move it.';
     const list = el(
       'div',
@@ -98,7 +108,12 @@ export function parallelPlot(root, runs, all, { state, brushes }) {
         button('Remove', id, () => set(ids.filter((o) => o !== id))),
       ])
     );
-    plot.replaceChildren(drawing, el('details', {}, el('summary', { class: 'count' }, 'Order of the axes'), list));
+    const place = (a, r) => {
+      const v = all.get(ids[a]).values[r];
+      return v == null ? null : scales[a].y(v);
+    };
+    const shown = paint ? paint(drawing, { width, height, xs: ids.map((_, i) => x(i)), y: place, judge }) : drawing;
+    plot.replaceChildren(shown, el('details', {}, el('summary', { class: 'count' }, 'Order of the axes'), list));
   }
 
   const button = (text, id, fn, disabled) =>

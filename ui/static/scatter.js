@@ -3,7 +3,7 @@ import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { axisLabels, valueLabel, dimensionAxis, rangeColor, svgElement, valueColor } from './plotaxis.js';
 
-const [width, height, left, bottom, top, right] = [1000, 360, 72, 44, 28, 24];
+const [usualWidth, height, left, bottom, top, right] = [1000, 360, 72, 44, 28, 24];
 const plotPadding = 8; // space between the outermost runs and the ends of an axis
 const mostCategories = 24; // maximum number of categories in the legend
 
@@ -17,8 +17,15 @@ const mostCategories = 24; // maximum number of categories in the legend
  * @param {import('./brush.js').Brushes} options.brushes
  * @param {function(string): Promise<string>} options.judged called with the metric on the Y axis, or with '' for
  *   the objective; it returns the metric's most important parameter, which is the default X axis
+ * @param {function(): number} [options.width] returns the width of the drawing
+ * @param {function(): string} [options.color] returns the dimension of the default colour
+ * @param {function} [options.paint] paints the dots: its arguments are the drawing, its width and height, a
+ *   function that returns the place of a run, or null, and the dimension of the colour. It returns the element to
+ *   show. Without it, each dot is an element of the drawing.
+ * @param {AbortSignal} [options.signal] ends the plot
  */
-export function scatterPlot(root, runs, all, { state, brushes, judged }) {
+export function scatterPlot(root, runs, all, { state, brushes, judged, width: widthOf, color, paint, signal }) {
+  let width = usualWidth;
   const ids = [...all.keys()];
   const metric = all.has('objective')
     ? 'objective'
@@ -27,7 +34,7 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   const choose = (name, title, none) =>
     el(
       'select',
-      { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || null }) },
+      { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || (color && name === 'sc' ? 'run' : null) }) },
       none && el('option', { value: '' }, 'Run'),
       ...dimensionOptions(all.values())
     );
@@ -48,7 +55,8 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   );
   state.addEventListener(
     'change',
-    ({ detail }) => ['sx', 'sy', 'sc', 'brush'].some((name) => detail.has(name)) && draw()
+    ({ detail }) => ['sx', 'sy', 'sc', 'brush'].some((name) => detail.has(name)) && draw(),
+    { signal }
   );
 
   async function rank(d) {
@@ -61,17 +69,18 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
   }
 
   function draw() {
+    width = widthOf?.() ?? usualWidth;
     const of = (name, otherwise) => (all.has(state.get(name)) ? state.get(name) : otherwise);
     fields.sx.value = of('sx', first);
     fields.sy.value = of('sy', metric);
-    fields.sc.value = of('sc', '');
+    fields.sc.value = state.has('sc') ? of('sc', '') : (color?.() ?? '');
     const [dx, dy, dc] = [all.get(fields.sx.value), all.get(fields.sy.value), all.get(fields.sc.value)];
     const [mx, my] = [dimensionAxis(dx), dimensionAxis(dy)];
     const [wide, high] = [width - left - right - 2 * plotPadding, height - bottom - top - 2 * plotPadding];
     const px = (v) => left + plotPadding + mx.at(v) * wide;
     const py = (v) => height - bottom - plotPadding - my.at(v) * high;
     const said = (d, i) => `${d.label} ${d.values[i] == null ? '' : valueLabel(d, d.values[i])}`;
-    const spots = runs.map((run, i) => {
+    const spots = paint ? [] : runs.map((run, i) => {
       if (dx.values[i] == null || dy.values[i] == null) return '';
       const spot = svgElement(
         'circle',
@@ -124,13 +133,14 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
       ...spots.filter(Boolean),
       chosen
     );
-    enableSelection(drawing, chosen, (x1, y1, x2, y2) => {
+    enableSelection(drawing, width, chosen, (x1, y1, x2, y2) => {
       const value = (m, t) => m.value(Math.max(0, Math.min(1, t)));
       const across = [x1, x2].map((x) => value(mx, (x - left - plotPadding) / wide));
       const up = [y2, y1].map((y) => value(my, (base - plotPadding - y) / high));
       brushes.set({ [dx.id]: across, [dy.id]: up });
     });
-    plot.replaceChildren(drawing);
+    const place = (i) => (dx.values[i] == null || dy.values[i] == null ? null : [px(dx.values[i]), py(dy.values[i])]);
+    plot.replaceChildren(paint ? paint(drawing, { width, height, at: place, dx, dy, dc }) : drawing);
     legend.replaceChildren(...legendItems(dc));
     rank(dy);
   }
@@ -139,7 +149,7 @@ export function scatterPlot(root, runs, all, { state, brushes, judged }) {
 }
 
 /** enableSelection lets the user drag a rectangle in a drawing. It calls picked with the rectangle's corners. */
-function enableSelection(drawing, chosen, picked) {
+function enableSelection(drawing, width, chosen, picked) {
   const at = (event) => {
     const box = drawing.getBoundingClientRect();
     return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * height];

@@ -12,6 +12,7 @@ const continuous = new Set([
   'pick',
   'mediastep',
   'mediafind',
+  'pictures',
 ]);
 
 /**

@@ -95,14 +95,27 @@ function workbench(root) {
     path: link.href.slice(new URL('data/', base).href.length),
     request: JSON.parse(new URL(link.href).searchParams.get('q')),
   };
-  // The right side shows charts or media.
+  // The right side shows charts, media or an analysis.
   let media;
+  let analyse;
+  const shownPart = () => ['analyse', 'media'].find((name) => state.has(name)) ?? 'charts';
+  const showAnalyse = async () => {
+    const { Analyse } = await import('./analyse.js');
+    if (!analyse) {
+      const section = el('section', { class: 'analyse scroll', id: 'analyse', 'aria-label': 'Analyse', 'data-testid': 'analyse', tabindex: '0' });
+      document.getElementById('charts').append(section);
+      analyse = new Analyse(section, state, { experiment, filter: () => table.asked.filter ?? '' });
+    }
+    if (state.has('analyse')) await analyse.load();
+  };
   const showMedia = throttle(50, async () => {
     const charts = document.getElementById('charts');
-    const on = state.has('media');
-    charts.classList.toggle('shows-media', on);
-    for (const button of shows.children) button.setAttribute('aria-pressed', String((button.name === 'media') === on));
-    if (!on) return;
+    const part = shownPart();
+    charts.classList.toggle('shows-media', part === 'media');
+    charts.classList.toggle('shows-analyse', part === 'analyse');
+    for (const button of shows.children) button.setAttribute('aria-pressed', String(button.name === part));
+    if (part === 'analyse') await showAnalyse();
+    if (part !== 'media') return;
     const { Media } = await import('./media.js');
     if (!media) {
       const section = el('section', {
@@ -119,7 +132,7 @@ function workbench(root) {
   const shows = el(
     'span',
     { class: 'shows', role: 'group', 'aria-label': 'What is drawn' },
-    ...['charts', 'media'].map((name) =>
+    ...['charts', 'media', 'analyse'].map((name) =>
       el(
         'button',
         {
@@ -127,9 +140,10 @@ function workbench(root) {
           name,
           'data-testid': `show-${name}`,
           'aria-pressed': String(name === 'charts'),
-          click: () => state.set({ media: name === 'media' ? '1' : null }),
+          click: () =>
+            state.set({ media: name === 'media' ? '1' : null, analyse: name === 'analyse' ? '1' : null }),
         },
-        name === 'media' ? 'Media' : 'Charts'
+        { charts: 'Charts', media: 'Media', analyse: 'Analyse' }[name]
       )
     )
   );
@@ -210,7 +224,6 @@ function workbench(root) {
   const wrong = document.getElementById('filter-wrong');
 
   const csv = document.getElementById('csv');
-  const importance = document.getElementById('importance-link');
   const nothing = document.getElementById('nothing');
   const clear = (event) => {
     event.preventDefault();
@@ -248,7 +261,6 @@ function workbench(root) {
     if (detail && 'total' in detail) showEmptyTable(nothing, table.total === 0 && detail.nothing, clear);
     table.scroller.hidden = nothing.childElementCount > 0;
     const { by, filter, sort } = table.asked;
-    importance.search = new URLSearchParams(filter ? { filter } : {});
     csv.search = new URLSearchParams({
       filter,
       sort: by ? '' : sort || table.order,
@@ -256,10 +268,14 @@ function workbench(root) {
     });
     if (table.picked.size === 0 || table.picked.all) act();
     redraw();
+    if (state.has('analyse')) showAnalyse();
   });
   table.addEventListener('wrong', ({ detail }) => showFilterError(field, wrong, detail));
   table.addEventListener('pick', act);
-  table.addEventListener('point', ({ detail }) => panel.highlightRun(shown.has(detail) ? detail : ''));
+  table.addEventListener('point', ({ detail }) => {
+    panel.highlightRun(shown.has(detail) ? detail : '');
+    analyse?.highlight(detail);
+  });
   table.addEventListener('show', ({ detail: run }) => {
     const hide = new Set(state.list('hide'));
     const show = new Set(state.list('show'));
@@ -289,7 +305,7 @@ function workbench(root) {
       }
       if (detail.has('open')) table.refold();
     }
-    if (detail.has('media')) showMedia();
+    if (detail.has('media') || detail.has('analyse')) showMedia();
     if (detail.has('colors')) {
       other = true; // the runs are the same, but their colours have changed
       redraw();
@@ -335,6 +351,7 @@ function workbench(root) {
       for (const id of changes.deleted) table.picked.runs.delete(id);
       if (changes.deleted.length > 0) act();
       renew();
+      analyse?.renew();
       if (best) judge();
       panel.markGrown(changes.series);
     },

@@ -1,0 +1,110 @@
+package runs
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"tracker/store/domain"
+	"tracker/store/filter"
+	"tracker/store/importance"
+	"tracker/store/json"
+	"tracker/store/scalar"
+	"tracker/store/search"
+)
+
+// MaxAnalysisMetrics is the maximum number of metric columns of an analysis.
+const MaxAnalysisMetrics = 40
+
+// AnalysisQuery selects the runs and the metrics of an analysis.
+type AnalysisQuery struct {
+	ExperimentID string
+
+	Filter  string // filter for iterations; "" selects all iterations
+	Columns string // metrics in the search language, such as "metric.loss.min, metric.accuracy"
+	Params  bool   // whether to read the parameters
+}
+
+// Analysis holds values of runs by column, newest run first.
+type Analysis struct {
+	Total  int // number of iterations that match the filter
+	Nums   []int64
+	IDs    []string
+	Names  []string
+	Params []importance.Column // parameters that differ between runs, most common first
+	// Metrics holds the values of each column of the query. A value is nil if the run does not
+	// have the metric.
+	Metrics [][]*scalar.Value
+}
+
+// Analysis returns the varying parameters and the given metrics of the newest iterations that
+// match the filter, at most MaxImportanceRuns. It returns INVALID_PAYLOAD if the query can't be
+// parsed or has too many metrics. The actor needs the right to read.
+func (v *View) Analysis(q AnalysisQuery) (out Analysis, err error) {
+	var p filter.Parser
+	var s search.Query
+	if s.Filter, err = p.Filter(q.Filter); err != nil {
+		return out, domain.Refused(err)
+	}
+	columns, err := p.Columns(q.Columns)
+	if err != nil {
+		return out, domain.Refused(err)
+	}
+	if len(columns) > MaxAnalysisMetrics {
+		return out, domain.Invalid("columns", "Choose at most %d metrics.", MaxAnalysisMetrics)
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, q.ExperimentID, domain.RightRead); err != nil {
+		return out, err
+	}
+	s.Metrics, s.Where = MetricsOf(p.Keys()), domain.NotTrashed("iteration")
+	return Limited(v.tx, s, func(from *search.Snapshot) (Analysis, error) {
+		var out Analysis
+		if out.Nums, out.Total, err = from.Nums(q.ExperimentID, s, MaxImportanceRuns); err != nil || len(out.Nums) == 0 {
+			return out, err
+		}
+		return out, out.read(v.tx, columns, q.Params)
+	})
+}
+
+// read reads the values of the iterations in Nums.
+func (a *Analysis) read(tx *domain.Tx, columns []filter.Column, params bool) (err error) {
+	at := make(map[int64]int, len(a.Nums))
+	for i, num := range a.Nums {
+		at[num] = i
+	}
+	list, err := json.Marshal(a.Nums)
+	if err != nil {
+		return err
+	}
+	a.IDs, a.Names = make([]string, len(a.Nums)), make([]string, len(a.Nums))
+	err = tx.EachRow(`SELECT num, id, name FROM iteration WHERE num IN (SELECT value FROM json_each(?))`,
+		func(row []driver.Value) error {
+			i := at[row[0].(int64)]
+			a.IDs[i], a.Names[i] = row[1].(string), row[2].(string)
+			return nil
+		}, string(list))
+	if err != nil {
+		return err
+	}
+	if params {
+		if a.Params, err = importanceColumns(tx, a.Nums); err != nil {
+			return err
+		}
+	}
+	a.Metrics = make([][]*scalar.Value, len(columns))
+	place := map[string]int{}
+	for i, c := range columns {
+		a.Metrics[i] = make([]*scalar.Value, len(a.Nums))
+		place[c.Label] = i
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	return search.Columns(tx.Points(), a.Nums, columns, func(int64, string, string) {}, func(num int64, label string, value scalar.Value) {
+		a.Metrics[place[label]][at[num]] = &value
+	})
+}
+
+// Analysis calls View.Analysis in a new read transaction.
+func (db *DB) Analysis(ctx context.Context, actor domain.Actor, q AnalysisQuery) (Analysis, error) {
+	return view(ctx, db, actor, func(v *View) (Analysis, error) { return v.Analysis(q) })
+}
