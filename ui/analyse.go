@@ -207,8 +207,7 @@ func nextOf(found runs.Importance, v importanceView) nextRuns {
 	case suggest.NoEffect:
 		out.Words = fmt.Sprintf("No parameter clearly matters in %s, so the runs do not show which settings are good.", runsOf(found.Runs))
 	case suggest.Noise:
-		out.Words = fmt.Sprintf("The parameters explain only %.0f%% of the variation in held-out runs. Noise or other causes hide which settings are good.",
-			100*max(0, found.Fit))
+		out.Words = "The model predicts the results of other runs too poorly to suggest settings: noise, too few runs or causes that are no parameters hide which settings are good."
 	case suggest.NotBetter:
 		out.Words = "The model expects no setting that is clearly among the better ones."
 	}

@@ -19,6 +19,7 @@ import (
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/suggest"
 	"tracker/ui/plain"
 )
 
@@ -151,6 +152,9 @@ func (v *importanceView) fill(found runs.Importance) {
 		v.Summary = fmt.Sprintf("%s with this metric; an estimate needs at least %d.", capital(of), importance.MinRuns)
 	case len(found.Columns) == 0:
 		v.Summary = fmt.Sprintf("Based on %s: the metric, or every parameter, has the same value in all of them.", of)
+	case len(found.Interactions) > 0 && found.Fit < suggest.MinFit:
+		v.Summary = fmt.Sprintf("Based on %s. Each half of the runs predicts only %.0f%% of the variation in the other half, so more runs will show more.",
+			of, 100*max(0, found.Fit))
 	case !known:
 		v.Summary = fmt.Sprintf("Based on %s: no parameter matters more than chance would explain.", of)
 	default:

@@ -125,7 +125,9 @@ type Result struct {
 	Columns      []Estimate    // estimates of the columns with varying values, most important first
 	Interactions []Interaction // interactions that chance does not explain, strongest first
 
-	model *model // nil if there is no estimate
+	table  *table // nil if there is no estimate
+	names  []string
+	sorted []float64
 }
 
 // Of estimates the importance of each column for target. target has a number for each run, and
@@ -179,7 +181,11 @@ func Of(ctx context.Context, target []float64, columns []Column, aim goal.Goal) 
 	}
 	sorted := slices.Sorted(slices.Values(target))
 	t.describe(&r, judged, pairs, sorted)
-	r.model = newModel(&t, r.Columns, judged, sorted)
+	t.shifts(&r, sorted)
+	r.table, r.sorted = &t, sorted
+	for _, e := range r.Columns {
+		r.names = append(r.names, e.Name)
+	}
 	slices.SortStableFunc(r.Columns, func(a, b Estimate) int {
 		lowA, _ := a.Interval()
 		lowB, _ := b.Interval()
@@ -204,11 +210,7 @@ type judgement struct {
 	share   []float64   // share of each column
 	tuned   [][]float64 // for each text column and code: result with well-tuned other parameters
 	effects *effects
-	tested  []tested // unseen runs
 }
-
-// tested holds the predicted rank of an unseen run and its actual rank.
-type tested struct{ predicted, actual float64 }
 
 // each calls f with the numbers from 0 to n-1. It uses one goroutine for each CPU core. It
 // returns the error of ctx if ctx is done.
@@ -263,7 +265,6 @@ func (t *table) permute(j *judgement, random *rand.Rand, unseen []int) {
 		known[i] = j.forest.predict(t.columns, run)
 		spread += (t.y[run] - mean) * (t.y[run] - mean)
 		off += (t.y[run] - known[i].mean) * (t.y[run] - known[i].mean)
-		j.tested = append(j.tested, tested{known[i].mean, t.y[run]})
 	}
 	j.share = make([]float64, len(t.columns))
 	if spread == 0 {

@@ -95,6 +95,11 @@ func grow(random *rand.Rand, y []float64, columns []coding, runs []int) tree {
 	for i := range sample {
 		sample[i] = runs[random.IntN(len(runs))]
 	}
+	return growOn(random, y, columns, sample)
+}
+
+// growOn returns a tree for a sample of runs. It sorts the sample.
+func growOn(random *rand.Rand, y []float64, columns []coding, sample []int) tree {
 	g := growth{random: random, y: y, columns: columns, order: make([]int, len(columns))}
 	for i := range g.order {
 		g.order[i] = i

@@ -1,8 +1,8 @@
 // Package suggest proposes settings for the next runs of an experiment.
 //
 // The candidates are drawn by the tree-structured Parzen estimator that sweeps use, at random, and
-// from the best runs. A random forest orders the candidates, and a second forest, which has not
-// chosen them, predicts their results. Numbers stay within the range of the runs, and other
+// from the best runs. A random forest orders the candidates, and a second forest predicts their
+// results. Numbers stay within the range of the runs, and other
 // values are values of the runs.
 package suggest
 
@@ -26,12 +26,13 @@ import (
 const (
 	// MinRuns is the minimum number of runs for suggestions.
 	MinRuns = 20
-	// MinFit is the minimum fit of the forests for suggestions.
+	// MinFit is the minimum fit of the model for suggestions.
 	MinFit = 0.25
 	// Most is the maximum number of suggestions.
 	Most = 4
 
 	mostRank     = 0.35 // maximum expected rank of a suggestion
+	worstRank    = 0.8  // maximum rank at the worse end of the interval of a suggestion
 	mostSettings = 8    // maximum number of parameters that vary
 	mostChoices  = 12   // maximum number of distinct numbers that are choices
 	mostSeen     = 200  // maximum number of runs that the estimator uses
@@ -75,7 +76,14 @@ func Next(ctx context.Context, r importance.Result, target []float64, columns []
 		return nil, FewRuns, nil
 	case !known:
 		return nil, NoEffect, nil
-	case r.Fit < MinFit:
+	}
+	m, err := r.Model(ctx)
+	switch {
+	case err != nil:
+		return nil, None, err
+	case m == nil:
+		return nil, NoEffect, nil
+	case m.Fit < MinFit:
 		return nil, Noise, nil
 	}
 	s := newSpace(r, target, columns, aim)
@@ -89,7 +97,7 @@ func Next(ctx context.Context, r importance.Result, target []float64, columns []
 	}
 	var ranked []scored
 	for _, p := range all {
-		if score, ok := r.Score(s.settings(p)); ok {
+		if score, ok := m.Score(s.settings(p)); ok {
 			ranked = append(ranked, scored{p, score})
 		}
 	}
@@ -103,8 +111,8 @@ func Next(ctx context.Context, r importance.Result, target []float64, columns []
 		if slices.ContainsFunc(chosen, func(p point) bool { return !s.differ(p, c.point) }) {
 			continue
 		}
-		p, ok := r.Predict(s.settings(c.point))
-		if !ok || p.Rank > mostRank || p.RankHigh > 0.9 {
+		p, ok := m.Predict(s.settings(c.point))
+		if !ok || p.Rank > mostRank || p.RankHigh > worstRank {
 			continue
 		}
 		chosen = append(chosen, c.point)

@@ -118,7 +118,7 @@ func TestNext(t *testing.T) {
 					}
 				}
 			}
-			if given*2 < int(seeds) || better*50 < total {
+			if given*2 < int(seeds) || better*50*10 < total*9 {
 				t.Errorf("%s, %d runs: %d of %d searches have suggestions; %d of %d suggestions are among the better half",
 					aim, runs, given, seeds, better, total/50)
 			}
