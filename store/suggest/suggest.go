@@ -97,6 +97,9 @@ func Next(ctx context.Context, r importance.Result, target []float64, columns []
 	}
 	var ranked []scored
 	for _, p := range all {
+		if s.contradicts(r, p) {
+			continue
+		}
 		if score, ok := m.Score(s.settings(p)); ok {
 			ranked = append(ranked, scored{p, score})
 		}
@@ -274,6 +277,38 @@ func (s *space) settings(p point) map[string]string {
 		all[d.name] = p[i]
 	}
 	return all
+}
+
+// contradicts reports whether a candidate has a number that the estimate calls clearly worse than
+// the best.
+func (s *space) contradicts(r importance.Result, p point) bool {
+	settings := s.settings(p)
+	outside := func(f importance.Form, value string) bool {
+		best := f.Min
+		if s.aim == goal.Maximize {
+			best = f.Max
+		}
+		from, err1 := strconv.ParseFloat(best.From, 64)
+		to, err2 := strconv.ParseFloat(best.To, 64)
+		v, err3 := strconv.ParseFloat(value, 64)
+		return f.Shape != importance.Unknown && err1 == nil && err2 == nil && err3 == nil && (v < from || v > to)
+	}
+	for i, d := range s.dimensions {
+		for _, e := range r.Columns {
+			if e.Name != d.name {
+				continue
+			}
+			if outside(e.Form, p[i]) {
+				return true
+			}
+			for _, l := range e.Levels {
+				if l.From == l.To && l.From == settings[e.With] && outside(l.Form, p[i]) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // differ reports whether two candidates differ in a choice, or clearly in a number.

@@ -228,7 +228,7 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
           set(ids);
         },
       },
-      document.createTextNode(d.label.slice(0, 22))
+      document.createTextNode(shortTitle(d.label, (width - 2 * side) / Math.max(1, chosen().length - 1)))
     );
     const [lowest, highest] = axisLabels(d, [scale.low, scale.high]);
     return svgElement(
@@ -263,6 +263,12 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
   }
 
   draw();
+}
+
+/** shortTitle shortens the name of an axis if the distance of the axes is small. */
+function shortTitle(label, gap) {
+  const most = Math.max(4, Math.min(22, Math.floor(gap / 6)));
+  return label.length > most ? `${label.slice(0, most - 1)}…` : label;
 }
 
 /**
