@@ -69,10 +69,10 @@ func TestClicksToTheBestRun(t *testing.T) {
 	b.do(chromedp.Navigate(s.url + list))
 	click(`[data-testid="experiment"] a`)
 	b.is(`document.querySelector('#table tbody tr[data-id]').dataset.id`, best.ID)
-	click(`[data-testid="importance-link"]`)
-	b.is(`document.querySelector('#importance tbody tr th').textContent`, "lr")
-	b.is(`document.querySelector('#importance tbody tr [data-testid="direction"]').textContent.startsWith('best near ')`, "true")
-	b.is(visible("#importance tbody tr"), "true")
+	click(`[data-testid="show-analyse"]`)
+	b.is(`document.querySelector('[data-testid="parameter"] .name').textContent`, "lr")
+	b.is(`document.querySelector('[data-testid="parameter"] .words').textContent.startsWith('best near ')`, "true")
+	b.is(visible(`[data-testid="parameter"]`), "true")
 	if clicks > 3 {
 		t.Errorf("%d clicks to what matters, want up to 3", clicks)
 	}

@@ -25,6 +25,7 @@ type shown struct {
 
 const (
 	chartsDrawn = `[...document.querySelectorAll('[data-testid="chart"]')].some((c) => Number(c.dataset.drawn) > 0)`
+	analysed    = `document.querySelector('#analyse')?.dataset.ready === 'yes'`
 	mediaShown  = `document.querySelectorAll('[data-testid="media-cell"]').length > 1`
 	dialogOpen  = `document.querySelector('dialog[open]') !== null`
 )
@@ -61,8 +62,8 @@ func (c showcase) pages() []shown {
 		{name: "experiment, all runs", route: "/experiment/{id}/change", user: "alice", path: experiment + "/change?filter=" + url.QueryEscape("param.lr > 0.2")},
 		{name: "experiment, baseline, zoom and axes", route: "/experiment/{id}", user: "alice",
 			path: experiment + "?base=" + c.w.runs[0] + "&zoom=5~20&smooth=0.6&columns=param.lr,metric.gpu", ready: rows + ` === 13 && ` + chartsDrawn},
-		{name: "importance", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance"},
-		{name: "importance, few runs", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance?goal=none&filter=" + url.QueryEscape("param.lr > 0.2")},
+		{name: "importance", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance", ready: analysed},
+		{name: "importance, few runs", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance?goal=none&filter=" + url.QueryEscape("param.lr > 0.2"), ready: analysed},
 		{name: "project, settings", route: "/project/{id}/settings", user: "alice", path: "/project/" + c.w.project + "/settings"},
 		{name: "experiment, settings", route: "/experiment/{id}/settings", user: "alice", path: experiment + "/settings"},
 		{name: "artifacts", route: "/experiment/{id}/artifacts", user: "alice", path: "/experiment/" + c.shelf.experiment + "/artifacts"},

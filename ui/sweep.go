@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -11,6 +12,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/runs"
 	"tracker/store/wandb"
 	"tracker/ui/plain"
 )
@@ -37,7 +39,9 @@ type sweepView struct {
 	Early     string // description, "" for none
 	Best      *sweepBest
 	Space     []sweepSetting
-	All       string // path of the table with the sweep's runs
+	All       string    // path of the table with the sweep's runs
+	Analyse   string    // path of the tab Analyse with the sweep's runs
+	Progress  *progress // nil if fewer than two runs have a result
 	Rights    domain.Permission
 	States    []sweepButton
 }
@@ -157,6 +161,23 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) e
 			v.Space = append(v.Space, sweepSetting{d.Name(), d.Distribution, d.String(), params[strings.Join(d.Path, "/")]})
 		}
 		v.All = "/experiment/" + e.ID + "?" + query.Encode()
+		query.Set("analyse", "1")
+		if o := one.Objective(); o != nil {
+			if best != nil {
+				o.Metric = best.Metric
+			}
+			query.Set("metric", o.Metric)
+			query.Set("goal", goalWord(o.Goal))
+			found, err := db.Runs.Analysis(runs.AnalysisQuery{ExperimentID: e.ID, Filter: one.Filter(), Columns: o.Value()})
+			if err != nil {
+				return nil, err
+			}
+			if len(found.Metrics) > 0 {
+				slices.Reverse(found.Metrics[0])
+				v.Progress = progressOf(found.Metrics[0], *o)
+			}
+		}
+		v.Analyse = "/experiment/" + e.ID + "?" + query.Encode()
 		f, err := s.inside(db, v.Name, user, place{projectID: p.ID, experimentID: e.ID})
 		f.InPlace = true
 		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID},

@@ -76,6 +76,8 @@ func TestSweep(t *testing.T) {
 	page := "/sweep/" + id
 	s.get(page).wants(t, 200, "minimize loss", "3 of 9", "run-1</bdi></a> with loss 0.25", "net.depth", "1 to 3", "<bdi>2</bdi>",
 		"filter="+url.QueryEscape(`param.sweep = "`+id+`"`), "Pause", "the best 1/3 continue")
+	s.get(page).wants(t, 200, "Best loss so far over 3 runs: 0.25, reached by run 2. 1 run since then has not improved it.", `data-testid="best-so-far"`,
+		"analyse=1&amp;filter="+url.QueryEscape(`param.sweep = "`+id+`"`)+"&amp;goal=minimize&amp;metric=loss")
 	s.post(page, url.Values{"state": {"PAUSED"}}).wants(t, 303)
 	s.get(page).wants(t, 200, "Paused", "Resume")
 	s.post(page, url.Values{"state": {"NONE"}}).wants(t, 422)
