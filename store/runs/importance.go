@@ -1,8 +1,11 @@
 package runs
 
 import (
+	"cmp"
 	"context"
+	"database/sql/driver"
 	"math"
+	"slices"
 
 	"tracker/store/domain"
 	"tracker/store/filter"
@@ -189,8 +192,16 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 // importanceCharacters.
 func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
 	list := sqlite.JSON(nums)
+	var rows int
+	err := tx.Row(`SELECT count(*) FROM json_each(?) AS n CROSS JOIN parameter ON parameter.iteration_num = n.value`, list).Scan(&rows)
+	if err != nil {
+		return nil, err
+	}
+	if rows <= importanceRows {
+		return columnsInOnePass(tx, nums, list, rows)
+	}
 	var keys []string
-	err := tx.Select(&keys, `SELECT key FROM parameter WHERE iteration_num IN (SELECT value FROM json_each(?))
+	err = tx.Select(&keys, `SELECT key FROM parameter WHERE iteration_num IN (SELECT value FROM json_each(?))
 		GROUP BY key HAVING min(value) <> max(value) OR count(*) < ?
 		ORDER BY count(*) DESC, key LIMIT ?`, list, len(nums), importance.MaxColumns)
 	if err != nil || len(keys) == 0 {
@@ -206,7 +217,7 @@ func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error)
 		at[num] = i
 	}
 	err = EachText(tx, `SELECT iteration_num, key, substr(value, 1, `+importanceCharacters+`) FROM parameter
-		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
+		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND +key IN (SELECT value FROM json_each(?))`,
 		func(num int64, key, value string) {
 			known := texts[place[key]]
 			if known[value] == nil {
@@ -215,4 +226,63 @@ func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error)
 			columns[place[key]].Values[at[num]] = known[value]
 		}, list, sqlite.JSON(keys))
 	return columns, err
+}
+
+// importanceRows is the maximum number of parameters that are read before the columns are chosen.
+const importanceRows = 500_000
+
+// columnsInOnePass is importanceColumns for a limited number of rows in table parameter. It holds
+// all of them in memory, and reads the table once.
+func columnsInOnePass(tx *domain.Tx, nums []int64, list driver.Valuer, rows int) ([]importance.Column, error) {
+	type cell struct {
+		key, run int32
+		value    *string
+	}
+	type found struct {
+		name  string
+		place int
+		count int
+		texts map[string]*string
+	}
+	cells := make([]cell, 0, rows)
+	at := make(map[int64]int32, len(nums))
+	for i, num := range nums {
+		at[num] = int32(i)
+	}
+	var keys []*found
+	places := map[string]int32{}
+	err := EachText(tx, `SELECT parameter.iteration_num, parameter.key, substr(parameter.value, 1, `+importanceCharacters+`)
+		FROM json_each(?) AS n CROSS JOIN parameter ON parameter.iteration_num = n.value`,
+		func(num int64, key, value string) {
+			place, ok := places[key]
+			if !ok {
+				place = int32(len(keys))
+				places[key] = place
+				keys = append(keys, &found{name: key, place: int(place), texts: map[string]*string{}})
+			}
+			k := keys[place]
+			k.count++
+			if k.texts[value] == nil {
+				k.texts[value] = &value // equal values share one string
+			}
+			cells = append(cells, cell{place, at[num], k.texts[value]})
+		}, list)
+	if err != nil {
+		return nil, err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(keys), func(k *found) bool { return len(k.texts) < 2 && k.count == len(nums) })
+	slices.SortFunc(chosen, func(a, b *found) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name)) })
+	chosen = chosen[:min(len(chosen), importance.MaxColumns)]
+	columns := make([]importance.Column, len(chosen))
+	values := make([][]*string, len(keys))
+	for i, k := range chosen {
+		columns[i] = importance.Column{Name: k.name, Values: make([]*string, len(nums))}
+		values[k.place] = columns[i].Values
+	}
+	for _, c := range cells {
+		if v := values[c.key]; v != nil {
+			v[c.run] = c.value
+		}
+	}
+	return columns, nil
 }
