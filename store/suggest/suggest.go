@@ -341,6 +341,9 @@ func (s *space) candidates(ctx context.Context) ([]point, error) {
 			break
 		}
 		if p, ok := s.pointOf(i); ok && usable[i] {
+			for k, d := range s.dimensions {
+				p[k] = d.value(d.place(p[k])) // rounded
+			}
 			add(p)
 		}
 	}

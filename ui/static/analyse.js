@@ -5,7 +5,7 @@ import { copyText } from './clipboard.js';
 import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { count, number } from './format.js';
-import { importancePicture } from './importancepicture.js';
+import { importancePicture, textsOf } from './importancepicture.js';
 import { themedCharts } from './paint.js';
 import { parallelPlot } from './parallel.js';
 import { frontPart } from './pareto.js';
@@ -15,7 +15,6 @@ import { scatterPlot } from './scatter.js';
 import { svgElement } from './plotaxis.js';
 import { debounce } from './timing.js';
 
-const collator = new Intl.Collator('en', { numeric: true });
 const shownRows = 8; // rows of parameters that are shown first
 const mostValues = 50; // values of a brush in a filter
 
@@ -40,7 +39,7 @@ function dimensionsOf(columns) {
       add(`param.${p.name}`, p.name, 'Parameters', p.column, p.numbers);
       continue;
     }
-    const texts = [...new Set(p.texts.filter((v) => v != null))].sort(collator.compare);
+    const texts = textsOf(p);
     const at = new Map(texts.map((text, i) => [text, i]));
     add(`param.${p.name}`, p.name, 'Parameters', p.column, p.texts.map((v) => (v == null ? null : at.get(v))), texts);
   }
@@ -158,7 +157,9 @@ export class Analyse {
       const found = await analysis;
       if (stale() || found.wrong) return;
       this.analysis = found;
-      this.drawAnalysis();
+      const place = new Map(found.rows.map((row, n) => [row.name, n]));
+      columns.params.sort((a, b) => (place.get(a.name) ?? Infinity) - (place.get(b.name) ?? Infinity));
+      this.draw();
       this.root.dataset.ready = 'yes';
     } catch (error) {
       if (stale()) return;
@@ -192,6 +193,8 @@ export class Analyse {
     const query = { ...this.asked, columns: this.extra().join('\n') };
     const columns = await fetchData(`experiment/${this.experiment}/columns`, { query }).catch(() => ({ wrong: true }));
     if (key !== this.key || columns.wrong) return;
+    const place = new Map(this.columns.params.map((p, n) => [p.name, n]));
+    columns.params.sort((a, b) => (place.get(a.name) ?? 0) - (place.get(b.name) ?? 0));
     this.columns = columns;
     this.draw();
   }

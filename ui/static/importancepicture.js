@@ -11,6 +11,11 @@ const stripWidth = 56; // width of a text beside numbers
 const height = 250;
 const pad = 8;
 
+const collator = new Intl.Collator('en', { numeric: true });
+
+/** textsOf returns the distinct texts of a parameter in the order of their colours. */
+export const textsOf = (param) => [...new Set(param.texts.filter((v) => v != null))].sort(collator.compare);
+
 const toNumber = (v) => {
   if (typeof v === 'number') return v;
   return typeof v === 'string' && v.trim() !== '' && Number.isFinite(Number(v)) ? Number(v) : null;
@@ -82,6 +87,13 @@ function levelOf(row, columns) {
   };
 }
 
+/** levelColors returns the index of the colour of each level. A text has the same colour in all pictures. */
+function levelColors(row, columns) {
+  const other = columns.params.find((p) => p.name === row.with);
+  const texts = !row.numbers && other?.texts ? textsOf(other) : null;
+  return row.lines.map((l, n) => (texts ? texts.indexOf(l.from) : n) % paletteSize);
+}
+
 const finite = (v) => Number.isFinite(Number(v));
 
 /**
@@ -99,9 +111,10 @@ export function importancePicture(root, row, { analysis, columns, result, inside
   const bottom = height - margin.bottom;
   const py = (v) => bottom - pad - y.at(v) * (bottom - margin.top - 2 * pad);
   const level = levelOf(row, columns);
+  const shades = levelColors(row, columns);
   const theme = themeColors();
   const color = level
-    ? (i) => (level(i) < 0 ? theme.line : theme.runs[level(i) % paletteSize])
+    ? (i) => (level(i) < 0 ? theme.line : theme.runs[shades[level(i)]])
     : () => theme.runs[5];
   const places = result.map((v, i) => {
     const across = v == null ? null : x.at(i);
@@ -141,7 +154,7 @@ export function importancePicture(root, row, { analysis, columns, result, inside
   };
   if (row.lines.length > 0) {
     row.lines.forEach((l, n) => {
-      const cls = `c${n % paletteSize}`;
+      const cls = `c${shades[n]}`;
       path(l.curve, cls);
       marks(l.curve, cls, (n - (row.lines.length - 1) / 2) * Math.min(10, x.each / 8), 'mean');
       if (!l.best || !x.axis) return;
@@ -176,14 +189,14 @@ export function importancePicture(root, row, { analysis, columns, result, inside
     pointer,
     words: (i) => [`${row.name}: ${x.values[i] ?? 'none'}`, `${analysis.label}: ${number(result[i])}`],
   });
-  root.replaceChildren(box, legend(row, y.beyond, x), curveTable(row, analysis));
+  root.replaceChildren(box, legend(row, y.beyond, x, shades), curveTable(row, analysis));
 }
 
-function legend(row, beyond, x) {
+function legend(row, beyond, x, shades) {
   const item = (cls, words) => el('li', {}, el('i', { class: `dot ${cls}` }), isolated(words));
   const items = row.lines.map((l, n) => {
     const said = row.levels.find((text) => text.startsWith(`${l.label}: `));
-    return item(`c${n % paletteSize}`, said ?? l.label);
+    return item(`c${shades[n]}`, said ?? l.label);
   });
   if (row.lines.length === 0 && row.curve.length > 0 && x.axis) items.push(item('c0', 'Fitted curve with 95% band'));
   if (row.lines.length === 0 && row.curve.length > 0 && !x.axis) items.push(item('c0', 'Mean with 95% interval'));
