@@ -201,11 +201,11 @@ func TestFrontData(t *testing.T) {
 func TestAnalyse(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
-	experiment, _ := s.tuning(t, 60)
+	experiment, _ := s.tuning(t, 120)
 	b := s.openBrowser(t)
 	page := "/experiment/" + experiment
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+page))
-	b.is(rows, "60")
+	b.is(`document.querySelector('#total').textContent`, "120")
 
 	// One click shows the most important parameter with its curve, without scrolling.
 	b.press(`[data-testid="show-analyse"]`)
@@ -225,7 +225,7 @@ func TestAnalyse(t *testing.T) {
 	b.is(`document.querySelectorAll('#analyse-parallel .hit').length > 3`, "true")
 	b.do(chromedp.Focus(chromedp.CSS(`#analyse-parallel [data-part="brush"][data-axis="objective"]`)), chromedp.KeyEvent("\ue015"))
 	const brushed = `Number(document.querySelector('[data-testid="brushed"]').textContent.split(' ')[0])`
-	b.is(brushed+` > 0 && `+brushed+` < 60`, "true")
+	b.is(brushed+` > 0 && `+brushed+` < 120`, "true")
 	b.is(`document.querySelectorAll('#scroll tr.outside').length > 0`, "true")
 	inside := b.text(`document.querySelector('[data-testid="brushed"]').textContent.split(' ')[0]`)
 	b.press(`[data-testid="filter-these"]`)
