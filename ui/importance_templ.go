@@ -285,7 +285,7 @@ func importanceTable(v importanceView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</bdi> each parameter explains, including its interactions, with a 95% confidence interval.</caption> <thead><tr><th scope=\"col\">Parameter</th><th scope=\"col\" class=\"number\">Share</th><th scope=\"col\">0 to 100%</th><th scope=\"col\">Direction</th><th scope=\"col\" class=\"number\">Runs</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</bdi> each parameter explains, including its interactions, with a 95% confidence interval.</caption> <thead><tr><th scope=\"col\">Parameter</th><th scope=\"col\" class=\"number\">Explains</th><th scope=\"col\">0 to 100%</th><th scope=\"col\">Direction</th><th scope=\"col\" class=\"number\">Runs</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

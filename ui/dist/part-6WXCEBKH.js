@@ -1,0 +1,1 @@
+import{a as r}from"./part-JNAYWBY4.js";async function t(o){if(navigator.clipboard)return navigator.clipboard.writeText(o);let e=r("textarea");return e.value=o,document.body.append(e),e.select(),document.execCommand("copy"),e.remove(),null}export{t as a};
