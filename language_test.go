@@ -16,11 +16,15 @@ import (
 // foreign matches constructions that make a comment hard to read. CONTRIBUTING.md has the
 // rule: short, literal sentences with the subject first.
 var foreign = regexp.MustCompile(`\b(those|that) of\b|\bfails unless\b|\bthe ones that\b|\bof (which|whom)\b|, those\b|` +
-	`\b[Mm]eanwhile\b|\bas far as\b|\b[Uu]ntil then\b`)
+	`\b[Mm]eanwhile\b|\bas far as\b|\b[Uu]ntil then\b|\ba \w+ of (its|their) own\b|\bgo(es)? on\b|\bwent on\b|\bleft alone\b|` +
+	`\bfor ever\b|\bwhat (was|were) (written|logged|copied|deleted|kept|sent)\b|\b(that|which) (is|are) (not )?there\b|` +
+	`\bin sight\b|\bthe others of\b|\b(lies|lie) (in|beside|under)\b|\bin (one|all) go\b|\bhand(s|ed)? on\b|` +
+	`\b(is|are) told (of|that|where)\b|\btells? of\b|\b(come|comes|came) back\b|\b(made|written|opened|drawn|built) anew\b`)
 
 // foreignText matches constructions that make a message or help text hard to read.
 var foreignText = regexp.MustCompile(foreign.String() + `|\b(is|are) tried again\b|\b[Ss]omebody else\b|\bno room\b|` +
-	`\bfree some[,;.]|\bgiven up\b|\bwith commas between\b|\bis there (already|twice)\b`)
+	`\bfree some[,;.]|\bgiven up\b|\bwith commas between\b|\bis there (already|twice)\b|\ban? \w+ has (all|them|it)[.;]|` +
+	`\borphans will[,;.]|\bas (it is|they are)[.;,]`)
 
 // portNoun matches nouns that only the REST API uses. Messages of the store need no such noun.
 var portNoun = regexp.MustCompile(`\b([Aa]n?|[Tt]he|[Tt]his|[Ss]uch|[Nn]o|%d) (iteration|resource)s?\b`)

@@ -26,7 +26,7 @@ write-ahead log of a running server grows, because it can't be reset.
 
 --repair recomputes derived data and rebuilds an index that differs from its table. The check
 shows the values of both, because it can't know which of them is damaged. The repair can't
-restore a changed point, and accepts the points as they are. For other damage use
+restore a changed point, so it accepts the present points. For other damage use
 ` + "`tracker restore`" + `.
 Bytes that belong to no artifact are not an error, but take space: a hint on the standard
 error names ` + "`tracker artifacts gc`" + `. Give the command the settings of the server:

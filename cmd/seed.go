@@ -22,7 +22,7 @@ admin has no password, it gets SERVICE_ADMIN_PASSWORD, or a random one that is s
 Running it again changes nothing.
 
 With --demo it also creates three projects with experiments, sweeps, curves and a model to
-look at. A demo project that exists is left as it is; delete it to create it again.`,
+look at. An existing demo project is not changed; delete it to create it again.`,
 		Example: `  tracker seed
   tracker seed --demo --db-file demo.db && tracker serve --db-file demo.db`,
 		Args:              cobra.NoArgs,

@@ -27,7 +27,8 @@ func TestTableEdges(t *testing.T) {
 	b.quiet()
 }
 
-// A run with many metrics shows as many of them as the window has space for, and a shadow where they go on.
+// A run with many metrics shows as many metrics as fit into the window, and a shadow where the list
+// continues.
 func TestManyMetricsHaveSpace(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

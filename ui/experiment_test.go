@@ -152,7 +152,7 @@ func TestDefaultColumns(t *testing.T) {
 }
 
 // TestManyParameters checks that a run with hundreds of parameters, as Hugging Face's trainer logs
-// them, first shows the ones that matter, and that a wide table has more columns.
+// them, first shows the parameters that matter, and that a wide table has more columns.
 func TestManyParameters(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

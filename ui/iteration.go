@@ -315,9 +315,9 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 // fewParams is the number of parameters up to which a run's page folds none of them.
 const fewParams = 24
 
-// foldedParams sorts parameters: first the ones that differ between runs, then the ones with
-// known names, then others with a value, then the ones that are unset. It returns the number of
-// parameters to show; the others are folded. If all parameters differ, for example in an
+// foldedParams sorts parameters: first parameters that differ between runs, then parameters with
+// known names, then other parameters with a value, and last unset parameters. It returns the number
+// of parameters to show; the others are folded. If all parameters differ, for example in an
 // experiment with one run, only their names and values count.
 func foldedParams(params, varying []string, unset func(string) bool) (sorted []string, first int) {
 	const differs, known, set, rest = 0, 1, 2, 3

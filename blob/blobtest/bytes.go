@@ -201,7 +201,7 @@ func cancelled(t *testing.T, s blob.Store) {
 	n, err := io.Copy(io.Discard, r)
 	wantError(t, err, context.Canceled)
 	if n == int64(len(data))-10 {
-		t.Error("a cancelled read goes on to the end")
+		t.Error("a cancelled read continues to the end")
 	}
 	wantOK(t, r.Close())
 	WantExactly(t, s, kept, data)

@@ -331,7 +331,7 @@ func (tx *Tx) eachCellOf(s *series, level int, from, to int64, fn func(cell)) er
 	if shift+rowShift >= 63 {
 		return tx.eachCellOf(s, level-1, from, to, fn)
 	}
-	// The cells numbered a to b lie in the range and in complete rows.
+	// The cells numbered a to b are in the range and in complete rows.
 	a, b := (from-1)>>shift+1, to>>shift
 	if to&(1<<shift-1) != 1<<shift-1 {
 		b--

@@ -285,9 +285,9 @@ func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, rec
 	return walk, recent, err
 }
 
-// eachLast calls fn for points of s in the range of q. x is the position of p on the axis.
-// count is the number of points that p represents. Without bins, fn gets every point. With
-// bins, p is the last of count points that lie in one bin.
+// eachLast calls fn for points of s in the range of q. x is the position of p on the axis. count is
+// the number of points that p represents. Without bins, fn gets every point. With bins, p is the
+// last of count points in one bin.
 func (tx *Tx) eachLast(s *series, start int64, b *bins, q PairQuery, fn func(x int64, p point, count int)) error {
 	if !q.byStep() {
 		walk, recent, err := tx.walkSince(s, start, q)

@@ -45,7 +45,7 @@ STUCK = """
     tracker.log({"a": 1})
     def hold():
         threading.main_thread().join()
-        if sys.argv[2] == "goes on":
+        if sys.argv[2] == "continues":
             tracker.log({"a": 2})
         tracker.run.flush()
         print(tracker.run.id, flush=True)
@@ -59,7 +59,7 @@ STUCK = """
 
 @pytest.mark.parametrize("end, then, status, message", [
     ("raise", "", "FAILED", "ValueError: no data"), ("3", "", "FAILED", "exit status 3"), ("0", "", "KILLED", ""),
-    ("raise", "goes on", "KILLED", "")])
+    ("raise", "continues", "KILLED", "")])
 def test_a_process_that_had_failed_before_it_was_killed_has_failed(
         server: Server, script: Callable[..., Script], end: str, then: str, status: str, message: str) -> None:
     id = killed(script(STUCK, end, then, TRACKER_SYSTEM_PERIOD="0.01", TRACKER_MODE="offline"))
@@ -85,7 +85,7 @@ def test_what_a_process_had_come_to_stays_in_a_spool_that_is_cut(tmp_path: pathl
     again.append({"op": "points"})
     again.close()
     last = Spool(spool.path)
-    assert last.fate is None, "it went on"
+    assert last.fate is None, "it continued"
     last.close()
 
 

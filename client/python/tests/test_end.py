@@ -208,7 +208,7 @@ def test_the_end_stands_when_the_process_is_killed_while_it_sends_the_rest(
     id = one.line()
     eventually(lambda: server.iterations() and server.points(id, "loss"))
     before = end_elsewhere(server, id)
-    one.say("go on")
+    one.say("continue")
     assert opened.wait(180)
     eventually(lambda: iteration(server, id)["status"] == "RUNNING")
     one.signal(signal.SIGKILL)

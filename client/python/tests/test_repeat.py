@@ -51,7 +51,7 @@ def test_what_was_written_a_day_ago_is_not_written_again(server: Server, proxy: 
     one = script(LOGGER, TRACKER_URL=proxy.url)
     id = one.line()
     eventually(lambda: server.iterations() and len(server.points(id, "a")) == 400)
-    one.say("go on")
+    one.say("continue")
     assert one.line() == "logged"
     one.process.kill()
     one.end()

@@ -176,7 +176,7 @@ def test_init_while_a_run_is_active(server: Server) -> None:
     first = tracker.init("p", name="first", capture=False)
     first.log({"a": 1})
     assert tracker.init("p", config={"lr": 1}, reinit="return_previous") is first
-    assert tracker.init("p", resume="auto", tags="more") is first, "it goes on"
+    assert tracker.init("p", resume="auto", tags="more") is first, "it continues"
     assert tracker.init("p", resume=first.id) is first
     beside = tracker.init("p", name="beside", reinit="create_new", capture=False)
     assert not first.finished and tracker.run is beside

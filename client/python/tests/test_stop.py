@@ -108,7 +108,7 @@ if not child:
     tracker.log({{"child": 1}})
     while not os.path.exists({str(go)!r}):
         time.sleep(0.01)
-    print("went on", flush=True)
+    print("continued", flush=True)
     sys.exit()
 print(run.id, flush=True)
 try:
@@ -119,7 +119,7 @@ except KeyboardInterrupt:
 """)
     id = one.line()
     ask(server, id)
-    assert one.line() == "went on" and one.line() == "child 0"
+    assert one.line() == "continued" and one.line() == "child 0"
     one.end()
     assert server.get(f"/iteration/{id}")["status"] == "KILLED"
 

@@ -59,7 +59,7 @@ def test_a_worker_that_outlives_its_run_does_not_open_it(server: Server, script:
     assert one.line() == "finished"
     before = iteration(server, id)
     assert before["status"] == "SUCCEEDED"
-    one.say("go on")
+    one.say("continue")
     assert "elsewhere" not in one.end()
     assert sync().returncode == 0
     assert server.points(id, "worker") == [(0, 1)]

@@ -144,7 +144,7 @@ print(json.dumps([run.name, run.state, run.config, [r["loss"] for r in run.scan_
 def test_restore(server, script):
     script(server.uri, """
         run = wandb.init(project="restore", name="one", id="one")
-        open("kept.txt", "w").write("what was kept")
+        open("kept.txt", "w").write("the kept text")
         run.save("kept.txt", policy="now")
         run.finish()
     """)
@@ -161,5 +161,5 @@ except Exception as error:
     found.append(str(error))
 print(json.dumps([*found, run.file("kept.txt").size, run.file("none.txt").size]))
 """)
-    assert out[0] == "what was kept" and "not found" in out[1] and "404" in out[2]
+    assert out[0] == "the kept text" and "not found" in out[1] and "404" in out[2]
     assert out[3:] == [13, 0]

@@ -137,7 +137,7 @@ def test_stopped_early_while_finishing(server, script):
         import os, time
         sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "parameters": {"bad": {"values": [0, 1]}},
                              "early_terminate": {"type": "hyperband", "min_iter": 2, "eta": 2}}, project="sweep-finishing")
-        pyagent._terminate_thread = lambda thread: thread.is_alive() and os._exit(3)  # the client may wait for ever then
+        pyagent._terminate_thread = lambda thread: thread.is_alive() and os._exit(3)  # the client might wait forever then
         def train():
             with wandb.init() as run:
                 for i in range(2):
