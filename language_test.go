@@ -144,6 +144,79 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
+// longSentence is the maximum number of words of a sentence on a page.
+const longSentence = 30
+
+// foreignPage matches words that make the text of a page personal, vague or hard to translate.
+var foreignPage = regexp.MustCompile(foreignText.String() + `|\b([Pp]lease|[Ss]orry|[Oo]ops|[Ww]e|[Oo]ur|[Oo]urs)\b|!|` +
+	`\b([Ss]ome|[Aa]ny|[Nn]o)body\b|\bmay not\b|\b(has|have) to be\b|\b[Tt]here (is|are) nothing\b|\bwhat (it|they) (is|are|was|were)\b`)
+
+// TestPlainPages looks for such constructions, and for long sentences, in the texts of templates.
+func TestPlainPages(t *testing.T) {
+	read := 0
+	for path, source := range documents(t) {
+		if filepath.Ext(path) != ".templ" {
+			continue
+		}
+		for _, text := range pageTexts(source) {
+			read++
+			if found := foreignPage.FindString(text); found != "" {
+				t.Errorf("%s: say it without %q: %s", path, found, text)
+			}
+			for sentence := range strings.SplitSeq(text, ". ") {
+				if n := len(strings.Fields(sentence)); n > longSentence {
+					t.Errorf("%s: a sentence with %d words: %s", path, n, sentence)
+				}
+			}
+		}
+	}
+	if read < 300 {
+		t.Errorf("read %d texts", read)
+	}
+}
+
+var (
+	templates  = regexp.MustCompile(`(?ms)^templ .*?^}`)
+	expression = regexp.MustCompile(`\{[^{}]*\}`)
+	attribute  = regexp.MustCompile(`(?:title|aria-label|placeholder|alt|data-confirm)="([^"]*)"`)
+	inlineTag  = regexp.MustCompile(`</?(?:a|b|bdi|code|em|i|kbd|small|span|strong|time)(?:\s[^>]*)?>`)
+	anyTag     = regexp.MustCompile(`<[^>]*>`)
+	statement  = regexp.MustCompile(`(?m)^\s*(?:templ |if |for |switch |case |default:|}|@|//|{{).*$`)
+)
+
+// pageTexts returns the texts that the templates in source show: texts between tags, and attributes
+// that users read. An X replaces each expression.
+func pageTexts(source string) []string {
+	var texts []string
+	add := func(text string) {
+		if text = strings.Join(strings.Fields(text), " "); strings.Contains(text, " ") {
+			texts = append(texts, text)
+		}
+	}
+	for _, body := range templates.FindAllString(source, -1) {
+		body = statement.ReplaceAllString(body, "\n<hr>\n")
+		for n := 0; n < 3; n++ { // nested braces
+			body = expression.ReplaceAllString(body, "X")
+		}
+		for _, found := range attribute.FindAllStringSubmatch(body, -1) {
+			add(found[1])
+		}
+		for _, text := range anyTag.Split(inlineTag.ReplaceAllString(body, ""), -1) {
+			add(text)
+		}
+	}
+	return texts
+}
+
+// TestPageTexts checks the texts of a small template.
+func TestPageTexts(t *testing.T) {
+	source := "templ page(n int) {\n\t<p title=\"A title\">Select <b>two</b>\n\t\t{ plural(n, \"run\") } first.</p>\n" +
+		"\tif n > 0 {\n\t\t<p>They are ready.</p>\n\t}\n}\n\nfunc other() { return \"not a text\" }\n"
+	if got, want := strings.Join(pageTexts(source), "|"), "A title|Select two X first.|They are ready."; got != want {
+		t.Errorf("read %q, want %q", got, want)
+	}
+}
+
 // TestLineLength reads the sources of scripts, styles and templates, which gofmt does not format:
 // their lines have at most 120 characters.
 func TestLineLength(t *testing.T) {
