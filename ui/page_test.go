@@ -91,6 +91,7 @@ func (c showcase) pages() []shown {
 		{name: "run", route: "/iteration/{id}", user: "alice", path: run, ready: chartsDrawn},
 		{name: "run, explained", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.w.runs[0] + "?diagnosis=1", ready: chartsDrawn},
 		{name: "failures", route: "/experiment/{id}/failures", user: "alice", path: experiment + "/failures"},
+		{name: "run, asked to stop", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.w.runs[11], ready: chartsDrawn},
 		{name: "run, for a reader", route: "/iteration/{id}", user: "bob", path: "/iteration/" + c.child},
 		{name: "compare", route: "/compare", user: "alice", path: "/compare" + two + "&i=" + c.w.runs[2] + "&i=" + c.w.runs[3],
 			ready: chartsDrawn + ` && document.querySelectorAll('.plots .spot').length === 4`},

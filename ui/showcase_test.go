@@ -88,6 +88,9 @@ func newShowcase(t *testing.T, s setup) showcase {
 	c.shelf = c.site.shelf()
 	c.clock.move(time.Hour) // the running runs are now lost
 	c.log(c.w.runs[11], "train/loss", 5)
+	if err := c.db.Runs.RequestStop(ctx, alice, c.w.runs[11]); err != nil {
+		t.Fatal(err)
+	}
 	c.gone = must(c.db.Projects.CreateExperiment(ctx, alice, c.empty, projects.NewExperiment{Name: "gone " + strings.Repeat("wide", 50)}))(t).ID
 	run := c.run(c.gone, runs.NewIteration{})
 	c.run(c.gone, runs.NewIteration{})

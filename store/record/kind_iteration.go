@@ -17,13 +17,15 @@ var iterationKind = &Kind{
 		Write: `INSERT INTO iteration (id, experiment_id, name, notes, status, error_message, created_date, end_date, last_seen)
 			VALUES (:record, :experiment_id, :name, :notes, :status, :error_message, :created_date, :end_date, :last_seen)
 			ON CONFLICT (id) DO UPDATE SET
-				name          = excluded.name,
-				notes         = excluded.notes,
-				status        = excluded.status,
-				error_message = excluded.error_message,
-				created_date  = excluded.created_date,
-				end_date      = excluded.end_date,
-				last_seen     = max(last_seen, excluded.last_seen)`,
+				name              = excluded.name,
+				notes             = excluded.notes,
+				status            = excluded.status,
+				error_message     = excluded.error_message,
+				created_date      = excluded.created_date,
+				end_date          = excluded.end_date,
+				last_seen         = max(last_seen, excluded.last_seen),
+				stop_requested    = iif(excluded.status = 'RUNNING', stop_requested, NULL),
+				stop_requested_by = iif(excluded.status = 'RUNNING', stop_requested_by, NULL)`,
 	}, tagPart("iteration_num", iterationNum), propertyPart("iteration_num", iterationNum), {
 		Name:    "parameter",
 		From:    `FROM parameter WHERE iteration_num = ` + iterationNum + ` ORDER BY key`,

@@ -39,7 +39,7 @@ def test_xgboost_stops(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracker._sender.CHECK", 0.0)
     data = xgboost.DMatrix(FEATURES, label=LABELS)
 
-    class Asks(xgboost.callback.TrainingCallback):
+    class Asks(xgboost.callback.TrainingCallback):  # type: ignore[misc]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             if epoch == 2:
                 Client(server.url).call("POST", f"/iteration/{run.id}/stop")

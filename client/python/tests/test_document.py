@@ -34,4 +34,4 @@ def test_all_examples_run_in_their_order(server: Server) -> None:
     assert f"http://127.0.0.1:{server.ui_port}/" in done.stdout and "does not answer" in done.stdout
     assert sync().returncode == 0
     found = {it["name"]: it["status"] for it in server.iterations()}
-    assert len(found) == 11 and (found["search"], found["first"], found["second"]) == ("SUCCEEDED", "SUCCEEDED", "FAILED")
+    assert len(found) == 12 and (found["search"], found["first"], found["second"]) == ("SUCCEEDED", "SUCCEEDED", "FAILED")
