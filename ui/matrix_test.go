@@ -301,8 +301,14 @@ func (s *site) ask(c cell, w map[string]string, cookie *http.Cookie) answer {
 	if c.path == "" {
 		path = c.route
 	}
-	if name, value, ok := strings.Cut(query, "="); ok {
-		path += "?" + url.Values{name: strings.Fields(value)}.Encode()
+	values := url.Values{}
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			values[name] = strings.Fields(value)
+		}
+	}
+	if len(values) > 0 {
+		path += "?" + values.Encode()
 	}
 	method := c.method
 	if strings.HasSuffix(c.route, "/events") {
