@@ -20,7 +20,7 @@ import (
 var killSeed = flag.Uint64("kill-seed", 0, "the `seed` of TestKill; 0 for a new one")
 
 // The real process is killed at random moments while eight clients write, 25 times on one file.
-// Each acknowledged write is stored once and exactly. An unacknowledged write is stored completely
+// Each acknowledged write is stored exactly once, with its exact values. An unacknowledged write is stored completely
 // or not at all.
 func TestKill(t *testing.T) {
 	inFullRuns(t)

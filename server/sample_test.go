@@ -284,8 +284,7 @@ func (a api) archive(project, iteration string) string {
 	return out.String()
 }
 
-// worldFor returns w for a read, which does not change it, and another world
-// for a write.
+// worldFor returns w for a request that only reads, and a new world for a write.
 func (a api) worldFor(s sample, w world) world {
 	a.t.Helper()
 	if s.method == http.MethodGet {

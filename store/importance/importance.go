@@ -254,7 +254,7 @@ func (t *table) judge(out []judgement, seed uint64) {
 	}
 }
 
-// permute estimates the share of each column with the runs in unseen.
+// permute sets j.share. It uses the runs in unseen, with which j.forest was not trained.
 func (t *table) permute(j *judgement, random *rand.Rand, unseen []int) {
 	known := make([]predictions, len(unseen))
 	var spread, off, mean float64

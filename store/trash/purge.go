@@ -198,7 +198,7 @@ func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err err
 	default:
 		return t, nil
 	}
-	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those permanently first.", args...)
+	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those versions permanently first.", args...)
 }
 
 // Purged describes a record that Empty has processed.

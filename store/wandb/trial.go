@@ -87,8 +87,8 @@ func (tx Tx) GiveAgain(s SweepTrials, t *Trial, agent string) error {
 	return err
 }
 
-// Queue removes the agent from a trial. It dates the trial later than lastSeen, so that the
-// former attempt no longer counts.
+// Queue removes the agent from a trial, so that another agent can get it. It dates the trial
+// later than lastSeen, so that the former attempt no longer counts.
 func (tx Tx) Queue(s SweepTrials, t *Trial, lastSeen Time) error {
 	t.State, t.Agent, t.Given, t.Brackets, t.Judged = TrialGiven, "", max(tx.Now, lastSeen)+1, nil, 0
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = '', given_date = ? WHERE sweep_num = ? AND number = ?`, t.Given, s.Num, t.Number)
