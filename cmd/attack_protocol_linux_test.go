@@ -248,7 +248,7 @@ var protocolAttacks = []attack{
 		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?filter="+url.QueryEscape(strings.Repeat("ä", 200)+" b c"))
 		return r, nil, err
 	}},
-	{"tables of the runs of a project with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
+	{"tables of a project's runs, with parameters of 1 MiB as columns", func(a *attacked) (*http.Request, []byte, error) {
 		columns, err := a.largeParameters()
 		if err != nil {
 			return nil, nil, err

@@ -101,7 +101,7 @@ var recordAttacks = []attack{
 		r, err := a.request("GET", a.ui+"/compare?i="+a.iteration+"&i="+other.ID)
 		return r, nil, err
 	}},
-	{"listings with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
+	{"listings with parameters of 1 MiB as columns", func(a *attacked) (*http.Request, []byte, error) {
 		columns, err := a.largeParameters()
 		if err != nil {
 			return nil, nil, err
@@ -109,7 +109,7 @@ var recordAttacks = []attack{
 		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?columns="+columns)
 		return r, nil, err
 	}},
-	{"pages of an experiment with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
+	{"pages of an experiment with parameters of 1 MiB as columns", func(a *attacked) (*http.Request, []byte, error) {
 		columns, err := a.largeParameters()
 		if err != nil {
 			return nil, nil, err

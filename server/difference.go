@@ -13,7 +13,7 @@ type differenceBody struct {
 	Sentence    string           `json:"sentence"`
 	Objective   *string          `json:"objective"`  // nil for none
 	Difference  *float64         `json:"difference"` // nil if a side has no value
-	Low         *float64         `json:"low"`        // nil without a test
+	Low         *float64         `json:"low"`        // nil if there was no test
 	High        *float64         `json:"high"`
 	P           *float64         `json:"p"`
 	Method      *string          `json:"method"`

@@ -136,7 +136,7 @@ func (s *site) analysisData(r *http.Request, actor domain.Actor) (any, error) {
 		one := analysisRow{Name: e.Name, Share: row.Share, Low: row.Low, High: row.High, Known: e.Known,
 			Words: sentences(row.Depends, row.Direction, row.Region), Levels: row.Levels, Best: rangeOf(e.Form, aim),
 			Curve: curvePoints(e.Curve), Tuned: curvePoints(e.Tuned), With: e.With, Lines: []analysisLine{}}
-		if row.Depends != "" { // it says more than the direction, which names only the other parameter
+		if row.Depends != "" { // row.Direction would only repeat the name of the other parameter
 			one.Words = sentences(row.Depends)
 		}
 		if best, ok := winner(e, aim); ok {
@@ -207,7 +207,7 @@ func nextOf(found runs.Importance, v importanceView) nextRuns {
 	case suggest.NoEffect:
 		out.Words = fmt.Sprintf("No parameter clearly matters in %s, so the runs do not show which settings are good.", runsOf(found.Runs))
 	case suggest.Noise:
-		out.Words = "The model predicts the results of other runs too poorly to suggest settings: noise, too few runs or causes that are no parameters hide which settings are good."
+		out.Words = "The model predicts the results of other runs too poorly to suggest settings: noise, too few runs or causes other than parameters hide which settings are good."
 	case suggest.NotBetter:
 		out.Words = "The model expects no setting that is clearly among the better ones."
 	}

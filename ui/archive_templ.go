@@ -313,7 +313,7 @@ func importedArchive(f frame, v importView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Result.Losses) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<h3>Left alone</h3><ul data-testid=\"left\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<h3>Not imported</h3><ul data-testid=\"left\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -505,7 +505,7 @@ func tagButtons(rights domain.Permission) templ.Component {
 }
 
 // onlyStatus is the hint of forms that set the status of several runs.
-const onlyStatus = "This only changes the status. Scripts are not stopped by it, except scripts with W&B's clients."
+const onlyStatus = "This only changes the status. It does not stop scripts, except scripts with W&B's clients."
 
 // statusChoice shows a selection of statuses and the button that sets the status of runs.
 func statusChoice(chosen string) templ.Component {

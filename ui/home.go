@@ -24,8 +24,8 @@ const (
 	// homeRead is the maximum number of running and of ended runs that are read. Several ended
 	// runs of an experiment are one line.
 	homeRead = 100
-	// homeSweep is the number of runs of an experiment that have ended within homeSpan from which
-	// on they are one line.
+	// homeSweep is the minimum number of runs of an experiment that are shown as one line because
+	// they have ended within homeSpan.
 	homeSweep = 3
 	homeSpan  = 24 * time.Hour
 )

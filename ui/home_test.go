@@ -45,11 +45,11 @@ func TestHome(t *testing.T) {
 	if part := section(a, "ended"); strings.Contains(part, "run 3") || !strings.Contains(part, "failed") {
 		t.Errorf("what has ended is %s", part)
 	}
-	// A run that was not heard of is not running, and several ended runs of an experiment are one line.
+	// A lost run is not running, and several ended runs of an experiment are one line.
 	s.clock.move(time.Hour)
 	a = s.get("/", alice)
 	if part := section(a, "running"); strings.Contains(part, "run 3") || !strings.Contains(part, "Nothing is running.") {
-		t.Errorf("a lost run is among the running ones: %s", part)
+		t.Errorf("a lost run is among the running runs: %s", part)
 	}
 	if part := section(a, "ended"); strings.Contains(part, "run 2") || !strings.Contains(part, "3 runs ended, 3 failed or lost") ||
 		strings.Count(part, "<li>") != 1 || !strings.Contains(part, "best") {

@@ -96,7 +96,7 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 }
 
 // estimate estimates the importance of parameters for the metric in the request's query. next
-// says whether to suggest settings. If read is not nil, estimate calls it with the snapshot.
+// is true if settings are to be suggested. If read is not nil, estimate calls it with the snapshot.
 func (s *site) estimate(r *http.Request, actor domain.Actor, next bool,
 	read func(*store.View, projects.Experiment, projects.Project) error) (v importanceView, found runs.Importance, err error) {
 	query := r.URL.Query()

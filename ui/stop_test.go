@@ -17,7 +17,7 @@ func TestStopForm(t *testing.T) {
 	w := s.sweep(3, 1)
 	alice := with(s.signIn("alice"))
 	page := "/iteration/" + w.runs[0]
-	s.get(page, alice).wants(t, 200, `data-testid="stop"`, `data-testid="end"`, `<option value="KILLED" selected>`, "The script is not stopped by it.")
+	s.get(page, alice).wants(t, 200, `data-testid="stop"`, `data-testid="end"`, `<option value="KILLED" selected>`, "It does not stop the script.")
 	s.post(page+"/stop", nil, alice).redirects(t, page)
 	a := s.get(page, alice)
 	a.wants(t, 200, `data-testid="stop-asked">Stop requested <time`, `</time> by <bdi>alice</bdi>; waiting for the script.`, `data-testid="end"`)

@@ -7,7 +7,7 @@ import (
 	"tracker/store/domain"
 )
 
-// A client is told to stop its script after somebody has asked for it. The run then ends as
+// A client gets the command to stop its script after a user has asked for it. The run then ends as
 // killed, whatever the exit code is.
 func TestStopRequest(t *testing.T) {
 	t.Parallel()
@@ -48,8 +48,8 @@ func TestLostRunStartsWithoutStopRequest(t *testing.T) {
 	b.stream("p", "r", `{}`).has(`"stopped":false`)
 }
 
-// Client 0.17 and later do not interrupt the function of an agent. So the agent is told to stop
-// it, if the function still logs. A script of a sweep interrupts itself.
+// Client 0.17 and later do not interrupt the function of an agent. So the agent gets a command
+// to stop it if the function still logs. A script of a sweep interrupts itself.
 func TestStopRunOfAgent(t *testing.T) {
 	t.Parallel()
 	const program = `{"program":"train.py","method":"grid","parameters":{"x":{"values":[1,2,3]}}}`

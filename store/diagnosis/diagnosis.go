@@ -186,7 +186,7 @@ type badValue struct {
 	key      string
 	step     int64
 	unfinite *unfinite
-	others   []badValue // other metrics that become NaN or infinite from the same or a later step on
+	others   []badValue // other metrics that become NaN or infinite at the same step or later
 	rise     *shift     // explosion of the metric before
 }
 
@@ -355,8 +355,8 @@ func changed(s Series, last int64) (shift, bool) {
 	return lastShift(steps, values, movedSDs, movedFactor, false)
 }
 
-// window returns the steps before last in which a change counts as shortly before: a fifth of
-// the steps of s until there, or at least the steps of mostHistory points.
+// window returns the range of steps before last in which a change is reported: the last fifth of
+// the steps of s, but at least the steps of mostHistory points.
 func (in *Input) window(s Series, last int64) (w struct{ from, to int64 }, ok bool) {
 	n := len(s.until(last).Step)
 	if n < 2 {

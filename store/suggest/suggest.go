@@ -1,9 +1,8 @@
 // Package suggest proposes settings for the next runs of an experiment.
 //
-// The candidates are drawn by the tree-structured Parzen estimator that sweeps use, at random, and
-// from the best runs. A random forest orders the candidates, and a second forest predicts their
-// results. Numbers stay within the range of the runs, and other
-// values are values of the runs.
+// Candidates are drawn by the tree-structured Parzen estimator that sweeps use, drawn at random, or
+// copied from the best runs. A random forest orders the candidates, and a second forest predicts their
+// results. Numbers stay within the range of the runs. Texts and other values are values of runs.
 package suggest
 
 import (
