@@ -193,6 +193,6 @@ func wantGolden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("it differs from %s; -update writes it anew:\n%s", path, got)
+		t.Errorf("it differs from %s; run with -update to replace it:\n%s", path, got)
 	}
 }

@@ -275,7 +275,7 @@ func TestChart(t *testing.T) {
 	write(t, path, []byte(head+"0,2,2,2,3,3,3,0,0,0\n"))
 	transfertest.Import(t, db, table.Kind(), path, transfer.Options{})
 	if got := points(); got != "a - b val/loss 0 2, ы val/loss 0 3" {
-		t.Errorf("exported anew: %s", got)
+		t.Errorf("after the second export: %s", got)
 	}
 	checked(t, db)
 }

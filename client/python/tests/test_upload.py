@@ -145,7 +145,7 @@ def test_a_connection_that_breaks_in_a_body_may_be_a_refusal(server: Server, lin
     assert line.breaks and points(server, run.id) == 4000
 
 
-def test_a_line_that_breaks_again_and_again_begins_nothing_anew(server: Server, line: Line, tmp_path: pathlib.Path) -> None:
+def test_a_line_that_breaks_again_and_again_does_not_restart(server: Server, line: Line, tmp_path: pathlib.Path) -> None:
     data = data_file(tmp_path / "model.bin", 3_000_000)
     run = tracker.init(url=line.url, capture=False)
     eventually(lambda: run.name)
