@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"tracker/store/domain"
 	"tracker/store/runs"
@@ -223,7 +224,7 @@ func TestAnalyse(t *testing.T) {
 
 	// A brush dims the other runs of the table.
 	b.is(`document.querySelectorAll('#analyse-parallel .hit').length > 3`, "true")
-	b.do(chromedp.Focus(chromedp.CSS(`#analyse-parallel [data-part="brush"][data-axis="objective"]`)), chromedp.KeyEvent("\ue015"))
+	b.do(chromedp.Focus(chromedp.CSS(`#analyse-parallel [data-part="brush"][data-axis="objective"]`)), chromedp.KeyEvent(kb.ArrowUp))
 	const brushed = `Number(document.querySelector('[data-testid="brushed"]').textContent.split(' ')[0])`
 	b.is(brushed+` > 0 && `+brushed+` < 120`, "true")
 	b.is(`document.querySelectorAll('#scroll tr.outside').length > 0`, "true")
