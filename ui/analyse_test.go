@@ -222,6 +222,8 @@ func TestAnalyse(t *testing.T) {
 	b.is(`document.querySelectorAll('[data-name="optimizer"] [data-testid="mark"]').length > 2`, "true")
 	b.is(`new URLSearchParams(location.search).get('pictures').split('\n').length`, "2")
 
+	b.accessible("analyse", false)
+
 	// A brush dims the other runs of the table.
 	b.is(`document.querySelectorAll('#analyse-parallel .hit').length > 3`, "true")
 	b.do(chromedp.Focus(chromedp.CSS(`#analyse-parallel [data-part="brush"][data-axis="objective"]`)), chromedp.KeyEvent(kb.ArrowUp))

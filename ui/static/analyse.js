@@ -75,7 +75,7 @@ export class Analyse {
     this.brushed = el('div', { class: 'brushed', role: 'status', hidden: true, 'data-testid': 'brushed' });
     this.summary = el('p', { class: 'count', role: 'status', 'data-testid': 'analysis-summary' }, 'Loading…');
     const part = (name, title) =>
-      el('section', { class: `part ${name}`, id: `analyse-${name}`, 'aria-label': title, 'data-testid': `analyse-${name}` });
+      el('div', { class: `part ${name}`, role: 'group', id: `analyse-${name}`, 'aria-label': title, 'data-testid': `analyse-${name}` });
     this.parts = {
       importance: part('importance', 'Importance'),
       next: part('next', 'Next to try'),

@@ -131,6 +131,7 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
 
   function axis(id, i, at, scale, drawing) {
     const d = all.get(id);
+    const short = shortTitle(d.label, (width - 2 * side) / Math.max(1, chosen().length - 1));
     const ends = brushes.ranges.get(id);
     const brush = (range) => brushes.set({ [id]: range });
     // If there are only a few categories, their names are beside the axis.
@@ -202,7 +203,7 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
         role: 'button',
         'data-part': 'title',
         'data-axis': id,
-        'aria-label': `Axis ${d.label}: arrow left and right move it`,
+        'aria-label': `Axis ${short === d.label ? '' : `${short}: `}${d.label}: arrow left and right move it`,
         keydown: (event) => {
           const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
           if (!by) return;
@@ -228,7 +229,7 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
           set(ids);
         },
       },
-      document.createTextNode(shortTitle(d.label, (width - 2 * side) / Math.max(1, chosen().length - 1)))
+      document.createTextNode(short)
     );
     const [lowest, highest] = axisLabels(d, [scale.low, scale.high]);
     return svgElement(
@@ -265,11 +266,8 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
   draw();
 }
 
-/** shortTitle shortens the name of an axis if the distance of the axes is small. */
-function shortTitle(label, gap) {
-  const most = Math.max(4, Math.min(22, Math.floor(gap / 6)));
-  return label.length > most ? `${label.slice(0, most - 1)}…` : label;
-}
+/** shortTitle cuts the name of an axis if the axes are close. The accessible name includes the result. */
+const shortTitle = (label, gap) => label.slice(0, Math.max(4, Math.min(22, Math.floor(gap / 6.5))));
 
 /**
  * movedBrush returns a brush after a key press has moved the brush or its upper end. The first key press creates
