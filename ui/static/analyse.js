@@ -19,7 +19,10 @@ const shownRows = 8; // rows of parameters that are shown first
 const mostValues = 50; // values of a brush in a filter
 
 // This script loads its style sheet, because most pages do not have the tab.
-const styleSheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="analyse-styles"]').content });
+const styleSheet = el('link', {
+  rel: 'stylesheet',
+  href: document.querySelector('meta[name="analyse-styles"]').content,
+});
 const stylesLoaded = new Promise((done) => {
   for (const event of ['load', 'error']) styleSheet.addEventListener(event, done);
 });
@@ -66,7 +69,10 @@ export class Analyse {
    */
   constructor(root, state, { experiment, filter }) {
     Object.assign(this, { root, state, experiment, filter });
-    this.metric = el('select', { name: 'metric', change: () => this.choose({ metric: this.metric.value, goal: null }) });
+    this.metric = el('select', {
+      name: 'metric',
+      change: () => this.choose({ metric: this.metric.value, goal: null }),
+    });
     this.goal = el(
       'select',
       { name: 'goal', change: () => this.choose({ goal: this.goal.value }) },
@@ -75,7 +81,13 @@ export class Analyse {
     this.brushed = el('div', { class: 'brushed', role: 'status', hidden: true, 'data-testid': 'brushed' });
     this.summary = el('p', { class: 'count', role: 'status', 'data-testid': 'analysis-summary' }, 'Loading…');
     const part = (name, title) =>
-      el('div', { class: `part ${name}`, role: 'group', id: `analyse-${name}`, 'aria-label': title, 'data-testid': `analyse-${name}` });
+      el('div', {
+        class: `part ${name}`,
+        role: 'group',
+        id: `analyse-${name}`,
+        'aria-label': title,
+        'data-testid': `analyse-${name}`,
+      });
     this.parts = {
       importance: part('importance', 'Importance'),
       next: part('next', 'Next to try'),
@@ -263,7 +275,11 @@ export class Analyse {
   /** addOthers adds the metrics whose values are not loaded to the options of an axis. */
   addOthers(select) {
     if (!select || this.columns.others.length === 0 || select.querySelector('[label="Other metrics"]')) return;
-    const others = this.columns.others.map((m) => ({ id: m.column, label: `${m.key} ${m.stat}`, group: 'Other metrics' }));
+    const others = this.columns.others.map((m) => ({
+      id: m.column,
+      label: `${m.key} ${m.stat}`,
+      group: 'Other metrics',
+    }));
     select.append(...dimensionOptions(others));
   }
 
@@ -306,7 +322,12 @@ export class Analyse {
     const n = this.runs.length;
     this.inside = this.brushes.mask(n);
     paintDots(ctx, n, at, runColors(dc, this.columns.colors), this.inside);
-    this.pointer.follow(box, (x, y) => nearestDot(n, at, this.inside, x, y), (i) => dotMark(at(i)), (i) => this.wordsOf(i));
+    this.pointer.follow(
+      box,
+      (x, y) => nearestDot(n, at, this.inside, x, y),
+      (i) => dotMark(at(i)),
+      (i) => this.wordsOf(i)
+    );
     return box;
   }
 
@@ -321,7 +342,9 @@ export class Analyse {
 
   drawAnalysis() {
     const { analysis } = this;
-    this.metric.replaceChildren(...analysis.metrics.map((m) => el('option', { value: m, selected: m === analysis.metric }, m)));
+    this.metric.replaceChildren(
+      ...analysis.metrics.map((m) => el('option', { value: m, selected: m === analysis.metric }, m))
+    );
     this.goal.value = analysis.goal;
     this.summary.textContent = analysis.summary;
     this.showPlot();
@@ -344,13 +367,26 @@ export class Analyse {
       const picture = el('div', { class: 'picture' });
       const details = el(
         'details',
-        { class: row.known ? 'known' : 'unknown', open: opened.includes(row.name), hidden: n >= shownRows && !opened.includes(row.name), 'data-name': row.name, 'data-testid': 'parameter' },
+        {
+          class: row.known ? 'known' : 'unknown',
+          open: opened.includes(row.name),
+          hidden: n >= shownRows && !opened.includes(row.name),
+          'data-name': row.name,
+          'data-testid': 'parameter',
+        },
         el(
           'summary',
           {},
           isolated(row.name, 'name'),
           shareBar(row),
-          el('span', { class: 'share-text number', title: `95% interval: ${row.low.toFixed(0)} to ${row.high.toFixed(0)}%` }, `${row.share.toFixed(0)}%`),
+          el(
+            'span',
+            {
+              class: 'share-text number',
+              title: `95% interval: ${row.low.toFixed(0)} to ${row.high.toFixed(0)}%`,
+            },
+            `${row.share.toFixed(0)}%`
+          ),
           el('bdi', { class: 'words' }, row.words.join(' '))
         ),
         picture
@@ -383,7 +419,8 @@ export class Analyse {
       el(
         'p',
         { class: 'count' },
-        'Share of the variation of the metric that a parameter explains, with its interactions. Estimated on held-out runs from random forests. ' +
+        'Share of the variation of the metric that a parameter explains, with its interactions. ' +
+          'Estimated on held-out runs from random forests. ' +
           'Importance shows correlation, not causation. ',
         ...analysis.notes.map((note) => `${note} `)
       );
@@ -428,7 +465,13 @@ export class Analyse {
                 el(
                   'li',
                   { 'data-testid': 'next-run' },
-                  el('div', {}, ...run.settings.map((s) => el('span', { class: 'setting' }, isolated(s.name), ' ', el('b', {}, isolated(s.value))))),
+                  el(
+                    'div',
+                    {},
+                    ...run.settings.map((s) =>
+                      el('span', { class: 'setting' }, isolated(s.name), ' ', el('b', {}, isolated(s.value)))
+                    )
+                  ),
                   el('div', { class: 'count' }, `${this.analysis.label}: ${run.result}`),
                   el('div', { class: 'command' }, el('pre', { tabindex: '0' }, run.command), copyButton(run.command))
                 )
@@ -449,9 +492,17 @@ export class Analyse {
     this.brushed.hidden = !has;
     this.brushed.replaceChildren(
       `${count(some)} of ${count(n)} runs inside the brushes`,
-      el('button', { type: 'button', class: 'plain', 'data-testid': 'clear-brushes', click: () => this.brushes.clear() }, 'Clear'),
+      el(
+        'button',
+        { type: 'button', class: 'plain', 'data-testid': 'clear-brushes', click: () => this.brushes.clear() },
+        'Clear'
+      ),
       has && some > 0 && some < n
-        ? el('button', { type: 'button', class: 'plain', 'data-testid': 'filter-these', click: () => this.filterThese() }, 'Filter to these')
+        ? el(
+            'button',
+            { type: 'button', class: 'plain', 'data-testid': 'filter-these', click: () => this.filterThese() },
+            'Filter to these'
+          )
         : ''
     );
     this.dimRows();
@@ -462,8 +513,12 @@ export class Analyse {
   /** filterThese adds the brushes to the filter. */
   filterThese() {
     const before = this.filter().trim();
-    const conditions = [...this.brushes.ranges].flatMap(([id, [low, high]]) => conditionsOf(this.dimensions.get(id), low, high));
-    const filter = [before && (/\bor\b/i.test(before) ? `(${before})` : before), ...conditions].filter(Boolean).join(' and ');
+    const conditions = [...this.brushes.ranges].flatMap(([id, [low, high]]) =>
+      conditionsOf(this.dimensions.get(id), low, high)
+    );
+    const filter = [before && (/\bor\b/i.test(before) ? `(${before})` : before), ...conditions]
+      .filter(Boolean)
+      .join(' and ');
     this.state.set({ filter, brush: null });
   }
 
@@ -526,7 +581,14 @@ function copyButton(text) {
 function shareBar(row) {
   const bar = svgElement(
     'svg',
-    { class: 'share', viewBox: '0 0 100 12', width: 90, height: 12, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    {
+      class: 'share',
+      viewBox: '0 0 100 12',
+      width: 90,
+      height: 12,
+      preserveAspectRatio: 'none',
+      'aria-hidden': 'true',
+    },
     svgElement('rect', { class: 'ground', x: 0, y: 4, width: 100, height: 4 }),
     svgElement('rect', { class: 'value', x: 0, y: 3, width: Math.min(100, row.share), height: 6 }),
     svgElement('path', { class: 'range', d: `M${row.low} 6H${row.high}` })

@@ -344,7 +344,8 @@ export class Chart {
       (x) => x >= box.left && x + width <= box.right
     );
     let y = over.top + top - height / 2;
-    if (inside === undefined) y = over.bottom + tipGap + height <= innerHeight ? over.bottom + tipGap : over.top - tipGap - height;
+    if (inside === undefined)
+      y = over.bottom + tipGap + height <= innerHeight ? over.bottom + tipGap : over.top - tipGap - height;
     const x = inside ?? Math.min(box.left, innerWidth - width - 8);
     this.tip.style.left = `${Math.max(8, x)}px`;
     this.tip.style.top = `${Math.max(8, Math.min(y, innerHeight - height - 8))}px`;

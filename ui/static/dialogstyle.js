@@ -1,4 +1,6 @@
 // The styles of the dialogs, which pages do not need at first.
 import { el } from './dom.js';
 
-document.head.append(el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="dialog-styles"]').content }));
+document.head.append(
+  el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="dialog-styles"]').content })
+);

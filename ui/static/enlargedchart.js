@@ -84,7 +84,10 @@ export function openEnlargedChart(key, on, { closed, view, set, reset, options }
   document.body.append(dialog);
   dialog.showModal();
   const chart = new Chart(box, key, Math.max(240, innerHeight - 280), on);
-  for (const [name, id] of [['pointerover', (e) => e.target.closest('li')?.dataset.of ?? ''], ['pointerleave', () => '']])
+  for (const [name, id] of [
+    ['pointerover', (e) => e.target.closest('li')?.dataset.of ?? ''],
+    ['pointerleave', () => ''],
+  ])
     legend.addEventListener(name, (event) => chart.highlightCurve(id(event)));
 
   function update() {

@@ -33,11 +33,15 @@ function parameterAxis(param, row, width) {
   const texts = values.some((v) => v != null && toNumber(v) == null);
   const strips = texts ? [...names] : [];
   const rest = values.some((v) => v != null && toNumber(v) == null && !names.includes(v));
-  if (texts && names.length === 0) strips.push(...[...new Set(values.filter((v) => v != null && toNumber(v) == null))].slice(0, 13));
+  if (texts && names.length === 0)
+    strips.push(...[...new Set(values.filter((v) => v != null && toNumber(v) == null))].slice(0, 13));
   if (rest && names.length > 0) strips.push('other');
   if (values.some((v) => v == null)) strips.push('none');
   const inner = width - margin.left - margin.right;
-  const each = known.length === 0 ? inner / Math.max(1, strips.length) : Math.min(stripWidth, inner / 2 / Math.max(1, strips.length));
+  const each =
+    known.length === 0
+      ? inner / Math.max(1, strips.length)
+      : Math.min(stripWidth, inner / 2 / Math.max(1, strips.length));
   const wide = inner - each * strips.length;
   const axis = known.length > 0 ? dimensionAxis({ texts: null, values: known }) : null;
   const px = (v) => margin.left + pad + axis.at(v) * (wide - 2 * pad);
@@ -79,7 +83,11 @@ function levelOf(row, columns) {
   if (!other || row.lines.length === 0) return null;
   const values = other.numbers ?? other.texts;
   const numeric = row.numbers;
-  const ends = numeric && row.lines.map((l, n) => (n + 1 < row.lines.length ? (Number(l.to) + Number(row.lines[n + 1].from)) / 2 : Infinity));
+  const ends =
+    numeric &&
+    row.lines.map((l, n) =>
+      n + 1 < row.lines.length ? (Number(l.to) + Number(row.lines[n + 1].from)) / 2 : Infinity
+    );
   return (i) => {
     if (!numeric) return row.lines.findIndex((l) => l.from === values[i]);
     const v = toNumber(values[i]);
@@ -123,7 +131,12 @@ export function importancePicture(root, row, { analysis, columns, result, inside
   const points = (curve) =>
     curve
       .filter((p) => toNumber(p.value) != null && finite(p.mean) && x.axis)
-      .map((p) => ({ x: x.place(p.value), mean: py(p.mean), low: finite(p.low) ? py(p.low) : null, high: finite(p.high) ? py(p.high) : null }));
+      .map((p) => ({
+        x: x.place(p.value),
+        mean: py(p.mean),
+        low: finite(p.low) ? py(p.low) : null,
+        high: finite(p.high) ? py(p.high) : null,
+      }));
   const over = [];
   const path = (curve, cls) => {
     const all = points(curve);
@@ -132,7 +145,8 @@ export function importancePicture(root, row, { analysis, columns, result, inside
     const there = band.map((p, n) => `${n ? 'L' : 'M'}${p.x},${p.high}`).join('');
     const back = band.reverse().map((p) => `L${p.x},${p.low}`).join('');
     over.push(svgElement('path', { d: `${there}${back}Z`, class: `band ${cls}` }));
-    over.push(svgElement('path', { d: all.map((p, n) => `${n ? 'L' : 'M'}${p.x},${p.mean}`).join(''), class: `fit ${cls}`, 'data-testid': 'fit' }));
+    const means = all.map((p, n) => `${n ? 'L' : 'M'}${p.x},${p.mean}`).join('');
+    over.push(svgElement('path', { d: means, class: `fit ${cls}`, 'data-testid': 'fit' }));
   };
   // Texts have a mark with its interval instead of a curve.
   const marks = (curve, cls, shift, shape) => {
@@ -142,7 +156,15 @@ export function importancePicture(root, row, { analysis, columns, result, inside
       if (at == null || !finite(p.mean) || !p.value) continue;
       const m = py(p.mean);
       if (finite(p.low) && finite(p.high))
-        over.push(svgElement('line', { x1: at + shift, x2: at + shift, y1: py(p.low), y2: py(p.high), class: `whisker ${cls}` }));
+        over.push(
+          svgElement('line', {
+            x1: at + shift,
+            x2: at + shift,
+            y1: py(p.low),
+            y2: py(p.high),
+            class: `whisker ${cls}`,
+          })
+        );
       const d = shape === 'tuned' ? `M${at + shift},${m - 6}l6,6l-6,6l-6,-6Z` : `M${at + shift - 7},${m}h14`;
       over.push(svgElement('path', { d, class: `mark ${shape} ${cls}`, 'data-testid': 'mark' }));
     }
@@ -159,7 +181,8 @@ export function importancePicture(root, row, { analysis, columns, result, inside
       marks(l.curve, cls, (n - (row.lines.length - 1) / 2) * Math.min(10, x.each / 8), 'mean');
       if (!l.best || !x.axis) return;
       const [from, to] = region(l.best);
-      over.push(svgElement('line', { x1: from, x2: to, y1: bottom - 3 - 5 * n, y2: bottom - 3 - 5 * n, class: `best-line ${cls}` }));
+      const at = bottom - 3 - 5 * n;
+      over.push(svgElement('line', { x1: from, x2: to, y1: at, y2: at, class: `best-line ${cls}` }));
     });
   } else {
     path(row.curve, 'c0');
@@ -167,11 +190,28 @@ export function importancePicture(root, row, { analysis, columns, result, inside
     marks(row.tuned, 'c3', 9, 'tuned');
     if (row.best && x.axis) {
       const [from, to] = region(row.best);
-      under.push(svgElement('rect', { x: from, y: margin.top, width: to - from, height: bottom - margin.top, class: 'region', 'data-testid': 'region' }));
+      under.push(
+        svgElement('rect', {
+          x: from,
+          y: margin.top,
+          width: to - from,
+          height: bottom - margin.top,
+          class: 'region',
+          'data-testid': 'region',
+        })
+      );
     }
   }
   if (row.winner && x.place(row.winner) != null)
-    under.push(svgElement('rect', { x: x.place(row.winner) - x.each / 2 + 2, y: margin.top, width: x.each - 4, height: bottom - margin.top, class: 'region' }));
+    under.push(
+      svgElement('rect', {
+        x: x.place(row.winner) - x.each / 2 + 2,
+        y: margin.top,
+        width: x.each - 4,
+        height: bottom - margin.top,
+        class: 'region',
+      })
+    );
   const box = dotPlot({
     width,
     height,
@@ -183,7 +223,11 @@ export function importancePicture(root, row, { analysis, columns, result, inside
     yticks: y.ticks.map((t) => ({ at: bottom - pad - t.at * (bottom - margin.top - 2 * pad), text: t.text })),
     xlabel: row.name.slice(0, 60),
     ylabel: analysis.label.slice(0, 30),
-    label: [`${analysis.label} over ${row.name} of ${count(result.length)} runs.`, ...row.words, ...row.levels].join(' '),
+    label: [
+      `${analysis.label} over ${row.name} of ${count(result.length)} runs.`,
+      ...row.words,
+      ...row.levels,
+    ].join(' '),
     under,
     over,
     pointer,
@@ -201,21 +245,37 @@ function legend(row, beyond, x, shades) {
   if (row.lines.length === 0 && row.curve.length > 0 && x.axis) items.push(item('c0', 'Fitted curve with 95% band'));
   if (row.lines.length === 0 && row.curve.length > 0 && !x.axis) items.push(item('c0', 'Mean with 95% interval'));
   if (row.lines.length === 0 && row.tuned.length > 0) items.push(item('c3', 'When the other parameters are tuned'));
-  if (row.lines.length === 0 && (row.best || row.winner)) items.push(item('region', row.best ? 'Not clearly worse than the best' : 'Best when tuned'));
-  if (row.lines.some((l) => l.best) && x.axis) items.push(el('li', { class: 'count' }, 'Bars at the bottom: not clearly worse than the best'));
-  if (beyond > 0) items.push(el('li', { class: 'count' }, `${count(beyond)} ${beyond === 1 ? 'run is' : 'runs are'} beyond the axis`));
+  if (row.lines.length === 0 && (row.best || row.winner))
+    items.push(item('region', row.best ? 'Not clearly worse than the best' : 'Best when tuned'));
+  if (row.lines.some((l) => l.best) && x.axis)
+    items.push(el('li', { class: 'count' }, 'Bars at the bottom: not clearly worse than the best'));
+  if (beyond > 0)
+    items.push(
+      el('li', { class: 'count' }, `${count(beyond)} ${beyond === 1 ? 'run is' : 'runs are'} beyond the axis`)
+    );
   return el('ul', { class: 'legend', 'aria-label': 'Legend' }, ...items);
 }
 
 /** curveTable returns the points of the curves as a table. */
 function curveTable(row, analysis) {
-  const parts = row.lines.length > 0 ? row.lines.map((l) => [l.label, l.curve]) : [['', row.curve], ['tuned', row.tuned]];
+  const parts =
+    row.lines.length > 0
+      ? row.lines.map((l) => [l.label, l.curve])
+      : [
+          ['', row.curve],
+          ['tuned', row.tuned],
+        ];
   const rows = parts.flatMap(([label, curve]) =>
     curve.map((p) =>
       el(
         'tr',
         {},
-        el('th', { scope: 'row' }, isolated(p.value ? (toNumber(p.value) == null ? p.value : number(Number(p.value))) : 'other or none'), label && el('span', { class: 'count' }, ` ${label}`)),
+        el(
+          'th',
+          { scope: 'row' },
+          isolated(p.value ? (toNumber(p.value) == null ? p.value : number(Number(p.value))) : 'other or none'),
+          label && el('span', { class: 'count' }, ` ${label}`)
+        ),
         el('td', { class: 'number' }, number(toNumber(p.mean) ?? p.mean)),
         el('td', { class: 'number' }, `${number(toNumber(p.low) ?? p.low)} to ${number(toNumber(p.high) ?? p.high)}`),
         el('td', { class: 'number' }, count(p.runs))
@@ -233,7 +293,17 @@ function curveTable(row, analysis) {
       el(
         'table',
         { class: 'grid' },
-        el('thead', {}, el('tr', {}, ...[row.name, analysis.label, '95% interval', 'Runs'].map((text, n) => el('th', { scope: 'col', class: n > 0 && 'number' }, text)))),
+        el(
+          'thead',
+          {},
+          el(
+            'tr',
+            {},
+            ...[row.name, analysis.label, '95% interval', 'Runs'].map((text, n) =>
+              el('th', { scope: 'col', class: n > 0 && 'number' }, text)
+            )
+          )
+        ),
         el('tbody', {}, ...rows)
       )
     )

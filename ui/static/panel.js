@@ -489,7 +489,9 @@ export class Panel {
         : '';
     f.points.textContent = text;
     const ends =
-      none || left > 0 || view.from != null || view.against ? '' : endsText(curves, (at) => f.chart.formatX(at), view.x);
+      none || left > 0 || view.from != null || view.against
+        ? ''
+        : endsText(curves, (at) => f.chart.formatX(at), view.x);
     f.ends.textContent = ends;
     f.points.classList.toggle('visually-hidden', ends !== '');
     f.ends.title = ends && `${ends}, ${text}`;

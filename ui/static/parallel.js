@@ -94,9 +94,10 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
       ...lines,
       ...ids.map((id, i) => axis(id, i, x(i), scales[i], () => plot.querySelector('svg')))
     );
+    const countInside = () => brushes.mask(runs.length).reduce((sum, one) => sum + one, 0);
     note.textContent =
       brushes.ranges.size > 0
-        ? `${count(brushes.mask(runs.length).reduce((sum, one) => sum + one, 0))} of ${count(runs.length)} runs inside the brushes`
+        ? `${count(countInside())} of ${count(runs.length)} runs inside the brushes`
         : 'Drag along an axis to select runs; drag its name to move it.';
     const list = el(
       'div',

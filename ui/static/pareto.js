@@ -83,7 +83,9 @@ export function frontPart(root, tab) {
     const query = { filter: tab.asked.filter, x: x.key, xgoal: x.goal, y: y.key, ygoal: y.goal };
     asked = JSON.stringify(query);
     const mine = asked;
-    const answer = await fetchData(`experiment/${tab.experiment}/front`, { query }).catch((error) => ({ wrong: error }));
+    const answer = await fetchData(`experiment/${tab.experiment}/front`, { query }).catch((error) => ({
+      wrong: error,
+    }));
     if (mine !== asked || tab.ended.signal.aborted) return;
     if (answer.wrong) {
       words.textContent = answer.wrong.message;
@@ -95,15 +97,21 @@ export function frontPart(root, tab) {
     words.textContent =
       found.runs === 0
         ? 'No run has both metrics.'
-        : `${size} on the front: no other of the ${count(found.runs)} runs is at least as good in both metrics and better in one. ` +
-          `Values are ${x.key} ${statOf[x.goal]} and ${y.key} ${statOf[y.goal]}, which a run can reach at different steps.`;
+        : `${size} on the front: no other of the ${count(found.runs)} runs is at least as good in both metrics ` +
+          'and better in one. ' +
+          `Values are ${x.key} ${statOf[x.goal]} and ${y.key} ${statOf[y.goal]}, ` +
+          'which a run can reach at different steps.';
     draw();
     tab.need();
   };
 
   const draw = () => {
     if (!found || found.front.length === 0) return;
-    const values = found.columns.map((column) => tab.columns.metrics.find((m) => m.column === column)?.values.map((v) => (typeof v === 'number' ? v : null)));
+    const values = found.columns.map((column) =>
+      tab.columns.metrics
+        .find((m) => m.column === column)
+        ?.values.map((v) => (typeof v === 'number' ? v : null))
+    );
     // Before the values of all runs are loaded, only the front is drawn.
     const [xs, ys] = values.every(Boolean) ? values : [found.front.map((r) => r.x), found.front.map((r) => r.y)];
     const all = values.every(Boolean);
@@ -164,7 +172,16 @@ export function frontPart(root, tab) {
         el(
           'table',
           { class: 'grid' },
-          el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'Run on the front'), ...[found.x.key, found.y.key].map((text) => el('th', { scope: 'col', class: 'number' }, text)))),
+          el(
+            'thead',
+            {},
+            el(
+              'tr',
+              {},
+              el('th', { scope: 'col' }, 'Run on the front'),
+              ...[found.x.key, found.y.key].map((text) => el('th', { scope: 'col', class: 'number' }, text))
+            )
+          ),
           body
         )
       ),
@@ -173,6 +190,8 @@ export function frontPart(root, tab) {
   };
 
   tab.drawFront = draw;
-  state.addEventListener('change', ({ detail }) => (detail.has('px') || detail.has('py')) && show(), { signal: tab.ended.signal });
+  state.addEventListener('change', ({ detail }) => (detail.has('px') || detail.has('py')) && show(), {
+    signal: tab.ended.signal,
+  });
   show();
 }

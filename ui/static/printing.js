@@ -6,7 +6,9 @@ const look = 50; // milliseconds between two looks
 
 /** request requests the curves of the first charts, and returns their figures. */
 export function request(panel) {
-  const figures = [...panel.figures.values()].filter((f) => f.root.closest('details')?.open !== false).slice(0, mostCharts);
+  const figures = [...panel.figures.values()]
+    .filter((f) => f.root.closest('details')?.open !== false)
+    .slice(0, mostCharts);
   for (const f of figures) {
     f.inSight = true; // until they are printed
     panel.curves.request(f);

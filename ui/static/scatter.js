@@ -34,7 +34,12 @@ export function scatterPlot(root, runs, all, { state, brushes, judged, width: wi
   const choose = (name, title, none) =>
     el(
       'select',
-      { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || (color && name === 'sc' ? 'run' : null) }) },
+      {
+        name,
+        'aria-label': title,
+        change: ({ target: { value } }) =>
+          state.set({ [name]: value || (color && name === 'sc' ? 'run' : null) }),
+      },
       none && el('option', { value: '' }, 'Run'),
       ...dimensionOptions(all.values())
     );

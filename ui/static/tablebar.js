@@ -44,7 +44,8 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
     const others = found.keys.filter((key) => !isSeed(key));
     if (!q && there.size === 0 && others.length > 1 && others.length < found.keys.length && others.length <= mostNames)
       all.unshift({ id: '', all: others.map(id), name: 'All but seed', hint: others.join(', ') });
-    if ('tag'.includes(q.toLowerCase())) all.splice(all[0]?.all ? 1 : 0, 0, { id: 'tag', name: 'tag', hint: 'tags of runs' });
+    if ('tag'.includes(q.toLowerCase()))
+      all.splice(all[0]?.all ? 1 : 0, 0, { id: 'tag', name: 'tag', hint: 'tags of runs' });
     return { names: all.filter((n) => !there.has(n.id)).slice(0, mostOffered), total: 0 };
   }
 

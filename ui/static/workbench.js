@@ -102,7 +102,13 @@ function workbench(root) {
   const showAnalyse = async () => {
     const { Analyse } = await import('./analyse.js');
     if (!analyse) {
-      const section = el('section', { class: 'analyse scroll', id: 'analyse', 'aria-label': 'Analyse', 'data-testid': 'analyse', tabindex: '0' });
+      const section = el('section', {
+        class: 'analyse scroll',
+        id: 'analyse',
+        'aria-label': 'Analyse',
+        'data-testid': 'analyse',
+        tabindex: '0',
+      });
       document.getElementById('charts').append(section);
       analyse = new Analyse(section, state, { experiment, filter: () => table.asked.filter ?? '' });
     }
