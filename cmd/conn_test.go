@@ -109,7 +109,7 @@ func (f *float) UnmarshalJSON(text []byte) error {
 	}
 	v, known := map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}[name]
 	if !known {
-		return fmt.Errorf("%q is no value of a metric", name)
+		return fmt.Errorf("%q is not a value of a metric", name)
 	}
 	*f = float(v)
 	return nil

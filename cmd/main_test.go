@@ -177,7 +177,7 @@ func TestClientPython(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made", "dist")
 	path := strings.TrimSpace(runMain(t, nil, "", "client", "python", "--out", folder).must(t))
 	if body, err := os.ReadFile(path); err != nil || filepath.Dir(path) != folder || !strings.HasPrefix(string(body), "PK") {
-		t.Errorf("%s is no wheel in %s (%v)", path, folder, err)
+		t.Errorf("%s is not a wheel in %s (%v)", path, folder, err)
 	}
 }
 

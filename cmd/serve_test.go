@@ -366,7 +366,7 @@ func TestOpenServiceIsWarnedOf(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil, "--host", "0.0.0.0", "--enable-ui=false")
 	p.waitFor("tracker: warning: sign-in is off: everybody who can reach the API on 0.0.0.0 can ")
 	if !strings.HasPrefix(p.API, "http://127.0.0.1:") {
-		t.Errorf("%s is no address to open", p.API)
+		t.Errorf("%s is not an address to open", p.API)
 	}
 	p.stop()
 

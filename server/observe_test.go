@@ -195,7 +195,7 @@ func TestRequestLogHasNoSecrets(t *testing.T) {
 	}
 	for _, l := range lines {
 		if !slices.Contains(templates, l.Route) {
-			t.Errorf("%q is no template", l.Route)
+			t.Errorf("%q is not a template", l.Route)
 		}
 	}
 }

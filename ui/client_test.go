@@ -27,7 +27,7 @@ func TestPythonClientNeedsNoSignIn(t *testing.T) {
 			a := s.get(address)
 			a.wants(t, 200)
 			if !strings.HasPrefix(a.body, "PK") {
-				t.Errorf("%s is no wheel: %.20q", address, a.body)
+				t.Errorf("%s is not a wheel: %.20q", address, a.body)
 			}
 			s.get(base+"/client/python/nothing").wants(t, 404)
 		})

@@ -89,7 +89,7 @@ func (w *writer) createReports(ctx context.Context, projectID string, reports []
 	return nil
 }
 
-const learningRates = `A learning rate of **0.001** is best. 0.01 diverges after 620 steps, and its loss is no number from step 704 on.
+const learningRates = `A learning rate of **0.001** is best. 0.01 diverges after 620 steps, and its loss is NaN from step 704 on.
 
 ` + "```chart" + `
 experiment: Pre-training

@@ -342,7 +342,7 @@ func TestBand(t *testing.T) {
 			if i < 0 || *d.Findings[i].Step != 140 || !strings.Contains(d.Findings[i].Text, "is above") {
 				t.Errorf("%d runs, seed %d: %+v", n, seed, d.Findings)
 			}
-			// A better loss is no finding.
+			// A better loss is not a finding.
 			l.whole = nil
 			l.curves[0].at = func(step int64) float64 { return loss(step) / 3 }
 			if got := l.texts(t, l.input(diagnosis.Failure{Outcome: diagnosis.Failed})); len(got) != 1 {

@@ -97,7 +97,7 @@ func TestValues(t *testing.T) {
 				var step float64
 				fmt.Sscan(q, &step)
 				if r := math.Mod(math.Abs(x), step); r > 1e-9 && step-r > 1e-9 {
-					t.Errorf("%s: %g is no multiple of %g", text, x, step)
+					t.Errorf("%s: %g is not a multiple of %g", text, x, step)
 					break
 				}
 			}
