@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"tracker/store/distribution"
 )
 
 // fisher returns the one-sided p-value of Fisher's exact test (Fisher, Statistical Methods for
@@ -132,55 +134,7 @@ func outlying(x float64, sample []float64) float64 {
 		return 1 // the values are equal except for rounding
 	}
 	t := (x - mean) / math.Sqrt(squares/(n-1)*(1+1/n))
-	return student(t, n-1)
-}
-
-// student returns the probability that a value of Student's distribution is at least as far from
-// 0 as t. It equals the incomplete beta function I(v/2, 1/2) at v/(v+t²) (Abramowitz and Stegun,
-// Handbook of Mathematical Functions, 26.7.1).
-func student(t, v float64) float64 { return incompleteBeta(v/2, 0.5, v/(v+t*t)) }
-
-// incompleteBeta returns the regularized incomplete beta function. It evaluates the continued
-// fraction of Abramowitz and Stegun (26.5.8) by Lentz's method.
-func incompleteBeta(a, b, x float64) float64 {
-	switch {
-	case x <= 0:
-		return 0
-	case x >= 1:
-		return 1
-	case x > (a+1)/(a+b+2):
-		return 1 - incompleteBeta(b, a, 1-x)
-	}
-	ab, _ := math.Lgamma(a + b)
-	la, _ := math.Lgamma(a)
-	lb, _ := math.Lgamma(b)
-	front := math.Exp(ab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
-	const tiny = 1e-300
-	f, c, d := 1.0, 1.0, 0.0
-	for i := range 300 {
-		m := float64(i / 2)
-		var numerator float64
-		switch {
-		case i == 0:
-			numerator = 1
-		case i%2 == 0:
-			numerator = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		default:
-			numerator = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		}
-		if d = 1 + numerator*d; math.Abs(d) < tiny {
-			d = tiny
-		}
-		d = 1 / d
-		if c = 1 + numerator/c; math.Abs(c) < tiny {
-			c = tiny
-		}
-		f *= c * d
-		if math.Abs(1-c*d) < 1e-12 {
-			break
-		}
-	}
-	return front * (f - 1)
+	return distribution.StudentTails(t, n-1)
 }
 
 // holm adjusts p-values of several tests so that the probability of one or more wrong rejections

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tracker/store/distribution"
 	"tracker/store/goal"
 )
 
@@ -192,7 +193,7 @@ func (t *table) parabolas(zs []float64, other int) (fits []parabola, gain, chanc
 		return nil, 0, 1
 	}
 	f := (common - rest) / more / (max(rest, 1e-12) / free)
-	chance = fTail(f, more, free)
+	chance = distribution.FTail(f, more, free)
 	for _, p := range all {
 		if p.settle(zs, t.y, t.aim) {
 			fits = append(fits, p)
@@ -353,57 +354,4 @@ func inverse(m [3][3]float64) (out [3][3]float64, ok bool) {
 		}
 	}
 	return out, true
-}
-
-// fTail returns the probability that a variable with the F distribution is larger than f.
-func fTail(f, more, free float64) float64 {
-	if !(f > 0) {
-		return 1
-	}
-	return incompleteBeta(free/(free+more*f), free/2, more/2)
-}
-
-// incompleteBeta returns the regularized incomplete beta function, by the continued fraction of
-// Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.5.8, and Lentz's method.
-func incompleteBeta(x, a, b float64) float64 {
-	switch {
-	case x <= 0:
-		return 0
-	case x >= 1:
-		return 1
-	case x > (a+1)/(a+b+2):
-		return 1 - incompleteBeta(1-x, b, a)
-	}
-	la, _ := math.Lgamma(a)
-	lb, _ := math.Lgamma(b)
-	lab, _ := math.Lgamma(a + b)
-	front := math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
-	const tiny = 1e-300
-	f, c, d := 1.0, 1.0, 0.0
-	for i := 0; i <= 300; i++ {
-		m := float64(i / 2)
-		var num float64
-		switch {
-		case i == 0:
-			num = 1
-		case i%2 == 0:
-			num = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		default:
-			num = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		}
-		d = 1 + num*d
-		if math.Abs(d) < tiny {
-			d = tiny
-		}
-		d = 1 / d
-		c = 1 + num/c
-		if math.Abs(c) < tiny {
-			c = tiny
-		}
-		f *= c * d
-		if math.Abs(1-c*d) < 1e-12 {
-			break
-		}
-	}
-	return front * (f - 1)
 }

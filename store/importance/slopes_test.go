@@ -10,18 +10,6 @@ import (
 	"tracker/store/goal"
 )
 
-// The tail of the F distribution agrees with tables.
-func TestFTail(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ f, more, free, want float64 }{
-		{4.9646, 1, 10, 0.05}, {3.4928, 2, 20, 0.05}, {5.8489, 2, 20, 0.01}, {2.6060, 4, 40, 0.05}, {3.8283, 4, 40, 0.01}, {0, 3, 9, 1},
-	} {
-		if got := fTail(c.f, c.more, c.free); math.Abs(got-c.want) > 2e-4 {
-			t.Errorf("F(%g; %g, %g) = %.5f, want %g", c.f, c.more, c.free, got, c.want)
-		}
-	}
-}
-
 // shape is the dependence of a result on the distance from the best learning rate, in powers of ten.
 var shapes = map[string]func(d float64) float64{
 	"parabola": func(d float64) float64 { return 0.4 * d * d },

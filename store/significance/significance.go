@@ -13,6 +13,8 @@ package significance
 import (
 	"math"
 	"slices"
+
+	"tracker/store/distribution"
 )
 
 // Level is the probability below which a difference counts as more than chance. An interval
@@ -110,7 +112,7 @@ func Compare(a, b []float64) Comparison {
 	t, df, se := welch(c.A, c.B)
 	c.Low, c.High = c.Difference, c.Difference
 	if se > 0 {
-		margin := quantileT(1-Level/2, df) * se
+		margin := distribution.StudentQuantile(1-Level/2, df) * se
 		c.Low, c.High = c.Difference-margin, c.Difference+margin
 	}
 	if n := binomial(len(a)+len(b), len(a)); n <= maxPermutations && 2/float64(n) <= Level {
@@ -120,7 +122,7 @@ func Compare(a, b []float64) Comparison {
 	c.Method = Welch
 	switch {
 	case se > 0:
-		c.P = 2 * (1 - cdfT(math.Abs(t), df))
+		c.P = distribution.StudentTails(t, df)
 	case c.Difference == 0:
 		c.P = 1
 	default:

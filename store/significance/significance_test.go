@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tracker/store/distribution"
 )
 
 func near(t *testing.T, name string, got, want, tolerance float64) {
@@ -11,19 +13,6 @@ func near(t *testing.T, name string, got, want, tolerance float64) {
 	if !(math.Abs(got-want) <= tolerance) {
 		t.Errorf("%s is %v, want %v", name, got, want)
 	}
-}
-
-// TestStudent compares quantiles with a table of Student's t, and probabilities with closed forms.
-func TestStudent(t *testing.T) {
-	for df, want := range map[float64]float64{1: 12.7062, 2: 4.3027, 5: 2.5706, 8: 2.3060, 10: 2.2281, 30: 2.0423, 120: 1.9799, 1e6: 1.95997} {
-		near(t, "the quantile 0.975", quantileT(0.975, df), want, 5e-5)
-	}
-	for x := 0.01; x < 50; x *= 1.7 {
-		near(t, "one degree of freedom", cdfT(x, 1), 0.5+math.Atan(x)/math.Pi, 1e-12)
-		near(t, "two degrees of freedom", cdfT(x, 2), 0.5+x/(2*math.Sqrt(2+x*x)), 1e-12)
-	}
-	near(t, "I_0.3(2, 3)", incompleteBeta(0.3, 2, 3), 0.3483, 1e-12) // 6x² - 8x³ + 3x⁴
-	near(t, "I_0.9(2, 3)", incompleteBeta(0.9, 2, 3), 0.9963, 1e-12)
 }
 
 // TestWelch compares the test with values that were calculated by hand.
@@ -37,9 +26,9 @@ func TestWelch(t *testing.T) {
 	tt, df, se := welch(c.A, c.B)
 	near(t, "t", tt, 4/math.Sqrt(5./3), 1e-12)
 	near(t, "df", df, 50./17, 1e-12)
-	near(t, "the margin", c.High-c.Difference, quantileT(0.975, df)*se, 1e-9)
+	near(t, "the margin", c.High-c.Difference, distribution.StudentQuantile(0.975, df)*se, 1e-9)
 	near(t, "the margin below", c.Difference-c.Low, c.High-c.Difference, 1e-9)
-	near(t, "p", c.P, 2*(1-cdfT(4/math.Sqrt(5./3), 50./17)), 1e-12)
+	near(t, "p", c.P, distribution.StudentTails(4/math.Sqrt(5./3), 50./17), 1e-12)
 	if (c.P < Level) != (c.Low > 0) {
 		t.Errorf("p is %v, but the interval begins at %v", c.P, c.Low)
 	}

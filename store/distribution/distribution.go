@@ -1,33 +1,48 @@
-package significance
+// Package distribution holds the probability distributions of statistical tests: Student's t and
+// Fisher's F.
+package distribution
 
 import "math"
 
-// cdfT returns the cumulative distribution function of Student's t with df degrees of freedom,
-// for t >= 0. The formula is 26.7.1 of Abramowitz and Stegun, "Handbook of Mathematical
-// Functions".
-func cdfT(t, df float64) float64 {
-	if math.IsInf(t, 1) {
-		return 1
+// StudentCDF returns the cumulative distribution function of Student's t with df degrees of
+// freedom, for t >= 0.
+func StudentCDF(t, df float64) float64 { return 1 - StudentTails(t, df)/2 }
+
+// StudentTails returns the probability that a variable with Student's t distribution with df
+// degrees of freedom is at least as far from 0 as t. The formula is 26.7.1 of Abramowitz and
+// Stegun, "Handbook of Mathematical Functions".
+func StudentTails(t, df float64) float64 {
+	if math.IsInf(t, 0) {
+		return 0
 	}
-	return 1 - incompleteBeta(df/(df+t*t), df/2, 0.5)/2
+	return incompleteBeta(df/(df+t*t), df/2, 0.5)
 }
 
-// quantileT returns the t for which cdfT is p, for 0.5 < p < 1. It halves an interval until two
-// neighbouring numbers are left.
-func quantileT(p, df float64) float64 {
+// StudentQuantile returns the t for which StudentCDF is p, for 0.5 < p < 1. It halves an interval
+// until two neighbouring numbers are left.
+func StudentQuantile(p, df float64) float64 {
 	low, high := 0.0, 1.0
-	for cdfT(high, df) < p && high < 1e300 {
+	for StudentCDF(high, df) < p && high < 1e300 {
 		high *= 2
 	}
 	for range 200 {
 		middle := low + (high-low)/2
-		if cdfT(middle, df) < p {
+		if StudentCDF(middle, df) < p {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
 	return high
+}
+
+// FTail returns the probability that a variable with the F distribution with df1 and df2 degrees
+// of freedom is larger than f. The formula is 26.6.2 of Abramowitz and Stegun.
+func FTail(f, df1, df2 float64) float64 {
+	if !(f > 0) {
+		return 1
+	}
+	return incompleteBeta(df2/(df2+df1*f), df2/2, df1/2)
 }
 
 // incompleteBeta returns the regularized incomplete beta function I_x(a, b). It evaluates the
