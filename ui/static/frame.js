@@ -1,11 +1,13 @@
 // The script of every page: keyboard shortcuts and dialogs.
 import { base } from './base.js';
-import { openGoToDialog } from './gotodialog.js';
 
 const typing = (element) => element.closest('input, textarea, select, [contenteditable]');
 
 const places = { p: '' };
 let waiting = false;
+
+/** openGoToDialog opens the dialog that finds records by name. Its script is loaded when it is first needed. */
+const openGoToDialog = async () => (await import('./gotodialog.js')).openGoToDialog();
 
 /** open shows a dialog of the page. It does nothing if a dialog is already open. */
 function open(id) {

@@ -1,1 +1,0 @@
-import"./part-FN2L5PUB.js";import"./part-6WXCEBKH.js";import"./part-3IZMKH6F.js";import"./part-OXJPBNEB.js";import"./part-SRZPABA3.js";import"./part-WIY4BCT4.js";import"./part-PLCOXVQE.js";import"./part-JNAYWBY4.js";

@@ -1,0 +1,1 @@
+import"./part-CSMPDITC.js";import"./part-PLCOXVQE.js";
