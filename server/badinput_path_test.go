@@ -41,7 +41,7 @@ func (s *site) places() (all []place) {
 		"iteration": s.iteration, "parameter": s.parameter, "metric": s.metric, "resource": s.resource, "upload": s.upload, "trash": s.trashed, "report": s.report,
 		"{user_id}": s.ada.id, "{project_id}": s.project, "{experiment_id}": s.experiment, "{iteration_id}": s.iteration,
 		"model": s.model, "modelversion": s.version, "{model_id}": s.model,
-		"{kind}": "project", "{value}": "baseline", "{key}": "old",
+		"{kind}": "project", "{other}": s.iteration, "{value}": "baseline", "{key}": "old",
 	}
 	bodies := map[string]string{}
 	for _, x := range s.targets() {

@@ -96,7 +96,7 @@ func TestIterationStates(t *testing.T) {
 func endedRefuses(s sample) bool {
 	path := cmp.Or(s.path, s.route)
 	return s.method != "GET" && (strings.HasPrefix(path, "/metric/") || strings.HasPrefix(path, "/parameter/") ||
-		strings.HasSuffix(path, "/heartbeat") || strings.HasSuffix(path, "/snapshot"))
+		strings.HasSuffix(path, "/heartbeat") || strings.HasSuffix(path, "/snapshot") || strings.HasSuffix(path, "/stop"))
 }
 
 func TestEndedIterationRefusesWrites(t *testing.T) {
@@ -129,7 +129,7 @@ func TestEndedIterationRefusesWrites(t *testing.T) {
 			})
 		}
 	}
-	if want := 3 * (2 + 3 + 6); refusals != want {
+	if want := 3 * (2 + 3 + 7); refusals != want {
 		t.Errorf("%d refusals, want %d", refusals, want)
 	}
 }

@@ -117,7 +117,7 @@ func TestRunPageHasSections(t *testing.T) {
 	for _, selector := range []string{`[data-metric="train/loss"]`, `#params tr`, `#charts figure`} {
 		b.is(inSight(selector), "true")
 	}
-	b.is(`[...document.querySelectorAll('.sections a')].map((a) => a.textContent)`, "Summary,Charts,System,Media,Console,Artifacts,Source")
+	b.is(`[...document.querySelectorAll('.sections a')].map((a) => a.textContent)`, "What happened?,Summary,Charts,System,Media,Console,Artifacts,Source")
 	for _, section := range []string{"system", "console", "run-artifacts", "environment"} {
 		b.press(`.sections a[href="#` + section + `"]`)
 		b.is(`new URL(location.href).searchParams.has('fold')`, "true") // after the charts of system metrics were expanded

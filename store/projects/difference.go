@@ -17,6 +17,9 @@ func (v *View) Difference(iterationID, otherID string) (difference.Difference, e
 	if err != nil {
 		return difference.Difference{}, err
 	}
+	if _, err := in.Iteration(otherID); err != nil {
+		return difference.Difference{}, err
+	}
 	e, err := v.Experiment(i.ExperimentID)
 	if err != nil {
 		return difference.Difference{}, err
