@@ -132,7 +132,7 @@ func TestTableStays(t *testing.T) {
 	b.press(`button[value="status"]`)
 	b.is(rows, "3")
 	b.is(chosen, "2 selected2")
-	b.is(`document.querySelectorAll('tr.picked .succeeded').length`, "2")
+	b.is(`document.querySelectorAll('tr.picked .killed').length`, "2")
 	b.at(at)
 	b.click(`[data-testid="do-delete"]`)
 	b.press(`[data-testid="confirm"]`)

@@ -66,7 +66,7 @@ type iterationView struct {
 	Versions     []registry.MadeVersion // model versions created from this run
 	LoggedModels []loggedModelLink
 	Rights       domain.Permission
-	CompareBest  bool // whether the run can be compared with the best run
+	CompareBest  bool // whether the run has metrics that can be compared with the best run's
 	Form         editForm
 }
 
@@ -265,7 +265,7 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 	if err != nil {
 		return err
 	}
-	v.CompareBest = o != nil && e.IterationCount > 1
+	v.CompareBest = len(names) > 0
 	own := func(name string) string { return name }
 	chart.Sort(names, own, chart.Spreads([]runs.Summary{summary}))
 	chart.PutFirst(names, o, own)
