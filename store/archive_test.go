@@ -427,11 +427,11 @@ func TestArchiveStates(t *testing.T) {
 	}
 }
 
-// TestArchiveLongRun copies a run whose points do not fit into memory, and then the points that
+// TestArchiveLongRun copies a run with too many points for a buffer, and then the points that
 // were added.
 func TestArchiveLongRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("logs 300,000 points")
+		t.Skip("logs 150,000 points")
 	}
 	b := fullBed(t)
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
@@ -448,7 +448,7 @@ func TestArchiveLongRun(t *testing.T) {
 			}
 		}
 	}
-	for _, steps := range []int64{100_000, 20} {
+	for _, steps := range []int64{50_000, 20} {
 		add(steps)
 		r := must(other.Archive.Import(ctx, domain.System, file(t, b.export(t, archive.Query{ProjectID: b.project})), archive.ImportOptions{}))(t)
 		if steps == 20 && (r.Points != 60 || r.Dropped != 0) || r.Lost != 0 {

@@ -86,6 +86,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Exclusive:    o.Exclusive,
 		MustExist:    o.MustExist,
 		Scratch:      o.Scratch,
+		PageSize:     o.PageSize,
 		Reserve:      o.Reserve,
 		FreeSpace:    blob.FreeSpace,
 		Now:          base.Now,

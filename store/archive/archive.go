@@ -9,6 +9,7 @@ package archive
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"tracker/store/domain"
@@ -23,6 +24,12 @@ type DB struct {
 	open   func(context.Context, domain.Options) (*domain.DB, error)
 	schema func() sqlite.Schema
 
+	// schemas holds the schema objects of versions of the database. Only the import in progress
+	// uses it.
+	schemas map[int]map[string]string
+	// empty holds the file of a new database. It is nil before the first call of openFast.
+	empty atomic.Pointer[[]byte]
+
 	exporting chan struct{} // holds one element for each export in progress
 	importing chan struct{} // holds one element during an import
 	wait      time.Duration // maximum time that an export waits for other exports
@@ -36,6 +43,7 @@ func New(base *domain.DB, files *files.DB, open func(context.Context, domain.Opt
 		files:     files,
 		open:      open,
 		schema:    schema,
+		schemas:   map[int]map[string]string{},
 		exporting: make(chan struct{}, maxExports),
 		importing: make(chan struct{}, 1),
 		wait:      maxWait,

@@ -216,7 +216,11 @@ func (db *DB) extract(ctx context.Context, actor domain.Actor, q Query, state fu
 		return exportError(err)
 	}
 	defer os.RemoveAll(dir)
-	to, err := db.open(ctx, domain.Options{Path: filepath.Join(dir, "work.db"), Scratch: true, NoRollups: q.Records != nil, Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.base.Log})
+	open := db.open
+	if q.Records != nil {
+		open = db.openFast
+	}
+	to, err := open(ctx, domain.Options{Path: filepath.Join(dir, "work.db"), Scratch: true, Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.base.Log})
 	if err != nil {
 		return exportError(err)
 	}
@@ -226,6 +230,32 @@ func (db *DB) extract(ctx context.Context, actor domain.Actor, q Query, state fu
 		err = fn(e)
 	}
 	return exportError(errors.Join(err, to.Kernel.Close()))
+}
+
+// fastPageSize is the page size of a database that is sent to another server. A compacted copy
+// of a database with such pages takes 70 MB more memory for 90,000 metrics.
+const fastPageSize = 4096
+
+// openFast creates and opens a database that is sent to another server. After the first call,
+// it copies the file of the first database and does not run the migrations again.
+func (db *DB) openFast(ctx context.Context, o domain.Options) (*domain.DB, error) {
+	o.NoRollups, o.PageSize = true, fastPageSize
+	if empty := db.empty.Load(); empty != nil {
+		if err := os.WriteFile(o.Path, *empty, 0o600); err != nil {
+			return nil, err
+		}
+		return db.open(ctx, o)
+	}
+	to, err := db.open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	empty, err := os.ReadFile(o.Path)
+	if err != nil {
+		return nil, errors.Join(err, to.Kernel.Close())
+	}
+	db.empty.Store(&empty)
+	return to, nil
 }
 
 // exportError returns STORAGE_FULL if err reports a full disk. Otherwise it returns err.

@@ -121,7 +121,7 @@ func (db *DB) openArchived(ctx context.Context, a *format.Archive, dir string) (
 	if err := a.Extract(path); err != nil {
 		return nil, err
 	}
-	if err := db.schema().Unchanged(ctx, path); err != nil {
+	if err := db.schema().Unchanged(ctx, path, db.schemas); err != nil {
 		return nil, err
 	}
 	if err := db.schema().Verify(ctx, path); err != nil {

@@ -87,6 +87,8 @@ type Options struct {
 	// Scratch is set for a temporary database that is not used after a crash. Commits do not
 	// wait for the disk.
 	Scratch bool
+	// PageSize is the page size of a new SQLite file in bytes; 0 means sqlite.PageSize.
+	PageSize int
 	// NoRollups turns rollups off, for a database without charts.
 	NoRollups bool
 	// Now is the clock; nil means time.Now.

@@ -16,7 +16,7 @@ const (
 	copyPointsFresh = 65536
 	// heldPoints is the maximum number of points in a buffer of a Copier. The points of a run
 	// that fit into a buffer are read once. They are written in the order of writing.
-	heldPoints = 1 << 18
+	heldPoints = 1 << 17
 )
 
 // buffer holds points of one run, metric by metric.
@@ -165,7 +165,11 @@ func (c *Copier) change(ctx context.Context, fn func(TargetTx) error) error {
 // writePoints writes points of a run and returns the number of points that it has written.
 func (c *Copier) writePoints(ctx context.Context, ref Ref, all []*points.Copy) (n int, err error) {
 	for batch := range slices.Chunk(all, c.batchSize()) {
-		err := c.To.Append(ctx, func(tx TargetTx) error {
+		write := c.To.Append
+		if c.Fresh {
+			write = c.To.Write // drops the cache of series, which is large for a run with many metrics
+		}
+		err := write(ctx, func(tx TargetTx) error {
 			if err := allowContent(tx, ref); err != nil {
 				return err
 			}

@@ -17,7 +17,10 @@ const maxForeignText = 32 << 20
 //
 // A file that passes Unchanged can't run its own SQL, and its texts fit into memory. Verify
 // does the other checks.
-func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
+//
+// Unchanged runs the migrations and keeps the result in known, by the number of migrations. A
+// later call with the same map does not run them again.
+func (s Schema) Unchanged(ctx context.Context, path string, known map[int]map[string]string) (err error) {
 	if err := checkTruncation(path); err != nil {
 		return err
 	}
@@ -25,9 +28,12 @@ func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return OpenError(path, err)
 	}
-	wanted, err := s.expected(ctx, version)
-	if err != nil {
-		return err
+	wanted := known[version]
+	if wanted == nil {
+		if wanted, err = s.expected(ctx, version); err != nil {
+			return err
+		}
+		known[version] = wanted
 	}
 	for name, sql := range there {
 		if wanted[name] != sql {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,6 @@ import (
 // whatever their size. With smaller pages, a small commit writes fewer bytes. SQLite's default
 // of 4096 bytes has no advantage for this program.
 const PageSize = 1024
-
-// scratchPageSize is the page size of a new file with Options.Scratch. Large transactions
-// fill large pages with less work.
-const scratchPageSize = 4096
 
 var readerPragmas = []string{"query_only(1)"}
 
@@ -78,10 +75,7 @@ func (o Options) setPageSize(ctx context.Context, path string) error {
 	if err != nil || info.Size() > 0 {
 		return err
 	}
-	size := PageSize
-	if o.Scratch {
-		size = scratchPageSize
-	}
+	size := cmp.Or(o.PageSize, PageSize)
 	db, err := sqlx.Open("sqlite", DSN(path, fmt.Sprintf("page_size(%d)", size)))
 	if err != nil {
 		return err

@@ -59,6 +59,9 @@ type Options struct {
 	// Scratch makes commits faster because they do not wait for the disk. A crash can destroy
 	// the file. A new file has no write-ahead log, so reads and writes wait for each other.
 	Scratch bool
+	// PageSize is the page size of a new file in bytes; 0 means the constant PageSize. Large
+	// transactions fill large pages with less work.
+	PageSize int
 	// Now returns the time that copies have in their names; nil means time.Now.
 	Now func() time.Time
 	// Logger receives errors of background work. nil discards the errors.
