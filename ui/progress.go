@@ -27,7 +27,7 @@ type progress struct {
 // Size of the drawing of a sweep's progress, and its margins.
 const (
 	progressWidth, progressHeight = 720, 220
-	progressLeft, progressRight   = 64, 12
+	progressLeft, progressRight   = 90, 12
 	progressTop, progressBottom   = 12, 28
 	progressDots                  = 1000 // maximum number of dots; the line includes all runs
 )

@@ -42,8 +42,16 @@ type sweepView struct {
 	All       string    // path of the table with the sweep's runs
 	Analyse   string    // path of the tab Analyse with the sweep's runs
 	Progress  *progress // nil if fewer than two runs have a result
-	Rights    domain.Permission
-	States    []sweepButton
+
+	// The rest is for the script that analyses the sweep's runs.
+
+	ExperimentID string
+	Filter       string
+	Metric       string
+	Goal         string
+
+	Rights domain.Permission
+	States []sweepButton
 }
 
 type sweepBest struct {
@@ -160,14 +168,16 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) e
 		for _, d := range one.Config.Dimensions {
 			v.Space = append(v.Space, sweepSetting{d.Name(), d.Distribution, d.String(), params[strings.Join(d.Path, "/")]})
 		}
+		v.ExperimentID, v.Filter = e.ID, one.Filter()
 		v.All = "/experiment/" + e.ID + "?" + query.Encode()
 		query.Set("analyse", "1")
 		if o := one.Objective(); o != nil {
 			if best != nil {
 				o.Metric = best.Metric
 			}
-			query.Set("metric", o.Metric)
-			query.Set("goal", goalWord(o.Goal))
+			v.Metric, v.Goal = o.Metric, goalWord(o.Goal)
+			query.Set("metric", v.Metric)
+			query.Set("goal", v.Goal)
 			found, err := db.Runs.Analysis(runs.AnalysisQuery{ExperimentID: e.ID, Filter: one.Filter(), Columns: o.Value()})
 			if err != nil {
 				return nil, err
@@ -179,7 +189,7 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) e
 		}
 		v.Analyse = "/experiment/" + e.ID + "?" + query.Encode()
 		f, err := s.inside(db, v.Name, user, place{projectID: p.ID, experimentID: e.ID})
-		f.InPlace = true
+		f.InPlace, f.Module = true, "sweep.js"
 		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID},
 			{"Sweeps", "/experiment/" + e.ID + "/sweeps"}, {Name: v.Name}}
 		return sweepPage(f, v), err

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/runs"
@@ -78,6 +80,13 @@ func TestSweep(t *testing.T) {
 		"filter="+url.QueryEscape(`param.sweep = "`+id+`"`), "Pause", "the best 1/3 continue")
 	s.get(page).wants(t, 200, "Best loss so far over 3 runs: 0.25, reached by run 2. 1 run since then has not improved it.", `data-testid="best-so-far"`,
 		"analyse=1&amp;filter="+url.QueryEscape(`param.sweep = "`+id+`"`)+"&amp;goal=minimize&amp;metric=loss")
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+page))
+	b.is(`document.querySelectorAll('#analyse-parallel canvas').length`, "1")
+	b.is(`document.querySelector('[data-testid="analysis-summary"]').textContent.includes('3 runs')`, "true")
+	b.is(`document.querySelector('#analyse select[name="metric"]').value`, "loss")
+	b.quiet()
+
 	s.post(page, url.Values{"state": {"PAUSED"}}).wants(t, 303)
 	s.get(page).wants(t, 200, "Paused", "Resume")
 	s.post(page, url.Values{"state": {"NONE"}}).wants(t, 422)

@@ -1,0 +1,31 @@
+// The page of a sweep: its runs in the pictures of the tab Analyse.
+import './record.js';
+import { Analyse } from './analyse.js';
+import { base } from './base.js';
+import { State } from './state.js';
+
+const section = document.getElementById('analyse');
+
+/**
+ * SweepState is the state of the page. The metric and the goal are the sweep's. A new filter opens the runs that
+ * pass it, because the page always shows all runs of the sweep.
+ */
+class SweepState extends State {
+  has(name) {
+    return name === 'analyse' || super.has(name);
+  }
+
+  get(name, otherwise = '') {
+    return super.get(name, section.dataset[name] ?? otherwise);
+  }
+
+  set(changes) {
+    if (!changes.filter) super.set(changes);
+    else location.assign(`${base}/experiment/${section.dataset.experiment}?${new URLSearchParams({ filter: changes.filter })}`);
+  }
+}
+
+if (section) {
+  const { experiment, filter } = section.dataset;
+  new Analyse(section, new SweepState(), { experiment, filter: () => filter }).load();
+}
