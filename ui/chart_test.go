@@ -406,8 +406,18 @@ func TestDrawnColours(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const e = document.querySelector('[name="top"]'); e.value = '20'; e.dispatchEvent(new Event('change')) })()`))
 	b.is(drawn, "14 of 14 runs drawn")
 	b.is(colours(`.swatch[aria-pressed="true"]`), "14 12")
-	// Beyond eight runs dashes tell colours apart.
-	b.is(`document.querySelectorAll('.swatch.dash-1').length`, "6")
+	// Dashes distinguish runs with the same colour.
+	styles := `(() => { const all = [...document.querySelectorAll('.swatch[aria-pressed="true"]')].map((e) =>
+		e.className.match(/\b(c\d+|dash-\d)\b/g).join(' ')); return new Set(all).size })()`
+	b.is(styles, "14")
+	// Dashes distinguish colours that people with colour blindness can confuse.
+	b.do(chromedp.Navigate(page + "?filter=name+in+('run+1','run+13')&colors=" + w.runs[0] + ".4+" + w.runs[12] + ".10"))
+	b.is(`document.querySelectorAll('.swatch.dash-1').length`, "1")
+	b.do(chromedp.Navigate(page + "?filter=name+in+('run+1','run+13')&colors=" + w.runs[0] + ".4+" + w.runs[12] + ".11"))
+	b.is(drawn, "2 of 2 runs drawn")
+	b.is(`document.querySelectorAll('.swatch.dash-1').length`, "0")
+	b.do(chromedp.Navigate(page + "?sort=name&top=20"))
+	b.is(drawn, "14 of 14 runs drawn")
 	b.is(`location.search.includes('top=20')`, "true")
 
 	b.do(chromedp.Navigate(s.url + "/compare?i=" + w.runs[0] + "&i=" + w.runs[12]))

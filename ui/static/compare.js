@@ -1,6 +1,6 @@
 // The page that compares runs: their curves, and the relation between parameters and metrics.
 import { Brushes } from './brush.js';
-import { assignColors, dashClass, runDash } from './color.js';
+import { assignColors, dashClass, runDashes } from './color.js';
 import { compareURL } from './compareurl.js';
 import { dimensions } from './dimension.js';
 import { el } from './dom.js';
@@ -31,7 +31,8 @@ const query = new URLSearchParams(
 const found = await fetchData(`compare?${query}`);
 const { runs } = found;
 const colors = assignColors(runs);
-for (const [i, run] of runs.entries()) Object.assign(run, { color: colors.get(run.id), dash: runDash(i, runs.length) });
+const dashes = runDashes(runs.map((run) => colors.get(run.id)));
+for (const [i, run] of runs.entries()) Object.assign(run, { color: colors.get(run.id), dash: dashes[i] });
 for (const dot of document.querySelectorAll('.compare [data-run]'))
   dot.className = `dot c${colors.get(dot.dataset.run)}${dashClass(runs.find((r) => r.id === dot.dataset.run)?.dash)}`;
 

@@ -1,6 +1,6 @@
 // The page of an experiment: the table of runs beside their charts.
 import { base } from './base.js';
-import { parseColors, assignColors, runDash } from './color.js';
+import { parseColors, assignColors, runDashes } from './color.js';
 import * as columns from './columnname.js';
 import { el } from './dom.js';
 import { showFilterError, showEmptyTable } from './filter.js';
@@ -187,7 +187,8 @@ function workbench(root) {
     const rows = drawn();
     // A run keeps its colour while it is not drawn.
     colors = new Map([...colors, ...assignColors(rows, colors, given())]);
-    current = rows.map((r, i) => ({ ...r, color: colors.get(r.id), dash: runDash(i, rows.length) }));
+    const dashes = runDashes(rows.map((r) => colors.get(r.id)));
+    current = rows.map((r, i) => ({ ...r, color: colors.get(r.id), dash: dashes[i] }));
     shown = new Set(current.map((r) => r.id));
     control();
     // Curves are requested before the table is rendered, so that the server works while the table is rendered.
