@@ -3,11 +3,13 @@ package runs_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/goal"
+	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
 )
@@ -85,16 +87,31 @@ func TestImportance(t *testing.T) {
 	}
 }
 
-func BenchmarkImportanceOfRuns(bench *testing.B) {
-	b := newBed(bench)
-	for i := range 1000 {
-		params := map[string]string{}
-		for p := range 20 {
-			params[fmt.Sprint("p", p)] = fmt.Sprint(i * (p + 7919) % 997)
+// BenchmarkAnalysis estimates the importance of 20 parameters in 1,000 and 10,000 runs and
+// suggests the next runs, as the tab Analyse does. The loss depends on two numbers, one of them
+// differently for each optimizer.
+func BenchmarkAnalysis(bench *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b := newBed(bench)
+		random := rand.New(rand.NewPCG(1, 2))
+		for range n {
+			lr, dropout, optimizer := math.Pow(10, -5+5*random.Float64()), random.Float64(), random.IntN(3)
+			l := runs.IterationLog{Params: []domain.Property{{Key: "lr", Value: fmt.Sprint(lr)}, {Key: "dropout", Value: fmt.Sprint(dropout)},
+				{Key: "optimizer", Value: []string{"adam", "sgd", "lion"}[optimizer]}}}
+			for i := range 17 {
+				l.Params = append(l.Params, domain.Property{Key: fmt.Sprint("other", i), Value: fmt.Sprint(random.Float64())})
+			}
+			loss := math.Pow(math.Log10(lr)+3+float64(optimizer)-1, 2) + dropout + random.NormFloat64()/4
+			l.Metrics = []points.Sample{point("loss", 0, loss)}
+			wantOK(bench, b.Runs.LogIteration(ctx, domain.System, b.NewIteration(bench), l))
 		}
-		b.run(bench, params, map[string]float64{"loss": float64(i * 7919 % 997)})
-	}
-	for bench.Loop() {
-		must(b.importance(runs.ImportanceQuery{Target: "metric.loss.min"}))(bench)
+		bench.Run(fmt.Sprint(n, " runs"), func(bench *testing.B) {
+			for bench.Loop() {
+				got := must(b.importance(runs.ImportanceQuery{Target: "metric.loss.min", Goal: goal.Minimize, Next: true}))(bench)
+				if got.Runs != n || len(got.Next) == 0 {
+					bench.Fatal(got.Runs, got.Refusal)
+				}
+			}
+		})
 	}
 }
