@@ -43,6 +43,24 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(pointsText, fmt.Sprintf("%d points", 6*arrangedSteps))
 	b.tells(lossChart, "n=3", " ± ")
 
+	// A group's checkbox selects its runs, including runs that are not loaded.
+	const groupBox = `document.querySelector('[data-testid="group"] input')`
+	const selected = `document.querySelector('#selected:not([hidden]) .count')?.textContent ?? 'none'`
+	b.press(`[data-testid="group"] input`)
+	b.is(selected, "3 selected")
+	b.is(groupBox+`.checked + ' ' + `+groupBox+`.indeterminate`, "true false")
+	b.press(`[data-testid="group"] [data-part="fold"]`)
+	b.is(rows, "3")
+	b.press(`tr[data-id="` + a.runs[5] + `"] input`)
+	b.is(selected, "2 selected")
+	b.is(groupBox+`.checked + ' ' + `+groupBox+`.indeterminate`, "false true")
+	b.press(`[data-testid="group"] input`)
+	b.is(selected, "3 selected")
+	b.press(`[data-testid="group"] input`)
+	b.is(selected, "none")
+	b.press(`[data-testid="group"] [data-part="fold"]`)
+	b.is(rows, "0")
+
 	// The keyboard expands and collapses a group. An excluded run no longer counts.
 	fold := `document.querySelector('[data-testid="group"] [data-part="fold"]')`
 	b.do(chromedp.Evaluate[chromedp.Void](fold+`.focus()`), chromedp.KeyEvent(kb.ArrowRight))

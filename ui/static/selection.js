@@ -1,7 +1,7 @@
 // The selection in the table of runs.
 import { fetchData } from './request.js';
 
-const mostByID = 200; // maximum number of runs that are selected by id
+const mostByID = 200; // maximum number of runs that are selected by id or as a group
 
 /**
  * Selection is the selection in the table of runs: individual runs, or all runs that pass a filter with exceptions.
@@ -14,6 +14,7 @@ export class Selection {
 
   clear() {
     this.runs = new Map(); // selected runs by id
+    this.groups = new Map(); // ids of the runs of groups, by group id; only groups that were selected
     this.all = null; // {filter, total, but}: all runs that pass filter, except runs with ids in but
     this.whole = false; // whether all runs that pass the filter are selected
   }
@@ -45,6 +46,30 @@ export class Selection {
       const run = at(i);
       if (run && !run.group) this.set(run, on);
     }
+  }
+
+  /**
+   * setGroup selects or deselects the runs of a group.
+   * @param {string} experiment
+   * @param {{id: string, values: (?string)[]}} group
+   * @param {boolean} on
+   * @param {{filter: string, by: string}} query filter and groups of the table
+   */
+  async setGroup(experiment, group, on, { filter, by }) {
+    const query = { filter, group: by, values: JSON.stringify(group.values), limit: mostByID };
+    const { data, total } = await fetchData(`experiment/${experiment}/iterations`, { query });
+    if (total > mostByID)
+      throw new Error(`The group has ${total} runs, and at most ${mostByID} can be selected together. Use the filter.`);
+    for (const run of data) this.set(run, on);
+    this.groups.set(group.id, data.map((run) => run.id));
+  }
+
+  /** partOf returns "all", "some" or "none": which runs of a group are selected. */
+  partOf(group) {
+    const ids = this.groups.get(group.id) ?? [];
+    const selected = ids.filter((id) => this.has(id)).length;
+    if (this.whole || (selected > 0 && selected === ids.length)) return 'all';
+    return selected > 0 ? 'some' : 'none';
   }
 
   /** update replaces a selected run by its newer state. */

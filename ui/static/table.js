@@ -388,7 +388,8 @@ export class Table extends EventTarget {
 
   rowState(run) {
     return {
-      picked: this.picked.has(run.id),
+      picked: run.group ? this.picked.partOf(run) === 'all' : this.picked.has(run.id),
+      partly: Boolean(run.group) && this.picked.partOf(run) === 'some',
       shown: this.shown(run),
       color: this.color(run),
       dash: this.dash(run),
@@ -446,7 +447,9 @@ export class Table extends EventTarget {
     const run = this.runOf(event.target);
     if (!run) return;
     const { part } = event.target.dataset;
-    if (part === 'pick') {
+    if (part === 'pick' && run.group) {
+      this.pickGroup(run, event.target.checked);
+    } else if (part === 'pick') {
       const { index } = this.rows.get(event.target.closest('tr').dataset.place);
       this.picked.set(run, event.target.checked);
       if (event.shiftKey) this.picked.range(index, event.target.checked, (i) => this.at(i));
@@ -458,6 +461,15 @@ export class Table extends EventTarget {
     } else if (part === 'fold') {
       this.toggle(run);
     }
+  }
+
+  /** pickGroup selects or deselects the runs of a group, including runs that are not loaded. */
+  async pickGroup(group, on) {
+    await this.picked
+      .setGroup(this.experiment, group, on, this.asked)
+      .catch((error) => this.dispatch('wrong', error));
+    this.render();
+    this.dispatch('pick');
   }
 
   /** pickAll selects all runs that pass the filter, including runs that are not loaded. With false, it selects none. */

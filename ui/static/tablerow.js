@@ -13,12 +13,12 @@ const indent = 20; // pixels per level
  * @param {import('./tablelayout.js').TableLayout} layout
  * @param {?Object} run run or group
  * @param {{index: number, depth: number}} place
- * @param {Object} state {shown, color, dash, picked, open, best}; best is the column in which the run is the best,
- *   or false
+ * @param {Object} state {shown, color, dash, picked, partly, open, best}; partly is whether only some runs of a group
+ *   are selected; best is the column in which the run is the best, or false
  * @param {?Object} baseline run with which other runs are compared
  * @returns {HTMLElement}
  */
-export function tableRow(layout, run, { index, depth }, { shown, color, dash, picked, open, best }, baseline) {
+export function tableRow(layout, run, { index, depth }, { shown, color, dash, picked, partly, open, best }, baseline) {
   const attributes = { 'aria-rowindex': index + 2, 'aria-level': layout.nests ? depth + 1 : null };
   if (!run) return el('tr', { ...attributes, class: 'empty' }, el('td', { colspan: layout.size }, '…'));
   const name = el(
@@ -38,8 +38,7 @@ export function tableRow(layout, run, { index, depth }, { shown, color, dash, pi
             open ? '▾' : '▸'
           )
         : el('span', { class: 'fold' })),
-    !run.group &&
-      el('input', { type: 'checkbox', name: 'pick', 'data-part': 'pick', 'aria-label': `Select ${run.name}` }),
+    el('input', { type: 'checkbox', name: 'pick', 'data-part': 'pick', 'aria-label': `Select ${run.name}` }),
     el('button', {
       type: 'button',
       class: `swatch c${color}${dashClass(shown && dash)}`,
@@ -65,7 +64,7 @@ export function tableRow(layout, run, { index, depth }, { shown, color, dash, pi
       )
   );
   if (depth > 0) name.style.paddingInlineStart = `${depth * indent}px`;
-  if (name.querySelector('input')) name.querySelector('input').checked = picked;
+  Object.assign(name.querySelector('input'), { checked: picked, indeterminate: Boolean(partly) });
   const other = baseline?.id === run.id ? null : baseline;
   const chosen = layout.shown.map(({ column, digits }) =>
     run.group ? groupCell(run, column) : runCell(run, column, other, best, digits)
