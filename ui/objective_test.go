@@ -59,7 +59,7 @@ func TestClicksToTheBestRun(t *testing.T) {
 	click(`[data-testid="best"]`)
 	b.at("/iteration/" + best.ID)
 	b.is(`document.querySelectorAll('#params tbody tr').length`, "10")
-	b.is(visible("#params tbody tr:nth-child(-n+8)"), "true")
+	b.is(visible("#params tbody tr:nth-child(-n+7)"), "true")
 	b.is(`document.querySelector('#metrics tbody th').textContent`, "val/loss")
 	b.is(visible("#metrics tbody tr:first-child"), "true")
 	if clicks != 2 {
