@@ -1,6 +1,8 @@
 package projects
 
 import (
+	"slices"
+
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/runs"
@@ -32,6 +34,13 @@ func (v *View) Objective(e Experiment) (*goal.Objective, error) {
 	keys, err := runs.In(v.tx).Keys(e.ID, runs.KeyQuery{Page: domain.Page{Limit: domain.MaxLimit}, Kind: &kind})
 	if err != nil {
 		return nil, err
+	}
+	defined, err := runs.In(v.tx).Definitions(e.ID)
+	if err != nil {
+		return nil, err
+	}
+	if o := defined.Objective(); o != nil && slices.ContainsFunc(keys.Data, func(k search.Key) bool { return k.Key == o.Metric }) {
+		return o, nil
 	}
 	return goal.Guess(keys.Data), nil
 }

@@ -57,6 +57,7 @@ func (l *IterationLog) check() error {
 	}
 	return domain.FirstError(
 		domain.CheckProperties(l.Properties),
+		checkDefinitions(l.Properties),
 		CheckDatasets(l.Datasets),
 		registry.CheckModelMetrics(l.ModelMetrics),
 		domain.CheckNameAndText(l.Name, "notes", l.Notes),

@@ -45,7 +45,7 @@ func (db *DB) Properties(ctx context.Context, actor domain.Actor, kind PropertyK
 // If a key is given twice, the last value is stored. The actor needs the right to create.
 // Replacing a different value also requires the right to update.
 func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind PropertyKind, id string, all []domain.Property) error {
-	if err := domain.CheckProperties(all); err != nil {
+	if err := domain.FirstError(domain.CheckProperties(all), checkDefinitions(all)); err != nil {
 		return err
 	}
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {

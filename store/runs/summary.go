@@ -15,10 +15,12 @@ type Summary struct {
 	Metrics     map[string]points.Summary `json:"metrics"` // by key
 	Params      map[string]string         `json:"params"`  // by key
 	Tags        domain.Strings            `json:"tags"`    // sorted
+	// Definitions holds the definitions that apply to metrics, by key. Only Summary sets it.
+	Definitions map[string]Definition `json:"definitions,omitzero"`
 }
 
-// Summary returns the metric statistics, the parameters and the tags of an iteration. The actor
-// needs the right to read.
+// Summary returns the metric statistics, the parameters, the tags and the definitions of an
+// iteration. The actor needs the right to read.
 func (v *View) Summary(iterationID string) (Summary, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -28,7 +30,16 @@ func (v *View) Summary(iterationID string) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	return all[0], nil
+	defined, err := readDefinitions(v.tx, `SELECT ? AS num`, it.Num)
+	for key := range all[0].Metrics {
+		if d := defined.Of(key); d != (Definition{}) {
+			if all[0].Definitions == nil {
+				all[0].Definitions = map[string]Definition{}
+			}
+			all[0].Definitions[key] = d
+		}
+	}
+	return all[0], err
 }
 
 // Summary calls View.Summary in a new read transaction.

@@ -226,6 +226,9 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 	set(&w.Sweep, c.Sweep)
 	if c.Config != nil {
 		w.SetConfig(*c.Config)
+		if err := tx.SetProperties(tx.Actor, it.Properties(), definitions(w.Config)); err != nil {
+			return err
+		}
 	}
 	if c.Summary != nil {
 		if err := wandbTx(tx).SetSummary(it.Num, w, *c.Summary, it.Ended()); err != nil {

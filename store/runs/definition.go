@@ -1,0 +1,134 @@
+package runs
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/json"
+)
+
+// DefinitionPrefix begins the key of an iteration's property that defines how a metric is shown.
+// The rest of the key is the name of the metric. A rest that ends with an asterisk is a pattern
+// for all metrics whose names begin with the text before the asterisk. The value of the property
+// is a Definition in JSON.
+const DefinitionPrefix = "tracker.metric."
+
+// definingRuns is the number of an experiment's newest iterations whose definitions are read.
+const definingRuns = 20
+
+// maxDefinitions is the maximum number of definitions that are read at once.
+const maxDefinitions = 2000
+
+// Definition holds what a script has declared about a metric.
+type Definition struct {
+	StepMetric string    `json:"step_metric,omitzero"` // metric for the X axis of charts, "" for the step
+	Hidden     bool      `json:"hidden,omitzero"`      // whether charts omit the metric at first
+	Goal       goal.Goal `json:"goal,omitzero"`        // "" if unknown
+}
+
+// ParseDefinition parses the value of a property whose key begins with DefinitionPrefix.
+func ParseDefinition(text string) (d Definition, err error) {
+	if err := json.Unmarshal([]byte(text), &d, json.RejectUnknownMembers(true)); err != nil {
+		return d, domain.Invalid("value", `A definition of a metric is an object with step_metric, hidden and goal, such as {"step_metric":"epoch"}.`)
+	}
+	if d.Goal != "" {
+		err = domain.OneOf("goal", d.Goal, goal.Minimize, goal.Maximize)
+	}
+	return d, err
+}
+
+// Property returns the property that stores the definition for a name or pattern.
+func (d Definition) Property(pattern string) domain.Property {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // the type has only texts and a boolean
+	}
+	return domain.Property{Key: DefinitionPrefix + pattern, Value: string(text)}
+}
+
+// checkDefinitions returns an error if a property is an invalid definition.
+func checkDefinitions(all []domain.Property) error {
+	for _, p := range all {
+		if strings.HasPrefix(p.Key, DefinitionPrefix) {
+			if _, err := ParseDefinition(p.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Definitions holds definitions by name or pattern.
+type Definitions map[string]Definition
+
+// Of returns the definition of a metric. A definition by name takes precedence over patterns,
+// and a long pattern takes precedence over a short pattern. The result is the zero value if no
+// definition applies. System metrics have no definition, and no metric is its own step metric.
+func (all Definitions) Of(metric string) (d Definition) {
+	d, ok := all[metric]
+	if !ok && !strings.HasPrefix(metric, "system/") {
+		best := -1
+		for pattern, one := range all {
+			prefix, isPattern := strings.CutSuffix(pattern, "*")
+			if isPattern && len(prefix) > best && strings.HasPrefix(metric, prefix) {
+				best, d = len(prefix), one
+			}
+		}
+	}
+	if d.StepMetric == metric {
+		d.StepMetric = ""
+	}
+	return d
+}
+
+// Objective returns the objective that the definitions name. It is nil unless exactly one metric
+// has a goal.
+func (all Definitions) Objective() (o *goal.Objective) {
+	for name, d := range all {
+		if d.Goal == "" || strings.HasSuffix(name, "*") {
+			continue
+		}
+		if o != nil {
+			return nil
+		}
+		o = &goal.Objective{Metric: name, Goal: d.Goal}
+	}
+	return o
+}
+
+// Definitions returns the definitions of an experiment's metrics. If runs differ, the newest run
+// with a definition of the name or pattern determines it. Definitions reads only the newest runs.
+// The actor needs the right to read.
+func (v *View) Definitions(experimentID string) (Definitions, error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return nil, err
+	}
+	return readDefinitions(v.tx, `SELECT num FROM iteration WHERE experiment_id = ? AND `+domain.NotTrashed("iteration")+`
+		ORDER BY num DESC LIMIT ?`, experimentID, definingRuns)
+}
+
+// Definitions calls View.Definitions in a new read transaction.
+func (db *DB) Definitions(ctx context.Context, actor domain.Actor, experimentID string) (Definitions, error) {
+	return view(ctx, db, actor, func(v *View) (Definitions, error) { return v.Definitions(experimentID) })
+}
+
+// readDefinitions returns the definitions of the iterations whose numbers a query selects.
+func readDefinitions(tx *domain.Tx, nums string, args ...any) (Definitions, error) {
+	all := Definitions{}
+	until := strings.TrimSuffix(DefinitionPrefix, ".") + "/" // the character after a full stop
+	err := EachText(tx, `SELECT iteration_num, key, value FROM (`+nums+`) AS n CROSS JOIN property ON iteration_num = n.num
+		WHERE key >= ? AND key < ? ORDER BY iteration_num DESC LIMIT ?`,
+		func(_ int64, key, value string) {
+			pattern := strings.TrimPrefix(key, DefinitionPrefix)
+			if _, known := all[pattern]; known {
+				return
+			}
+			if d, err := ParseDefinition(value); err == nil { // archives can contain any value
+				all[pattern] = d
+			}
+		}, slices.Concat(args, []any{DefinitionPrefix, until, maxDefinitions})...)
+	return all, err
+}
