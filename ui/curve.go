@@ -12,7 +12,6 @@ import (
 	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/runs"
-	"tracker/store/search"
 	"tracker/ui/chart"
 )
 
@@ -94,15 +93,18 @@ func drawnRuns(query url.Values) int {
 // request this URL before it has loaded the scripts. The scripts read the request from the URL
 // and request the other curves themselves. The URL is "" if the shown curves are unknown or the
 // request is too long for a URL.
-func earlyCurves(query url.Values, runs []run, keys []search.Key) string {
+func earlyCurves(query url.Values, runs []run, keys []chartKey) string {
 	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media"} {
 		if query.Has(name) {
 			return ""
 		}
 	}
 	runs = runs[:min(len(runs), drawnRuns(query))]
-	// Skip system metrics, whose group is collapsed at first.
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k search.Key) bool { return strings.HasPrefix(k.Key, "system/") })
+	// Skip system metrics, whose group is collapsed at first, hidden metrics, and metrics over other
+	// metrics.
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k chartKey) bool {
+		return strings.HasPrefix(k.Key.Key, "system/") || k.Definition.Hidden || k.Definition.StepMetric != ""
+	})
 	if len(runs) == 0 || len(keys) == 0 {
 		return ""
 	}
@@ -113,7 +115,7 @@ func earlyCurves(query url.Values, runs []run, keys []search.Key) string {
 		}
 	}
 	for _, k := range keys[:min(len(keys), firstCharts, max(1, curvesAtOnce/len(runs)))] {
-		b.Keys = append(b.Keys, k.Key)
+		b.Keys = append(b.Keys, k.Key.Key)
 	}
 	for _, r := range runs {
 		b.Iterations = append(b.Iterations, r.ID)

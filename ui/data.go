@@ -199,7 +199,7 @@ func (s *site) keysData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
 	q := runs.KeyQuery{Page: pageOf(query), Part: query.Get("q")}
 	if kind := search.KeyKind(query.Get("kind")); kind == search.MetricKey {
-		var list domain.List[search.Key]
+		var list domain.List[chartKey]
 		err := s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
 			e, err := db.Projects.Experiment(idOf(r))
 			if err != nil {
@@ -209,7 +209,7 @@ func (s *site) keysData(r *http.Request, actor domain.Actor) (any, error) {
 			if err != nil {
 				return err
 			}
-			list, err = metricKeys(db, e.ID, o, q.Part, query.Has("pattern"), q.Page)
+			list, err = chartKeys(db, e.ID, o, q.Part, query.Has("pattern"), q.Page)
 			return err
 		})
 		return list, err

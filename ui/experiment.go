@@ -17,7 +17,6 @@ import (
 	"tracker/store/json"
 	"tracker/store/projects"
 	"tracker/store/runs"
-	"tracker/store/search"
 	"tracker/ui/plain"
 )
 
@@ -156,8 +155,8 @@ const firstKeys = 60
 func (s *site) first(db *store.View, experimentID string, o *goal.Objective, query url.Values,
 	q runs.IterationQuery, list domain.List[runs.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
-		Rows any                      `json:"rows"`
-		Keys *domain.List[search.Key] `json:"keys"` // null if the search for metric names is invalid
+		Rows any                    `json:"rows"`
+		Keys *domain.List[chartKey] `json:"keys"` // null if the search for metric names is invalid
 	}
 	var runs domain.List[run]
 	switch {
@@ -179,7 +178,7 @@ func (s *site) first(db *store.View, experimentID string, o *goal.Objective, que
 		runs = s.runs(list)
 		first.Rows = found[run]{runs, none}
 	}
-	keys, err := metricKeys(db, experimentID, o, plain.Readable(query.Get("m")), query.Has("pattern"), domain.Page{Limit: firstKeys})
+	keys, err := chartKeys(db, experimentID, o, plain.Readable(query.Get("m")), query.Has("pattern"), domain.Page{Limit: firstKeys})
 	if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {
 		err = nil // the scripts repeat the search and show the error
 	} else {

@@ -252,6 +252,9 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 			}
 			continue
 		}
+		if strings.HasPrefix(p.Key, runs.DefinitionPrefix) {
+			continue
+		}
 		p.Value = cell(p.Value)
 		v.Properties = append(v.Properties, p)
 	}

@@ -61,3 +61,23 @@ func metricKeys(db *store.View, experimentID string, o *goal.Objective, part str
 	list.Limit, list.Offset = page.Limit, page.Offset
 	return list, nil
 }
+
+// chartKey is a metric with its definition, for charts.
+type chartKey struct {
+	search.Key
+	Definition runs.Definition `json:"definition,omitzero"`
+}
+
+// chartKeys returns the same page as metricKeys, with the definitions of the metrics.
+func chartKeys(db *store.View, experimentID string, o *goal.Objective, part string, pattern bool, page domain.Page) (domain.List[chartKey], error) {
+	found, err := metricKeys(db, experimentID, o, part, pattern, page)
+	list := domain.List[chartKey]{Data: []chartKey{}, Total: found.Total, Limit: found.Limit, Offset: found.Offset}
+	if err != nil {
+		return list, err
+	}
+	defined, err := db.Runs.Definitions(experimentID)
+	for _, k := range found.Data {
+		list.Data = append(list.Data, chartKey{k, defined.Of(k.Key)})
+	}
+	return list, err
+}

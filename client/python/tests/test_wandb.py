@@ -80,8 +80,22 @@ def test_a_tutorial_runs(server: Server, script: Callable[..., Script]) -> None:
     assert found["examples_4_1.png"]["description"] == "epoch 4"
     assert found["classifier/model.pt"]["description"] == "the best one"
     assert sum(server.get(f"/resource/{found['gradients_0.histogram.json']['id']}/data")["counts"]) == 50
-    for note in ("watch has no effect", "define_metric has no effect", "alert: Done: accuracy is high"):
+    assert server.get(f"/iteration/{id}/summary")["definitions"] == {"val/accuracy": {"step_metric": "epoch", "goal": "maximize"}}
+    for note in ("watch has no effect", "alert: Done: accuracy is high"):
         assert said.count(note) == 1
+
+
+def test_define_metric_refuses_mistakes(server: Server) -> None:
+    run = tracker.init(project="p")
+    for name, goal in ((None, None), ("", None), ("a*b", None), ("loss", "best")):
+        with pytest.raises(ValueError, match="metric|goal"):
+            run.define_metric(name, goal=goal)
+    run.define_metric("*", step_metric="epoch", hidden=True)
+    run.define_metric("loss", step_metric="batch", summary="mean")
+    run.log({"loss": 1.0, "epoch": 1, "batch": 2})
+    run.finish()
+    assert server.get(f"/iteration/{run.id}/summary")["definitions"] == {
+        "loss": {"step_metric": "batch"}, "epoch": {"hidden": True}, "batch": {"step_metric": "epoch", "hidden": True}}
 
 
 def test_what_is_not_there_is_told_with_what_is(server: Server, capfd: Any) -> None:

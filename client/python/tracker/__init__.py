@@ -120,8 +120,8 @@ def unwatch(models: Any = None) -> None:
 
 def define_metric(name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                   summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-    """Print that define_metric has no effect. See Run.define_metric."""
-    _current("define_metric").define_metric()
+    """Define how pages show the metric name. See Run.define_metric."""
+    _current("define_metric").define_metric(name, step_metric, step_sync, hidden, summary, goal, overwrite)
 
 
 def alert(title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import IO, TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Union
@@ -138,6 +139,7 @@ class Names:
     tag: Callable[..., None]
     config: Any
     url: Any
+    recorder: Any
 
     def save(self, path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
         """Store a file as an artifact, or all files that match a pattern such as "out/*.pt".
@@ -167,9 +169,28 @@ class Names:
 
     def define_metric(self, name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                       summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-        """Do nothing. The last, smallest, largest and mean value of each metric are always stored."""
-        tell("define_metric has no effect: the last, smallest, largest and mean value of each metric are always stored, "
-             "with the step given to log", once="define_metric")
+        """Define how pages show the metric name. A name that ends with * applies to all metrics that begin with the rest.
+
+        step_metric: the metric on the X axis of its charts. hidden: whether charts omit the metric at first. goal:
+        "minimize" or "maximize"; the goal of the only metric with a goal becomes the objective of the experiment.
+        summary="min" and summary="max" also set the goal. Other summaries, step_sync and overwrite have no effect: the
+        last, smallest, largest and mean values are always stored.
+        """
+        if not isinstance(name, str) or not name or "*" in name[:-1]:
+            raise ValueError(f"{name!r} is not the name of a metric, or the start of names with a * at the end")
+        summaries = set(summary.split(",")) if isinstance(summary, str) else set()
+        if goal is None and len(summaries & {"min", "max"}) == 1:
+            goal = "minimize" if "min" in summaries else "maximize"
+        if goal not in (None, "minimize", "maximize"):
+            raise ValueError(f"the goal of {name} must be 'minimize' or 'maximize', not {goal!r}")
+        found: Dict[str, Any] = {}
+        if step_metric is not None:
+            found["step_metric"] = str(step_metric)
+        if hidden:
+            found["hidden"] = True
+        if goal is not None:
+            found["goal"] = goal
+        self.recorder.request("PATCH", "/property/iteration/{id}", {"properties": {"tracker.metric." + name: json.dumps(found)}})
 
     def alert(self, title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
         """Print title and text, which includes them in the recorded output. No message is sent."""
