@@ -26,8 +26,7 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// endless repeats the same bytes, so that a stream of any size takes neither
-// memory nor time.
+// endless repeats the same bytes, so that a stream of any size costs hardly any memory or time.
 type endless struct {
 	block []byte
 	at    int
@@ -39,14 +38,13 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// stream returns a reader of size bytes that depend on seed.
+// stream returns a reader of size pseudorandom bytes. The same seed gives the same bytes.
 func stream(seed uint64, size int64) io.Reader {
 	return io.LimitReader(&endless{block: blobtest.Bytes(seed, 1<<20+13)}, size)
 }
 
-// versus measures ours and plain in turns and reports the ratio of their
-// medians. Other load on the machine affects single turns, but hardly the
-// medians.
+// versus calls ours and plain alternately and reports the ratio of their median times. Other load
+// on the machine affects single calls, but hardly the medians.
 func versus(b *testing.B, size int64, ours, plain func(i int) error) {
 	var us, them []time.Duration
 	for i := 0; b.Loop(); i++ {
@@ -88,8 +86,7 @@ func read(s blob.Store, of blob.Blob) error {
 
 var benchSizes = []int64{64 << 10, 64 << 20}
 
-// BenchmarkFilesystem compares Filesystem with a copy to a file that is
-// synced.
+// BenchmarkFilesystem compares Filesystem with plain files: copy and sync, or read.
 func BenchmarkFilesystem(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("write/%dKiB", size>>10), func(b *testing.B) {
@@ -131,8 +128,8 @@ func BenchmarkFilesystem(b *testing.B) {
 	}
 }
 
-// sink is an object store that stores only sizes, so that the client is
-// measured.
+// sink is an object store that stores only sizes, so that benchmarks measure the client and not the
+// store.
 type sink struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -212,7 +209,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// BenchmarkS3 compares S3 with direct use of its library.
+// BenchmarkS3 compares S3 with direct use of the minio library.
 func BenchmarkS3(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("write/%dKiB", size>>10), func(b *testing.B) {
@@ -247,8 +244,7 @@ func BenchmarkS3(b *testing.B) {
 	}
 }
 
-// BenchmarkHeap reports the maximum heap while a stream is stored and read
-// back.
+// BenchmarkHeap reports the maximum heap size while a stream is stored and read back.
 func BenchmarkHeap(b *testing.B) {
 	for _, size := range []int64{64 << 20, 1 << 30} {
 		for name, open := range map[string]func() blob.Store{

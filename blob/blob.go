@@ -9,7 +9,7 @@
 // calls Delete. A crash can leave bytes without a record, but never a record without bytes.
 // Walk and WalkStaged help the caller find bytes without a record.
 //
-// A Store does not order a concurrent Commit and Delete of the same blob. The call that ends
+// A Store does not order a concurrent Commit and Delete of the same blob. The call that finishes
 // last takes effect. No backend keeps a whole artifact in memory.
 package blob
 
@@ -27,8 +27,8 @@ type Blob struct {
 	Size int64  // in bytes
 }
 
-// These are the kinds of errors. Each error of a backend is an *Error that wraps one of these
-// kinds. Errors of a reader, a callback or a context are returned unchanged.
+// These are the kinds of errors. Each error from a backend is an *Error that wraps one of these
+// kinds. Errors from a reader, a callback or a context are returned unchanged.
 var (
 	// ErrNotFound means that the blob does not exist or that the hash is malformed.
 	ErrNotFound = errors.New("no such blob")
@@ -37,9 +37,8 @@ var (
 	// ErrUnavailable means that the backend is down, overloaded or does not answer. The same
 	// call might succeed later.
 	ErrUnavailable = errors.New("backend unavailable")
-	// ErrRefused means that the backend works but rejects the request. The reason is the
-	// credentials, the permissions, the bucket or a wrong clock. A person must correct the
-	// cause.
+	// ErrRefused means that the backend works but rejects the request. The cause is the
+	// credentials, the permissions, the bucket or a wrong clock. An administrator must correct it.
 	ErrRefused = errors.New("refused by the backend")
 	// ErrDamaged means that the stored bytes do not match the hash or the size of the blob.
 	ErrDamaged = errors.New("damaged blob")
@@ -48,7 +47,7 @@ var (
 // Error describes an error of a backend or a blob.
 type Error struct {
 	Kind    error  // ErrNotFound, ErrFull, ErrUnavailable, ErrRefused or ErrDamaged
-	Message string // sentence that states the problem and the remedy
+	Message string // states the problem and the remedy
 	Err     error  // cause, with paths and addresses; can be nil
 }
 
@@ -88,8 +87,8 @@ type Store interface {
 	// ErrNotFound if the bytes are missing, and ErrDamaged if their size is not b.Size.
 	//
 	// The reader returns io.EOF after exactly b.Size bytes. The reader returns an error if the
-	// backend has fewer bytes. The reader does not check the hash; see Verified and Verify.
-	// Reads return an error once ctx is done.
+	// backend has fewer bytes. The reader does not check the hash; see Verified and Verify. After
+	// ctx is done, reads return an error.
 	Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error)
 
 	// Delete removes the blob with the given hash. Delete returns nil if the blob does not
@@ -102,22 +101,22 @@ type Store interface {
 	Walk(ctx context.Context, fn func(Info) error) error
 
 	// WalkStaged calls fn for staged bytes last written before olderThan. WalkStaged can't
-	// distinguish a running upload from an interrupted upload. The time since olderThan must be
-	// longer than the longest pause in a running upload.
+	// distinguish a running upload from an interrupted upload. The time since olderThan must
+	// therefore be longer than the longest pause in a running upload.
 	WalkStaged(ctx context.Context, olderThan time.Time, fn func(StagedInfo) error) error
 
 	// DeleteStaged removes the staged bytes that WalkStaged reported with the given name.
 	// DeleteStaged returns nil if the bytes do not exist.
 	DeleteStaged(ctx context.Context, name string) error
 
-	// URI returns the location of the blob with the given hash. The location is relative to the
-	// root for a folder ("ab/abcd…"), "s3://bucket/prefix/ab/abcd…" for S3, and "" for the
-	// database. URI does not check that the blob exists.
+	// URI returns the location of the blob with the given hash. For a folder, the location is
+	// relative to the root ("ab/abcd…"). For S3, it is "s3://bucket/prefix/ab/abcd…". For the
+	// database, it is "". URI does not check that the blob exists.
 	URI(hash string) string
 }
 
-// SpaceReporter is a Store that can report its free space. A Store without FreeSpace returns
-// ErrFull when it is full.
+// SpaceReporter is a Store that can report its free space. A Store that has no FreeSpace method
+// returns ErrFull when it is full.
 type SpaceReporter interface {
 	// FreeSpace returns the size in bytes of the largest blob that can be stored now. FreeSpace
 	// returns math.MaxInt64 if the system does not report the free space.
@@ -133,11 +132,11 @@ type Staged interface {
 	// that name. If the same blob exists, the store keeps one copy and renews its Modified
 	// time.
 	//
-	// After an error, the caller can call Commit again or call Discard. A second Commit does
-	// nothing after a successful Commit. Commit after Discard returns an error.
+	// After an error, the caller can call Commit again or call Discard. After a successful Commit,
+	// a second Commit does nothing. Commit returns an error after Discard.
 	Commit(ctx context.Context) error
 
-	// Discard removes the bytes. After Commit, Discard does nothing; the caller can defer
+	// Discard removes the bytes. After Commit, Discard does nothing, so the caller can defer
 	// Discard.
 	Discard() error
 }
@@ -150,7 +149,7 @@ type Info struct {
 
 // StagedInfo describes staged bytes that were neither committed nor discarded.
 type StagedInfo struct {
-	Name     string // argument of DeleteStaged; its form depends on the backend
+	Name     string // argument of DeleteStaged; the form depends on the backend
 	Size     int64  // in bytes; 0 if the backend does not report the size
 	Modified time.Time
 }

@@ -24,11 +24,11 @@ type Filesystem struct {
 	root string
 
 	mu     sync.Mutex
-	synced map[string]bool // folders whose directory entry is durable
+	synced map[string]bool // folders with a durable directory entry
 }
 
-// NewFilesystem returns the store in the folder root. NewFilesystem creates a missing folder.
-// It returns ErrRefused if it can't write to the folder.
+// NewFilesystem returns the store in the folder root. It creates the folder if necessary. It
+// returns ErrRefused if it can't write to the folder.
 func NewFilesystem(root string) (*Filesystem, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *Filesystem) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	return &stagedFile{store: f, blob: b, path: file.Name()}, nil
 }
 
-// explainingWriter wraps errors of w with explain. The caller can distinguish these errors from
+// explainingWriter passes errors from w to explain, so that the caller can distinguish them from
 // errors of the reader that is copied to w.
 type explainingWriter struct {
 	w       io.Writer
@@ -158,8 +158,8 @@ func (s *stagedFile) Commit(ctx context.Context) error {
 }
 
 func (s *stagedFile) move(dst string) error {
-	// Chtimes returns an error if the disk was unmounted. Call Chtimes before makeFolder, which
-	// would create a folder on the wrong disk.
+	// Chtimes returns an error if the disk was unmounted. Call it before makeFolder, which would
+	// otherwise create a folder on the wrong disk.
 	now := time.Now()
 	if err := os.Chtimes(s.path, now, now); err != nil {
 		return err
@@ -243,8 +243,8 @@ func (f *Filesystem) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error
 	return &openFile{file: file, ctx: ctx, store: f, blob: b}, nil
 }
 
-// missing returns err, or ErrUnavailable if staging/ is missing. Without staging/, the disk is
-// not mounted, and the blob might exist on the disk.
+// missing returns err, or ErrUnavailable if staging/ is missing. If staging/ is missing, the disk
+// is probably not mounted, and the blob might exist on it.
 func (f *Filesystem) missing(err error) error {
 	if _, gone := os.Stat(f.path(stagingDir)); gone != nil {
 		return newError(ErrUnavailable, gone, "The artifacts folder is missing; mount its disk or restore the folder.")
@@ -374,7 +374,7 @@ func (f *Filesystem) URI(hash string) string {
 	return keyOf(hash)
 }
 
-// explain wraps an error of the operating system in an *Error.
+// explain wraps an error from the operating system in an *Error.
 func (f *Filesystem) explain(err error) error {
 	var explained *Error
 	switch {

@@ -29,8 +29,7 @@ func wantOK(t testing.TB, err error) {
 	}
 }
 
-// wantKind checks that err is of a kind, gives a remedy and contains the
-// given texts.
+// wantKind checks that err is of the given kind, contains the given strings and states a remedy.
 func wantKind(t testing.TB, err, kind error, says ...string) {
 	t.Helper()
 	var e *blob.Error
@@ -93,7 +92,7 @@ func TestFilesystemRoot(t *testing.T) {
 	wantKind(t, err, blob.ErrRefused, "SERVICE_ARTIFACT_ROOT", dangling)
 }
 
-// An unmounted disk is not treated as a disk without artifacts.
+// An unmounted disk is not mistaken for a disk without artifacts.
 func TestFilesystemRootGone(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "artifacts")
 	s := newFilesystem(t, root)
@@ -172,7 +171,7 @@ func TestFilesystemDamage(t *testing.T) {
 	}
 }
 
-// A folder that is removed while the store is open is created again.
+// A folder that is removed while the store is open is re-created.
 func TestFilesystemFolderGone(t *testing.T) {
 	root := t.TempDir()
 	s := newFilesystem(t, root)

@@ -16,7 +16,8 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// asChild runs the calling test again in a separate process, which prepare can change permanently.
+// asChild runs the calling test again in a separate process. There, it calls prepare, which can
+// change the process permanently, and then test.
 func asChild(t *testing.T, prepare func() error, test func(t *testing.T)) {
 	const variable = "BLOB_TEST_CHILD"
 	if os.Getenv(variable) == t.Name() {
@@ -32,8 +33,8 @@ func asChild(t *testing.T, prepare func() error, test func(t *testing.T)) {
 	}
 }
 
-// TestFilesystemFull limits the size of files instead of filling a disk:
-// writes fail at the same places.
+// TestFilesystemFull limits the size of files instead of filling a disk. Writes fail in the same
+// places as on a full disk.
 func TestFilesystemFull(t *testing.T) {
 	const limit = 1 << 20
 	asChild(t, func() error {
@@ -53,7 +54,7 @@ func TestFilesystemFull(t *testing.T) {
 	})
 }
 
-// unprivileged gives up the rights of the superuser, who may write anywhere.
+// unprivileged drops the superuser's privileges, because the superuser can write anywhere.
 func unprivileged() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -107,7 +108,7 @@ func wantMode(t *testing.T, root, path string, want os.FileMode) {
 	}
 }
 
-// Artifacts are readable by the server's own user only, as the database is.
+// Only the server's user can read artifacts, as with the database.
 func TestFilesystemModes(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -126,7 +127,7 @@ func TestFilesystemModes(t *testing.T) {
 	}
 	wantMode(t, root, "staging/"+filepath.Base(staged[0]), 0o600)
 
-	// The mode of an existing folder is kept.
+	// The mode of an existing folder is not changed.
 	shared := t.TempDir()
 	wantOK(t, os.Chmod(shared, 0o750))
 	s = newFilesystem(t, shared)

@@ -88,9 +88,9 @@ func copyHashed(ctx context.Context, w io.Writer, r io.Reader) (Blob, error) {
 	return Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: size}, nil
 }
 
-// Fill reads from r until p is full. Backends call Fill in Stage. Unlike io.ReadFull, Fill
-// returns an error of r unchanged. A caller can therefore distinguish io.ErrUnexpectedEOF,
-// which means a truncated body, from the end of r. Fill checks ctx before each read.
+// Fill reads from r until p is full. Backends call Fill in Stage. Unlike io.ReadFull, Fill returns
+// an error from r unchanged. A caller can therefore distinguish the end of r from
+// io.ErrUnexpectedEOF, which means a truncated body. Fill checks ctx before each read.
 func Fill(ctx context.Context, r io.Reader, p []byte) (n int, err error) {
 	for empty := 0; n < len(p) && err == nil; {
 		if err := ctx.Err(); err != nil {

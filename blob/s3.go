@@ -28,16 +28,16 @@ type S3Options struct {
 	SecretKey string
 	Style     S3Style
 
-	RootCAs    *x509.CertPool // trusted certificate authorities; nil for those known to the system
+	RootCAs    *x509.CertPool // trusted certificate authorities; nil for the system's authorities
 	Timeout    time.Duration  // maximum time without a byte sent or received; 0 for 30 s
-	RetryPause time.Duration  // wait before the second attempt, doubled before each further attempt; 0 for 200 ms
-	PartSize   int64          // bytes per request, at least 5 MiB; 0 for 12 MiB; an upload holds two parts in memory
+	RetryPause time.Duration  // pause before the second attempt, doubled before each further attempt; 0 for 200 ms
+	PartSize   int64          // bytes per request, from 5 MiB to 1 GiB; 0 for 12 MiB; an upload holds two parts in memory
 }
 
 // S3Style specifies how URLs name the bucket.
 type S3Style int
 
-// S3StyleAuto chooses the style by the endpoint. S3StylePath uses endpoint/bucket, and
+// S3StyleAuto chooses the style based on the endpoint. S3StylePath uses endpoint/bucket, and
 // S3StyleHost uses bucket.endpoint.
 const (
 	S3StyleAuto S3Style = iota
@@ -47,10 +47,9 @@ const (
 
 // S3 stores blobs as objects prefix/ab/abcd… in a bucket.
 //
-// A blob that fits into one part stays in memory until Commit sends it. Stage sends a larger
-// blob in parts to a key in staging/, because the hash is not known before the last byte.
-// Commit makes the object store copy the staged object to the blob's key and deletes the staged
-// object.
+// A blob that fits into one part stays in memory until Commit sends it. Stage sends a larger blob
+// in parts to a key in staging/, because the hash is not known before the last byte. Commit
+// requests a copy of the staged object to the blob's key and then deletes the staged object.
 type S3 struct {
 	core     *minio.Core
 	bucket   string
@@ -176,7 +175,7 @@ func (c *idleTimeoutConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Ping checks that the object store answers and that the settings are right. Ping returns
+// Ping checks that the object store responds and that the settings are correct. Ping returns
 // ErrUnavailable or ErrRefused if the check fails.
 func (s *S3) Ping(ctx context.Context) error {
 	return s.try(ctx, func(ctx context.Context) error {
@@ -209,7 +208,7 @@ func (s *S3) verify(ctx context.Context, key string, b Blob) error {
 		return requireETag(err, info.ETag)
 	})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused) {
-		// The response to HEAD has no body that gives a reason. Ping returns the reason.
+		// The response to HEAD has no body that could give a reason. Ping returns the reason.
 		if reason := s.Ping(ctx); reason != nil {
 			return reason
 		}
@@ -255,9 +254,8 @@ func (s *S3) Walk(ctx context.Context, fn func(Info) error) error {
 	})
 }
 
-// list calls fn for each object below a folder, with the object's key relative to the prefix.
-// If a listing breaks off, list continues after the last key as long as each attempt makes
-// progress.
+// list calls fn for each object below a folder, with the object's key relative to the prefix. If a
+// listing is interrupted, list continues after the last key as long as each attempt makes progress.
 func (s *S3) list(ctx context.Context, folder string, fn func(key string, o minio.ObjectInfo) error) error {
 	last := ""
 	for {

@@ -19,8 +19,7 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// TestS3Hangs uses a store that reads requests and sends no answer, or stops in
-// the middle of one.
+// TestS3Hangs uses a store that reads requests and then sends no response or only part of one.
 func TestS3Hangs(t *testing.T) {
 	t.Parallel() // it waits
 	const timeout = time.Second
@@ -68,11 +67,11 @@ func TestS3Hangs(t *testing.T) {
 	wantOK(t, stagedSmall.Commit(t.Context()))
 	wantOK(t, stagedLarge.Commit(t.Context()))
 	wantOK(t, other.Discard())
-	deleteStaged(t, s) // left by the Stage that could not clean up
+	deleteStaged(t, s) // left behind by the Stage call that could not clean up
 	blobtest.WantExactly(t, s, small, large, blobtest.Bytes(3, 10))
 }
 
-// A slow store is not treated as one that hangs.
+// A slow store is not treated as a store that hangs.
 func TestS3Slow(t *testing.T) {
 	t.Parallel() // it waits
 	const timeout = 2 * time.Second
@@ -108,8 +107,8 @@ func TestS3Slow(t *testing.T) {
 	}
 }
 
-// TestS3ListingFails lists two pages and lets the second one fail: Walk continues
-// there and reports each blob once.
+// TestS3ListingFails lists two pages, and the request for the second page fails. Walk retries that
+// page and reports each blob once.
 func TestS3ListingFails(t *testing.T) {
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
@@ -136,7 +135,7 @@ func TestS3ListingFails(t *testing.T) {
 	wantKind(t, err, blob.ErrUnavailable)
 }
 
-// TestS3Answers checks the errors for answers that stores send.
+// TestS3Answers checks the errors that are returned for typical error responses of object stores.
 func TestS3Answers(t *testing.T) {
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
@@ -182,7 +181,7 @@ func TestS3Answers(t *testing.T) {
 			_, err := s.Stage(t.Context(), bytes.NewReader(blobtest.Bytes(4, partSize+1)))
 			wantKind(t, err, c.kind, c.says)
 			_, err = s.Open(t.Context(), b)
-			if c.kind != blob.ErrFull { // a store does not answer HEAD like this
+			if c.kind != blob.ErrFull { // a store does not respond to HEAD like this
 				wantKind(t, err, c.kind, c.says)
 			}
 			o.set(nil)
@@ -192,7 +191,7 @@ func TestS3Answers(t *testing.T) {
 	}
 }
 
-// TestS3Settings uses wrong settings.
+// TestS3Settings checks the errors for wrong settings.
 func TestS3Settings(t *testing.T) {
 	o := newObjectStore(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -236,7 +235,7 @@ func TestS3Settings(t *testing.T) {
 	}
 }
 
-// The error about an endpoint never quotes text that may be a secret.
+// An error about an endpoint never quotes a part that might be secret.
 func TestS3EndpointWithASecret(t *testing.T) {
 	for _, given := range []string{
 		"https://key:hidden@host:port/", "https://key:hid/hidden@host/path", "ftp://key:hidden@host",

@@ -60,8 +60,8 @@ type stagedObject struct {
 
 func (o *stagedObject) Blob() Blob { return o.blob }
 
-// Commit makes the object store copy the staged object to the blob's key. Commit returns nil
-// even if the staged object can't be deleted afterwards. WalkStaged lists that object.
+// Commit requests a copy of the staged object to the blob's key. It returns nil even if the staged
+// object can't be deleted afterwards. In that case, WalkStaged lists the staged object.
 func (o *stagedObject) Commit(ctx context.Context) error {
 	if o.named {
 		return nil
@@ -131,8 +131,8 @@ func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error 
 	return err
 }
 
-// WalkStaged lists the objects in staging/ and all incomplete uploads. Some object stores do
-// not list incomplete uploads and delete them after a day.
+// WalkStaged lists the objects in staging/ and all incomplete uploads. Some object stores do not
+// list incomplete uploads, but delete them after a day.
 func (s *S3) WalkStaged(ctx context.Context, olderThan time.Time, fn func(StagedInfo) error) error {
 	err := s.list(ctx, stagingDir+"/", func(key string, o minio.ObjectInfo) error {
 		if !o.LastModified.Before(olderThan) {
@@ -160,8 +160,8 @@ func isOurKey(key string) bool {
 	return ok || isStagingKey(key)
 }
 
-// DeleteStaged deletes an object in staging/ or aborts an upload. DeleteStaged ignores names
-// that do not have the form of a staging key or an upload.
+// DeleteStaged deletes an object in staging/ or aborts an upload. DeleteStaged ignores names that
+// have neither the form of a staging key nor that used for uploads.
 func (s *S3) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

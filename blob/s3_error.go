@@ -14,8 +14,8 @@ import (
 // attempts is the maximum number of times a request is sent.
 const attempts = 4
 
-// try calls do and repeats the call while the object store is unavailable and the timeout has
-// not passed. If the object store hangs, try waits for one timeout only.
+// try calls do and repeats the call while the object store is unavailable and the timeout has not
+// passed. If the object store hangs, try waits for only one timeout.
 func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -37,8 +37,8 @@ func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// requireETag returns err, or an error if the response has no ETag. A response without an ETag
-// comes from a proxy, not from the object store.
+// requireETag returns err if it is not nil, and otherwise errNoETag if the response has no ETag. A
+// response without an ETag comes from a proxy, not from the object store.
 func requireETag(err error, etag string) error {
 	if err == nil && etag == "" {
 		return errNoETag
@@ -56,7 +56,7 @@ func (s *S3) wait(ctx context.Context, attempt int) {
 	}
 }
 
-// explain wraps an error of the object store or the network in an *Error.
+// explain wraps an error from the object store or the network in an *Error.
 func (s *S3) explain(err error) error {
 	var explained *Error
 	if errors.As(err, &explained) {
@@ -88,7 +88,7 @@ var answerKinds = map[string]error{
 	"SlowDown": ErrUnavailable, "SlowDownRead": ErrUnavailable, "SlowDownWrite": ErrUnavailable,
 	"RequestTimeout": ErrUnavailable, "InternalError": ErrUnavailable, "ServiceUnavailable": ErrUnavailable,
 	"OperationAborted": ErrUnavailable, "Throttling": ErrUnavailable,
-	// The object store did not receive the bytes as they were sent.
+	// The object store did not receive the same bytes that were sent.
 	"BadDigest": ErrUnavailable, "XAmzContentSHA256Mismatch": ErrUnavailable, "IncompleteBody": ErrUnavailable,
 	"InvalidPart": ErrUnavailable, "NoSuchUpload": ErrUnavailable,
 }

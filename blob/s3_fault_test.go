@@ -16,7 +16,7 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// fault answers a request instead of next, or changes how next answers it.
+// fault handles a request instead of next, or changes the response of next.
 type fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 func answers(status int, code string) fault {
@@ -26,7 +26,7 @@ func answers(status int, code string) fault {
 	}
 }
 
-// resets closes the connection instead of answering.
+// resets closes the connection instead of responding.
 func resets(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
 // cutsRequest reads half of the request and closes the connection.
@@ -35,19 +35,19 @@ func cutsRequest(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// losesAnswer carries out the request and sends no answer.
+// losesAnswer executes the request but sends no response.
 func losesAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
-// failsAfter carries out the request and answers with an error.
+// failsAfter executes the request but responds with an error.
 func failsAfter(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	refuse(w, http.StatusInternalServerError, "InternalError")
 }
 
-// cuts sends part of the answer and closes the connection.
+// cuts sends part of the response and closes the connection.
 func cuts(part float64) fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		beginAnswer(w, r, next, part)
@@ -55,7 +55,7 @@ func cuts(part float64) fault {
 	}
 }
 
-// beginAnswer sends part of the body, with the headers of the complete answer.
+// beginAnswer sends part of the body, with the headers of the complete response.
 func beginAnswer(w http.ResponseWriter, r *http.Request, next http.Handler, part float64) {
 	whole := httptest.NewRecorder()
 	next.ServeHTTP(whole, r)
@@ -70,7 +70,7 @@ func beginAnswer(w http.ResponseWriter, r *http.Request, next http.Handler, part
 	_ = http.NewResponseController(w).Flush()
 }
 
-// emptyAnswer answers requests other than DELETE with 200 and an empty body.
+// emptyAnswer responds to requests other than DELETE with status 200 and an empty body.
 func emptyAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method == http.MethodDelete {
 		next.ServeHTTP(w, r)
@@ -79,19 +79,19 @@ func emptyAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body)
 }
 
-// hangs reads the request and sends nothing until the other side gives up.
+// hangs reads the request and sends nothing until the client gives up.
 func hangs(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// hangsInside sends half of the answer and hangs.
+// hangsInside sends half of the response and hangs.
 func hangsInside(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	beginAnswer(w, r, next, 0.5)
 	<-r.Context().Done()
 }
 
-// transient are the faults after which the same request may succeed.
+// transient holds the faults after which the same request can succeed.
 var transient = map[string]fault{
 	"500":          answers(http.StatusInternalServerError, "InternalError"),
 	"503":          answers(http.StatusServiceUnavailable, "SlowDown"),
@@ -107,7 +107,7 @@ var transient = map[string]fault{
 // completely.
 var leavesNothing = map[string]bool{"500": true, "503": true, "reset": true, "cut request": true}
 
-// set sets the fault of the store; nil for none.
+// set sets the fault of the store. nil means that the store works.
 func (o *objectStore) set(f fault) {
 	if f == nil {
 		o.fault.Store(nil)
@@ -117,8 +117,8 @@ func (o *objectStore) set(f fault) {
 	o.fault.Store(&g)
 }
 
-// spoil applies f to n requests, beginning with number from. The function that
-// it returns returns the number of requests so far.
+// spoil applies f to n requests, beginning with request number from. It returns a function that
+// returns the number of requests so far.
 func (o *objectStore) spoil(f fault, from, n int) (requests func() int) {
 	var mu sync.Mutex
 	count := 0
@@ -145,7 +145,7 @@ const (
 	partSize = 100 << 10 // small, so that there are many parts
 )
 
-// put stages and commits, and discards after a failure.
+// put stages and commits data. If Commit returns an error, put discards the staged bytes.
 func put(t *testing.T, s blob.Store, data []byte) error {
 	staged, err := s.Stage(t.Context(), bytes.NewReader(data))
 	if err != nil {
@@ -160,9 +160,8 @@ func put(t *testing.T, s blob.Store, data []byte) error {
 	return err
 }
 
-// TestS3EachRequestFails lets each request of an upload fail in each way. If it
-// fails once, the upload succeeds; if all attempts fail, the upload leaves
-// nothing.
+// TestS3EachRequestFails makes each request of an upload fail in each way. If a request fails once,
+// the upload succeeds. If all attempts fail, the upload leaves nothing behind.
 func TestS3EachRequestFails(t *testing.T) {
 	for name, f := range transient {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +190,7 @@ func TestS3EachRequestFails(t *testing.T) {
 						return
 					}
 					wantKind(t, err, blob.ErrUnavailable)
-					for _, done := range blobtest.Blobs(t, s) { // stored, although the answer was lost
+					for _, done := range blobtest.Blobs(t, s) { // stored, although the response was lost
 						wantOK(t, blob.Verify(t.Context(), s, done.Blob))
 						wantOK(t, s.Delete(t.Context(), done.Hash))
 					}
@@ -205,8 +204,8 @@ func TestS3EachRequestFails(t *testing.T) {
 	}
 }
 
-// each calls do for n = 0, 1, …, and applies f to the given number of requests
-// from number n on. It ends when do makes at most n requests.
+// each calls do for n = 0, 1, 2 and so on. During each call, it applies f to the given number of
+// requests, beginning with request n. It stops after do makes at most n requests.
 func each(t *testing.T, o *objectStore, f fault, times int, do func(n int)) {
 	for n := 0; !t.Failed(); n++ {
 		requests := o.spoil(f, n, times)
@@ -224,8 +223,8 @@ func deleteStaged(t *testing.T, s blob.Store) {
 	}
 }
 
-// TestS3RandomFaults uploads, reads and deletes through a connection that fails
-// now and then, and compares with what was acknowledged.
+// TestS3RandomFaults uploads, reads and deletes blobs through an unreliable connection. It checks
+// that the store matches the acknowledged operations.
 func TestS3RandomFaults(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -317,8 +316,8 @@ func TestS3RandomFaults(t *testing.T) {
 	blobtest.WantExactly(t, s, want...)
 }
 
-// TestS3CutDownload cuts every answer: a read that makes progress continues,
-// any other one returns an error.
+// TestS3CutDownload truncates every response. A read that makes progress continues. A read without
+// progress returns an error.
 func TestS3CutDownload(t *testing.T) {
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
@@ -363,8 +362,8 @@ func TestS3CutDownload(t *testing.T) {
 	}
 }
 
-// TestS3Garbled uses a network without TLS that changes a byte of a request:
-// the store notices, and the request is sent again.
+// TestS3Garbled changes a byte of a request that is sent without TLS. The store notices the change,
+// and the request is sent again.
 func TestS3Garbled(t *testing.T) {
 	o := newObjectStore(t)
 	options := o.options()

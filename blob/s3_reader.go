@@ -58,7 +58,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	}
 }
 
-// open requests the bytes from offset to the end if they were not requested yet.
+// open requests the bytes from offset to the end if they have not been requested yet.
 func (r *objectReader) open() error {
 	if r.body != nil {
 		return nil

@@ -25,10 +25,10 @@ import (
 
 const bucket = "artifacts"
 
-// The library also waits after each failure.
+// The library also waits after each failure. Shorten these waits.
 func init() { minio.DefaultRetryUnit = time.Millisecond }
 
-// objectStore is a fake of S3 behind TLS, as S3 is.
+// objectStore is a fake S3 server with TLS.
 type objectStore struct {
 	*httptest.Server
 	memory *s3mem.Backend
@@ -59,8 +59,8 @@ func (o *objectStore) withoutTLS(t *testing.T) string {
 	return plain.URL
 }
 
-// checkingHashes refuses a body that differs from the signed one, as S3 does
-// and the fake does not.
+// checkingHashes rejects a body that does not match the signed hash. S3 does the same, but the fake
+// does not.
 func checkingHashes(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -77,7 +77,7 @@ func checkingHashes(next http.Handler) http.Handler {
 	})
 }
 
-// copyingParts adds to the fake the copying of a part from an object.
+// copyingParts adds a feature to the fake: copying a part from an object.
 func (o *objectStore) copyingParts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		source := r.Header.Get("X-Amz-Copy-Source")
@@ -115,7 +115,7 @@ func (o *objectStore) copyingParts(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers with an error in the format of S3.
+// refuse responds with an error in the format of S3.
 func refuse(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
@@ -143,7 +143,7 @@ func TestS3(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blob.Store { return newS3(t, newObjectStore(t).options()) })
 }
 
-// TestS3Variants stores blobs with other settings.
+// TestS3Variants stores blobs with various settings.
 func TestS3Variants(t *testing.T) {
 	small, large := blobtest.Bytes(1, 1000), blobtest.Bytes(2, 13<<20)
 	for name, change := range map[string]func(*objectStore, *blob.S3Options){

@@ -91,8 +91,8 @@ func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byt
 	sent := make(chan []byte, 2)
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		// begin is not canceled when the reader fails: an upload that begins after cleanUp
-		// would stay.
+		// begin is not canceled when the reader fails. Otherwise, the upload could begin after
+		// cleanUp and would never be removed.
 		if err := u.begin(ctx); err != nil {
 			fail(err)
 			return
@@ -187,7 +187,7 @@ func (u *upload) complete(ctx context.Context) error {
 		_, err := s.core.CompleteMultipartUpload(ctx, s.bucket, s.prefix+u.key, u.id, u.parts, minio.PutObjectOptions{})
 		var answer minio.ErrorResponse
 		if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
-			// An earlier request might have succeeded although its response was lost.
+			// An earlier request might have succeeded, but its response was lost.
 			if info, stat := s.core.StatObject(ctx, s.bucket, s.prefix+u.key, minio.StatObjectOptions{}); stat == nil && info.Size == u.size {
 				return nil
 			}

@@ -22,11 +22,10 @@ func Verify(ctx context.Context, s Store, b Blob) error {
 	return err
 }
 
-// Verified returns a reader that reads the bytes of b from r and checks their hash. The reader
-// r must hold the bytes of b. A caller that reads from the beginning to the end gets the last
-// bytes only if the hash matches. If the hash does not match, the reader returns ErrDamaged
-// instead of the last bytes. Bytes are not checked if the caller starts to read at a later
-// position.
+// Verified returns a reader that reads the bytes of b from r and checks their hash. A caller that
+// reads from the beginning to the end gets the last bytes only if the hash matches. If the hash
+// does not match, the reader returns ErrDamaged instead of the last bytes. The hash is not checked
+// if the caller starts reading at a later position.
 func Verified(r io.ReadSeekCloser, b Blob) io.ReadSeekCloser {
 	return &verifiedReader{ReadSeekCloser: r, blob: b, hash: sha256.New()}
 }
@@ -76,8 +75,8 @@ func (v *verifiedReader) Seek(offset int64, whence int) (int64, error) {
 	return at, nil
 }
 
-// errHash returns an *Error of kind ErrDamaged for b. The stored bytes have the hash got
-// instead of b.Hash.
+// errHash returns an *Error of kind ErrDamaged for b. The stored bytes have the hash got instead of
+// b.Hash.
 func errHash(b Blob, got string) error {
 	return newError(ErrDamaged, nil, "The content of %s has the hash %s; restore it from a backup, or upload it again.", b.Hash, got)
 }

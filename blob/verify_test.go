@@ -35,7 +35,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// A reader of damaged bytes never gets all of them.
+// A reader never gets all bytes of a damaged blob.
 func TestVerifiedDamage(t *testing.T) {
 	data := blobtest.Bytes(1, 300<<10)
 	b := blobtest.Of(data)
@@ -67,8 +67,8 @@ func TestVerifiedDamage(t *testing.T) {
 	}
 }
 
-// A part can't be compared with the hash of the whole. A read that continues
-// where a read from the beginning stopped can.
+// A read that starts in the middle of a blob is not checked. A read from the beginning that
+// continues after a pause is checked.
 func TestVerifiedParts(t *testing.T) {
 	data := blobtest.Bytes(1, 1000)
 	b := blobtest.Of(data)

@@ -1,11 +1,10 @@
-// Package artifact stores and deletes the bytes of artifacts. An artifact is a record with a
-// name. A blob holds the bytes with one hash. Several artifacts can share a blob. An orphan is
-// a blob or other stored bytes that no record uses.
+// Package artifact stores and deletes the bytes of artifacts. An artifact is a record with a name.
+// A blob is a sequence of bytes that is identified by its hash. Several artifacts can share a blob.
+// An orphan is stored data, such as a blob, that no record uses.
 //
-// Bytes are stored in a backend: the database itself, a folder or an object store. Table blob
-// has a row for each blob. The row has the name of the blob's backend. The caller keeps the
-// records of the artifacts in table resource. Package artifact uses only the column
-// resource.blob_id.
+// Bytes are stored in a backend: the database itself, a folder or an object store. The blob table
+// has a row for each blob, which names the blob's backend. The caller stores the artifact records
+// in the resource table. Package artifact uses only the column resource.blob_id.
 //
 // To add an artifact, the caller calls Receive, which stages the bytes. Commit then claims the
 // blob and puts the bytes in place. Finally, the transaction that inserts the record calls Use
@@ -68,8 +67,8 @@ func New(o Options) *Store {
 
 func (s *Store) now() scalar.Time { return scalar.TimeOf(s.clock()) }
 
-// The caller may repeat an operation that failed with one of these errors. Methods can also
-// return a *blob.Error, an error of SQLite, or an error of a reader that the caller passed.
+// The caller may repeat an operation that failed with one of these errors. Methods can also return
+// a *blob.Error, an error from SQLite, or an error from a reader that the caller passed.
 var (
 	// ErrDeleting is returned if a blob with the same hash is being deleted.
 	ErrDeleting = errors.New("the same bytes are being deleted; try again in a moment")
@@ -117,14 +116,13 @@ func writeAs[T any](ctx context.Context, s *Store, kind sqlite.Kind, fn func(*sq
 	return out, nil
 }
 
-// change runs fn in a write transaction. It is the variant of write for functions without a
-// result.
+// change runs fn in a write transaction. It is like write, but fn returns no result.
 func change(ctx context.Context, s *Store, fn func(*sqlite.Tx) error) error {
 	return s.db.Write(ctx, sqlite.Upkeep, fn)
 }
 
-// backendError returns the *blob.Error that err wraps, or err itself if err wraps no
-// *blob.Error. The message of a *blob.Error is for the operator of the server.
+// backendError returns the *blob.Error that err wraps, or err itself if err wraps no *blob.Error.
+// The message of a *blob.Error is written for the operator of the server.
 func backendError(err error) error {
 	var own *blob.Error
 	if errors.As(err, &own) {

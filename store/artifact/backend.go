@@ -116,8 +116,8 @@ func (s *Store) configured() []Backend {
 	return append([]Backend{Inline}, slices.Sorted(maps.Keys(s.backends.Open))...)
 }
 
-// inUse returns the backend with the given name. If the backend can't be opened and contains no
-// blobs, both results are nil. If the backend contains blobs, inUse returns the error.
+// inUse returns the backend with the given name. If the backend can't be opened, inUse returns an
+// error if the backend contains blobs, and nil, nil otherwise.
 func (s *Store) inUse(ctx context.Context, name Backend) (blob.Store, error) {
 	b, err := s.Backend(name)
 	if err == nil {

@@ -11,18 +11,17 @@ import (
 
 // Damage describes a missing or damaged blob that at least one record uses.
 type Damage struct {
-	ID      int64 // id in table blob
+	ID      int64 // id in the blob table
 	Backend Backend
 	Err     error
 }
 
-// Check checks each blob that records use. It checks that the bytes exist and have the right
-// size. If deep is set, it reads all bytes and also checks the hash.
+// Check checks that the bytes of each blob in use exist and have the right size. If deep is set, it
+// also reads all bytes and checks the hashes.
 //
-// Check calls found for each missing or damaged blob. If progress is not nil, Check calls it
-// with the number of checked bytes and the total number of bytes. It returns a sentence for
-// each backend that can't be checked. Other goroutines and processes can read and write during
-// the check.
+// Check calls found for each missing or damaged blob. If progress is not nil, Check calls it with
+// the number of checked bytes and the total number of bytes. It returns a message for each backend
+// that can't be checked. Other goroutines and processes can read and write during the check.
 func (s *Store) Check(ctx context.Context, deep bool, progress func(done, total int64), found func(Damage)) (failed []string, err error) {
 	type count struct {
 		Backend Backend `db:"backend"`
@@ -135,7 +134,7 @@ func (c *check) blob(ctx context.Context, b blob.Store, row blobRow) error {
 	return failed
 }
 
-// CheckInline returns a sentence for each incomplete blob in the database.
+// CheckInline returns a message for each incomplete blob in the database.
 func CheckInline(tx *sqlite.Tx) ([]string, error) {
 	var all []struct {
 		Hash string `db:"hash"`

@@ -12,16 +12,15 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Bytes and rows can't change in one transaction. A claim is a row of table blob_pin that
-// protects a blob from deletion. The claim lasts while the bytes are put in place and until
-// their record is inserted. A row of table blob with deleting = 1 is a blob that is being
-// deleted. While a blob is being deleted, its records are hidden, and it can't be claimed.
+// Bytes and rows can't be changed in one transaction. A claim is a row of the blob_pin table. It
+// protects a blob from deletion while its bytes are put in place and until its record is inserted.
+// A row of the blob table with deleting = 1 represents a blob that is being deleted. While a blob
+// is being deleted, its records are hidden, and it can't be claimed.
 //
-// The claims and deletions of a killed process remain in the database. The claims and deletions
-// of the server have no expiry date, because the server alone holds the lock of the database.
-// The next server ends the claims and deletions of a killed server when it starts. The claims
-// and deletions of other processes have an expiry date, because those processes might be alive
-// when a server starts.
+// The claims and deletions of a killed process remain in the database. A server's claims and
+// deletions have no expiry date: only one server can hold the database lock, so the next server
+// ends them when it starts. The claims and deletions of other processes have an expiry date,
+// because those processes might still be running when a server starts.
 const (
 	// ClaimAge is the time after which the claim of a command expires. ClaimAge is longer than
 	// the time needed to put received bytes in place.
@@ -45,7 +44,7 @@ func (s *Store) expiry(age time.Duration) *scalar.Time {
 	return new(s.now() + scalar.Time(age.Milliseconds()))
 }
 
-// isUsed is an SQL condition on a row of table blob. It is true if a record or an unexpired
+// isUsed is an SQL condition on a row of the blob table. It is true if a record or an unexpired
 // claim refers to the row. The parameter of the condition is the current time.
 const isUsed = `(EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)
 	OR EXISTS (SELECT 1 FROM blob_pin WHERE blob_pin.blob_id = blob.id
@@ -157,8 +156,8 @@ func (c *Claim) keep() (end func()) {
 	}
 }
 
-// Recover ends the claims and deletions of a server that was killed. Recover must be called
-// before other methods, by the process that holds the lock of the database.
+// Recover ends the claims and deletions of a server that was killed. Recover must be called before
+// other methods, by the process that holds the database lock.
 func (s *Store) Recover() error {
 	return change(context.Background(), s, func(tx *sqlite.Tx) error {
 		if _, err := tx.Exec(`DELETE FROM blob_pin WHERE expires_date IS NULL OR expires_date <= ?`, s.now()); err != nil {

@@ -48,14 +48,14 @@ type Orphan struct {
 
 // Collection configures Collect.
 type Collection struct {
-	// Age is the time after which unchanged staged bytes count as orphans. Claims of commands
-	// that are older than Age are ended. While a server runs, staged bytes count as orphans
-	// after StagedAge at the earliest, because they might belong to an upload.
+	// Age is the time after which unchanged staged bytes count as orphans. Claims that commands
+	// made more than Age ago are ended. While a server runs, staged bytes count as orphans after
+	// StagedAge at the earliest, because they might belong to an upload.
 	Age time.Duration
-	// Scan is set to search all backends for bytes without a row. If Scan is not set, Collect
-	// searches only the tables and the folder of resumable uploads.
+	// If Scan is set, Collect searches all backends for bytes without a row. Otherwise, it searches
+	// only the tables and the folder of resumable uploads.
 	Scan bool
-	// DryRun is set to report orphans without deleting them.
+	// If DryRun is set, Collect reports orphans without deleting them.
 	DryRun bool
 	// Found is called for each orphan. If the orphan is deleted, Found is called after the
 	// deletion.
@@ -115,8 +115,8 @@ func (s *Store) CollectStaged(ctx context.Context, name Backend, age time.Durati
 	return n, size, backendError(err)
 }
 
-// Run collects orphans in the background until ctx is done. It returns immediately if this
-// process does not hold the lock of the database.
+// Run collects orphans in the background until ctx is done. It returns immediately if this process
+// does not hold the database lock.
 func (s *Store) Run(ctx context.Context) {
 	if !s.db.Exclusive() {
 		return
@@ -168,7 +168,7 @@ type collector struct {
 }
 
 // report calls remove to delete an orphan, and then reports the orphan. It reports nothing if
-// remove found that the orphan is in use now. In a dry run, report does not call remove.
+// remove finds that the orphan is now in use. In a dry run, report does not call remove.
 func (c *collector) report(o Orphan, remove func() (bool, error)) {
 	if !c.DryRun {
 		done, err := remove()
@@ -237,7 +237,8 @@ func (c *collector) unusedBlobs(ctx context.Context) error {
 			return err
 		}
 	}
-	// If the process of an ended claim is alive, its upload fails without loss of data.
+	// If the process that made an expired claim is still running, its upload fails, but no data is
+	// lost.
 	if err := c.deleteExpired(ctx, `FROM blob_pin WHERE expires_date <= ?`, c.expired(ClaimAge)); err != nil {
 		return err
 	}
@@ -337,9 +338,9 @@ func (c *collector) staged(ctx context.Context, name Backend, b blob.Store) erro
 	})
 }
 
-// unknownBlobs deletes the blobs in a backend that have no row in table blob. A commit inserts
-// the row before it puts the bytes in place. A blob without a row therefore does not belong to
-// a running upload.
+// unknownBlobs deletes the blobs in a backend that have no row in the blob table. A commit inserts
+// the row before it puts the bytes in place. A blob without a row therefore does not belong to a
+// running upload.
 func (c *collector) unknownBlobs(ctx context.Context, name Backend, b blob.Store) error {
 	return b.Walk(ctx, func(i blob.Info) error {
 		known, err := read(ctx, c.store, func(tx *sqlite.Tx) (known bool, err error) {
@@ -356,8 +357,8 @@ func (c *collector) unknownBlobs(ctx context.Context, name Backend, b blob.Store
 	})
 }
 
-// expiredUploads deletes expired resumable uploads, and upload files that have no row in table
-// upload.
+// expiredUploads deletes expired resumable uploads, and upload files that have no row in the upload
+// table.
 func (c *collector) expiredUploads(ctx context.Context) error {
 	if err := c.deleteExpired(ctx, `FROM upload WHERE updated_date <= ?`, c.store.uploadExpiry()); err != nil {
 		return err

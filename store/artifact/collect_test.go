@@ -34,7 +34,8 @@ func TestCollectSparesTheServersUploads(t *testing.T) {
 			claim := must(received.Commit(ctx))(t)
 			claim.Release(ctx)
 			wantOK(t, server.kernel.Close())
-			// No server runs now. The staged bytes of the killed server are therefore deleted.
+			// No server is running now. The staged bytes of the killed server are therefore
+			// deleted.
 			staged := must(command.inline(t).Stage(ctx, strings.NewReader("left")))(t)
 			collected := 0
 			wantOK(t, command.Collect(ctx, artifact.Collection{Age: -time.Minute, Scan: true, Found: func(o artifact.Orphan) {

@@ -18,7 +18,7 @@ type Deletion struct {
 	until *scalar.Time
 }
 
-// blobRow is a row of table blob.
+// blobRow is a row of the blob table.
 type blobRow struct {
 	ID      int64   `db:"id"`
 	Backend Backend `db:"backend"`
@@ -136,9 +136,9 @@ func (s *Store) DeleteUnused(ctx context.Context, blobID int64) (bool, error) {
 	return err == nil, err
 }
 
-// DeleteUnknown deletes a blob that has no row in table blob. It reports whether it deleted the
-// blob. It inserts a row for the duration of the deletion. An upload of the same bytes waits
-// until the row is deleted.
+// DeleteUnknown deletes a blob that has no row in the blob table. It reports whether it deleted the
+// blob. It inserts a row for the duration of the deletion. An upload of the same bytes waits until
+// the row is deleted.
 func (s *Store) DeleteUnknown(ctx context.Context, name Backend, b blob.Blob) (bool, error) {
 	d, err := free(ctx, s, func(tx *sqlite.Tx) (*Deletion, error) {
 		d := &Deletion{store: s, row: blobRow{Backend: name, Hash: b.Hash, Size: b.Size}, until: s.expiry(deletionAge)}
@@ -157,8 +157,8 @@ func (s *Store) DeleteUnknown(ctx context.Context, name Backend, b blob.Blob) (b
 }
 
 // deleteBytes deletes the bytes of a blob. If the backend returns an error, deleteBytes checks
-// whether the bytes still exist. If they are gone, it returns nil, because the response of a
-// successful deletion can get lost.
+// whether the bytes still exist. If they are gone, it returns nil, because the response to a
+// successful deletion can be lost.
 func (s *Store) deleteBytes(ctx context.Context, r blobRow) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()

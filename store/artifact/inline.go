@@ -250,8 +250,7 @@ func (b inline) each(ctx context.Context, where string, fn func(inlineRow) error
 	}
 }
 
-// inlineError wraps an error of SQLite in an error of package blob. It returns other errors
-// unchanged.
+// inlineError wraps a SQLite error in an error of package blob. It returns other errors unchanged.
 func inlineError(err error) error {
 	switch {
 	case err == nil:

@@ -30,7 +30,7 @@ type Moved struct {
 	Gone bool
 }
 
-// isElsewhere is an SQL condition on a row of table blob. It is true if a record uses the blob
+// isElsewhere is an SQL condition on a row of the blob table. It is true if a record uses the blob
 // and the blob's backend is different from the parameter.
 const isElsewhere = `blob.backend <> ?
 	AND blob.deleting = 0

@@ -16,8 +16,8 @@ type Received struct {
 	staged  blob.Staged
 }
 
-// Receive reads r to its end and stages the bytes in the default backend. It returns an error
-// of r unchanged.
+// Receive reads r to its end and stages the bytes in the default backend. It returns an error from
+// r unchanged.
 func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
 	b, err := s.Backend(s.DefaultBackend())
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *Received) Commit(ctx context.Context) (*Claim, error) {
 	return c, nil
 }
 
-// source is a reader that keeps the error of r. The caller uses the error to distinguish a
-// failed reader from a failed backend.
+// source is a reader that records the read error of r, so that the caller can tell a failed reader
+// from a failed backend.
 type source struct {
 	r   io.Reader
 	err error

@@ -19,9 +19,9 @@ import (
 	"tracker/store/sqlite"
 )
 
-// An incomplete resumable upload stores its bytes in a file. The name of the file is the id of
-// the upload. The record of the upload is a row of table upload. Package artifact reads and
-// writes only the columns received, updated_date and resource_id of table upload.
+// An incomplete resumable upload stores its bytes in a file. The name of the file is the id of the
+// upload. The record of the upload is a row of the upload table. Package artifact reads and writes
+// only the columns received, updated_date and resource_id of the upload table.
 const (
 	// UploadAge is the time from the last part to the expiry of an upload. The progress of a
 	// complete upload can be requested until the upload expires.
@@ -65,8 +65,7 @@ type Part struct {
 
 // LockUpload locks an upload for one request. If another request holds the lock, LockUpload
 // interrupts that request and waits for the lock. It returns ErrUploadBusy after maxUploadWait.
-// The function interrupt is called if another request waits for the lock. The function must
-// return immediately.
+// interrupt is called if another request waits for the lock. It must return immediately.
 func (s *Store) LockUpload(ctx context.Context, id string, interrupt func()) (release func(), err error) {
 	return s.uploads.acquire(ctx, id, interrupt)
 }
@@ -75,8 +74,8 @@ func (s *Store) LockUpload(ctx context.Context, id string, interrupt func()) (re
 // bytes received before the part. The caller must hold the lock of the upload.
 //
 // WritePart returns the number of bytes received after the part. If all bytes have arrived, it does
-// not record the number, because the caller must complete the upload first. It returns an error of
-// p.Body unchanged. Bytes that were read before the error are kept if p has no checksum.
+// not record the number, because the caller must complete the upload first. It returns an error
+// from p.Body unchanged. Bytes that were read before the error are kept if p has no checksum.
 func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (received int64, err error) {
 	ctx = context.WithoutCancel(ctx) // keep the received bytes if the client disconnects
 	received = p.Offset

@@ -38,9 +38,9 @@ func (db *DB) AllowUpdate(ctx context.Context, actor domain.Actor, id string) er
 	})
 }
 
-// Receive reads the bytes of an artifact from r until EOF and stages them in the default
-// backend. The caller must have checked that the actor may add the bytes. The method that
-// writes the record checks the right again. Receive returns an error of r unchanged.
+// Receive reads the bytes of an artifact from r until EOF and stages them in the default backend.
+// The caller must have checked that the actor may add the bytes. The method that writes the record
+// checks the right again. Receive returns an error from r unchanged.
 //
 // Receive returns PAYLOAD_TOO_LARGE if r has more bytes than Options.MaxUpload. want is the
 // SHA-256 in lowercase hex, or "". Receive returns INVALID_PAYLOAD if the bytes do not match
@@ -64,9 +64,8 @@ func errHash(got string) error {
 	return domain.Invalid("data", "The received content has the SHA-256 %s, which differs from the announced one; send it again.", got)
 }
 
-// CheckSize checks an artifact's size in bytes. It returns PAYLOAD_TOO_LARGE if size is above
-// the upload limit. It returns STORAGE_FULL if size is above the free space of the default
-// backend.
+// CheckSize checks an artifact's size in bytes. It returns PAYLOAD_TOO_LARGE if size exceeds the
+// upload limit. It returns STORAGE_FULL if size exceeds the free space of the default backend.
 func (db *DB) CheckSize(size int64) error {
 	if limit := db.base.Options.MaxUpload; limit > 0 && size > limit {
 		return errTooLarge(limit)
@@ -126,8 +125,8 @@ func put[T any](ctx context.Context, db *DB, actor domain.Actor, r *artifact.Rec
 	return out, AsError(err)
 }
 
-// AsError returns an error of package artifact or a backend as a *domain.Error. The error of a
-// backend becomes the cause, which is only logged. AsError returns other errors unchanged.
+// AsError converts an error from package artifact or a backend to a *domain.Error. A backend's
+// error becomes the cause, which is only logged. AsError returns other errors unchanged.
 func AsError(err error) error {
 	var e *domain.Error
 	var missing *artifact.BackendError

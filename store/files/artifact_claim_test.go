@@ -13,7 +13,7 @@ import (
 	"tracker/store/files"
 )
 
-// wantKept checks that a collection reports exactly these contents as kept, each until the given
+// wantKept checks that a collection reports exactly the blobs in want as kept, each until the given
 // time.
 func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
 	t.Helper()
@@ -33,8 +33,8 @@ func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]tim
 	}
 }
 
-// A blob that a killed command has claimed is collected when the claim is older than the limit. A
-// blob that a server has claimed is never collected.
+// A blob claimed by a killed command is collected once the claim is older than the limit. A blob
+// claimed by a server is never collected.
 func TestCollectClaims(t *testing.T) {
 	o, _ := allBackends(t, artifact.Filesystem)
 	b := newBedWith(t, o)
@@ -90,8 +90,8 @@ func TestUnknownBytesThatAreTaken(t *testing.T) {
 	})
 }
 
-// A command that needs three hours to store a content keeps its claim on it, although a claim
-// lasts an hour and expired claims are collected.
+// A command that needs three hours to store a blob keeps its claim, although a claim lasts an hour
+// and expired claims are collected.
 func TestClaimOfALongMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, _ := allBackends(t, artifact.Inline)
@@ -127,8 +127,8 @@ func TestClaimOfALongMove(t *testing.T) {
 	})
 }
 
-// An upload fails with the reason and leaves nothing if a collection without a minimum age has
-// removed its claim.
+// If a collection without a minimum age removes the claim of an upload, the upload fails with the
+// reason and leaves nothing behind.
 func TestUploadThatLosesItsClaim(t *testing.T) {
 	o, _ := allBackends(t, artifact.Filesystem)
 	var b *bed

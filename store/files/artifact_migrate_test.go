@@ -63,7 +63,7 @@ func wantNoProblem(t testing.TB, db *store.DB) {
 }
 
 // A migration between any two backends keeps the bytes and fields of every artifact, moves shared
-// bytes once, and leaves nothing behind.
+// bytes only once, and leaves nothing behind.
 func TestMigrateArtifacts(t *testing.T) {
 	all := []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3}
 	for _, from := range all {
@@ -113,7 +113,8 @@ func TestMigrateArtifacts(t *testing.T) {
 	}
 }
 
-// A blob that can't be moved stays and is reported with a reason. The other blobs are moved.
+// A blob that can't be moved remains in its backend and is reported with a reason. The other blobs
+// are moved.
 func TestMigrateDamagedArtifacts(t *testing.T) {
 	o, root := allBackends(t, artifact.Filesystem)
 	b := newBedWith(t, o)
@@ -150,7 +151,7 @@ func TestMigrateDamagedArtifacts(t *testing.T) {
 	}
 }
 
-// A backend that fails ends a migration. Nothing is lost and nothing is left behind.
+// A failing backend ends a migration. Nothing is lost and nothing is left behind.
 func TestMigrateToABackendThatFails(t *testing.T) {
 	o, _ := allBackends(t, artifact.Inline)
 	root := filepath.Join(t.TempDir(), "other")
@@ -181,7 +182,7 @@ func TestMigrateToABackendThatFails(t *testing.T) {
 	wantContents(t, b)
 }
 
-// spoiling is a backend that returns other bytes than were stored.
+// spoiling is a backend that returns bytes that differ from the stored ones.
 type spoiling struct {
 	blob.Store
 	lie *bool
@@ -248,9 +249,8 @@ func TestReadWhileMoved(t *testing.T) {
 	})
 }
 
-// Uploads, updates and deletes of the same few bytes continue while a server and another process
-// move them between backends and orphans are collected. Visible artifacts have their bytes at
-// every moment.
+// The same few blobs are uploaded, updated and deleted while a server and another process move them
+// between backends and orphans are collected. At every moment, visible artifacts have their bytes.
 func TestMigrateUnderUse(t *testing.T) {
 	for _, pair := range [][2]artifact.Backend{{artifact.Inline, artifact.Filesystem}, {artifact.Filesystem, artifact.S3}} {
 		t.Run(string(pair[0]+" and "+pair[1]), func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestMigrateUnderUse(t *testing.T) {
 	}
 }
 
-// An artifact that is deleted while its bytes are copied is gone, and the copy does not restore
+// An artifact that is deleted while its bytes are copied stays deleted. The copy does not restore
 // it.
 func TestDeleteWhileMoved(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
@@ -364,7 +364,7 @@ func TestOpenWhileMoved(t *testing.T) {
 			s, err := next()
 			return leaving{s, func() {
 				if left := moves; left > 0 {
-					moves = 0 // a migration opens the bytes, too
+					moves = 0 // the migration also opens the bytes
 					migrate(t, b.DB, to)
 					moves = left - 1
 				}
@@ -382,7 +382,7 @@ func TestOpenWhileMoved(t *testing.T) {
 	}
 }
 
-// leaving is a backend whose bytes are moved away just before they are opened.
+// leaving is a backend that calls leave before bytes are opened, to move them to another backend.
 type leaving struct {
 	blob.Store
 	leave func()

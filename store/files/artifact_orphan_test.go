@@ -49,7 +49,7 @@ func collect(t testing.TB, db *store.DB, age time.Duration, want ...string) {
 	}
 }
 
-// All orphans are listed, then removed, and nothing else is.
+// All orphans are listed and then removed. Nothing else is removed.
 func TestCollectOrphans(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Now = time.Now
@@ -76,13 +76,13 @@ func TestCollectOrphans(t *testing.T) {
 }
 
 // Staged bytes count as orphans after StagedAge. An upload that continues after its staged bytes
-// were removed fails and leaves nothing.
+// were removed fails and leaves nothing behind.
 func TestCollectStagedBytes(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Now = time.Now
 		b := newBedWith(t, o)
 		s := must(b.BlobStore(o.Backends.Default))(t)
-		large := strings.Repeat("12345678", 1<<20) // large enough to be staged by the object store, too
+		large := strings.Repeat("12345678", 1<<20) // large enough to be staged in the object store
 		r := must(b.Files.Receive(ctx, strings.NewReader(large), ""))(t)
 		defer r.Discard()
 		collect(t, b.DB, artifact.StagedAge)
@@ -101,7 +101,7 @@ func TestCollectStagedBytes(t *testing.T) {
 	})
 }
 
-// Expired resumable uploads are removed with their files. Other uploads stay.
+// Expired resumable uploads are removed with their files. Other uploads remain.
 func TestCollectUploads(t *testing.T) {
 	b := newBedWith(t, store.Options{})
 	dir := b.Path() + ".uploads"
@@ -167,8 +167,8 @@ func TestCollectOrphansThatFail(t *testing.T) {
 	}
 }
 
-// The bytes of artifacts are counted by the record that contains them. Bytes that several records
-// share are counted, too.
+// Usage is counted for each project and experiment that contains artifacts. Bytes shared by several
+// artifacts are counted for each of them.
 func TestArtifactUsage(t *testing.T) {
 	o, _ := allBackends(t, artifact.Inline)
 	b := newBedWith(t, o)

@@ -60,8 +60,8 @@ func wantContents(t testing.TB, b *bed) {
 	}
 }
 
-// A server and another process upload, update and delete the same few bytes at once. Visible
-// artifacts have their bytes at every moment, and at the end nothing else is stored.
+// A server and another process upload, update and delete the same few blobs concurrently. At every
+// moment, visible artifacts have their bytes. At the end, nothing else is stored.
 func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		server := o
@@ -85,8 +85,8 @@ func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
 	})
 }
 
-// useSameBytes calls tryBytes, and again if the same bytes are being removed. Removing takes long
-// when a busy server and a command wait for each other.
+// useSameBytes calls tryBytes, and calls it again if the same bytes are being removed. A removal
+// takes long when a busy server and a command wait for each other.
 func useSameBytes(db *store.DB, experiment string, random *rand.Rand) (err error) {
 	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		if err = tryBytes(db, experiment, random); codeOf(err) != domain.CodeUnavailable {
@@ -96,7 +96,7 @@ func useSameBytes(db *store.DB, experiment string, random *rand.Rand) (err error
 	return err
 }
 
-// tryBytes uploads one of three contents, reads it, and at random changes and deletes it.
+// tryBytes uploads one of three values, reads it, and at random changes and deletes it.
 func tryBytes(db *store.DB, experiment string, random *rand.Rand) error {
 	content := func() string { return fmt.Sprintf("content %d", random.IntN(3)) }
 	receive := func(s string) (*artifact.Received, error) { return db.Files.Receive(ctx, strings.NewReader(s), "") }
@@ -135,8 +135,8 @@ func tryBytes(db *store.DB, experiment string, random *rand.Rand) error {
 	return nil
 }
 
-// A deletion whose rows can't be written is continued later: the same bytes can be uploaded again
-// without restarting the server.
+// If the rows of a deletion can't be written, the deletion is continued later. The same bytes can
+// be uploaded again without restarting the server.
 func TestDeletionThatCantBeWritten(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Exclusive = true
@@ -159,7 +159,7 @@ func TestDeletionThatCantBeWritten(t *testing.T) {
 	})
 }
 
-// slow is a backend that calls a function of the test to remove bytes.
+// slow is a backend that calls the test's function remove to delete bytes.
 type slow struct {
 	blob.Store
 	remove func(next func() error) error
@@ -169,7 +169,7 @@ func (s slow) Delete(c context.Context, hash string) error {
 	return s.remove(func() error { return s.Store.Delete(c, hash) })
 }
 
-// slowly opens a database whose artifacts are removed by calling remove.
+// slowly opens a database with a backend that calls remove to delete bytes.
 func slowly(t *testing.T, o store.Options, remove func(next func() error) error) *bed {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "artifacts")
@@ -220,7 +220,7 @@ func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
 	}
 }
 
-// committing is a backend that calls a function after bytes were stored.
+// committing is a backend that calls the function committed after bytes are stored.
 type committing struct {
 	blob.Store
 	committed func()
@@ -241,7 +241,7 @@ func (s committingStaged) Commit(ctx context.Context) error {
 	return s.Staged.Commit(ctx)
 }
 
-// An upload without a pin gets no row, since its bytes may be lost, too.
+// An upload that loses its pin creates no artifact row, because its bytes may have been removed.
 func TestUploadThatLosesItsPin(t *testing.T) {
 	var b *bed
 	root := filepath.Join(t.TempDir(), "artifacts")
@@ -258,7 +258,7 @@ func TestUploadThatLosesItsPin(t *testing.T) {
 	wantContents(t, b)
 }
 
-// An artifact is visible again if its bytes can't be removed.
+// An artifact becomes visible again if its bytes can't be removed.
 func TestRemovalThatFails(t *testing.T) {
 	fails := true
 	b := slowly(t, store.Options{}, func(next func() error) error {
@@ -276,7 +276,8 @@ func TestRemovalThatFails(t *testing.T) {
 	if got := content(t, b.DB, id); got != "bytes" {
 		t.Errorf("it came back with %q", got)
 	}
-	// It is deleted at once with the record that contains it. Removing its bytes is tried again.
+	// Deleting the experiment deletes the artifact immediately. The removal of its bytes is
+	// retried.
 	other := b.Keep(t, must(b.Projects.CreateExperiment(ctx, domain.System, b.Project, projects.NewExperiment{Name: "e"}))(t).ID, files.NewArtifact{Name: "b"}, "more")
 	r := must(b.Files.Artifact(ctx, domain.System, other))(t)
 	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, r.ExperimentID))
@@ -291,8 +292,8 @@ func TestRemovalThatFails(t *testing.T) {
 	wantContents(t, b)
 }
 
-// A server completes at its start the operations of a killed server. It does not touch the
-// operations of another process until their time has expired.
+// At startup, a server completes the operations of a killed server. It does not touch the
+// operations of other processes until they expire.
 func TestStartAfterAKill(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		clock := newClock()

@@ -11,11 +11,11 @@ import (
 type ArtifactUsage struct {
 	Artifacts    int             `json:"artifacts"`
 	Bytes        int64           `json:"bytes"`         // total size of the artifacts; shared bytes count for each artifact
-	Contents     int             `json:"contents"`      // number of stored contents; artifacts with equal bytes in a backend share a content
-	StoredBytes  int64           `json:"stored_bytes"`  // total size of the stored contents
+	Contents     int             `json:"contents"`      // number of stored blobs; artifacts with equal bytes in the same backend share a blob
+	StoredBytes  int64           `json:"stored_bytes"`  // total size of the stored blobs
 	Backends     []BackendUsage  `json:"backends"`      // usage of each backend, sorted by name
 	Projects     []ProjectUsage  `json:"projects"`      // sorted by size, largest first
-	Shared       []SharedContent `json:"shared"`        // up to MaxShared shared contents, largest saving first
+	Shared       []SharedContent `json:"shared"`        // up to MaxShared shared blobs, largest saving first
 	Uploads      int             `json:"uploads"`       // number of incomplete resumable uploads
 	UploadsBytes int64           `json:"uploads_bytes"` // total received bytes of incomplete resumable uploads
 	Trash        TrashUsage      `json:"trash"`
@@ -31,10 +31,10 @@ type TrashUsage struct {
 	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // bytes that emptying the trash would free
 }
 
-// MaxShared is the maximum number of shared contents in ArtifactUsage.
+// MaxShared is the maximum number of shared blobs in ArtifactUsage.
 const MaxShared = 100
 
-// BackendUsage counts the contents in a backend.
+// BackendUsage counts the blobs in a backend.
 type BackendUsage struct {
 	Backend     artifact.Backend `json:"backend" db:"backend"`
 	Contents    int              `json:"contents" db:"contents"`
@@ -59,7 +59,7 @@ type ExperimentUsage struct {
 	Bytes     int64  `json:"bytes" db:"bytes"`
 }
 
-// SharedContent describes bytes that several artifacts share.
+// SharedContent describes a blob that several artifacts share.
 type SharedContent struct {
 	Hash      string           `json:"hash" db:"hash"`
 	Backend   artifact.Backend `json:"backend" db:"backend"`

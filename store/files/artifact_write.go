@@ -88,7 +88,7 @@ func iterationOf(tx *domain.Tx, experimentID, id string) (*int64, error) {
 }
 
 // UpdateArtifact sets the fields in p. If b is not nil, UpdateArtifact replaces the bytes. It
-// requires the right to update. The experiment must be in progress to replace the bytes.
+// requires the right to update. The bytes can be replaced only while the experiment is in progress.
 func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string, p ArtifactPatch, b *artifact.Received) error {
 	if err := CheckArtifact(p); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string,
 	return nil
 }
 
-// removeFormer deletes a blob that an artifact used before an update. It keeps the blob if
-// another artifact uses the blob.
+// removeFormer deletes the blob that an artifact used before an update, unless another artifact
+// uses the blob.
 func (db *DB) removeFormer(ctx context.Context, blobID int64) {
 	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), blobID); err != nil {
 		db.base.Log.Warn("could not remove the former bytes of an artifact; will try again later", "error", err)

@@ -1,10 +1,10 @@
 // Package files adds, reads, replaces and deletes artifacts. Artifacts are files that belong to
 // experiments, runs and logged models. The package stores artifact records and checks rights. A
-// client can upload a file in one request or in several requests.
+// client can upload a file in one or more requests.
 //
 // Package artifact stores the bytes. CreateArtifact first commits the received bytes to the
-// backend, which creates a claim. A transaction then checks the right, uses the claim and
-// inserts the record. Thus every record has its bytes. If the transaction fails, the bytes are
+// backend, which creates a claim. A transaction then checks the right, uses the claim and inserts
+// the record. Every record therefore has its bytes. If the transaction fails, the bytes are
 // collected later. A Tree presents artifacts as files and folders, by their names.
 //
 // Each method of DB runs its own transactions. The methods of View read one snapshot.

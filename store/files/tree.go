@@ -98,7 +98,7 @@ func FileNamed(tx *domain.Tx, at TreePlace, name string) (id string, err error) 
 	return id, err
 }
 
-// OpenFile is OpenArtifact for a file in a tree.
+// OpenFile is like OpenArtifact, but for a file in a tree.
 func (db *DB) OpenFile(ctx context.Context, actor domain.Actor, t Tree, name string) (Artifact, io.ReadSeekCloser, error) {
 	id, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
 		at, err := AllowTree(tx, actor, t, domain.RightRead)

@@ -129,8 +129,8 @@ func upload(tx *domain.Tx, actor domain.Actor, id string) (u Upload, err error) 
 	return u, err
 }
 
-// DeleteUpload deletes an upload. It keeps the artifact of a complete upload. It requires the
-// right to create.
+// DeleteUpload deletes an upload. It does not delete the artifact of a complete upload. It requires
+// the right to create.
 func (db *DB) DeleteUpload(ctx context.Context, actor domain.Actor, id string) error {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
 		return err
@@ -159,8 +159,8 @@ func errUploadTooLong(size int64) error {
 }
 
 // WriteUpload adds a part to an upload. If p.Body returns an error, WriteUpload keeps the bytes
-// before the error and returns the error unchanged. After the last byte has arrived,
-// WriteUpload creates the artifact. Upload.Offset is below the size until the artifact exists.
+// that were read before the error and returns the error unchanged. After the last byte has arrived,
+// WriteUpload creates the artifact. Upload.Offset is less than the size until the artifact exists.
 //
 // WriteUpload returns CONFLICT if the part does not begin at Upload.Offset. It requires the
 // right to create. The experiment must be in progress.
@@ -211,7 +211,7 @@ func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p 
 var ErrChecksum = &domain.Error{Code: domain.CodeInvalidPayload, Field: "checksum",
 	Message: "The part does not match its checksum; send it again from the same offset."}
 
-// uploadError returns an error of a resumable upload as a *domain.Error.
+// uploadError converts an error of a resumable upload to a *domain.Error.
 func uploadError(err error) error {
 	switch {
 	case errors.Is(err, artifact.ErrUploadBusy):

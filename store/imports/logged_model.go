@@ -113,9 +113,9 @@ func importModelUses(tx *domain.Tx, num int64, m transfer.LoggedModel) error {
 	return nil
 }
 
-// importOnce records the import of a record in a row of table source. The row has no run. stamp
-// distinguishes records with the same id. importOnce returns transfer.ErrDeleted if the record
-// was imported before.
+// importOnce records the import of a record in a row of the source table. The row has no run. stamp
+// distinguishes records with the same id. importOnce returns transfer.ErrDeleted if the record was
+// imported before.
 func importOnce(tx *domain.Tx, kind, id, stamp string) error {
 	source := transfer.ID("imported", kind, id)
 	done, err := tx.Has(`SELECT 1 FROM source WHERE id = ?`, source)

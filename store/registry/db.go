@@ -1,11 +1,11 @@
 // Package registry stores registered models with their versions, stages and aliases. It also
 // stores the logged models of runs.
 //
-// A model belongs to a project, and a version belongs to a model. A version refers to the run
-// and the artifact from which it was made. A run or artifact can't be deleted while a version
-// refers to it. RefuseIfVersioned and similar functions return an error that lists these
-// versions. An alias names one version of a model. If a version moves to a stage, the other
-// versions in the stage are archived or stay in the stage.
+// A model belongs to a project, and a version belongs to a model. A version refers to the run and
+// the artifact from which it was made. A run or artifact can't be deleted while a version refers to
+// it. RefuseIfVersioned and similar functions return an error that lists these versions. An alias
+// names one version of a model. When a version moves to a stage, the other versions in that stage
+// are archived or stay there.
 //
 // The methods of DB run their own transactions. The methods of View use the transaction of the
 // view.

@@ -47,9 +47,9 @@ func AddModelUses(tx *domain.Tx, it domain.IterationState, uses []LoggedModelUse
 	return nil
 }
 
-// ModelUsesOf calls fn for each logged model that one of the given iterations read or created.
-// The calls are sorted by iteration, then by the
-// creation of the models. Each iteration gets at most MaxUses calls for each role.
+// ModelUsesOf calls fn for each logged model that one of the given iterations read or created. The
+// calls are sorted by iteration, then by the creation order of the models. For each iteration and
+// role, there are at most MaxUses calls.
 func ModelUsesOf(tx *domain.Tx, nums []int64, fn func(num int64, u LoggedModelUse)) error {
 	rows, err := tx.Rows(`SELECT iteration_num, role, id, name, experiment_id, step FROM (
 			SELECT

@@ -63,7 +63,7 @@ func sortedAliases(all []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
-// setAliases replaces the aliases of version v by the aliases in all.
+// setAliases replaces the aliases of version v with the aliases in all.
 func setAliases(tx *domain.Tx, v ModelVersion, all []string) error {
 	if _, err := tx.Exec(`DELETE FROM model_alias WHERE version_id = ?`, v.ID); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"tracker/store/runs"
 )
 
-// Records to which a version refers can't be deleted. These are an iteration, an artifact, and
-// the experiment that contains them.
+// An iteration, an artifact or an experiment can't be deleted while a version refers to it or to a
+// record in it.
 func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	r := newRegistry(t)
 	second := must(r.Projects.CreateExperiment(ctx, domain.System, r.Project, projects.NewExperiment{Name: "second"}))(t).ID

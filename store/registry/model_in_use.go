@@ -8,8 +8,7 @@ import (
 	"tracker/store/domain"
 )
 
-// maxVersionsNamed is the maximum number of versions in the error message of a refused
-// deletion.
+// maxVersionsNamed is the maximum number of versions in the error message of a rejected deletion.
 const maxVersionsNamed = 5
 
 // RefuseIfArtifactVersioned returns CONFLICT if a model version refers to the artifact with the

@@ -11,8 +11,8 @@ import (
 // Stage is the stage of a model version.
 type Stage string
 
-// These are the stages of a version. A version can move from any stage to any other stage. At
-// most one version of a model is in PRODUCTION, except if a client uses OthersKept.
+// These are the stages of a version. A version can move from any stage to any other stage. At most
+// one version of a model is in PRODUCTION, unless a client uses OthersKept.
 const (
 	NoStage    Stage = "NONE"
 	Staging    Stage = "STAGING"
@@ -86,7 +86,7 @@ func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) 
 			return nil, err
 		}
 	}
-	// Archive versions in the trash, too. A restored version must not be in PRODUCTION.
+	// Also archive versions in the trash. A restored version must not be in PRODUCTION.
 	_, err = tx.Exec(`UPDATE model_version SET
 			stage        = 'ARCHIVED',
 			beside       = 0,

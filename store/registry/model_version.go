@@ -28,8 +28,7 @@ type ModelVersion struct {
 	Beside bool `json:"-" db:"beside"` // set if the version stayed in PRODUCTION when another version was moved to PRODUCTION
 }
 
-// Origin describes the source of a version. It holds texts that a client of another tracker
-// sent.
+// Origin describes the source of a version. It holds values that a client of another tracker sent.
 type Origin struct {
 	Location string `json:"-" db:"location"` // location of the files if Source is not the location; otherwise ""
 	RunID    string `json:"-" db:"run_id"`   // run id from the client, if no iteration of the project has the id

@@ -225,8 +225,8 @@ func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T,
 }
 
 // withProperties returns a function that reports whether a record's properties match all
-// conditions. The argument of the function is the value of column. The parameters owners and of
-// hold an SQL query and its argument. The query selects the column values to examine.
+// conditions. The argument of the returned function is a value of column. owners is an SQL query
+// for the values of column to examine. Its parameter is the argument named of.
 func (v *View) withProperties(column, owners string, of any, conditions []PropertyMatch) (func(id string) bool, error) {
 	const maxConditions = 64
 	if len(conditions) > maxConditions {
@@ -258,7 +258,7 @@ func (v *View) withProperties(column, owners string, of any, conditions []Proper
 		for i, c := range conditions {
 			if c.Key == key {
 				if err := v.tx.Context().Err(); err != nil {
-					return err // stop if the context is done, because matching a long text takes milliseconds
+					return err // stop if the context is done, because matching a long value takes milliseconds
 				}
 				bits &^= 1 << i
 				if c.Match(value) {

@@ -173,8 +173,8 @@ func TestHalfRowUTF16(t *testing.T) {
 	}
 }
 
-// TestTableGrows checks that new rows of a table are added, and that a rewritten table replaces the
-// points.
+// TestTableGrows checks that new rows of a table are added, and that a rewritten the replaces table
+// the points.
 func TestTableGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "version_0", "metrics.csv")
 	db, file := transfertest.Open(t)
