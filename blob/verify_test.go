@@ -67,8 +67,8 @@ func TestVerifiedDamage(t *testing.T) {
 	}
 }
 
-// A read that starts in the middle of a blob is not checked. A read from the beginning that
-// continues after a pause is checked.
+// If a caller reads only the end of a blob, the hash is not checked. If a caller reads the
+// beginning, seeks elsewhere and then continues where it stopped, the hash is checked.
 func TestVerifiedParts(t *testing.T) {
 	data := blobtest.Bytes(1, 1000)
 	b := blobtest.Of(data)

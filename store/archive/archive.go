@@ -1,10 +1,10 @@
-// Package archive exports and imports the records of a database. The package computes the
-// states of a project's records for comparison with another database.
+// Package archive exports and imports the records of a database. It also computes the states of a
+// project's records, so that they can be compared with another database.
 //
-// An archive is a zip file that contains its own SQLite database. Package transfer/archive
-// reads and writes the file format. Export copies records into a new database. Import copies
-// records out of an archived database. Export and Import use package record. The receiving
-// database checks the rights of the user who copies.
+// An archive is a zip file that contains its own SQLite database. Package transfer/archive reads
+// and writes the file format. Export copies records into a new database. Import copies records out
+// of an archived database. Export and Import use package record. The receiving database checks the
+// rights of the importing user.
 package archive
 
 import (
@@ -24,10 +24,11 @@ type DB struct {
 	open   func(context.Context, domain.Options) (*domain.DB, error)
 	schema func() sqlite.Schema
 
-	// schemas holds the schema objects of versions of the database. Only the import in progress
-	// uses it.
+	// schemas holds the schema objects of each database version. Only the import in progress uses
+	// it.
 	schemas map[int]map[string]string
-	// empty holds the file of a new database. It is nil before the first call of openFast.
+	// empty holds the bytes of a new, empty database file. It is nil before the first call of
+	// openFast.
 	empty atomic.Pointer[[]byte]
 
 	exporting chan struct{} // holds one element for each export in progress

@@ -25,22 +25,22 @@ import (
 	format "tracker/store/transfer/archive"
 )
 
-// Query selects the contents of an archive: a project, an experiment, or individual runs.
+// Query selects the records of an archive: a project, an experiment, or individual runs.
 type Query struct {
-	ProjectID    string // id of a record to export with all its contents
-	ExperimentID string // id of a record to export with all its contents
+	ProjectID    string // id of a record to export with everything it contains
+	ExperimentID string // id of a record to export with everything it contains
 	// Filter selects runs of the experiment. Filter is a search expression; "" selects all
 	// runs.
 	Filter string
-	// IterationIDs holds the ids of runs. All runs must be in the same project; their order
-	// does not matter.
+	// IterationIDs holds the ids of runs. All runs must be in the same project. Their order does
+	// not matter.
 	IterationIDs []string
 	// Records limits the export of a project to the given records, each in the form "kind/id".
 	// If Records is nil, all records are exported.
 	Records []string
-	// Context holds additional records, each in the form "kind/id". Export includes these
-	// records only to tell the receiver that they exist. Export always includes every record
-	// that an element of Records refers to.
+	// Context holds additional records, each in the form "kind/id". Export includes these records
+	// only to inform the receiver that they exist. Export always includes every record that one of
+	// Records refers to.
 	Context []string
 }
 
@@ -50,8 +50,8 @@ type Options struct {
 	Base map[string]string
 	// Report requests an HTML report in the archive.
 	Report bool
-	// State is called with the name, kind/id, and the state of each exported record that is not
-	// in Manifest.Context. State can be nil.
+	// State is called for each exported record that is not in Manifest.Context, with the record's
+	// name (kind/id) and its state. State can be nil.
 	State func(name string, s record.State)
 	// Progress is called after each write with the number of bytes just written. Progress can
 	// be nil.
@@ -67,8 +67,8 @@ type Extract struct {
 	// other records refer to them.
 	Context []string
 	Counts  map[string]int64 // number of records, by kind
-	// Blobs holds the contents of all artifacts, sorted by hash. Equal contents are listed
-	// once.
+	// Blobs lists the blobs of all artifacts, sorted by hash. A blob that several artifacts share
+	// is listed once.
 	Blobs []format.Blob
 
 	from     *domain.DB
@@ -76,8 +76,8 @@ type Extract struct {
 	backends map[string]artifact.Backend // backend of each blob in the database from, by hash
 }
 
-// Open returns the content of a blob. At the end of the content, the reader returns an error if
-// the hash does not match b.Hash.
+// Open returns a reader of a blob's bytes. If the bytes do not match b.Hash, the reader returns an
+// error at the end.
 func (e *Extract) Open(b format.Blob) (io.ReadCloser, error) {
 	content, err := e.from.Artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
 	return content, files.AsError(err)
@@ -103,15 +103,15 @@ func (e *Extract) Count(kind string) int64 { return e.Counts[kind] }
 // readme is the content of README.txt in an archive.
 const readme = `This is an archive of tracker, an experiment tracker.
 
-report.html     a report for any browser, without a network
+report.html     a report that any browser shows without a network
 tracker.db      the records as a SQLite database; the view metric_points has all
-                points by name:
+                points with their names:
                   sqlite3 tracker.db 'SELECT * FROM metric_points LIMIT 10'
-artifacts/      the files of the runs under their SHA-256; the tables resource and
-                blob have their names
-manifest.json   what is in the archive, with sizes and hashes
+artifacts/      the files of the runs, named by SHA-256; the tables resource and
+                blob map them to their original names
+manifest.json   a list of everything in the archive, with sizes and hashes
 
-To bring it into a database of tracker, with the same ids:
+To import it into a tracker database, with the same ids:
 
   tracker import ARCHIVE.zip
 
@@ -122,14 +122,14 @@ To look at it without importing it, unpack it and run there:
 
 // notCarried lists the data that an archive never contains.
 var notCarried = []string{
-	"Accounts and permissions are not in it, nor who made a saved view.",
-	"Records in the trash are not in it.",
-	"The ids of single points are not kept; ids of all else are.",
+	"Accounts, permissions and the creators of saved views are not included.",
+	"Records in the trash are not included.",
+	"The ids of individual points are not included. All other ids are.",
 }
 
-// Export writes an archive of the records selected by q to w. If q.Records is nil, equal
-// records give identical bytes. Export requires the read right. If Export returns an error, the
-// bytes written to w are not a valid archive.
+// Export writes an archive of the records selected by q to w. If q.Records is nil, equal records
+// produce identical bytes. Export requires the read right. If Export returns an error, the bytes
+// written to w are not a valid archive.
 func (db *DB) Export(ctx context.Context, actor domain.Actor, q Query, o Options, w io.Writer) error {
 	return db.extract(ctx, actor, q, o.State, func(e *Extract) (err error) {
 		c := format.Content{Readme: []byte(readme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
@@ -146,9 +146,9 @@ func (db *DB) Export(ctx context.Context, actor domain.Actor, q Query, o Options
 	})
 }
 
-// file returns the path of the archive's database file. If fast is true, file closes the
-// database of e and returns the database's path. If fast is false, file writes a compacted
-// copy. The caller must not read more records from e.
+// file returns the path of the archive's database file. If fast is true, file closes the database
+// of e and returns its path, so the caller must not read more records from e. If fast is false,
+// file writes a compacted copy.
 func (e *Extract) file(ctx context.Context, fast bool) (path string, err error) {
 	if fast {
 		return e.DB.Kernel.Path(), e.DB.Kernel.Close()
@@ -157,7 +157,7 @@ func (e *Extract) file(ctx context.Context, fast bool) (path string, err error) 
 	return path, e.DB.Kernel.Backup(ctx, path)
 }
 
-// untilDone is a writer that writes to w and returns an error once ctx is done.
+// untilDone is a writer that writes to w. It returns an error after ctx is done.
 type untilDone struct {
 	ctx context.Context
 	w   io.Writer
@@ -194,15 +194,14 @@ func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 	}
 }
 
-// Extract copies the records selected by q to a temporary database and calls fn with the copy.
-// The copy is in a folder beside the database; Extract removes the folder after fn returns.
-// Extract requires the read right. It returns UNAVAILABLE if no export slot becomes free in
-// time.
+// Extract copies the records selected by q to a temporary database and calls fn with the copy. The
+// copy is in a folder next to the database. Extract removes the folder after fn returns. Extract
+// requires the read right. It returns UNAVAILABLE if no export slot becomes free in time.
 func (db *DB) Extract(ctx context.Context, actor domain.Actor, q Query, fn func(*Extract) error) error {
 	return db.extract(ctx, actor, q, nil, fn)
 }
 
-// extract is Extract with the function Options.State.
+// extract is like Extract. state is called as described for Options.State.
 func (db *DB) extract(ctx context.Context, actor domain.Actor, q Query, state func(string, record.State), fn func(*Extract) error) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, db.wait, errArchiving)
 	done, err := place(waiting, db.exporting)
@@ -232,12 +231,13 @@ func (db *DB) extract(ctx context.Context, actor domain.Actor, q Query, state fu
 	return exportError(errors.Join(err, to.Kernel.Close()))
 }
 
-// fastPageSize is the page size of a database that is sent to another server. A compacted copy
-// of a database with such pages takes 70 MB more memory for 90,000 metrics.
+// fastPageSize is the page size of a database that is sent to another server. It is not used for
+// other archives: for a run with 90,000 metrics, compacting a database with such small pages takes
+// 70 MB more memory.
 const fastPageSize = 4096
 
-// openFast creates and opens a database that is sent to another server. After the first call,
-// it copies the file of the first database and does not run the migrations again.
+// openFast creates and opens a database that is sent to another server. From the second call on, it
+// copies the empty file of the first call and does not run the migrations again.
 func (db *DB) openFast(ctx context.Context, o domain.Options) (*domain.DB, error) {
 	o.NoRollups, o.PageSize = true, fastPageSize
 	if empty := db.empty.Load(); empty != nil {
@@ -312,8 +312,8 @@ func blobRow(tx record.Tx, hash string, size int64) (id int64, err error) {
 	return id, err
 }
 
-// scratchPrefix is the name prefix of temporary files and folders. Temporary files are created
-// beside the database, because the database's disk has enough space.
+// scratchPrefix is the name prefix of temporary files and folders. Temporary files are created next
+// to the database, because its disk is expected to have enough space.
 const scratchPrefix = "tracker-archive-"
 
 // scratchAge is the age at which a temporary file is removed. An older file was left behind by
@@ -325,7 +325,7 @@ func (db *DB) scratchDir() (string, error) {
 	return os.MkdirTemp(filepath.Dir(db.base.Kernel.Path()), scratchPrefix)
 }
 
-// ScratchFile creates a temporary file beside the database. The caller removes the file.
+// ScratchFile creates a temporary file next to the database. The caller must remove the file.
 func (db *DB) ScratchFile() (*os.File, error) {
 	db.removeScratch()
 	return os.CreateTemp(filepath.Dir(db.base.Kernel.Path()), scratchPrefix+"*.zip")
@@ -341,6 +341,6 @@ func (db *DB) removeScratch() {
 		}
 	}
 	if err != nil {
-		db.base.Log.Warn("files that an export or import has left behind could not be removed", "error", err)
+		db.base.Log.Warn("could not remove files left behind by an export or import", "error", err)
 	}
 }

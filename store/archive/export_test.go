@@ -2,10 +2,10 @@ package archive
 
 import "time"
 
-// SetWait sets how long an export waits for others.
+// SetWait sets the maximum time that an export waits for other exports.
 func (db *DB) SetWait(d time.Duration) { db.wait = d }
 
-// Occupy takes the places of all exports and returns a function that frees one.
+// Occupy takes all export slots and returns a function that frees one slot.
 func (db *DB) Occupy() (free func()) {
 	for range maxExports {
 		db.exporting <- struct{}{}

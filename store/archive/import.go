@@ -18,9 +18,9 @@ import (
 type ImportOptions struct {
 	DryRun      bool
 	NoArtifacts bool
-	// Base maps records, each in the form "kind/id", to fingerprints. A fingerprint is the
-	// checksum of a record at the time when this database and the archive's source last agreed.
-	// If Base is nil, Manifest.Base of the archive is used.
+	// Base maps records, each in the form "kind/id", to fingerprints. A fingerprint is the checksum
+	// of a record when it was last equal in this database and in the archive's source. If Base is
+	// nil, Manifest.Base of the archive is used.
 	Base map[string]string
 	// Peer reports whether the given record (kind/id) exists in the archive's source. The
 	// record need not be in the archive. Peer can be nil.
@@ -38,11 +38,11 @@ type Result struct {
 	Conflicts []string `json:"conflicts"`
 }
 
-// Import imports the records of the archive at path and keeps their ids. Import does not write
-// a record that is equal in both databases. Import does not write a record that has changed in
-// both databases since the last import, but reports it as a conflict. Calling Import again
-// continues an interrupted import. Import requires the create right in existing projects, and
-// the update right for records that change.
+// Import imports the records of the archive at path and keeps their ids. It skips records that are
+// equal in both databases. If a record has changed in both databases since the last import, Import
+// does not write the record but reports a conflict. Calling Import again continues an interrupted
+// import. Import requires the create right in existing projects, and the update right for records
+// that change.
 func (db *DB) Import(ctx context.Context, actor domain.Actor, path string, o ImportOptions) (r *Result, err error) {
 	done, err := place(ctx, db.importing)
 	if err != nil {
@@ -98,7 +98,7 @@ func (db *DB) Import(ctx context.Context, actor domain.Actor, path string, o Imp
 	return r, importError(err)
 }
 
-// importError returns INVALID_PAYLOAD if err describes a fault of the archive. Otherwise it
+// importError returns INVALID_PAYLOAD if err describes a defect of the archive. Otherwise it
 // returns err.
 func importError(err error) error {
 	var bad *format.Error
@@ -139,7 +139,7 @@ func checkRoom(dir string, files []format.File) error {
 	}
 	for _, f := range files {
 		if f.Name == format.DatabaseName && f.Size > free {
-			return domain.Errorf(domain.CodeStorageFull, "The database in the archive has %d bytes, and %d are free; free some space.", f.Size, free)
+			return domain.Errorf(domain.CodeStorageFull, "The database in the archive has %d bytes, but only %d are free; free some space.", f.Size, free)
 		}
 	}
 	return nil

@@ -98,12 +98,12 @@ func recordsOfRuns(tx *domain.Tx, actor domain.Actor, ids []string) (refs []reco
 	}
 	refs, err = records(tx).OfRuns(ids)
 	if err == nil && len(refs) == 0 {
-		err = domain.Invalid("iteration_ids", "No run is selected; name at least one, or a filter that finds one.")
+		err = domain.Invalid("iteration_ids", "No run is selected; name at least one, or set a filter that matches one.")
 	}
 	return refs, err
 }
 
-// records returns tx as a transaction of package record that checks texts with checkColumn.
+// records returns tx as a transaction of package record that checks text values with checkColumn.
 func records(tx *domain.Tx) record.Tx { return record.Tx{Tx: tx.Points(), Check: checkColumn} }
 
 // checkColumn returns an error if a column of kind c does not accept the text s.

@@ -21,8 +21,8 @@ type RecordState struct {
 	record.State
 }
 
-// Limits of a page of record states. The limits are low because each state is computed from the
-// whole record, including its points.
+// These are the limits of a page of record states. They are low because each state is computed from
+// the whole record, including its points.
 const (
 	maxStates     = 100
 	maxReferences = 50_000
@@ -36,7 +36,7 @@ func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string,
 }
 
 // records is like Records. It computes only the states of the records for which needed returns
-// true, and leaves the other states empty.
+// true. The other states are empty.
 func (db *DB) records(ctx context.Context, actor domain.Actor, projectID string, p domain.Page, needed func(name string) bool) (domain.List[RecordState], error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (l domain.List[RecordState], err error) {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
@@ -148,16 +148,16 @@ type Part struct {
 	Body io.Reader
 }
 
-// ReceivePart appends a part of an archive to a file beside the database. After the last part,
-// it imports the archive like Import and returns the result. For every earlier part, the result
-// is nil. The sender must send the parts in order, and can send a part twice. An incomplete
-// file is removed scratchAge after its last part arrived.
+// ReceivePart appends a part of an archive to a file next to the database. After the last part, it
+// imports the archive like Import and returns the result. For every earlier part, the result is
+// nil. The sender must send the parts in order, and can send a part twice. An incomplete file can
+// be removed when no part has arrived for scratchAge.
 func (db *DB) ReceivePart(ctx context.Context, actor domain.Actor, p Part, o ImportOptions) (*Result, error) {
 	if uuid.Validate(p.ID) != nil {
 		return nil, domain.Invalid("upload", "upload must be a UUID that the client chooses for the archive, not %q.", truncate(p.ID))
 	}
 	if p.From < 0 || p.Size <= 0 || p.All-p.Size < p.From {
-		return nil, domain.Invalid("Content-Range", "Content-Range must be the place of the part, like bytes 0-999999/5000000.")
+		return nil, domain.Invalid("Content-Range", "Content-Range must be the range of the part, such as bytes 0-999999/5000000.")
 	}
 	if err := db.files.CheckSize(p.All); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func writePart(path string, p Part) error {
 	}
 	if there < p.From {
 		return &domain.Error{Code: domain.CodeConflict, Field: "Content-Range",
-			Message: fmt.Sprintf("The archive has %d bytes here; send the part that begins there.", there)}
+			Message: fmt.Sprintf("%d bytes of the archive have arrived; send the part that begins there.", there)}
 	}
 	err = f.Truncate(p.From)
 	if err == nil {

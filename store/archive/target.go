@@ -13,9 +13,9 @@ import (
 // target implements record.Target for a database and an actor.
 type target struct {
 	base  *domain.DB
-	files *files.DB // nil for the database of an archive, where nothing is discarded
+	files *files.DB // nil for the database of an archive, from which nothing is discarded
 	actor domain.Actor
-	// claim is the implementation of the method Claim.
+	// claim implements the method Claim.
 	claim func(ctx context.Context, hash string, size int64) (use func(record.Tx) (int64, error), release func(), err error)
 }
 
@@ -42,8 +42,8 @@ func (t target) Claim(ctx context.Context, hash string, size int64) (func(record
 	return t.claim(ctx, hash, size)
 }
 
-// Discard moves an artifact to the trash. If a model version refers to the artifact, Discard
-// leaves the artifact in place and returns the reason as refused.
+// Discard moves an artifact to the trash. If a model version refers to the artifact, Discard does
+// not move it and returns the reason as refused.
 func (t target) Discard(ctx context.Context, id string) (refused string, err error) {
 	err = t.files.DeleteArtifact(ctx, t.actor, id)
 	if err != nil && domain.AsError(err).Code == domain.CodeConflict {

@@ -12,7 +12,7 @@ import (
 	"tracker/store/domain"
 )
 
-// TestExportDoesNotWaitForEver exports while the maximum number of archives is being made.
+// TestExportDoesNotWaitForEver starts an export while all export slots are taken.
 func TestExportDoesNotWaitForEver(t *testing.T) {
 	ctx := t.Context()
 	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "tracker.db")})

@@ -1,10 +1,10 @@
-// Package backup copies the database to a folder at an interval, keeps the newest copies, and
+// Package backup copies the database to a folder at regular intervals, keeps the newest copies, and
 // reports successes and failures.
 //
-// A copy gets its final name after it is complete, verified and on disk. The schedule removes
-// old copies only after a new copy succeeded, so a failure never reduces the number of copies.
-// The schedule logs a failure and retries after at most one interval. The schedule makes at
-// most one copy at a time.
+// A copy gets its final name only after it is complete, verified and on disk. The schedule removes
+// old copies only after a new copy succeeded, so a failure never reduces the number of copies. The
+// schedule logs a failure and retries after at most one interval. The schedule makes at most one
+// copy at a time.
 //
 // The folder must contain the copies of only one database. The schedule does not change other
 // files in the folder.
@@ -95,7 +95,7 @@ func (s Status) Last() (File, bool) {
 	return s.Files[0], true
 }
 
-// Schedule makes copies at an interval.
+// Schedule makes copies at regular intervals.
 type Schedule struct {
 	opts Options
 
@@ -130,9 +130,9 @@ func (s *Schedule) change(set func(*Status)) {
 	set(&s.status)
 }
 
-// Run makes a copy whenever a copy is due. It returns when ctx is done. If ctx ends during a
-// copy, Run abandons the copy and removes its file. The first copy is due one interval after
-// the newest copy in the folder, so a restart does not make an extra copy.
+// Run makes a copy whenever a copy is due. It returns when ctx is done. If ctx is canceled during a
+// copy, Run abandons the copy and removes its file. The first copy is due one interval after the
+// newest copy in the folder, so a restart does not make an extra copy.
 func (s *Schedule) Run(ctx context.Context) {
 	if err := s.open(); err != nil {
 		s.fail(err)
@@ -151,8 +151,8 @@ func (s *Schedule) Run(ctx context.Context) {
 	}
 }
 
-// due returns the time of the next copy. It returns the current time if files is empty. A copy
-// with a future time counts as a copy made now.
+// due returns the time of the next copy. It returns the current time if files is empty. A copy with
+// a future time counts as made now.
 func (s *Schedule) due(files []File) time.Time {
 	now := s.opts.Now()
 	if len(files) == 0 {
@@ -165,7 +165,7 @@ func (s *Schedule) due(files []File) time.Time {
 	return last.Add(s.opts.Interval)
 }
 
-// open creates the folder, removes the incomplete files of killed attempts, and lists the
+// open creates the folder, removes incomplete files left behind by killed processes, and lists the
 // copies.
 func (s *Schedule) open() error {
 	if err := os.Mkdir(s.opts.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -238,8 +238,7 @@ func (s *Schedule) checkSpace() error {
 	return nil
 }
 
-// prune removes the oldest copies beyond Keep. It never removes the copy with the file name
-// made.
+// prune removes the oldest copies beyond Keep. It never removes the copy whose file name is made.
 func (s *Schedule) prune(made string) error {
 	if err := s.list(); err != nil {
 		return err

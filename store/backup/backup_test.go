@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fixture is a schedule whose copies are small files, with a clock.
+// fixture is a schedule with a fake clock. Its copies are small files.
 type fixture struct {
 	*Schedule
 	dir string
@@ -68,7 +68,7 @@ func (f *fixture) advance(d time.Duration) {
 	f.now = f.now.Add(d)
 }
 
-// files returns the names in the folder.
+// files returns the names of the files in the folder.
 func (f *fixture) files(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(f.dir)
@@ -114,7 +114,7 @@ func TestKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// A failure is reported and removes no copy. It is tried again after a minute, then with
+// A failure is reported and does not remove a copy. The copy is retried after a minute, then after
 // growing delays up to the interval.
 func TestFailure(t *testing.T) {
 	f := newFixture(t, Options{Keep: 1, Interval: 20 * time.Minute})
@@ -142,7 +142,7 @@ func TestFailure(t *testing.T) {
 	wantFiles(t, f, "tracker-20260304T140607Z.db")
 }
 
-// No copy is made if it would fill the disk.
+// A copy that would fill the disk is not made.
 func TestNoRoom(t *testing.T) {
 	f := newFixture(t, Options{})
 	f.size, f.free = 100<<20, 150<<20
@@ -165,7 +165,7 @@ func TestFolderThatCannotBe(t *testing.T) {
 	}
 }
 
-// The files of a killed attempt are removed before the next one.
+// The files of a killed attempt are removed before the next attempt.
 func TestRemainders(t *testing.T) {
 	f := newFixture(t, Options{})
 	if err := os.Mkdir(f.dir, 0o700); err != nil {
@@ -180,8 +180,8 @@ func TestRemainders(t *testing.T) {
 	wantFiles(t, f, "monday.db.456.partial", "tracker-20260304T050607Z.db")
 }
 
-// After a restart the next copy is due one interval after the newest, also if the clock
-// was changed.
+// After a restart, the next copy is due one interval after the newest copy, even if the clock was
+// changed.
 func TestDue(t *testing.T) {
 	f := newFixture(t, Options{Interval: time.Hour})
 	now := f.now
@@ -198,7 +198,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// Run makes the first copy at once, and returns when its context is done.
+// Run makes the first copy immediately and returns when its context is done.
 func TestRun(t *testing.T) {
 	f := newFixture(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())

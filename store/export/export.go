@@ -22,15 +22,15 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// Source is a database that contains only the records to export. The methods of Source check no
+// Source is a database that contains only the records to export. Its methods do not check
 // permissions.
 type Source interface {
 	// Read calls fn with a view of a snapshot.
 	Read(ctx context.Context, fn func(*View) error) error
 	// Curves returns the curves of the given runs.
 	Curves(ctx context.Context, iterationIDs []string, q points.CurveQuery) ([]runs.Curve, error)
-	// Open returns the content of a blob. At the end of the content, the reader returns an
-	// error if the hash does not match b.Hash.
+	// Open returns a reader of a blob's bytes. If the bytes do not match b.Hash, the reader returns
+	// an error at the end.
 	Open(b archive.Blob) (io.ReadCloser, error)
 	// Count returns the number of records of a kind, such as "iteration". Package record
 	// defines the kinds.
@@ -58,7 +58,7 @@ type Format struct {
 // Formats returns all formats except tracker's archive format.
 func Formats() []Format {
 	return []Format{
-		{Name: "html", Title: "one page for any browser, offline", Write: writeHTML},
+		{Name: "html", Title: "one page that any browser shows offline", Write: writeHTML},
 		{Name: "csv", Title: "tables: runs.csv, parameters.csv, points.csv, tags.csv, artifacts.csv", Folder: true, Write: writeCSV},
 		{Name: "parquet", Title: "the same tables as Parquet, for DuckDB, pandas and Spark", Folder: true, Write: writeParquet},
 		{Name: "mlflow", Title: "MLflow's folder mlruns, with the artifacts", Folder: true, Write: writeMLflow},
@@ -138,8 +138,8 @@ func eachPage[T any](page func(domain.Page) (domain.List[T], error), fn func(T) 
 	}
 }
 
-// create creates a new file and its folder, and calls fn to write the content. It returns an
-// error if the file exists.
+// create creates a new file, and its folder if necessary, and calls fn to write the content. It
+// returns an error if the file exists.
 func create(path string, fn func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -151,7 +151,7 @@ func create(path string, fn func(io.Writer) error) error {
 	return errors.Join(fn(f), f.Close())
 }
 
-// copyArtifact writes the content of an artifact to a new file at path.
+// copyArtifact writes the bytes of an artifact to a new file at path.
 func copyArtifact(e Source, a files.Artifact, path string) error {
 	from, err := e.Open(archive.Blob{Hash: a.ContentHash, Size: a.SizeBytes})
 	if err != nil {
@@ -164,8 +164,7 @@ func copyArtifact(e Source, a files.Artifact, path string) error {
 	})
 }
 
-// names holds the file names in use. The names are in lower case because some file systems
-// ignore case.
+// names holds the file names in use, in lower case, because some file systems ignore case.
 type names map[string]bool
 
 // unique returns s as a file name. If the name is in use, unique appends a number.

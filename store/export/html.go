@@ -19,7 +19,8 @@ import (
 	"tracker/store/transfer/archive"
 )
 
-// Limits of the HTML page. The page mentions content omitted because of these limits.
+// These are the limits of the HTML page. If content is omitted because of a limit, the page says
+// so.
 const (
 	maxRuns       = 500     // per table
 	maxCurves     = 12      // runs per chart
@@ -86,7 +87,7 @@ func Report(ctx context.Context, e Source) ([]byte, error) {
 	return HTML(ctx, e, &transfer.Result{})
 }
 
-// HTML returns an HTML page about the records of e. Equal records give identical pages.
+// HTML returns an HTML page about the records of e. Equal records produce identical pages.
 func HTML(ctx context.Context, e Source, r *transfer.Result) ([]byte, error) {
 	p := &page{}
 	media := 0
@@ -139,7 +140,7 @@ func HTML(ctx context.Context, e Source, r *transfer.Result) ([]byte, error) {
 		p.Title = "tracker"
 	}
 	if n := e.Count("model"); n > 0 {
-		r.Lose(p.Title, "The models of the registry (%d) are not on the page.", n)
+		r.Lose(p.Title, "Registered models (%d) are not on the page.", n)
 	}
 	for _, l := range r.Losses {
 		p.Left = append(p.Left, l.Path+": "+l.Reason)
@@ -237,7 +238,7 @@ func sortedKeys(set map[string]bool) []string {
 	return keys
 }
 
-// color returns the colour of curve number i as a CSS value. Neighbouring curves get clearly
+// color returns the color of curve number i as a CSS value. Consecutive curves have clearly
 // different hues, all dark enough for white paper.
 func color(i int) string { return fmt.Sprintf("hsl(%d, 65%%, 40%%)", i*137%360) }
 
@@ -246,7 +247,7 @@ type chart struct {
 	Key                  string
 	Lines                []line
 	Left, Right          string // labels of the first and last step
-	Bottom, Top, Missing string // Bottom and Top label the values; Missing replaces the curves
+	Bottom, Top, Missing string // Bottom and Top are the labels of the value axis; Missing is a message shown instead of the curves
 }
 
 type line struct {
@@ -254,7 +255,7 @@ type line struct {
 	Path  string
 }
 
-// Size of a chart in SVG units.
+// These are the dimensions of a chart in SVG units.
 const (
 	chartWidth  = 400
 	chartHeight = 160
@@ -296,7 +297,7 @@ func draw(key string, ids []string, curves []runs.Curve) chart {
 		}
 	}
 	if bottom > top {
-		c.Missing = "It has no finite values."
+		c.Missing = "The metric has no finite values."
 		return c
 	}
 	c.Left, c.Right = strconv.FormatFloat(left, 'g', 6, 64), strconv.FormatFloat(right, 'g', 6, 64)
@@ -311,7 +312,7 @@ func draw(key string, ids []string, curves []runs.Curve) chart {
 				continue
 			}
 			fmt.Fprintf(&path, "%s%.1f %.1f", move, share(float64(curve.Step[i]), left, right)*chartWidth, (1-share(y, bottom, top))*chartHeight)
-			if move == "M" { // a short line makes a single point visible
+			if move == "M" { // a short line makes an isolated point visible
 				path.WriteString("h0.1")
 			}
 			move = "L"

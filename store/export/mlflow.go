@@ -41,9 +41,9 @@ type mlflowStore struct {
 	names     map[string]bool // experiment names in use
 }
 
-// writeMLflow writes an MLflow file store, which is a folder for `mlflow ui
-// --backend-store-uri`. Artifact URIs begin with the absolute path of r.Path, since MLflow does
-// not support URIs relative to the store.
+// writeMLflow writes an MLflow file store, which is a folder for `mlflow ui --backend-store-uri`.
+// Artifact URIs begin with the absolute path of r.Path, because MLflow does not support URIs
+// relative to the store.
 func writeMLflow(ctx context.Context, e Source, path string, r *transfer.Result) error {
 	final := r.Path
 	if final == "" {
@@ -105,7 +105,7 @@ func (m *mlflowStore) experiment(v *View, project projects.Project, id string) e
 	tags := map[string]string{}
 	for _, p := range e.Properties {
 		if p.Key == "mlflow.artifactLocation" {
-			m.r.Lose(e.Name, "Its clients store artifacts at %s, which is not written; new runs store them in the folder.", p.Value)
+			m.r.Lose(e.Name, "Clients stored artifacts of this experiment at %s. The location is not exported; new runs store artifacts in the exported folder.", p.Value)
 			continue
 		}
 		tags[p.Key] = p.Value
@@ -141,7 +141,7 @@ func (m *mlflowStore) experiment(v *View, project projects.Project, id string) e
 	return m.loggedModels(v, e.ID, at, folder)
 }
 
-// mlflowExperimentID converts a UUID to a decimal number, since MLflow's experiment ids are
+// mlflowExperimentID converts a UUID to a decimal number, because MLflow's experiment ids are
 // numbers.
 func mlflowExperimentID(id string) string {
 	n, _ := strconv.ParseUint(strings.ReplaceAll(id, "-", "")[16:], 16, 64) // last 16 hexadecimal digits of the UUID
@@ -170,7 +170,7 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 			}
 		}
 		if c.GitDiff != "" || c.Dependencies != "" || c.Command != "" || c.Runtime != "" || c.Hostname != "" {
-			m.r.Lose(run.Name, "Only the commit, repository and entry point of its code are written.")
+			m.r.Lose(run.Name, "Only the commit, repository and entry point of the run's code are exported.")
 		}
 	}
 	for _, tag := range run.Tags {
@@ -189,7 +189,7 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 		params[p.Key] = p.Value
 	}
 	if run.ErrorMessage != "" {
-		m.r.Lose(run.Name, "Its error message is not written.")
+		m.r.Lose(run.Name, "The error message of the run is not exported.")
 	}
 	err := writeYAML(filepath.Join(at, "meta.yaml"), map[string]any{"artifact_uri": m.artifacts[id], "end_time": ended, "entry_point_name": "",
 		"experiment_id": experiment, "lifecycle_stage": "active", "run_id": id, "run_name": run.Name, "run_uuid": id,
@@ -223,7 +223,7 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 	return err
 }
 
-// artifact writes the content of an artifact to a new file and counts it in m.r.
+// artifact writes the bytes of an artifact to a new file and counts the artifact in m.r.
 func (m *mlflowStore) artifact(a files.Artifact, to string) error {
 	if err := copyArtifact(m.e, a, to); err != nil {
 		return err
@@ -233,8 +233,8 @@ func (m *mlflowStore) artifact(a files.Artifact, to string) error {
 	return nil
 }
 
-// datasets writes the datasets of a run. The description of a dataset goes to the experiment's
-// folder. The use of a dataset as an input goes to the run's folder.
+// datasets writes the datasets of a run. It writes the description of a dataset to the experiment's
+// folder, and the use of the dataset as an input to the run's folder.
 func (m *mlflowStore) datasets(folder, at, id string, run run) error {
 	for _, d := range run.Datasets {
 		dataset := plainID("dataset", d.Name, d.Digest)
@@ -286,7 +286,7 @@ func (m *mlflowStore) keys(at, kind, of string, all map[string]string) error {
 	return nil
 }
 
-// writeMLflowPoints writes the points of a run, one file per metric.
+// writeMLflowPoints writes the points of a run to one file per metric.
 func writeMLflowPoints(v *View, run run, at string, r *transfer.Result) error {
 	taken := map[string]bool{}
 	for _, latest := range run.Latest {

@@ -20,11 +20,11 @@ func (m *mlflowStore) outputs(at string, run run) error {
 	written := map[string]bool{}
 	for _, use := range run.Models {
 		if use.Role != registry.OutputModel {
-			m.r.Lose(run.Name, "Its use of the logged model %s is not written.", use.ModelID)
+			m.r.Lose(run.Name, "The use of the logged model %s as an input is not exported.", use.ModelID)
 			continue
 		}
 		if written[use.ModelID] {
-			m.r.Lose(run.Name, "It has logged the model %s at several steps; only one of the steps is written.", use.ModelID)
+			m.r.Lose(run.Name, "The run logged the model %s at several steps; only one of these steps is exported.", use.ModelID)
 			continue
 		}
 		written[use.ModelID] = true
@@ -102,7 +102,7 @@ func (m *mlflowStore) loggedModel(v *View, l registry.DescribedModel, at, experi
 	})
 }
 
-// modelMetrics writes the points of a logged model, one file per metric.
+// modelMetrics writes the points of a logged model to one file per metric.
 func (m *mlflowStore) modelMetrics(at string, l registry.DescribedModel) error {
 	lines := map[string][]string{}
 	for _, p := range l.Metrics {
@@ -228,8 +228,8 @@ func (m *mlflowStore) version(at, model string, version registry.RegisteredVersi
 	return err
 }
 
-// located converts the URI of a version's files to a URI in the written folder. If uri names no
-// written run or logged model, located returns uri unchanged.
+// located converts the URI of a version's files to a URI in the exported folder. If uri does not
+// name an exported run or logged model, located returns uri unchanged.
 func (m *mlflowStore) located(uri string) string {
 	parts := strings.Split(uri, "/")
 	for i, part := range parts {

@@ -143,10 +143,10 @@ func writeTables(ctx context.Context, e Source, path, format string, r *transfer
 	}
 	r.Found = int(e.Count("iteration"))
 	if n := e.Count("resource"); n > 0 {
-		r.Lose("artifacts."+format, "The contents of artifacts (%d) are not in tables; export an archive to get them.", n)
+		r.Lose("artifacts."+format, "The files of artifacts (%d) are not in the tables; export an archive to get them.", n)
 	}
 	if n := e.Count("model"); n > 0 {
-		r.Lose(r.Path, "The models of the registry (%d) are not in tables; export an archive to get them.", n)
+		r.Lose(r.Path, "Registered models (%d) are not in the tables; export an archive to get them.", n)
 	}
 	return nil
 }

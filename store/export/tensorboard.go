@@ -52,13 +52,13 @@ func writeTensorBoard(ctx context.Context, e Source, path string, r *transfer.Re
 			n    int
 		}{{"parameters", len(run.Parameters)}, {"tags", len(run.Tags) + len(run.Properties)}, {"artifacts", len(run.artifacts)}} {
 			if left.n > 0 {
-				r.Lose(name, "Its %d %s are not in event files.", left.n, left.what)
+				r.Lose(name, "%d %s of the run are not in the event files.", left.n, left.what)
 			}
 		}
 		return err
 	})
 	if err == nil {
-		r.Lose(r.Path, "Event files can't hold the status, the notes and the end of a run.")
+		r.Lose(r.Path, "Event files can't hold the status, the notes and the end time of a run.")
 	}
 	return err
 }

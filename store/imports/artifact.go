@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// Put stores an artifact. If a stored artifact has the same size and modification time, Put
-// does not read the bytes. Put does not restore an artifact from the trash.
+// Put stores an artifact. If a stored artifact has the same size and modification time, Put does
+// not read the bytes. Put does not restore an artifact that is in the trash.
 func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, err error) {
 	id := a.ID.String()
 	former, err := im.files.Artifact(ctx, im.actor, id)

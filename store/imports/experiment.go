@@ -14,16 +14,16 @@ import (
 	"tracker/store/transfer"
 )
 
-// States of a record that the source has deleted. The importer moves the record to the trash
-// once, after the complete import. If a user restores the record, later imports do not move it
-// again.
+// These values mark a record that was deleted in its source. The importer moves the record to the
+// trash once, after the complete import. If a user restores the record, later imports do not move
+// it again.
 const (
 	trashKind    = "trash"
 	trashPending = "pending"
 )
 
 // trashLater records that a new record must be moved to the trash after its import. It returns
-// transfer.ErrDeleted if an earlier import moved the record.
+// transfer.ErrDeleted if an earlier import has already recorded it.
 func trashLater(tx *domain.Tx, id string) error { return importOnce(tx, trashKind, id, trashPending) }
 
 // trashNow moves a record to the trash if trashLater recorded it.
@@ -81,8 +81,9 @@ func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (chang
 	return changes, err
 }
 
-// describeExperiment adds missing texts to an experiment and returns its id. It appends a
-// sentence to changes for each omitted text. It returns "" if a user deleted the experiment.
+// describeExperiment adds a missing description and missing properties to an experiment and returns
+// its id. It appends a message to changes for each value that is omitted because the experiment has
+// a different one. It returns "" if a user deleted the experiment.
 func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domain.Property, changes *[]string) (id string, err error) {
 	parts := []string{e.Description}
 	for _, p := range properties {

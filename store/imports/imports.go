@@ -1,9 +1,9 @@
-// Package imports writes data from the files of other tools: runs with points and artifacts,
-// experiments and models. Readers of these files pass the data to the package, which implements
+// Package imports stores data from the files of other tools: runs with points and artifacts,
+// experiments and models. Readers of these files pass the data to this package, which implements
 // transfer.Sink.
 //
-// One transaction writes a batch and the read positions in its source files. The package does
-// not import a record again after a user deleted it.
+// A batch and the read positions in its source files are written in one transaction. After a user
+// has deleted an imported record, the package does not import it again.
 package imports
 
 import (
@@ -73,8 +73,7 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 }
 
 // Write writes the batches in one transaction. It returns an outcome for each batch. If Write
-// refuses a batch, the batch's outcome holds the reason. If Write returns an error, no batch is
-// written.
+// rejects a batch, its outcome holds the reason. If Write returns an error, no batch was written.
 func (im importer) Write(ctx context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
 	return domain.Write(ctx, im.base, im.actor, func(tx *domain.Tx) ([]transfer.Outcome, error) {
 		outcomes := make([]transfer.Outcome, len(batches))
@@ -316,12 +315,12 @@ func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 }
 
 // importedExperiment returns the id of a run's experiment. It prefers the experiment that an
-// earlier import created for the name, even if the experiment was renamed. The second choice is
-// an experiment with the name. The third choice is a new experiment.
+// earlier import created for the name, even if that experiment was renamed. The second choice is an
+// existing experiment with the name. The third choice is a new experiment.
 //
-// An experiment that the source has deleted is separate from other experiments with its name.
-// importedExperiment returns transfer.ErrDeleted if such an experiment was imported before and
-// is in the trash or was purged.
+// An experiment that was deleted in the source is separate from other experiments with the same
+// name. importedExperiment returns transfer.ErrDeleted if the deleted experiment was imported
+// before and is in the trash or was purged here.
 func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
 	if err := domain.CheckName("experiment", r.Experiment); err != nil {
 		return "", err

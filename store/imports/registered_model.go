@@ -54,7 +54,7 @@ type importingModel struct {
 	own           []string // ids of the model versions from this source
 }
 
-// say appends a sentence to the changes of the outcome.
+// say appends a message to the changes of the outcome.
 func (m *importingModel) say(format string, args ...any) {
 	m.out.Changes = append(m.out.Changes, fmt.Sprintf(format, args...))
 }
@@ -216,7 +216,7 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	if _, err := m.tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, number, m.id); err != nil {
 		return err
 	}
-	// A source can have several versions in PRODUCTION; all of them keep the stage.
+	// A source can have several versions in PRODUCTION. All of them keep the stage.
 	made := registry.ModelVersion{ID: id, ModelID: m.id}
 	if stage := registry.Stage(v.Stage); stage != registry.NoStage {
 		if _, err := registry.LeaveStage(m.tx, made, stage, registry.OthersKept); err != nil {
@@ -230,15 +230,15 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	return domain.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties))
 }
 
-// versionStamp returns a text that distinguishes versions with the same number from different
+// versionStamp returns a string that distinguishes versions with the same number from different
 // stores.
 func versionStamp(v transfer.ModelVersion) string {
 	return transfer.ID(strconv.FormatInt(int64(v.Created), 10), v.Source).String()
 }
 
 // versionIDs returns the two possible ids of a model version. The first id depends only on the
-// model and the number. Versions of the first imported store have the first id. The second id
-// also depends on the version's stamp, and is for versions of other stores. Earlier releases
+// model and the number. Versions of the first imported store have the first id. The second id also
+// depends on the version's stamp. It is used for versions of other stores. Earlier releases
 // imported no versions of other stores and recorded no stamp.
 func versionIDs(modelID string, v transfer.ModelVersion) [2]string {
 	number := strconv.FormatInt(v.Number, 10)
@@ -285,7 +285,7 @@ func (m *importingModel) freeNumber(number int64) (int64, error) {
 	return number, err
 }
 
-// aliases sets the aliases of a version. It does not move an alias from a version of another
+// aliases sets the aliases of a version. It does not take an alias away from a version of another
 // source.
 func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVersion) error {
 	for i, alias := range v.Aliases {
