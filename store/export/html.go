@@ -42,7 +42,7 @@ var pageStyle string
 type page struct {
 	Title    string
 	Sections []*section
-	Left     []string // sentences about omitted content
+	Left     []string // messages about omitted content
 }
 
 // section holds the part of the page about one experiment.

@@ -13,7 +13,7 @@ type Kind struct {
 	Title string // name to display
 	// Project is the default project name of imported runs.
 	Project string
-	// Find returns the source of this kind at the given path, or nil if the path has none.
+	// Find returns the source of this kind at the given path, or nil if there is none.
 	Find func(path string) (Source, error)
 }
 
@@ -33,7 +33,7 @@ func Walk(root string, fn func(path string, d fs.DirEntry) error) error {
 	n := 0
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if n++; n > maxFolderFiles {
-			return fmt.Errorf("there are more than %d files in it; import a part of it", maxFolderFiles)
+			return fmt.Errorf("it contains more than %d files; import a part of it", maxFolderFiles)
 		}
 		if err == nil {
 			return fn(path, d)
@@ -45,9 +45,9 @@ func Walk(root string, fn func(path string, d fs.DirEntry) error) error {
 	})
 }
 
-// Detect returns the source at the given path and the kind of the source. If name is not "",
-// Detect tries only the kind with that name. It returns an error if no kind finds a source. It
-// returns an *AmbiguousError if several kinds find a source.
+// Detect returns the source at the given path and its kind. If name is not "", Detect tries only
+// the kind with that name. It returns an error if no kind finds a source. It returns an
+// *AmbiguousError if several kinds find a source.
 func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 	var found []Kind
 	var source Source

@@ -13,7 +13,7 @@ type Experiment struct {
 	Description   string
 	Properties    []Parameter
 	Created       Time       // 0 if unknown
-	Deleted       bool       // reports whether the source has deleted the experiment
+	Deleted       bool       // whether the experiment was deleted in the source
 	RunID         *uuid.UUID // id of a run in the experiment; nil if the experiment is empty
 }
 
@@ -25,7 +25,7 @@ func (im *Import) Experiment(ctx context.Context, e Experiment, path string) err
 	}
 	if im.Options.Experiment != "" {
 		if e.RunID == nil && e.Description == "" && len(e.Properties) == 0 {
-			return nil // nothing to store: the experiment's name is replaced, and it has no texts
+			return nil // nothing to store: the name is replaced, and there are no other values
 		}
 		e.Name, e.Deleted = im.Options.Experiment, false
 	}
@@ -50,9 +50,8 @@ func (im *Import) Experiment(ctx context.Context, e Experiment, path string) err
 	return err
 }
 
-// Trash moves the runs with the given ids to the trash. The source has deleted these runs. The
-// caller must import the runs first. paths holds the location of each run, for messages about
-// losses.
+// Trash moves runs that were deleted in the source to the trash. The caller must import the runs
+// first. paths holds the location of each run, for messages about losses.
 func (im *Import) Trash(ctx context.Context, ids []uuid.UUID, paths []string) error {
 	if err := im.flush(ctx); err != nil || im.DryRun {
 		return err

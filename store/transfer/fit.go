@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Length limits of the store.
+// These are the length limits of the store.
 const (
 	maxName = 250
-	// MaxText is the maximum length of a text in bytes.
+	// MaxText is the maximum length of a text value in bytes.
 	MaxText = 1 << 20
 )
 
-// FitName converts s to a valid name with at most 250 printable characters. A longer name is
-// cut and ends with part of its hash. The hash keeps different names different.
+// FitName converts s to a valid name with at most 250 printable characters. A longer name is cut
+// and ends with part of its hash. The hash ensures that different names remain different.
 func FitName(s string) string {
 	fits := strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' {

@@ -67,8 +67,8 @@ func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, 
 		}
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
-			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // a file deleted during the import does not count as a loss
-				im.Lose(at, "It is not a file inside the folder of its run; it is left out.")
+			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // a file that is deleted during the import is not a loss
+				im.Lose(at, "It is not a regular file inside the folder of its run; it is left out.")
 			}
 			return nil
 		}
@@ -76,10 +76,10 @@ func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, 
 	})
 }
 
-// FileIn stores a file as an artifact. The parameter as is the artifact's name, and name is the
-// file's path relative to folder. If name is a folder, FileIn stores all files below it. The
-// names of their artifacts begin with as instead of name. A missing file or a link that leaves
-// the folder is recorded as a loss.
+// FileIn stores a file as an artifact. name is the file's path relative to folder, and as is the
+// artifact's name. If name is a folder, FileIn stores all files below it. In the names of these
+// artifacts, as replaces name. A missing file or a link that leaves the folder is recorded as a
+// loss.
 func (w *RunWriter) FileIn(ctx context.Context, folder, name, as string) error {
 	if w.im.NoArtifacts {
 		return nil
@@ -116,9 +116,8 @@ func fileIn(root *os.Root, name string, info fs.FileInfo) Artifact {
 	}
 }
 
-// ReadFile returns the content of a file. It returns an error if the content has more than
-// limit bytes. It also returns an error if the path is not a regular file, or is a link that
-// leaves its folder.
+// ReadFile returns the content of a file. It returns an error if the file has more than limit
+// bytes, is not a regular file, or is a link that leaves its folder.
 func ReadFile(at string, limit int64) (string, error) {
 	root, err := os.OpenRoot(filepath.Dir(at))
 	if err != nil {
@@ -141,7 +140,7 @@ func ReadFile(at string, limit int64) (string, error) {
 		return "", err
 	}
 	defer in.Close()
-	return ReadText(in, info.Size()) // bytes appended during the import are left to the next import
+	return ReadText(in, info.Size()) // bytes appended during the import are read by the next import
 }
 
 // ReadText returns the first size bytes of in, or the whole content if it is shorter.

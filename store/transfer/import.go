@@ -10,20 +10,20 @@ import (
 
 // Options holds the options of an import.
 type Options struct {
-	Project    string // project name; "" selects the name in the source
-	Experiment string // experiment name; "" selects the name in the source
-	Name       string // run name, if the source has only one run; "" selects the name in the source
-	// Only holds patterns in the syntax of path.Match. A run is imported if a pattern matches
-	// the run's name or its experiment's name. If Only is empty, all runs are imported.
+	Project    string // project name; "" means the name in the source
+	Experiment string // experiment name; "" means the name in the source
+	Name       string // run name, if the source has only one run; "" means the name in the source
+	// If Only is not empty, a run is imported only if one of these patterns (path.Match syntax)
+	// matches the run's name or its experiment's name.
 	Only        []string
 	Deleted     bool // import deleted runs and move them to the trash
 	NoArtifacts bool
-	// ArtifactFolder is the folder in which an MLflow server stores artifacts. If
-	// ArtifactFolder is "", the import looks for artifacts beside the source.
+	// ArtifactFolder is the folder in which an MLflow server stores artifacts. If ArtifactFolder is
+	// "", the import looks for artifacts next to the source.
 	ArtifactFolder string
 	DryRun         bool // read the source without writing anything
-	// KeepAll keeps all points of steps that a restarted run logged twice. If KeepAll is false,
-	// the later points replace the earlier points.
+	// KeepAll applies to steps that a restarted run logged twice. If it is true, all points are
+	// kept. If it is false, the later points replace the earlier points.
 	KeepAll bool
 	// Step and Time are the names of the step column and the time column of a table. If a name
 	// is "", the import guesses the column.
@@ -46,7 +46,7 @@ type Import struct {
 	Options
 	Result *Result
 	sink   Sink
-	named  uuid.UUID // id of the run named Options.Name
+	named  uuid.UUID // id of the run that got the name Options.Name
 	done   map[uuid.UUID]fate
 	stamps map[uuid.UUID]uint64 // File.Stamp of each known source file, by file id
 	homes  map[uuid.UUID]home   // projects of runs imported earlier, by run id
@@ -55,7 +55,7 @@ type Import struct {
 	read   int64 // bytes read since the last call of Progress
 	points int   // number in the queue
 	series int   // number in the queue
-	size   int   // size of the texts in the queue, in bytes
+	size   int   // size of all text values in the queue, in bytes
 }
 
 // home identifies the project in which an earlier import stored a run.
@@ -72,19 +72,19 @@ const (
 )
 
 const (
-	// batchPoints is the number of points that completes a batch with few series. Writing
-	// batchPoints points takes a fraction of a second. A short transaction keeps the database
-	// available to a running server.
+	// batchPoints is the number of points after which a batch with few series is written. Writing
+	// batchPoints points takes a fraction of a second. Because the transaction is short, the
+	// database stays available to a running server.
 	batchPoints = 32768
-	// A series has a fixed cost in each batch. Batches with many series are therefore larger:
-	// seriesPoints points per series are allowed, up to maxBatchPoints. A batch with
-	// maxBatchSeries series is written once it has batchPoints points.
+	// Each series adds a fixed cost to a batch. Batches with many series are therefore larger: they
+	// can have seriesPoints points per series, up to maxBatchPoints. A batch with maxBatchSeries
+	// series is written once it has batchPoints points.
 	seriesPoints   = 32
 	maxBatchPoints = 8 * batchPoints
 	maxBatchSeries = 2 * batchPoints
 	// batchRuns is the maximum number of runs per transaction.
 	batchRuns = 128
-	// batchText is the number of bytes of text that completes a batch.
+	// batchText is the number of bytes of text after which a batch is written.
 	batchText = 4 << 20
 	// progressBytes is the minimum number of bytes between two calls of Progress.
 	progressBytes = 256 << 10
@@ -131,8 +131,8 @@ func runsWere(n int) string {
 	return fmt.Sprintf("%d runs were", n)
 }
 
-// seekHome counts r if an earlier import stored r in a project different from the requested
-// project.
+// seekHome records r in im.away if an earlier import stored r in a project other than the requested
+// one.
 func (im *Import) seekHome(r *Run) {
 	h, known := im.homes[r.ID]
 	if !known || h.name == r.Project || h.id == ID("project", r.Project).String() {
@@ -154,7 +154,7 @@ func (im *Import) Read(n int64) {
 	}
 }
 
-// Lose records that a part of the source was changed or not imported.
+// Lose records that part of the source was changed or not imported.
 func (im *Import) Lose(path, format string, args ...any) { im.Result.Lose(path, format, args...) }
 
 // Files returns the stored states of the source files with the given ids. Unknown files are
@@ -207,8 +207,8 @@ func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
 
 func (im *Import) note(id uuid.UUID, f fate) { im.done[id] = max(im.done[id], f) }
 
-// ReadError is an error from reading the source. Errors from writing to the sink have other
-// types.
+// ReadError is an error that occurred while reading the source. Errors from writing to the sink
+// have other types.
 type ReadError struct{ Err error }
 
 func (e *ReadError) Error() string { return e.Err.Error() }

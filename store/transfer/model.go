@@ -13,11 +13,11 @@ type LoggedModel struct {
 	ID         string // "m-" and 32 hexadecimal digits; the same in every import
 	Project    string // name
 	Experiment string // name
-	Trashed    bool   // reports whether the source has deleted the experiment
+	Trashed    bool   // whether the experiment was deleted in the source
 	RunID      *uuid.UUID
 	Name, Type string
-	Ready      bool // reports whether all files of the model were written
-	Failed     bool // reports whether creating the model failed
+	Ready      bool // whether all files of the model were written
+	Failed     bool // whether creating the model failed
 	Params     []Parameter
 	Properties []Parameter
 	Created    Time
@@ -25,16 +25,16 @@ type LoggedModel struct {
 	Metrics    []ModelMetric
 }
 
-// ModelUse describes that a run created or used a logged model. Only uses by runs in the
-// model's own experiment are stored.
+// ModelUse records that a run created or used a logged model. Only uses by runs in the model's own
+// experiment are stored.
 type ModelUse struct {
 	RunID uuid.UUID
 	Made  bool
 	Step  Step // step at which the run created the model
 }
 
-// ModelMetric is a point that measures a logged model. The point was recorded by a run in the
-// model's experiment.
+// ModelMetric is a metric point of a logged model. It was recorded by a run in the model's
+// experiment.
 type ModelMetric struct {
 	RunID                           uuid.UUID
 	Key, DatasetName, DatasetDigest string
@@ -49,14 +49,14 @@ type RegisteredModel struct {
 	Properties                 []Parameter
 	Created                    Time
 	Versions                   []ModelVersion // sorted by number
-	Origin                     string         // location of the registered model in the source
+	Origin                     string         // location of the model in the source
 }
 
 // ModelOutcome is the result of importing a registered model.
 type ModelOutcome struct {
 	Made    int      // number of versions created
 	Project string   // project in which an earlier import stored the model, if it differs from the requested project; otherwise ""
-	Changes []string // sentences about texts that were omitted or changed
+	Changes []string // messages about values that were omitted or changed
 }
 
 // ModelVersion is a version of a registered model.
@@ -159,7 +159,7 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 		return err
 	}
 	if out.Project != "" {
-		im.Lose(path, "The registered model %q was imported before, into the project %q; it stays there.", short(m.Name), short(out.Project))
+		im.Lose(path, "The registered model %q was imported into the project %q before; it stays there.", short(m.Name), short(out.Project))
 	}
 	for _, sentence := range out.Changes {
 		im.Lose(path, "%s", sentence)

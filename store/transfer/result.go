@@ -2,10 +2,10 @@ package transfer
 
 import "fmt"
 
-// Loss describes a part of the source that was changed or not imported.
+// Loss describes a part of the source that was changed or not transferred.
 type Loss struct {
 	Path   string `json:"path"`
-	Reason string `json:"reason"` // one sentence
+	Reason string `json:"reason"` // message of one sentence
 }
 
 // maxLosses is the maximum number of losses listed in a Result.
@@ -28,11 +28,11 @@ type Result struct {
 	Dropped    int   `json:"dropped"` // number of points replaced by later points of the same run
 	Artifacts  int   `json:"artifacts"`
 	Bytes      int64 `json:"bytes"`           // total size of the artifacts
-	Models     int   `json:"models,omitzero"` // number of logged models and of versions of registered models
+	Models     int   `json:"models,omitzero"` // number of logged models plus number of versions of registered models
 
 	Losses []Loss `json:"losses"` // the first maxLosses losses
 	Lost   int    `json:"lost"`   // total number of losses
-	// Unread counts the files that the source does not recognize; nil if there are none.
+	// Unread counts the files that the source does not recognize. It is nil if there are none.
 	// Unrecognized files do not count as losses.
 	Unread *Unread `json:"unread,omitzero"`
 
@@ -44,8 +44,8 @@ func (r *Result) count(a Artifact) {
 	r.Bytes += max(a.Size, 0)
 }
 
-// Lose records a part of the source that was not transferred. A loss with the same path and
-// sentence is recorded only once.
+// Lose records a part of the source that was not transferred. A loss with the same path and reason
+// is recorded only once.
 func (r *Result) Lose(path, format string, args ...any) {
 	l := Loss{path, fmt.Sprintf(format, args...)}
 	if r.known[l] {

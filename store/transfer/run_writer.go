@@ -20,8 +20,8 @@ type RunWriter struct {
 	series map[string]*Series
 	names  map[string]string // maps keys of the source to keys that the store accepts
 	queued bool
-	known  bool // reports whether the run exists in the sink
-	failed bool // reports whether the sink has refused the run
+	known  bool // whether the run exists in the sink
+	failed bool // whether the sink has rejected the run
 }
 
 // Begin returns a writer for a run. path is the location of the run, for messages about losses.
@@ -37,7 +37,7 @@ func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	}
 	if im.Options.Name != "" {
 		if im.named != uuid.Nil && im.named != r.ID {
-			im.Lose(path, "The given name applies to one run; this one keeps its own name.")
+			im.Lose(path, "The given name applies to only one run; this run keeps its own name.")
 		} else {
 			r.Name, im.named = im.Options.Name, r.ID
 		}
@@ -85,7 +85,7 @@ func (w *RunWriter) key(key string) string {
 	return fits
 }
 
-// short returns s for use in messages. It replaces the middle of a long s by an ellipsis.
+// short returns s for use in messages. If s is long, it replaces the middle with an ellipsis.
 func short(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		return string(r[:60]) + "…" + string(r[len(r)-12:])
@@ -117,7 +117,7 @@ func (w *RunWriter) Tag(tag string) {
 	w.add(0, len(fits))
 }
 
-// Property adds a property, which is a named text that is not a parameter.
+// Property adds a property, which is a named value that is not a parameter.
 func (w *RunWriter) Property(key, value string) {
 	key = w.key(key)
 	if fits := FitText(value); fits != value {
@@ -137,7 +137,7 @@ func (w *RunWriter) Dataset(d Dataset) {
 	}
 	for _, text := range []*string{&d.Name, &d.Digest, &d.SourceType, &d.Source, &d.Schema, &d.Profile} {
 		if fits := FitText(*text); fits != *text {
-			w.im.Lose(w.path, "A text of the dataset %q was cut to 1 MiB of UTF-8.", short(d.Name))
+			w.im.Lose(w.path, "A value of the dataset %q was cut to 1 MiB of UTF-8.", short(d.Name))
 			*text = fits
 		}
 	}
@@ -294,8 +294,8 @@ func (w *RunWriter) count(a Artifact) {
 	}
 }
 
-// Made stores data as an artifact with the given name. Data larger than maxMade is not stored
-// but recorded as a loss.
+// Made stores data as an artifact with the given name. If data is larger than maxMade, Made records
+// a loss instead.
 func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []byte, at Time) error {
 	if len(data) > maxMade {
 		w.im.Lose(w.path, "%q has %d bytes, and at most %d of one value are read.", short(name), len(data), maxMade)
@@ -327,7 +327,7 @@ func (w *RunWriter) took(o Outcome) {
 			w.im.note(id, grown)
 		}
 		if o.OrphanOf != "" {
-			w.im.Lose(w.path, "Its parent, the run %s, was not imported; the run has no parent here.", o.OrphanOf)
+			w.im.Lose(w.path, "The parent run %s was not imported; the run has no parent here.", o.OrphanOf)
 		}
 		w.known = true
 	}

@@ -1,5 +1,5 @@
-// Package transfer imports runs from the files of other tools. It reads the files, derives ids
-// from the ids in the source, and passes the data in batches to a Sink. The Sink writes the
+// Package transfer imports runs from the files of other tools. It reads the files, derives the ids
+// of records from ids in the source, and passes the data in batches to a Sink. The Sink writes the
 // data to the store.
 //
 // A Source is a set of runs at a path, such as a folder of event files, an MLflow database, or
@@ -34,8 +34,8 @@ type (
 // Status is the status of a run, in the store's spelling.
 type Status string
 
-// Statuses of runs. A run without a status in the source gets the status Running. Pages show a
-// run without a status as lost until a user sets the status.
+// These are the statuses of runs. A run without a status in the source gets the status Running.
+// Pages show such a run as lost until a user sets its status.
 const (
 	Running   Status = "RUNNING"
 	Succeeded Status = "SUCCEEDED"
@@ -48,16 +48,16 @@ type Run struct {
 	ID         uuid.UUID  // the same in every import
 	Project    string     // name
 	Experiment string     // name
-	Name       string     // "" selects a generated name
+	Name       string     // "" means a generated name
 	Notes      string     //
 	Parent     *uuid.UUID // id of the parent run; nil if none
 	Created    Time       //
 	Status     Status     //
 	Error      string     // error message
 	Ended      *Time      // nil if Status is Running
-	// Deleted and ExperimentDeleted report whether the source has deleted the run or its
-	// experiment. A deleted run is imported like any other run. At the end of the import, a
-	// deleted run is moved to the trash.
+	// Deleted and ExperimentDeleted report whether the run or its experiment was deleted in the
+	// source. A deleted run is imported like any other run, and moved to the trash at the end of
+	// the import.
 	Deleted, ExperimentDeleted bool
 }
 
@@ -77,16 +77,16 @@ type Code struct{ GitSHA, GitRemote, GitDiff, Entrypoint, Command, Hostname, Run
 // Times describes point i.
 type Series struct {
 	Key string
-	// DropFrom is the first step of the stored points that Write deletes. If DropFrom is nil,
-	// Write deletes no points.
+	// If DropFrom is not nil, Write deletes the stored points from step DropFrom on before it adds
+	// the new points.
 	DropFrom *Step
 	Steps    []Step
 	Values   []Value
 	Times    []Time
 }
 
-// File records the position up to which a source was read. A reader can use a File for an event
-// file, or for a run's rows in a database.
+// File records the position up to which a source file was read. A File can represent an event file,
+// or a run's rows in a database.
 type File struct {
 	ID          uuid.UUID // stays the same if the file is moved
 	Path        string    // last known path
@@ -94,20 +94,19 @@ type File struct {
 	Fingerprint string    // changes if the existing content changes
 	Position    int64     // number of bytes or rows read so far
 	State       string    // used only by the reader
-	// Before is the Stamp of the file's stored state at the beginning of this import, or 0 if
-	// none was stored. Import sets Before. Write returns an error if another import has changed
-	// the stored state. This check prevents two concurrent imports from importing the same
-	// points.
+	// Before is the Stamp of the file's stored state at the beginning of this import, or 0 if no
+	// state was stored. Import sets Before. Write returns an error if another import has changed
+	// the stored state. This check prevents two concurrent imports from importing the same points.
 	Before uint64
-	// RunID is the file's run, or uuid.Nil if the run was deleted. Write ignores RunID and uses
-	// the run of the batch.
+	// RunID is the id of the file's run, or uuid.Nil if the run was deleted. Write ignores RunID
+	// and uses the run of the batch.
 	RunID uuid.UUID
 	// ProjectID and Project are the id and the name of the run's project. Only Files sets them.
 	ProjectID, Project string
 }
 
-// Stamp returns a checksum of the reading state. The checksum changes when more of the file is
-// read. It is never 0.
+// Stamp returns a checksum of the fields Size, Position, Fingerprint and State. The checksum
+// changes when more of the file is read. It is never 0.
 func (f File) Stamp() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %q %q", f.Size, f.Position, f.Fingerprint, f.State)
@@ -119,12 +118,12 @@ type Batch struct {
 	Run        Run // created if no run has its id
 	Parameters []Parameter
 	Tags       []string
-	Properties []Parameter // named texts that are not parameters
+	Properties []Parameter // named values that are not parameters
 	Datasets   []Dataset
 	Code       *Code
 	Series     []*Series
 	Files      []File
-	// End reports whether to write the status, error and end time of the run. Write ignores End
+	// If End is set, Write also writes the status, error and end time of the run. Write ignores End
 	// if the stored status is not RUNNING.
 	End bool
 	// points is the total number of points in Series.
@@ -133,8 +132,8 @@ type Batch struct {
 
 // Outcome is the result of writing a batch.
 type Outcome struct {
-	Created    bool   // reports whether the run is new
-	Refused    string // reason why the batch was not written, as a sentence; "" if it was written
+	Created    bool   // whether the run is new
+	Refused    string // message with the reason why the batch was not written; "" if it was written
 	Parameters int    // number of new parameters
 	Tags       int    // number of new tags and properties
 	Points     int
@@ -162,18 +161,18 @@ type Sink interface {
 	// Write writes all batches in one transaction. If Write returns an error, nothing is
 	// written.
 	Write(ctx context.Context, batches []*Batch) ([]Outcome, error)
-	// Put stores an artifact. The artifact's run or logged model must exist. Put returns false
-	// if the artifact exists with the same content.
+	// Put stores an artifact. The artifact's run or logged model must exist. Put returns false if
+	// the artifact already exists with the same content.
 	Put(ctx context.Context, a Artifact) (stored bool, err error)
-	// Trash moves a run to the trash. The run must be a deleted run that an import created. A
-	// repeated call does nothing. If the run can't be moved, refused is the reason as a
-	// sentence; otherwise refused is "".
+	// Trash moves a run to the trash. The run must have been created by an import of a deleted run.
+	// A repeated call does nothing. If the run can't be moved, refused is a message with the
+	// reason; otherwise it is "".
 	Trash(ctx context.Context, runID uuid.UUID) (refused string, err error)
-	// Experiment creates an experiment if it does not exist, and adds texts that are missing.
-	// If the source has deleted an experiment that an import created, Experiment moves it to
-	// the trash. changes holds sentences about texts that were omitted.
+	// Experiment creates an experiment if it does not exist, and adds a missing description and
+	// missing properties. If an experiment created by an import was deleted in the source,
+	// Experiment moves it to the trash. changes holds messages about values that were omitted.
 	Experiment(ctx context.Context, e Experiment) (changes []string, err error)
-	// LoggedModel creates a logged model. It returns false if the model exists.
+	// LoggedModel creates a logged model. It returns false if the model already exists.
 	LoggedModel(ctx context.Context, m LoggedModel) (made bool, err error)
 	// RegisteredModel creates a registered model. If the model exists, RegisteredModel adds its
 	// missing versions.

@@ -33,8 +33,8 @@ const (
 	maxExtension  = 20
 )
 
-// CountUnread counts the files in the folder of src that src does not read. It ignores files
-// and folders whose names begin with a dot. An unreadable folder is recorded as a loss.
+// CountUnread counts the files in the folder of src that src does not read. CountUnread ignores
+// files and folders whose names begin with a dot. An unreadable folder is recorded as a loss.
 func (im *Import) CountUnread(ctx context.Context, src Source) error {
 	s, ok := src.(FolderSource)
 	if !ok || s.Folder() == "" {

@@ -1,13 +1,12 @@
 // Package archive reads and writes tracker's archive format: a zip file with
 //
 //	manifest.json     list of the contents, with sizes and hashes
-//	README.txt        description for people
-//	report.html       report for people
+//	README.txt        description of the archive for human readers
+//	report.html       HTML report for human readers
 //	tracker.db        database that contains only the exported records
-//	artifacts/ab/…    contents of artifacts, named by their SHA-256
+//	artifacts/ab/…    files of artifacts, named by their SHA-256
 //
-// Equal records give identical bytes. The package does not depend on the tables of the
-// database.
+// Equal records produce identical bytes. The package does not depend on the tables in the database.
 package archive
 
 // Format is the version of the archive format that this package reads and writes.
@@ -29,13 +28,14 @@ type Manifest struct {
 	// Context lists the records, each in the form "kind/id", that are included only because
 	// other records refer to them. An import creates these records if they do not exist.
 	Context []string `json:"context"`
-	// Base maps records, each in the form "kind/id", to fingerprints. A fingerprint is the
-	// checksum of a record at the time when the sender and the receiver last agreed. Base is
-	// set only in archives sent from one server to another.
+	// Base maps records, each in the form "kind/id", to fingerprints. A fingerprint is the checksum
+	// of a record when it was last equal in the sender's and the receiver's database. Base is set
+	// only in archives sent from one server to another.
 	Base map[string]string `json:"base,omitzero"`
 	// Counts maps each record kind to its number of records.
 	Counts map[string]int64 `json:"counts"`
-	// NotCarried lists the data that archives never contain. Each element is a sentence.
+	// NotCarried lists the data that archives never contain. Each element is a message of one
+	// sentence.
 	NotCarried []string  `json:"not_carried"`
 	Files      []File    `json:"files"`
 	Artifacts  Artifacts `json:"artifacts"`
@@ -48,8 +48,8 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Artifacts holds the number and the total size of the artifact contents. Equal contents are
-// counted once.
+// Artifacts holds the number and the total size of the artifact blobs. A blob that several
+// artifacts share is counted once.
 type Artifacts struct {
 	Count int64 `json:"count"`
 	Bytes int64 `json:"bytes"`

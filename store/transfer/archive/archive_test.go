@@ -21,7 +21,7 @@ func hashOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// written returns an archive with one artifact. Its database is a few bytes.
+// written returns an archive with one artifact and a fake database of a few bytes.
 func written(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), DatabaseName)
@@ -78,7 +78,8 @@ type entry struct {
 	content string
 }
 
-// rewritten returns an archive with the files of another one, changed by change, and more files.
+// rewritten returns a copy of an archive. It passes each file to change and then appends the files
+// in more.
 func rewritten(t testing.TB, from []byte, change func(name, content string) (string, bool), more ...entry) []byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(from), int64(len(from)))
@@ -184,7 +185,8 @@ func directorySize(content []byte, n uint32) []byte {
 	return content
 }
 
-// TestOtherBytes reads a database and an artifact whose bytes do not match their hashes.
+// TestOtherBytes checks that reading a database or an artifact returns an error if the bytes do not
+// match the hash.
 func TestOtherBytes(t *testing.T) {
 	a, err := open(t, rewritten(t, written(t), func(_, content string) (string, bool) {
 		return strings.NewReplacer("SQLite", "sqlITE", "weights", "wEIGHts").Replace(content), true
@@ -206,7 +208,8 @@ func TestOtherBytes(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens files and reads their whole content. A damaged file must only cause an error.
+// FuzzOpen opens arbitrary files and reads their whole content. A damaged file must cause an error,
+// not a panic.
 func FuzzOpen(f *testing.F) {
 	good := written(f)
 	f.Add(good)
@@ -228,8 +231,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzManifest reads archives with arbitrary manifests. The memory allocated must be proportional
-// to the size of the text.
+// FuzzManifest reads archives with arbitrary manifests. The allocated memory must be proportional
+// to the size of the manifest.
 func FuzzManifest(f *testing.F) {
 	good := written(f)
 	z, err := zip.NewReader(bytes.NewReader(good), int64(len(good)))

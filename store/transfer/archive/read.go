@@ -31,8 +31,8 @@ const (
 	maxManifest  = 64 << 20 // bytes
 	maxValues    = 600_000  // JSON values in the manifest; each record has one
 	maxText      = 1 << 30  // bytes of the README or the report
-	// maxRatio is the maximum compression ratio of a file larger than freeRatio bytes. SQLite
-	// files typically shrink to a fifth of their size.
+	// maxRatio is the maximum compression ratio of a file larger than freeRatio bytes. SQLite files
+	// are typically compressed to a fifth of their size.
 	maxRatio  = 200
 	freeRatio = 64 << 20
 )
@@ -230,8 +230,8 @@ func (a *Archive) Extract(path string) (err error) {
 	return errors.Join(err, to.Close())
 }
 
-// Blob returns the content of an artifact. At the end of the content, the reader returns an
-// error if the hash does not match b.Hash. The caller closes the reader.
+// Blob returns a reader of an artifact's bytes. If the bytes do not match b.Hash, the reader
+// returns an error at the end. The caller must close the reader.
 func (a *Archive) Blob(b Blob) (io.ReadCloser, error) {
 	if !isHash(b.Hash) {
 		return nil, refused("%q is not a SHA-256", short(b.Hash))

@@ -14,7 +14,7 @@ import (
 	"tracker/store/json"
 )
 
-// Content holds the contents of an archive to write.
+// Content describes an archive to write.
 type Content struct {
 	Manifest Manifest // Write sets the fields Format, Files and Artifacts
 	Readme   []byte
@@ -22,16 +22,16 @@ type Content struct {
 	Database string // path of the database file
 	Blobs    []Blob // sorted by hash
 	Open     func(Blob) (io.ReadCloser, error)
-	// Fast selects fast but weak compression. It is meant for archives that are read once and
-	// removed.
+	// Fast selects fast but weak compression. It is meant for archives that are removed after they
+	// have been read once.
 	Fast bool
 	// Progress is called after each write with the number of bytes just written. Progress can
 	// be nil.
 	Progress func(n int64)
 }
 
-// Write writes an archive to w. Write returns an error if the content of an artifact does not
-// match its hash.
+// Write writes an archive to w. Write returns an error if the bytes of an artifact do not match
+// their hash.
 func Write(w io.Writer, c Content) error {
 	m := c.Manifest
 	m.Format = Format
@@ -107,8 +107,8 @@ func (c *Content) addBlob(z *zip.Writer, b Blob) error {
 	return c.add(z, blobName(b.Hash), zip.Store, &checked{r: from, sum: sha256.New(), want: b.Hash, left: b.Size, name: blobName(b.Hash)})
 }
 
-// dated is the modification time of all files in an archive. It is the earliest time that zip
-// can store. A constant time ensures that equal records give identical bytes.
+// dated is the modification time of all files in an archive. It is the earliest time that zip can
+// store. A constant time ensures that equal records produce identical bytes.
 var dated = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // counted is a writer that calls progress with the number of bytes of each write.

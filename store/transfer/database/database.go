@@ -33,9 +33,8 @@ func Is(path string, tables ...string) bool {
 	return hasTables(context.Background(), db, tables) == nil
 }
 
-// dsn returns the data source name that opens a database read-only. The name sets
-// trusted_schema to 0, because views and triggers of an unknown file must not call unsafe
-// functions.
+// dsn returns a data source name that opens a database read-only. It sets trusted_schema to 0, so
+// that views and triggers of an unknown file can't call unsafe functions.
 func dsn(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
@@ -58,7 +57,7 @@ func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
 
 // Open opens the database at path for reading. Another program can write to the database at the
 // same time. Open returns an error if one of the given tables does not exist. A database in WAL
-// mode is first copied together with its log, since SQLite would create files beside the
+// mode is first copied together with its log, because SQLite would create files next to the
 // original. end closes the database and removes the copy.
 func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end func() error, err error) {
 	wal, err := hasWAL(path)
@@ -106,13 +105,13 @@ const (
 	// maxCell is the maximum size of one value in bytes. SQLite loads a whole value even if a
 	// query selects only its beginning.
 	maxCell = 32 << 20
-	// limitLength is SQLITE_LIMIT_LENGTH, SQLite's number for the limit on the length of a
+	// limitLength is SQLITE_LIMIT_LENGTH, SQLite's identifier for the limit on the length of a
 	// value.
 	limitLength = 0
 )
 
-// limit bounds the length of values that queries can return. limit opens all maxConns
-// connections and sets the bound on each connection. The pool keeps the connections open.
+// limit bounds the length of values that queries can return. It opens maxConns connections, which
+// stay open in the pool, and sets the bound on each of them.
 func limit(ctx context.Context, db *sql.DB) (err error) {
 	for range maxConns {
 		c, e := db.Conn(ctx)
@@ -139,7 +138,7 @@ func hasWAL(path string) (bool, error) {
 var errChanging = errors.New("the database changed during each of five attempts to copy it; stop the program that writes to it and import again")
 
 // copyDatabase copies a consistent snapshot of a database, including its write-ahead log. It
-// returns errChanging after five attempts.
+// returns errChanging after five unsuccessful attempts.
 func copyDatabase(ctx context.Context, from, to string) error {
 	for range 5 {
 		before, err := stateOf(from)
@@ -161,8 +160,8 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	return errChanging
 }
 
-// stateOf returns a text with the size and modification time of a database and its log. The
-// text changes when a program writes to one of the files.
+// stateOf returns a string with the size and modification time of a database and its log. The
+// string changes when a program writes to one of the files.
 func stateOf(path string) (string, error) {
 	var state string
 	for _, p := range []string{path, path + "-wal"} {

@@ -8,8 +8,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// FuzzFolder imports arbitrary files. The import must end; an unreadable file is a loss, not an
-// error.
+// FuzzFolder imports arbitrary files. The import must terminate. An unreadable file is a loss, not
+// an error.
 func FuzzFolder(f *testing.F) {
 	f.Add("step\tloss\n0\t0.5\n1\tnan\n2", "lr: 0.1\nnet: {a: [1]}\n")
 	f.Add("step\ttimestamp\tloss\n0\t1700000000000\tinf\n\n\t\t\n", "a: &a [*a]")

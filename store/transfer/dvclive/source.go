@@ -73,8 +73,8 @@ type metricTable struct {
 	columns   []string
 }
 
-// metricTables returns the metric tables below a folder. A metric table has a step column.
-// others holds the paths of all other files.
+// metricTables returns the metric tables below a folder. A metric table has a step column. others
+// contains the paths of all other files.
 func metricTables(folder string) (all []metricTable, others []string, err error) {
 	n := 0
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -105,8 +105,9 @@ func metricTables(folder string) (all []metricTable, others []string, err error)
 	return all, others, err
 }
 
-// Names of the leading columns of a metric table. The last column holds the values. The
-// timestamp column, in milliseconds, exists only if DVCLive was configured to write it.
+// These are the names of the leading columns of a metric table. The last column holds the values.
+// The timestamp column holds times in milliseconds. It exists only if DVCLive was configured to
+// write it.
 const (
 	stepColumn = "step"
 	timeColumn = "timestamp"
@@ -130,8 +131,7 @@ func header(path string) ([]string, error) {
 // Folder returns the imported folder.
 func (s source) Folder() string { return s.root }
 
-// Reads reports whether a file is in the folder of a run. All files in the folders of runs are
-// read.
+// Reads reports whether a file is in a run's folder, where all files are read.
 func (s source) Reads(path string) bool {
 	return slices.ContainsFunc(s.folders, func(folder string) bool { return strings.HasPrefix(path, folder+string(filepath.Separator)) })
 }
@@ -158,8 +158,8 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importRun imports the new data of a run's folder. The run's id is derived from the folder's
-// path, since DVCLive stores no run id.
+// importRun imports the new data of a run's folder. The run's id is derived from the folder's path,
+// because DVCLive stores no run id.
 func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
 	tables, others, err := metricTables(filepath.Join(folder, metricsFolder))
 	if err != nil {
@@ -167,7 +167,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 		return nil
 	}
 	for _, path := range others {
-		im.Lose(path, "It is not a table of DVCLive with a column %s, and is left out.", stepColumn)
+		im.Lose(path, "It is not a DVCLive table with a column %s; it is left out.", stepColumn)
 	}
 	id := transfer.ID("dvclive", "run", folder)
 	ids := make([]uuid.UUID, len(tables), len(tables)+1)
@@ -216,8 +216,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 
 func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime().UnixMilli()) }
 
-// readTable adds the rows after f.Position to w. It leaves an incomplete last row to the next
-// import.
+// readTable adds the rows after f.Position to w. An incomplete last row is read by the next import.
 func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, t metricTable, f transfer.File) error {
 	in, err := os.Open(t.path)
 	if err != nil {

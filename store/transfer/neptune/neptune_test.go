@@ -10,7 +10,7 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// exported returns a part of a run with one row.
+// exported returns the bytes of a part that contains one row.
 func exported(t testing.TB, kind, path string, step int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -33,7 +33,8 @@ func exported(t testing.TB, kind, path string, step int64) []byte {
 	return out.Bytes()
 }
 
-// FuzzRun imports arbitrary files. The import must end; an unreadable file is a loss, not an error.
+// FuzzRun imports arbitrary files. The import must terminate. An unreadable file is a loss, not an
+// error.
 func FuzzRun(f *testing.F) {
 	for _, kind := range []string{"float", "string", "float_series", "string_series", "file", "file_series", "string_set", "other"} {
 		f.Add(exported(f, kind, "a/b", 1), uint32(0), byte(0))

@@ -68,7 +68,7 @@ type importing struct {
 	files string          // folder that contains the exported files
 	begun map[string]bool // metrics whose earlier points were dropped
 	texts map[string]*text
-	held  int // size of all lines in the field texts, in bytes
+	held  int // total size of the lines in texts, in bytes
 }
 
 // text collects the lines of a text series.
@@ -104,12 +104,12 @@ func (b *importing) add(ctx context.Context, v row) error {
 	case "file_series":
 		return b.file(ctx, key+"/"+v["step"].String(), v)
 	default:
-		b.im.Lose(b.path, "The values of %q are of Neptune's kind %q, which is not imported.", key, kind)
+		b.im.Lose(b.path, "The values of %q have Neptune's type %q, which is not imported.", key, kind)
 	}
 	return nil
 }
 
-// set imports a set of texts as tags or as one parameter.
+// set imports a set of strings as tags or as one parameter.
 func (b *importing) set(key string, list []parquet.Value) {
 	texts := make([]string, len(list))
 	for i, t := range list {
@@ -150,7 +150,7 @@ func (b *importing) point(ctx context.Context, key string, v row) error {
 func (b *importing) line(key string, v row) {
 	line := v["string_value"].Text
 	if b.held += len(line) + 1; b.held > maxTexts {
-		b.im.Lose(b.path, "Its text series have more than %d MiB; the others are left out.", maxTexts>>20)
+		b.im.Lose(b.path, "The text series of the run have more than %d MiB; the rest is left out.", maxTexts>>20)
 		return
 	}
 	t := b.texts[key]
@@ -173,7 +173,7 @@ func (b *importing) saveTexts(ctx context.Context) error {
 	return nil
 }
 
-// file stores an exported file as an artifact with the given name. If the path is a folder,
+// file stores an exported file as an artifact with the given name. If the row's path is a folder,
 // file stores all files below it.
 func (b *importing) file(ctx context.Context, as string, v row) error {
 	path := v.text("file_value/path")

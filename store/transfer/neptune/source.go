@@ -55,8 +55,8 @@ type part struct {
 	info   fs.FileInfo
 }
 
-// find returns the runs at a path, which can be a file or a folder. A run without its first
-// part is incomplete, since the exporter renames the first part last.
+// find returns the runs at a path, which can be a file or a folder. A run whose first part is
+// missing is incomplete, because the exporter gives the first part its final name last.
 func find(at string) (s source, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return s, err
@@ -144,7 +144,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// fingerprint returns a text that changes if a part of the run changes.
+// fingerprint returns a string that changes if a part of the run changes.
 func (r *run) fingerprint() string {
 	var text strings.Builder
 	for _, p := range r.parts {
@@ -187,7 +187,7 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error
 		if !errors.As(err, &unreadable) {
 			return err
 		}
-		im.Lose(path, "It was read up to a row that can't be read: %v.", err)
+		im.Lose(path, "It was read only up to a row that can't be read: %v.", err)
 	}
 	if err := b.saveTexts(ctx); err != nil {
 		return err

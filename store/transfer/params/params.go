@@ -27,9 +27,8 @@ type File struct {
 const (
 	// MaxSize is the maximum size of a file in bytes.
 	MaxSize = 2 << 20
-	// maxDepth is the maximum nesting depth of values. maxValues is the maximum number of
-	// values. The size limit does not bound the number of values, since YAML aliases repeat
-	// values.
+	// maxDepth is the maximum nesting depth of values. maxValues is the maximum number of values.
+	// The size limit does not bound the number of values, because YAML aliases can repeat values.
 	maxDepth  = 64
 	maxValues = 100_000
 )

@@ -38,8 +38,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestHostileParams checks that parameters that are too large, or linked from outside of the
-// folder, are a loss.
+// TestHostileParams checks that a params.yaml file that is too large or a link out of the folder is
+// recorded as a loss.
 func TestHostileParams(t *testing.T) {
 	for _, target := range []string{"/dev/zero", "/etc/hostname", ""} {
 		folder := t.TempDir()
