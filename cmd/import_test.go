@@ -67,7 +67,7 @@ func TestImportCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := runMain(t, env, "", "import", "runs", "--db-file", "other.db")
-	if r.code != 3 || !strings.Contains(r.stdout, "do not match their checksum") {
+	if r.code != 3 || !strings.Contains(r.stdout, "does not match its checksum") {
 		t.Errorf("%+v", r)
 	}
 

@@ -180,8 +180,8 @@ func clip(s string, n int) string {
 	return s
 }
 
-// the fills table Columns and Rows. It writes the parameters that differ between runs first,
-// followed by the last values of the metrics.
+// table fills Columns and Rows. It writes the parameters that differ between runs first, followed
+// by the last values of the metrics.
 func (s *section) table() {
 	values, count := map[string]map[string]bool{}, map[string]int{}
 	metrics := map[string]bool{}

@@ -159,7 +159,7 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 		return err
 	}
 	if out.Project != "" {
-		im.Lose(path, "The registered model %q was imported into the project %q before; it stays there.", short(m.Name), short(out.Project))
+		im.Lose(path, "The registered model %q was imported before, into the project %q; it stays there.", short(m.Name), short(out.Project))
 	}
 	for _, sentence := range out.Changes {
 		im.Lose(path, "%s", sentence)

@@ -30,10 +30,10 @@ func (c *changing) Write(ctx context.Context, batches []*transfer.Batch) ([]tran
 	return out, err
 }
 
-// TestSourceChanges changes a source while it is imported. The import must end, and the next import
-// must give the same result as a first import of the changed source.
+// TestSourceChanges changes a source while it is imported. The import must terminate, and the next
+// import must have the same result as a first import of the changed source.
 func TestSourceChanges(t *testing.T) {
-	const many = 40_000 // more than is written at once
+	const many = 40_000 // more points than are written at once
 	long, short := events(t, t0, 0, many, 0.5), events(t, t0, 0, many/2, 0.5)
 	longer, other := events(t, t0, 0, many+10, 0.5), events(t, t0+77, 0, 10, 3)
 	lines := func(n int) []byte {
@@ -48,7 +48,7 @@ func TestSourceChanges(t *testing.T) {
 		kind          transfer.Kind
 		file          string
 		before, after []byte // nil if the file does not exist
-		want          string // last series at the end, "" to skip the check
+		want          string // last series at the end; "" to skip the check
 	}{
 		"grows":           {tensorboard.Kind(), "events.out.tfevents.1", long, longer, "40010|20004.5|40009|0|20004.5"},
 		"shrinks":         {tensorboard.Kind(), "events.out.tfevents.1", long, short, "20000|9999.5|19999|0|9999.5"},

@@ -28,8 +28,9 @@ func seriesOf(t testing.TB, path string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestTensorBoardCopies checks that only the longest copy of a run is imported, in any order. A
-// folder that is not a beginning of another one is a separate run with all of its files.
+// TestTensorBoardCopies checks that only the longest copy of a run is imported, regardless of the
+// order. If the files in a folder are not the beginnings of the files in another folder, the folder
+// is a separate run with all its files.
 func TestTensorBoardCopies(t *testing.T) {
 	all := events(t, t0, 0, 100, 1)
 	part := events(t, t0, 0, 40, 1)
@@ -86,7 +87,7 @@ func TestTensorBoardCopies(t *testing.T) {
 				t.Errorf("a second import: %+v", r)
 			}
 
-			// Each folder separately, after all were moved.
+			// Import each folder separately after all folders were moved.
 			moved := t.TempDir()
 			if err := os.Rename(logs, filepath.Join(moved, "x")); err != nil {
 				t.Fatal(err)
@@ -109,8 +110,9 @@ func TestTensorBoardCopies(t *testing.T) {
 	}
 }
 
-// TestTensorBoardCopyLater imports a copy later and separately. It belongs to the copied run while
-// it has no other data; then it is a separate run.
+// TestTensorBoardCopyLater imports a copy later and separately. As long as the copy only continues
+// the original run, it belongs to that run. When both have different data, the copy is a separate
+// run.
 func TestTensorBoardCopyLater(t *testing.T) {
 	dir := t.TempDir()
 	all := events(t, t0, 0, 100, 1)
@@ -126,7 +128,7 @@ func TestTensorBoardCopyLater(t *testing.T) {
 	imported("a", "a 49 48")
 	write(t, filepath.Join(dir, "b", eventName), all) // a copy that has grown
 	imported("b", "a 100 99")
-	imported("a", "a 100 99") // the copy is stale now
+	imported("a", "a 100 99") // the original is shorter than its copy now
 	write(t, filepath.Join(dir, "c", eventName), all)
 	write(t, filepath.Join(dir, "c", "events.out.tfevents.2"), events(t, t0+500, 100, 130, 1))
 	imported("c", "a 100 99, c 130 129")
@@ -139,8 +141,8 @@ func TestTensorBoardCopyLater(t *testing.T) {
 	checked(t, db)
 }
 
-// TestTensorBoardCopyOfEarlierVersion checks that a copy imported by an earlier version stays a run
-// and is completed.
+// TestTensorBoardCopyOfEarlierVersion checks that a copy that an earlier version of tracker
+// imported as a run remains a run, and that its missing points are imported.
 func TestTensorBoardCopyOfEarlierVersion(t *testing.T) {
 	dir := t.TempDir()
 	all := events(t, t0, 0, 100, 1)
@@ -158,7 +160,7 @@ func TestTensorBoardCopyOfEarlierVersion(t *testing.T) {
 	}
 }
 
-// earlier is a sink that records files as earlier versions did.
+// earlier is a sink that records the states of files as earlier versions of tracker did.
 type earlier struct{ transfer.Sink }
 
 func (e earlier) Write(ctx context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
@@ -170,8 +172,8 @@ func (e earlier) Write(ctx context.Context, batches []*transfer.Batch) ([]transf
 	return e.Sink.Write(ctx, batches)
 }
 
-// TestTensorBoardEarlierFileLater checks that a new file that sorts before the imported ones does
-// not remove their points.
+// TestTensorBoardEarlierFileLater checks that importing a new file that sorts before imported files
+// does not remove their points.
 func TestTensorBoardEarlierFileLater(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "events.out.tfevents.2"), events(t, t0+500, 50, 80, -1))
@@ -187,7 +189,7 @@ func TestTensorBoardEarlierFileLater(t *testing.T) {
 	checked(t, db)
 }
 
-// TestFollowCopies follows a copy until it differs. Then both are runs.
+// TestFollowCopies follows a run and its copy. After they differ, both are separate runs.
 func TestFollowCopies(t *testing.T) {
 	logs := t.TempDir()
 	db, path := transfertest.Open(t)
@@ -210,21 +212,21 @@ func TestFollowCopies(t *testing.T) {
 	write(t, c, all)
 	step("b 100 99", true)
 	step("b 100 99", false)
-	write(t, a, slices.Concat(all, events(t, t0+1, 100, 120, -1))) // the longest now
+	write(t, a, slices.Concat(all, events(t, t0+1, 100, 120, -1))) // now the longest
 	step("b 120 -119", true)
 	write(t, b, slices.Concat(all, events(t, t0+1, 100, 110, 2)))
 	step("b 110 218, b 120 -119", true)
 	write(t, filepath.Join(logs, "c", "events.out.tfevents.2"), events(t, t0+900, 100, 101, 3))
 	step("b 110 218, b 120 -119, c 101 300", true)
 	step("b 110 218, b 120 -119, c 101 300", false)
-	// The same after a restart.
+	// A new follower, as after a restart, changes nothing.
 	f = follower(t, db.Imports.Sink(domain.System), logs)
 	step("b 110 218, b 120 -119, c 101 300", true)
 	checked(t, db)
 }
 
-// TestTensorBoardCopiesOnly checks that selected runs are compared only with each other, and that a
-// later import of the other runs duplicates nothing.
+// TestTensorBoardCopiesOnly checks that runs selected with Options.Only are compared only with each
+// other, and that a later import of the other runs duplicates nothing.
 func TestTensorBoardCopiesOnly(t *testing.T) {
 	logs := t.TempDir()
 	all := events(t, t0, 0, 100, 1)
@@ -246,8 +248,8 @@ func TestTensorBoardCopiesOnly(t *testing.T) {
 	checked(t, db)
 }
 
-// TestTensorBoardMirror checks that a mirror of the imported folder has the same runs, also with a
-// file that is new in both.
+// TestTensorBoardMirror checks that importing a mirror of an imported folder creates no runs, even
+// if a new file was added to both.
 func TestTensorBoardMirror(t *testing.T) {
 	dir := t.TempDir()
 	db, path := transfertest.Open(t)

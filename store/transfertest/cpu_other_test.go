@@ -9,5 +9,5 @@ import (
 
 var begun = time.Now()
 
-// cpuTime returns the time since the start, since the processor time is not available.
+// cpuTime returns the time since the start, because the processor time is not available.
 func cpuTime(testing.TB) time.Duration { return time.Since(begun) }

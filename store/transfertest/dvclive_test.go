@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfertest"
 )
 
-// TestDVCLive imports tables in which the time comes before the step, as DVCLive writes them on
-// request. A file that is not a table of DVCLive is a loss.
+// TestDVCLive imports tables in which the time column precedes the step column. DVCLive writes such
+// tables if it is configured to. A file that is not a DVCLive table is a loss.
 func TestDVCLive(t *testing.T) {
 	dir := t.TempDir()
 	metrics := filepath.Join(dir, "live", "plots", "metrics")

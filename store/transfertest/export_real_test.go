@@ -16,7 +16,7 @@ import (
 	"tracker/store/transfertest"
 )
 
-// TestRealExport reads each run, parameter and point of an export with MLflow, pyarrow and
+// TestRealExport reads the exported runs, parameters and points with MLflow, pyarrow and
 // TensorBoard.
 func TestRealExport(t *testing.T) {
 	dir := t.TempDir()

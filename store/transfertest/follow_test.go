@@ -14,7 +14,7 @@ import (
 	"tracker/store/transfertest"
 )
 
-// poll polls once. It fails the test if Poll returns an error or does not report want.
+// poll calls Poll once. It fails the test if Poll returns an error or a result other than want.
 func poll(t *testing.T, f *tensorboard.Follower, want bool) {
 	t.Helper()
 	if something, err := f.Poll(t.Context()); err != nil || something != want {
@@ -31,8 +31,9 @@ func follower(t *testing.T, sink transfer.Sink, dir string) *tensorboard.Followe
 	return f
 }
 
-// TestFollow follows files before they exist, in new folders, while they grow in the middle of
-// records, and when they are truncated, replaced and removed. A second follower then takes over.
+// TestFollow follows files that do not exist yet, files in new folders, files that end in the
+// middle of a record, and files that are truncated, replaced or removed. A second follower then
+// continues.
 func TestFollow(t *testing.T) {
 	logs := t.TempDir()
 	db, path := transfertest.Open(t)
@@ -73,7 +74,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("the series are %s", got)
 	}
 
-	// Another file with the same name.
+	// Replace the file with a different one of the same name.
 	if err := os.Remove(filepath.Join(logs, "b", "events.out.tfevents.1")); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestFollow(t *testing.T) {
 	checked(t, db)
 }
 
-// TestFollowAfterError checks that a later poll repeats a failed write.
+// TestFollowAfterError checks that a later call of Poll repeats a failed write.
 func TestFollowAfterError(t *testing.T) {
 	logs := t.TempDir()
 	write(t, filepath.Join(logs, "events.out.tfevents.1"), events(t, t0, 0, 50, 1))
@@ -102,7 +103,7 @@ func TestFollowAfterError(t *testing.T) {
 	}
 }
 
-// failing is a sink whose writes go to stop.
+// failing is a sink that passes writes to stop and all other calls to Sink.
 type failing struct {
 	transfer.Sink
 	stop transfer.Sink

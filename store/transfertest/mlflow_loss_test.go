@@ -16,8 +16,8 @@ import (
 	"tracker/store/trash"
 )
 
-// TestMLflowUnreadableRows checks that unreadable values in MLflow's tables are losses, and do not
-// silently become 0, NaN or a time in 1970.
+// TestMLflowUnreadableRows checks that unreadable values in MLflow's tables are reported as losses
+// and do not silently become 0, NaN or a time in 1970.
 func TestMLflowUnreadableRows(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)
@@ -47,8 +47,8 @@ func TestMLflowUnreadableRows(t *testing.T) {
 	}
 }
 
-// TestMLflowUnreadableFiles checks the same for the files of mlruns. A run with unreadable times is
-// imported.
+// TestMLflowUnreadableFiles checks the same for the files of a file store. A run with unreadable
+// times is imported.
 func TestMLflowUnreadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	run := func(n int, meta string) string {
@@ -100,8 +100,8 @@ func TestMLflowUnreadableFiles(t *testing.T) {
 }
 
 // TestMLflowExperimentTags checks that tags, descriptions and creation times of experiments are
-// imported from both stores, also of experiments without runs, and that later changes in tracker
-// are kept.
+// imported from both kinds of stores. This includes experiments without runs. Another import does
+// not undo later changes in tracker.
 func TestMLflowExperimentTags(t *testing.T) {
 	id := mlflowID(1)
 	base := t.TempDir()
@@ -145,8 +145,8 @@ func TestMLflowExperimentTags(t *testing.T) {
 	}
 }
 
-// TestMLflowDeleted checks that records deleted in MLflow are left out and counted. With --deleted
-// they are imported once, into the trash, and can be restored.
+// TestMLflowDeleted checks that records deleted in MLflow are left out and counted. With
+// Options.Deleted, they are imported into the trash once and can be restored.
 func TestMLflowDeleted(t *testing.T) {
 	base := t.TempDir()
 	mlflowDB(t, filepath.Join(base, "mlflow.db"), `INSERT INTO experiments VALUES (2, 'gone', 'deleted'), (3, 'empty', 'deleted')`,
@@ -202,15 +202,15 @@ func TestMLflowDeleted(t *testing.T) {
 		}
 		checked(t, db)
 
-		db, _ = transfertest.Open(t) // without a trash
+		db, _ = transfertest.Open(t) // a database without a trash
 		if r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true}); r.Created != 1 || r.LeftOut != 2 || !lists(r, "this database has no trash") {
 			t.Errorf("without a trash: %+v", r)
 		}
 	}
 }
 
-// TestMLflowServedArtifacts checks that the artifacts of MLflow's server are found beside the store
-// and in the folder of the options, and are a loss if they are in neither.
+// TestMLflowServedArtifacts checks that the artifacts of MLflow's server are found next to the
+// store and in Options.ArtifactFolder. If they are in neither place, a loss is reported.
 func TestMLflowServedArtifacts(t *testing.T) {
 	id, model := mlflowID(1), "m-"+mlflowID(2)
 	dir, kept := t.TempDir(), t.TempDir()
@@ -242,8 +242,8 @@ func TestMLflowServedArtifacts(t *testing.T) {
 	}
 }
 
-// TestMLflowArtifactsElsewhere checks that a store moved from another machine without its artifacts
-// causes a loss.
+// TestMLflowArtifactsElsewhere checks that a loss is reported if a store was moved from another
+// machine without its artifacts.
 func TestMLflowArtifactsElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	mlflowDB(t, filepath.Join(dir, "mlflow.db"),
@@ -260,7 +260,8 @@ func TestMLflowArtifactsElsewhere(t *testing.T) {
 	}
 }
 
-// restoreAll restores everything in the trash and compares it with want.
+// restoreAll restores everything in the trash and compares the names of the restored records with
+// want.
 func restoreAll(t *testing.T, db *store.DB, want string) {
 	t.Helper()
 	trashed, err := db.Trash.List(t.Context(), domain.System, trash.Query{Page: domain.Page{Limit: 100}})
@@ -276,8 +277,8 @@ func restoreAll(t *testing.T, db *store.DB, want string) {
 	}
 }
 
-// TestMLflowDeletedStopped interrupts an import of deleted runs at each write. A repeated import
-// must leave them in the trash.
+// TestMLflowDeletedStopped interrupts an import of deleted runs at each write. After a repeated
+// import, the runs must be in the trash.
 func TestMLflowDeletedStopped(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -14,8 +14,8 @@ import (
 	"tracker/store/transfertest"
 )
 
-// modelStore writes a file store with a run and the model net, with a version for each creation
-// time. Version 1 has the alias champion.
+// modelStore writes a file store with a run and the registered model net. The model has a version
+// for each creation time. Version 1 has the alias champion.
 func modelStore(t *testing.T, run int, description string, created ...int64) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,9 +36,9 @@ func modelStore(t *testing.T, run int, description string, created ...int64) str
 	return dir
 }
 
-// TestMLflowTwoStores imports versions of a model of the same name from two stores. If a number is
-// taken, the version gets the next one with a note of its origin. A repeated import changes
-// nothing.
+// TestMLflowTwoStores imports the versions of two models with the same name from two stores. If the
+// number of a version is taken, the version gets the next free number, and its origin is recorded.
+// A repeated import changes nothing.
 func TestMLflowTwoStores(t *testing.T) {
 	a, b := modelStore(t, 1, "first", 100, 200), modelStore(t, 2, "second", 150, 250, 350)
 	db, path := transfertest.Open(t)
@@ -75,9 +75,9 @@ func TestMLflowTwoStores(t *testing.T) {
 	checked(t, db)
 }
 
-// TestMLflowVersionsOfEarlierProgram checks that a version without a note of its origin, imported
-// by an earlier version of tracker, is recognized, and so is a version of another store with the
-// same number.
+// TestMLflowVersionsOfEarlierProgram checks that versions imported by an earlier version of
+// tracker, which recorded no origin, are recognized. A version of another store with the same
+// number is recognized as different.
 func TestMLflowVersionsOfEarlierProgram(t *testing.T) {
 	a, b := modelStore(t, 1, "first", 100), modelStore(t, 2, "second", 150)
 	db, path := transfertest.Open(t)
@@ -92,8 +92,8 @@ func TestMLflowVersionsOfEarlierProgram(t *testing.T) {
 	}
 }
 
-// TestMLflowAnotherProject checks that an import into another project reports where the runs and
-// models are, and creates no project.
+// TestMLflowAnotherProject checks that if the runs and models were already imported into another
+// project, an import reports that project and creates no new one.
 func TestMLflowAnotherProject(t *testing.T) {
 	dir := modelStore(t, 1, "first", 100, 200)
 	db, path := transfertest.Open(t)
@@ -124,7 +124,7 @@ func TestMLflowAnotherProject(t *testing.T) {
 	}
 }
 
-// lists reports whether a loss contains a text.
+// lists reports whether the reason of a loss contains text.
 func lists(r *transfer.Result, text string) bool {
 	for _, l := range r.Losses {
 		if strings.Contains(l.Reason, text) {

@@ -31,8 +31,8 @@ type mlflowRun struct {
 	Points                       [][]any
 }
 
-// TestRealMLflow checks that both stores of MLflow are imported with all data that MLflow's client
-// returns, also after they were moved.
+// TestRealMLflow checks that both kinds of MLflow stores are imported with all data that MLflow's
+// client returns, even after the stores were moved.
 func TestRealMLflow(t *testing.T) {
 	dir := t.TempDir()
 	var found map[string][]mlflowRun
@@ -118,7 +118,7 @@ func compareMLflow(t *testing.T, path string, runs []mlflowRun) {
 			want = append(want, fmt.Sprintf("tag|%s|deleted in MLflow", r.Name))
 		}
 		for _, p := range r.Points {
-			value := number(t, strings.NewReplacer("1.7976931348623157e+308", "inf").Replace(p[2].(string))) // as MLflow returns it from a database
+			value := number(t, strings.NewReplacer("1.7976931348623157e+308", "inf").Replace(p[2].(string))) // MLflow returns infinity from a database in this form
 			want = append(want, fmt.Sprintf("point|%s|%s|%.0f|%s|%.0f", r.Name, p[0], p[1], value, p[3]))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"tracker/store/transfertest"
 )
 
-// mlflowTables creates MLflow's tables with the columns that are read.
+// mlflowTables holds SQL statements that create MLflow's tables with the columns that imports read.
 const mlflowTables = `
 CREATE TABLE experiments (experiment_id INTEGER PRIMARY KEY, name, lifecycle_stage);
 CREATE TABLE runs (run_uuid PRIMARY KEY, name, source_name, source_version, status, start_time, end_time, lifecycle_stage, artifact_uri, experiment_id);
@@ -51,8 +51,8 @@ func execute(t testing.TB, db *sql.DB, statement string) {
 
 func mlflowID(n int) string { return fmt.Sprintf("%032x", n) }
 
-// TestMLflowLog checks that a database whose WAL a running server has not checkpointed is read with
-// its WAL, and that no file beside it is created or changed.
+// TestMLflowLog checks that a database is read together with a WAL that a running server has not
+// checkpointed. The import must not create or change any file next to the database.
 func TestMLflowLog(t *testing.T) {
 	dir := t.TempDir()
 	source := mlflowDB(t, filepath.Join(dir, "mlflow.db"), `PRAGMA journal_mode = wal`, `PRAGMA wal_autocheckpoint = 0`)
@@ -87,8 +87,8 @@ func TestMLflowLog(t *testing.T) {
 	}
 }
 
-// TestMLflowOddRows checks that a row with types that MLflow does not write is a loss or a text,
-// and that the other rows are imported.
+// TestMLflowOddRows imports rows with values of types that MLflow does not write. Each such value
+// is imported as text or reported as a loss. The other rows are imported.
 func TestMLflowOddRows(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)
@@ -147,8 +147,9 @@ func TestMLflowStopped(t *testing.T) {
 	stopAnywhere(t, mlflow.Kind(), dir, want, 6)
 }
 
-// stopAnywhere interrupts an import at each of its writes, before and after it, and checks that a
-// second import gives want. There must be at least least writes.
+// stopAnywhere interrupts an import before and after each of its writes. It checks that the
+// database then contains want after a second import, and that the import has at least the given
+// number of writes.
 func stopAnywhere(t *testing.T, kind transfer.Kind, source, want string, least int) {
 	t.Helper()
 	for nth := 1; ; nth++ {
@@ -174,7 +175,8 @@ func stopAnywhere(t *testing.T, kind transfer.Kind, source, want string, least i
 	}
 }
 
-// TestNotMLflow checks that another database is not taken for MLflow's, and a view not for a table.
+// TestNotMLflow checks that other databases are not mistaken for MLflow databases, and that views
+// are not mistaken for tables.
 func TestNotMLflow(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mlflow.db")
@@ -242,7 +244,7 @@ func TestMLflowDeletedModels(t *testing.T) {
 	}
 }
 
-// TestMLflowHugeValue checks that a value of 100 MB is not read: the import returns an error and
+// TestMLflowHugeValue checks that a value of 100 MB is not read. The import returns an error and
 // changes nothing.
 func TestMLflowHugeValue(t *testing.T) {
 	dir := t.TempDir()

@@ -20,8 +20,9 @@ import (
 	"tracker/store/transfertest"
 )
 
-// TestRealMLflowRoundTrip checks that MLflow's client reads the same data and files from an export
-// as from the imported store, from the folder and through MLflow's server.
+// TestRealMLflowRoundTrip exports an imported MLflow store. It checks that MLflow's client reads
+// the same data and files from the export as from the original store, both directly and through
+// MLflow's server.
 func TestRealMLflowRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	transfertest.Python(t, "mlflow_make.py", dir, "db", "folder")
@@ -47,7 +48,7 @@ func TestRealMLflowRoundTrip(t *testing.T) {
 				}
 			}
 
-			// An import of the export gives the same data.
+			// Importing the export results in the same data.
 			back, path := transfertest.Open(t)
 			if r := transfertest.Import(t, back, mlflow.Kind(), out, transfer.Options{}); r.Lost != 0 || r.Artifacts != 3 || r.Models != 3 {
 				t.Errorf("%+v\n%s", r, transfertest.Dump(t, path))
@@ -56,7 +57,7 @@ func TestRealMLflowRoundTrip(t *testing.T) {
 	}
 }
 
-// exportMLflow exports a project to a folder that does not exist.
+// exportMLflow exports a project to a new folder.
 func exportMLflow(t *testing.T, db *store.DB, project, out string) *transfer.Result {
 	t.Helper()
 	id, err := db.Projects.ProjectNamed(t.Context(), domain.System, project)
@@ -85,7 +86,7 @@ func exportMLflow(t *testing.T, db *store.DB, project, out string) *transfer.Res
 func mlflowReads(t *testing.T, how, at string) map[string]string {
 	t.Helper()
 	var all map[string]map[string]json.RawMessage
-	text := strings.ReplaceAll(string(transfertest.Python(t, "mlflow_read.py", how, at)), "1.7976931348623157e+308", "inf") // as MLflow returns it from a database
+	text := strings.ReplaceAll(string(transfertest.Python(t, "mlflow_read.py", how, at)), "1.7976931348623157e+308", "inf") // MLflow returns infinity from a database in this form
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		t.Fatal(err)
 	}

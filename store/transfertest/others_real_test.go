@@ -17,8 +17,8 @@ import (
 	"tracker/store/transfertest"
 )
 
-// TestRealOthers imports runs written by Trackio, Sacred and DVCLive with all logged data. An
-// interrupted and repeated import must give the same result.
+// TestRealOthers checks that runs written by Trackio, Sacred and DVCLive are imported with all
+// logged data. An import that is interrupted and repeated must have the same result.
 func TestRealOthers(t *testing.T) {
 	for _, test := range []struct {
 		name   string

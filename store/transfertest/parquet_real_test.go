@@ -19,7 +19,7 @@ import (
 	"tracker/store/transfertest"
 )
 
-// TestRealParquet compares the values of files that pyarrow wrote in all encodings.
+// TestRealParquet checks the values read from files that pyarrow wrote in all encodings.
 func TestRealParquet(t *testing.T) {
 	dir := t.TempDir()
 	var want [][]any
@@ -120,7 +120,7 @@ func sameValue(got parquet.Value, want any) bool {
 func TestRealNeptune(t *testing.T) {
 	dir := t.TempDir()
 	transfertest.Python(t, "parquet_make.py", dir)
-	// A folder also has a run without its first part, which is listed.
+	// The folder also contains a run whose first part is missing. The run is listed as a loss.
 	for path, lost := range map[string]int{"exports": 5, "exports/data": 5, "exports/data/team_project-1a2b/SAN-1_part_1.parquet": 4} {
 		db, file := transfertest.Open(t)
 		r := transfertest.Import(t, db, neptune.Kind(), filepath.Join(dir, filepath.FromSlash(path)), transfer.Options{})

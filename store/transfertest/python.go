@@ -16,7 +16,7 @@ func Python(t testing.TB, program string, args ...string) []byte {
 	t.Helper()
 	python := os.Getenv("TRACKER_IMPORT_PYTHON")
 	if python == "" {
-		t.Fatal("set TRACKER_IMPORT_PYTHON to a Python with the packages of store/transfertest/testdata/requirements.txt")
+		t.Fatal("set TRACKER_IMPORT_PYTHON to a Python interpreter with the packages in store/transfertest/testdata/requirements.txt")
 	}
 	_, here, _, _ := runtime.Caller(0)
 	var out, errs bytes.Buffer

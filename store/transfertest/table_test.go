@@ -18,7 +18,7 @@ import (
 	"tracker/store/transfertest"
 )
 
-// old sets the modification time of a file so far back that it counts as complete.
+// old sets the modification time of a file far enough in the past that the file counts as complete.
 func old(t testing.TB, path string) {
 	t.Helper()
 	at := time.UnixMilli(int64(t0))
@@ -31,7 +31,7 @@ func TestTables(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, text string
 		o          transfer.Options
-		want       string // points: key, step, value, time
+		want       string // points, each with key, step, value and time
 		lost       int
 	}{
 		"Lightning": {"metrics.csv", "epoch,step,train_loss,val_loss\n0,9,0.5,\n0,9,,0.25\n1,19,inf,NaN\n", transfer.Options{},
@@ -87,7 +87,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// utf16Of returns a text in UTF-16 with a byte-order mark.
+// utf16Of returns text in UTF-16 with a byte-order mark.
 func utf16Of(text string, little bool) string {
 	var out []byte
 	for _, unit := range utf16.Encode([]rune("\uFEFF" + text)) {
@@ -100,8 +100,8 @@ func utf16Of(text string, little bool) string {
 	return string(out)
 }
 
-// TestNoSuchColumn checks that a chosen column that a table does not have is an error that lists
-// its columns, and that nothing is imported.
+// TestNoSuchColumn checks that if a table does not have a chosen column, the import returns an
+// error that lists the columns of the table, and imports nothing.
 func TestNoSuchColumn(t *testing.T) {
 	for name, text := range map[string]string{"metrics.csv": "step,loss\n1,2\n", "metrics.jsonl": "{\"step\": 1}\n{\"loss\": 2}\n"} {
 		dir := t.TempDir()
@@ -123,8 +123,8 @@ func TestNoSuchColumn(t *testing.T) {
 	}
 }
 
-// TestHparams checks that Lightning's hparams.yaml gives the parameters of the run of the table
-// beside it, also if it is created later.
+// TestHparams checks that the parameters of a table's run are read from Lightning's hparams.yaml in
+// the same folder, even if that file is created later.
 func TestHparams(t *testing.T) {
 	dir := t.TempDir()
 	db, file := transfertest.Open(t)
@@ -173,13 +173,13 @@ func TestHalfRowUTF16(t *testing.T) {
 	}
 }
 
-// TestTableGrows checks that new rows of a table are added, and that a rewritten the replaces table
-// the points.
+// TestTableGrows checks that the points of new rows are added, and that the points of a rewritten
+// table replace the earlier points.
 func TestTableGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "version_0", "metrics.csv")
 	db, file := transfertest.Open(t)
 	for _, test := range []struct{ text, want string }{
-		{"step,loss\n0,1\n1,0.5\n2,0.2", "2 0.5 1"}, // the last row may be incomplete
+		{"step,loss\n0,1\n1,0.5\n2,0.2", "2 0.5 1"}, // the last row might be incomplete
 		{"step,loss\n0,1\n1,0.5\n2,0.25\n", "3 0.25 2"},
 		{"acc,loss,step\n,1,0\n,0.5,1\n,0.25,2\n0.9,0.125,3\n", "4 0.125 3"}, // Lightning writes a new header
 		{"step,loss\n0,8\n", "1 8 0"},
@@ -199,8 +199,8 @@ func TestTableGrows(t *testing.T) {
 	checked(t, db)
 }
 
-// TestCheckpoints checks that only the state of the last checkpoint of a training is imported, as
-// one run.
+// TestCheckpoints checks that a training is imported as one run, from the state of its last
+// checkpoint.
 func TestCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	text := func(steps int) []byte {
@@ -249,8 +249,8 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// TestChart checks that a chart of W&B gives a run for each of its runs, and that a newer export of
-// the chart replaces their points.
+// TestChart checks that each run in a chart exported by W&B is imported as a run, and that the
+// points of a newer export of the chart replace the earlier points.
 func TestChart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wandb_export.csv")
 	const head = `"Step","a - b - val/loss","a - b - val/loss__MIN","a - b - val/loss__MAX","ы - val/loss","ы - val/loss__MIN","ы - val/loss__MAX","ы - _step","ы - _step__MIN","ы - _step__MAX"` + "\n"
@@ -280,8 +280,8 @@ func TestChart(t *testing.T) {
 	checked(t, db)
 }
 
-// TestTableOfRuns checks that W&B's table of runs gives a run for each row, and that a newer
-// export, in a file with another name, updates the changed rows.
+// TestTableOfRuns checks that each row of W&B's table of runs is imported as a run, and that a
+// newer export in a file with a different name updates the runs whose rows changed.
 func TestTableOfRuns(t *testing.T) {
 	dir := t.TempDir()
 	const header = `"Name","State","Notes","User","Tags","Created","Runtime","Sweep","batch_size","config.lr","optimizer","accuracy","loss"` + "\n"

@@ -79,7 +79,7 @@ func TestRealTensorBoard(t *testing.T) {
 	}
 }
 
-// number returns a number of Python or SQL in a common format.
+// number converts a number written by Python or SQLite to a common format.
 func number(t *testing.T, s string) string {
 	t.Helper()
 	x, err := strconv.ParseFloat(s, 64)

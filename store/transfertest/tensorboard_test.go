@@ -22,8 +22,8 @@ import (
 
 const t0 = transfer.Time(1_700_000_000_000)
 
-// events returns an event file with a point of loss for each step from first to before end. The
-// value is the step times factor.
+// events returns an event file with a point of the metric loss for each step from first to end-1.
+// The value of a point is its step times factor.
 func events(t testing.TB, at transfer.Time, first, end int, factor float64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -48,7 +48,8 @@ func write(t testing.TB, path string, data []byte) {
 	}
 }
 
-// points returns the number of points of loss in a database, and the last of them.
+// points returns the series records of a database, which contain the number of points and the last
+// point.
 func points(t testing.TB, path string) string {
 	t.Helper()
 	return strings.TrimSpace(transfertest.Dump(t, path, "series"))
@@ -81,8 +82,8 @@ func TestTensorBoard(t *testing.T) {
 	}
 }
 
-// TestTensorBoardGrowing checks that a file that grows is read from its former end, also if that
-// was in the middle of a record or the folder was moved.
+// TestTensorBoardGrowing checks that a file that has grown is read from its former end, even if
+// that end was in the middle of a record or the folder was moved.
 func TestTensorBoardGrowing(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "one", "events.out.tfevents.1")
@@ -105,8 +106,8 @@ func TestTensorBoardGrowing(t *testing.T) {
 	}
 }
 
-// TestTensorBoardRewind checks that the steps that a restart repeats in a new file replace the
-// former points. An earlier step within a file replaces nothing.
+// TestTensorBoardRewind checks that if a restarted program repeats steps in a new file, the new
+// points replace the former points. An earlier step within the same file replaces nothing.
 func TestTensorBoardRewind(t *testing.T) {
 	logs := t.TempDir()
 	write(t, filepath.Join(logs, "events.out.tfevents.1"), append(events(t, t0, 0, 30, 1), events(t, t0+50, 3, 5, 1)...))
@@ -125,7 +126,7 @@ func TestTensorBoardRewind(t *testing.T) {
 		}
 		checked(t, db)
 	}
-	// The same in two imports, when the points are in the database.
+	// Import the files one after the other, so that the former points are in the database.
 	db, path := transfertest.Open(t)
 	second := filepath.Join(logs, "events.out.tfevents.2")
 	data, err := os.ReadFile(second)
@@ -175,13 +176,13 @@ func TestTensorBoardTruncated(t *testing.T) {
 
 func TestTensorBoardDamaged(t *testing.T) {
 	good := events(t, t0, 0, 10, 1)
-	second := 16 + int(good[0]) // byte at which the second record begins
+	second := 16 + int(good[0]) // offset of the second record
 	for name, test := range map[string]struct {
 		data   []byte
 		points int
 		reason string
 	}{
-		"data":   {flip(good, len(good)-5), 9, "do not match their checksum"},
+		"data":   {flip(good, len(good)-5), 9, "does not match its checksum"},
 		"length": {flip(good, second), 0, "length of a record"},
 		"half":   {good[:len(good)-3], 9, ""},
 		"not a valid protocol buffers message": {tensorboard.AppendRecord(bytes.Clone(good), []byte{0xff}), 10,
@@ -210,8 +211,8 @@ func flip(data []byte, at int) []byte {
 	return data
 }
 
-// TestTensorBoardStopped interrupts an import at each of its writes, before or after it. A second
-// import must give the same result as an import that was not interrupted.
+// TestTensorBoardStopped interrupts an import before or after each of its writes. After a second
+// import, the result must be the same as without an interruption.
 func TestTensorBoardStopped(t *testing.T) {
 	logs := t.TempDir()
 	var b bytes.Buffer
@@ -233,9 +234,9 @@ func TestTensorBoardStopped(t *testing.T) {
 	stopAnywhere(t, tensorboard.Kind(), logs, want, 2)
 }
 
-// TestDeletedHere checks that a run deleted in tracker, in the trash or purged, is not imported
-// again, and that the other runs are. After the project is deleted, a new run is imported into a
-// new project.
+// TestDeletedHere checks that a run that was deleted in tracker is not imported again, whether it
+// is in the trash or purged. New data of other runs is imported. After the project is deleted, a
+// new run is imported into a new project.
 func TestDeletedHere(t *testing.T) {
 	for _, age := range []time.Duration{0, time.Hour} {
 		t.Run(age.String(), func(t *testing.T) {

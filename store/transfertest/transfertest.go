@@ -1,5 +1,5 @@
-// Package transfertest helps to test readers of other tools' files. It imports files into real
-// databases and returns the databases' contents.
+// Package transfertest helps to test the readers of other tools' files. It imports files into real
+// databases and returns the imported records.
 package transfertest
 
 import (
@@ -23,7 +23,7 @@ func Open(t testing.TB) (*store.DB, string) {
 	return OpenWith(t, store.Options{})
 }
 
-// OpenWith is like Open, with the given options. It sets o.Path.
+// OpenWith is like Open, but uses the given options. It ignores o.Path.
 func OpenWith(t testing.TB, o store.Options) (*store.DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tracker.db")
@@ -101,8 +101,8 @@ var queries = []string{
 		FROM source LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY source.id`,
 }
 
-// Dump returns the imported records of a database as lines. A line begins with the kind of the
-// record. Bars separate the fields of the record. If kinds are given, Dump returns only records
+// Dump returns the imported records of a database, one per line. A line begins with the kind of the
+// record. The fields are separated by vertical bars. If kinds are given, Dump returns only records
 // of these kinds.
 func Dump(t testing.TB, path string, kinds ...string) string {
 	t.Helper()

@@ -17,8 +17,8 @@ import (
 	"tracker/store/transfertest"
 )
 
-// TestRealWandB checks that runs that W&B's client wrote offline are imported with all logged data,
-// also a run that was killed and resumed.
+// TestRealWandB checks that runs that W&B's client wrote offline are imported with all logged data.
+// One of the runs was killed and resumed.
 func TestRealWandB(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	var logged [][]any
@@ -37,7 +37,7 @@ func TestRealWandB(t *testing.T) {
 	}
 	for line := range strings.Lines(transfertest.Dump(t, path, "point")) {
 		f := strings.Split(strings.TrimSpace(line), "|")
-		if f[2] == "last" { // of the time at which it was killed
+		if f[2] == "last" { // depends on the time at which the run was killed
 			continue
 		}
 		if len(f[2]) == 250 {

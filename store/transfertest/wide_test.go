@@ -20,8 +20,8 @@ import (
 // widePoints is the number of points of the table that the benchmark imports.
 const widePoints = 500_000
 
-// BenchmarkWide imports the same number of points as few long series and as many short ones. Run it
-// with -benchtime 1x. cpu-ns/point is the processor time per point.
+// BenchmarkWide imports the same number of points as a few long series and as many short series.
+// Run it with -benchtime 1x. cpu-ns/point is the processor time per point.
 func BenchmarkWide(b *testing.B) {
 	for _, columns := range []int{5, 500, 5000, 50_000} {
 		b.Run(fmt.Sprintf("csv/%d-columns", columns), func(b *testing.B) {
@@ -65,7 +65,7 @@ func writeTo(t testing.TB, path string, fn func(*bufio.Writer) error) {
 	}
 }
 
-// wideTable writes a table with a column of steps and the given number of other columns.
+// wideTable writes a table with a step column and the given number of other columns.
 func wideTable(out *bufio.Writer, columns, rows int) error {
 	out.WriteString("step")
 	for c := range columns {
@@ -107,7 +107,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// sizes is a sink that records the number of writes and the points of the largest.
+// sizes is a sink that records the number of writes and the number of points in the largest write.
 type sizes struct {
 	transfer.Nowhere
 	writes, largest int

@@ -18,14 +18,14 @@ import (
 // maxFiles is the maximum number of parameter, tag or metric files of a run in a file store.
 const maxFiles = 1_000_000
 
-// places finds the artifact folders of a store's runs and logged models. It counts the missing
+// places finds the artifact folders of a store's runs and logged models, and counts the missing
 // folders.
 type places struct {
 	folders []string // in order: Options.ArtifactFolder, the parent folder of the store, the store
 	found   int      // number of runs and logged models whose folder was found
-	// served counts runs and logged models whose artifacts should be on an MLflow server but
-	// were not found. gone counts missing folders on other machines. A missing folder can also
-	// mean that a run has no artifacts, since MLflow creates the folder with the first file.
+	// served counts runs and logged models whose artifacts should be on an MLflow server but were
+	// not found. gone counts missing folders on other machines. A missing folder can also mean that
+	// a run has no artifacts, because MLflow creates the folder with the first file.
 	served, gone missing
 }
 
@@ -53,12 +53,12 @@ func newPlaces(im *transfer.Import, base, folder string) *places {
 	return p
 }
 
-// folder returns the artifact folder of a run or a logged model, or "" if it is not found. uri
-// is the location to which the artifacts were written. folder looks beside the store first,
-// since the artifacts can be moved together with the store. part is the path element that
-// contains the id, and hex is the 32 digits of the id. The path must contain the id, so that a
-// malicious store can't name arbitrary folders of this machine. If the artifacts can't be
-// imported, problem is the reason as a sentence.
+// folder returns the artifact folder of a run or a logged model, or "" if it is not found. uri is
+// the location to which the artifacts were written. folder first looks near the store, because the
+// artifacts might have been moved together with the store. part is the path element that contains
+// the id, and hex is the 32 digits of the id. The path must contain the id, so that a malicious
+// store can't name arbitrary folders of this machine. If the artifacts can't be imported, problem
+// is a message with the reason.
 func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	if uri == "" {
 		return "", ""
@@ -74,8 +74,8 @@ func (p *places) folder(uri, part, hex string) (folder, problem string) {
 			if found := p.beside(path.Join("/", u.Path), part, hex); found != "" {
 				return found, ""
 			}
-			return "", fmt.Sprintf("Its artifacts are at %s, which is not a folder of this machine; copy them beside the store and import again, "+
-				"or name the folder of a copy with --mlflow-artifacts.", uri)
+			return "", fmt.Sprintf("Its artifacts are at %s, which is not a folder on this machine; copy them next to the store and import again, "+
+				"or name the folder of the copy with --mlflow-artifacts.", uri)
 		}
 	}
 	at = path.Clean(strings.ReplaceAll(at, `\`, "/"))
@@ -97,8 +97,8 @@ func (p *places) folder(uri, part, hex string) (folder, problem string) {
 	return "", ""
 }
 
-// beside looks for an artifact folder in p.folders. The folder must match the trailing elements
-// of the given path, including part. beside returns "" if no folder matches.
+// beside looks for an artifact folder in p.folders. The folder must match the trailing elements of
+// the path at, including part. beside returns "" if no folder matches.
 func (p *places) beside(at, part, hex string) string {
 	parts := strings.Split(at, "/")
 	last := slices.Index(parts, part)
@@ -117,8 +117,8 @@ func (p *places) beside(at, part, hex string) string {
 	return ""
 }
 
-// madeHere reports whether the store was written on this machine, judging by the path of an
-// artifact folder. For example, /data/mlruns must exist for the path
+// madeHere reports whether the path of an artifact folder suggests that the store was written on
+// this machine. For example, /data/mlruns must exist for the path
 // /data/mlruns/EXPERIMENT/ID/artifacts.
 func (p *places) madeHere(at, part string) bool {
 	for _, f := range p.folders {
@@ -144,12 +144,12 @@ func (p *places) lose(im *transfer.Import, store string) {
 	}
 	if m := p.served; m.n > 0 {
 		im.Lose(store, "MLflow's server stores the artifacts of %s, if they have any, at addresses such as %s. No artifact folder was found. "+
-			"Name the folder of the server's --artifacts-destination with --mlflow-artifacts, or copy it beside the store as mlartifacts, and import again.",
+			"Name the folder of the server's --artifacts-destination with --mlflow-artifacts, or copy it next to the store as mlartifacts, and import again.",
 			runsAndModels(m.n), m.uri)
 	}
 	if m := p.gone; m.n > 0 {
 		im.Lose(store, "The artifacts of %s, if they have any, were at %s, which is not on this machine. "+
-			"Copy the folder beside the store, or name it with --mlflow-artifacts, and import again.", runsAndModels(m.n), m.uri)
+			"Copy the folder next to the store, or name it with --mlflow-artifacts, and import again.", runsAndModels(m.n), m.uri)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // tables lists the tables that every MLflow database must have.
 var tables = []string{"experiments", "runs", "metrics", "params", "tags"}
 
-// SQL expressions that convert a column to text of limited length. The conversion is needed
-// because SQLite allows any value in any column.
+// These are SQL expressions that convert a column to text of limited length. The conversion is
+// needed because SQLite allows any value in any column.
 const (
 	shortText = `substr(CAST(%s AS TEXT), 1, 10000)`
 	longText  = `substr(CAST(%s AS TEXT), 1, 1048577)`
@@ -72,7 +72,7 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 			return err
 		}
 		deleted.add(r)
-		r.params, r.tags, r.datasets = nil, nil, nil // frees memory, since a database can have many runs
+		r.params, r.tags, r.datasets = nil, nil, nil // frees memory, because a database can have many runs
 		im.Read(info.Size() / int64(len(runs)))
 	}
 	if err := im.Trash(ctx, deleted.ids, deleted.paths); err != nil {
@@ -218,8 +218,8 @@ const datasetQuery = `SELECT
 	WHERE inputs.source_type = 'DATASET' AND inputs.destination_type = 'RUN' AND inputs.destination_id = ?
 	ORDER BY datasets.name, digest LIMIT ?`
 
-// hasColumns reports whether a database has the columns that datasetQuery uses. MLflow
-// databases have the columns of datasets since version 2.4.
+// hasColumns reports whether a database has the columns that datasetQuery uses. MLflow added them
+// in version 2.4.
 func hasColumns(ctx context.Context, db *sql.DB) bool {
 	rows, err := db.QueryContext(ctx, datasetQuery, "", 0)
 	return err == nil && rows.Close() == nil
@@ -238,7 +238,7 @@ func datasets(ctx context.Context, db *sql.DB, im *transfer.Import, r *run) (all
 			return nil, err
 		}
 		if len(all) == maxDatasets {
-			im.Lose(r.path, "It has more than %d datasets; the others are left out.", maxDatasets)
+			im.Lose(r.path, "It has more than %d datasets; the rest are left out.", maxDatasets)
 			break
 		}
 		all = append(all, d)
@@ -279,9 +279,9 @@ func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, pat
 	return r.importArtifacts(ctx, im, w, p)
 }
 
-// readMetrics adds the points of a run. It reads the rows after position up to last, and
-// ignores rows added during the import. Row numbers normally only grow. If position is greater
-// than last, readMetrics reads all rows again.
+// readMetrics adds the points of a run. It reads the rows after position up to last, and ignores
+// rows added during the import. Row numbers normally only grow. If position is greater than last,
+// the rows were renumbered, and readMetrics reads all rows again.
 func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, db *sql.DB, position, last int64) error {
 	again := position > last
 	if again {

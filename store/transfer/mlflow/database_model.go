@@ -14,8 +14,8 @@ import (
 // maximum applies to the rows of each table of the model registry.
 const maxModels = 1_000_000
 
-// databaseModels imports the logged models and the model registry of a database. MLflow has
-// logged models since version 3 and the registry since version 1.4.
+// databaseModels imports the logged models and the model registry of a database. Logged models
+// exist since MLflow 3, and the registry exists since MLflow 1.4.
 func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment, p *places, left *leftOut) error {
 	models, err := loggedModels(ctx, db, im, path, experiments)
 	if err != nil {
@@ -51,12 +51,12 @@ func hasColumn(ctx context.Context, db *sql.DB, table, name string) (bool, error
 }
 
 // short and long return SQL expressions that convert a column to text. short cuts the text to
-// 10,000 characters, long to a little more than transfer.MaxText.
+// 10,000 characters. long cuts it to slightly more than transfer.MaxText.
 func short(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
 func long(column string) string  { return `coalesce(` + fmt.Sprintf(longText, column) + `, '')` }
 
-// each calls scan for each row of a query. It reads at most maxModels rows; further rows are
-// recorded as a loss.
+// each calls scan for each row of a query. It reads at most maxModels rows. If there are more rows,
+// each records a loss.
 func each(ctx context.Context, db *sql.DB, im *transfer.Import, path, query string, scan func(*sql.Rows) error) error {
 	rows, err := db.QueryContext(ctx, query+` LIMIT ?`, maxModels+1)
 	if err != nil {
@@ -128,7 +128,7 @@ func loggedModels(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	return all, errors.Join(databaseUses(ctx, db, im, path, byID), databaseModelMetrics(ctx, db, im, path, byID))
 }
 
-// databaseUses adds the runs that created or used a logged model to that model.
+// databaseUses adds to each logged model the runs that created or used it.
 func databaseUses(ctx context.Context, db *sql.DB, im *transfer.Import, path string, byID map[string]*loggedModel) error {
 	step := `0`
 	if there, err := hasTable(ctx, db, "inputs"); err != nil || !there {
@@ -153,7 +153,7 @@ func databaseUses(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	})
 }
 
-// databaseModelMetrics adds the points that measure a logged model to that model.
+// databaseModelMetrics adds to each logged model its metric points.
 func databaseModelMetrics(ctx context.Context, db *sql.DB, im *transfer.Import, path string, byID map[string]*loggedModel) error {
 	if there, err := hasTable(ctx, db, "logged_model_metrics"); err != nil || !there {
 		return err
@@ -182,8 +182,8 @@ func databaseModelMetrics(ctx context.Context, db *sql.DB, im *transfer.Import, 
 	})
 }
 
-// registryKey identifies a registered model. Model names are unique within a workspace. MLflow
-// has workspaces since version 3.
+// registryKey identifies a registered model. Model names are unique within a workspace. Workspaces
+// exist since MLflow 3.
 type registryKey struct{ workspace, name string }
 
 // registeredModels returns the registered models of a database, with their versions.

@@ -11,8 +11,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// FuzzDatabase imports databases with arbitrary values. The import must end; an unreadable row is a
-// loss, not an error.
+// FuzzDatabase imports databases with arbitrary values. The import must terminate. An unreadable
+// row is a loss, not an error.
 func FuzzDatabase(f *testing.F) {
 	f.Add("0123456789abcdef0123456789abcdef", "run", "FINISHED", "1700000000000", "loss", "0.5", "1", "mlflow.parentRunId", "x")
 	f.Add("", "\xff", "ODD", "-1", "", "1.7976931348623157e308", "9223372036854775808", "mlflow.runName", "\x00")

@@ -17,15 +17,14 @@ type experiment struct {
 	deleted  bool
 	tags     map[string]string
 	path     string     // location for messages about losses
-	run      *uuid.UUID // id of any imported run of the experiment; nil if none
-	held     bool       // reports whether the experiment has runs or models
+	run      *uuid.UUID // id of an imported run of the experiment; nil if none
+	held     bool       // whether the experiment has runs or models
 	problem  error      // error from reading the experiment's meta.yaml
 }
 
-// importExperiment imports the tags and the description of an experiment whose runs were
-// imported. If the experiment has no runs, importExperiment creates it. It ignores an
-// experiment with id 0 that has neither runs nor tags, since every store has such an
-// experiment.
+// importExperiment imports the tags and the description of an experiment after its runs. If the
+// experiment has no runs, importExperiment creates it. It ignores an experiment with id 0 that has
+// neither runs nor tags, because every store has such an experiment.
 func (e *experiment) importExperiment(ctx context.Context, im *transfer.Import) error {
 	if e.deleted && !im.Deleted || e.run == nil && (!im.Wanted(e.name) || e.id == "0" && len(e.tags) == 0) {
 		return nil
@@ -46,8 +45,8 @@ func (e *experiment) importExperiment(ctx context.Context, im *transfer.Import) 
 	return im.Experiment(ctx, to, e.path)
 }
 
-// leftOut counts deleted records of MLflow that were not imported. The options exclude deleted
-// records by default.
+// leftOut counts records that were deleted in MLflow and therefore not imported. By default, the
+// options exclude deleted records.
 type leftOut struct{ runs, experiments, models int }
 
 // lose reports the counts as losses.
@@ -78,8 +77,8 @@ func isAre(n int) string {
 	return "are"
 }
 
-// trash collects the deleted runs of a store. The import moves these runs to the trash after
-// importing all runs, since a run in the trash can't be a parent.
+// trash collects the deleted runs of a store. The import moves these runs to the trash after it has
+// imported all runs, because a run in the trash can't be a parent.
 type trash struct {
 	ids   []uuid.UUID
 	paths []string

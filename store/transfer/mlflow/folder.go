@@ -39,8 +39,8 @@ type meta struct {
 
 func (m meta) runID() string { return first(m.RunID, m.RunUUID) }
 
-// Size limits of a file store, in bytes. maxText limits a parameter or tag, and maxLine limits
-// a line of a metric file.
+// These are the size limits of a file store, in bytes. maxText limits a parameter or tag, and
+// maxLine limits a line of a metric file.
 const (
 	maxMeta = 1 << 20
 	maxText = 1 << 20
@@ -49,7 +49,7 @@ const (
 	maxTexts = 64 << 20
 )
 
-var errTexts = fmt.Errorf("there are more than %d, or more than %d MiB; the others are left out", maxEntries, maxTexts>>20)
+var errTexts = fmt.Errorf("there are more than %d, or more than %d MiB; the rest are left out", maxEntries, maxTexts>>20)
 
 func readMeta(folder string) (m meta, err error) {
 	text, err := readText(filepath.Join(folder, "meta.yaml"), maxMeta)
@@ -89,7 +89,7 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 		}
 		deleted.add(r)
 		folderUses(im, r, uses)
-		r.params, r.tags, r.datasets = nil, nil, nil // frees memory, since a store can have many runs
+		r.params, r.tags, r.datasets = nil, nil, nil // frees memory, because a store can have many runs
 	}
 	if err := im.Trash(ctx, deleted.ids, deleted.paths); err != nil {
 		return err
@@ -235,8 +235,8 @@ func importFolderRun(ctx context.Context, im *transfer.Import, p *places, r *run
 	return r.importArtifacts(ctx, im, w, p)
 }
 
-// readMetric adds the lines of a metric file after known.Position. It leaves an incomplete last
-// line to the next import.
+// readMetric adds the lines of a metric file after known.Position. An incomplete last line is read
+// by the next import.
 func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, m metricFile, known transfer.File) error {
 	f, err := os.Open(m.path)
 	if err != nil {
@@ -295,7 +295,7 @@ func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.R
 var errLine = errors.New("it is not a time, a value and a step")
 
 // addLine adds the point in a line of the form "milliseconds value step". The newest MLflow
-// versions append a dataset to the line, which addLine ignores.
+// versions append a dataset to the line. addLine ignores the dataset.
 func (r *run) addLine(w *transfer.RunWriter, key, line string) error {
 	fields := strings.Fields(line)
 	if len(line) > maxLine || len(fields) < 2 {

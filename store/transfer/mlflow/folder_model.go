@@ -75,8 +75,8 @@ func folderModels(ctx context.Context, im *transfer.Import, folder string, exper
 	return folderRegistry(ctx, im, filepath.Join(folder, "models"))
 }
 
-// folderUses collects in all the logged models that a run created or used. The keys of all are
-// ids of logged models.
+// folderUses adds the logged models that a run created or used to the map all. The keys of the map
+// are ids of logged models.
 func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse) {
 	for _, part := range []string{"inputs", "outputs"} {
 		folders, err := subfolders(filepath.Join(r.path, part))
@@ -100,7 +100,7 @@ func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse)
 				}
 				continue
 			}
-			step, _ := wholeOf(use.Step) // 0 if the run used the model without creating it
+			step, _ := wholeOf(use.Step) // 0 if the run only used the model
 			switch {
 			case part == "outputs":
 				all[use.Destination] = append(all[use.Destination], transfer.ModelUse{RunID: r.uuid(), Made: true, Step: transfer.Step(step)})
@@ -111,8 +111,8 @@ func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse)
 	}
 }
 
-// folderModelMetrics returns the points that measure a logged model. A line has the form
-// "milliseconds value step run". The name and digest of a dataset can follow.
+// folderModelMetrics returns the metric points of a logged model. A line has the form "milliseconds
+// value step run". The name and digest of a dataset can follow.
 func folderModelMetrics(im *transfer.Import, folder string) (all []transfer.ModelMetric) {
 	for key, text := range texts(im, folder) {
 		for line := range strings.Lines(text) {
@@ -189,8 +189,8 @@ func folderRegistry(ctx context.Context, im *transfer.Import, folder string) err
 	return nil
 }
 
-// folderDatasets returns the datasets that a run of a file store used. The run's folder
-// "inputs" lists the datasets. The experiment's folder "datasets" describes the datasets.
+// folderDatasets returns the datasets that a run of a file store used. The folder "inputs" of the
+// run lists the datasets. The folder "datasets" of the experiment describes them.
 func folderDatasets(im *transfer.Import, run string) (all []transfer.Dataset) {
 	inputs, err := subfolders(filepath.Join(run, "inputs"))
 	if err != nil {

@@ -56,8 +56,8 @@ func TestParentsFirst(t *testing.T) {
 	}
 }
 
-// FuzzFolder imports arbitrary files. The import must end; an unreadable file is a loss, not an
-// error.
+// FuzzFolder imports arbitrary files. The import must terminate. An unreadable file is a loss, not
+// an error.
 func FuzzFolder(f *testing.F) {
 	meta := "experiment_id: '1'\nname: e\nrun_id: 0123456789abcdef0123456789abcdef\nrun_name: r\nstatus: 3\nstart_time: 1700000000000\n"
 	f.Add(meta, "1700000000000 0.5 1\n1700000000001 nan 2 data abc\n", "x")

@@ -44,8 +44,8 @@ type version struct {
 	tags                            map[string]string
 }
 
-// importModel imports a logged model with its files. It omits a deleted model of an experiment
-// that is not deleted, since the trash can't hold a single model.
+// importModel imports a logged model with its files. It omits a deleted model of an experiment that
+// is not deleted, because the trash can't hold a single model.
 func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, p *places, left *leftOut) error {
 	if !im.Wanted(m.name, m.experiment) {
 		return nil

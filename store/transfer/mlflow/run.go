@@ -19,7 +19,7 @@ type run struct {
 	name       string
 	status     string
 	start, end any    // Unix milliseconds as stored; nil if not set
-	deleted    bool   // reports whether the run or its experiment is deleted
+	deleted    bool   // whether the run or its experiment is deleted
 	artifacts  string // URI of the artifacts
 	// experimentDeleted reports whether the experiment is deleted in MLflow.
 	experimentDeleted bool
@@ -33,8 +33,8 @@ type run struct {
 	path              string // location for messages about losses
 }
 
-// uuid returns the id of the run in tracker. It is equal to MLflow's run id, which is a UUID
-// without dashes.
+// uuid returns the id of the run in tracker. If MLflow's run id is a UUID without dashes, as usual,
+// uuid returns that UUID. Otherwise, it derives a UUID from the run id.
 func (r *run) uuid() uuid.UUID { return runUUID(r.id) }
 
 func runUUID(id string) uuid.UUID {
@@ -149,7 +149,7 @@ func sorted(m map[string]string) []string {
 var fieldTags = map[string]bool{"mlflow.note.content": true, "mlflow.runName": true, "mlflow.parentRunId": true,
 	"mlflow.source.git.commit": true, "mlflow.source.git.repoURL": true, "mlflow.source.name": true}
 
-// infinity is the number that MLflow stores in a database instead of an infinite value.
+// infinity is the number that MLflow stores in a database instead of infinity.
 const infinity = 1.7976931348623157e308
 
 // valueOf returns the metric value that an MLflow database represents by x and isNaN.
@@ -185,8 +185,8 @@ func parentsFirst(runs []*run) []*run {
 	return ordered
 }
 
-// leaveOut records that the run was deleted in tracker after an earlier import. If MLflow has
-// deleted the run as well, the run counts as unchanged.
+// leaveOut records that the run was deleted in tracker after an earlier import. If the run was also
+// deleted in MLflow, it counts as unchanged.
 func (r *run) leaveOut(im *transfer.Import) {
 	if r.deleted {
 		im.Unchanged(r.uuid())

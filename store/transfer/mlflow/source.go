@@ -1,5 +1,5 @@
-// Package mlflow reads the stores of MLflow with their artifacts. A store is an SQLite database
-// or the folder mlruns, the older file store.
+// Package mlflow reads MLflow's stores and their artifacts. A store is an SQLite database or a file
+// store, the older format, which is a folder named mlruns.
 package mlflow
 
 import (

@@ -10,9 +10,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// cell returns an SQL expression for a numeric column. SQLite allows any value in any column.
-// The expression converts any value that is not a number to text. The functions realOf and
-// wholeOf parse or reject such a text.
+// cell returns an SQL expression for a numeric column. SQLite allows any value in any column. The
+// expression converts any value that is not a number to text, which realOf and wholeOf parse or
+// reject.
 func cell(column string) string {
 	return strings.ReplaceAll(`CASE typeof($) WHEN 'integer' THEN $ WHEN 'real' THEN $ WHEN 'null' THEN NULL ELSE substr(CAST($ AS TEXT), 1, 100) END`,
 		"$", column)

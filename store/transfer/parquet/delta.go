@@ -92,8 +92,8 @@ func (d *deltaNumbers) next() (Value, error) {
 	return d.c.number(n), err
 }
 
-// deltaTexts decodes texts in the encodings DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY. In
-// DELTA_BYTE_ARRAY, a text shares a prefix with the previous text.
+// deltaTexts decodes strings in the encodings DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY. In
+// DELTA_BYTE_ARRAY, a string shares a prefix with the previous string.
 type deltaTexts struct {
 	c        *Column
 	prefixes *delta // prefix lengths; nil for DELTA_LENGTH_BYTE_ARRAY
@@ -157,5 +157,5 @@ func (t *deltaTexts) next() (Value, error) {
 	return t.c.bytes(text), nil
 }
 
-// maxPrefixed is the maximum size of a text with a prefix, in bytes.
+// maxPrefixed is the maximum size of a string with a prefix, in bytes.
 const maxPrefixed = 1 << 20

@@ -23,15 +23,15 @@ type values interface {
 	next() (Value, error)
 }
 
-// newValues returns a decoder for n values of column c in the given encoding. It returns an
-// error if the encoding does not fit the column.
+// newValues returns a decoder for n values of column c in the given encoding. It returns an error
+// if the column's type does not allow the encoding.
 func newValues(c *Column, encoding int64, b []byte, n int, dict *dictionary) (values, error) {
 	switch encoding {
 	case encodingPlain:
 		return &plain{c: c, b: b}, nil
 	case encodingPlainDictionary, encodingDictionary:
 		if dict == nil {
-			return nil, errors.New("a page needs a dictionary, and there is none")
+			return nil, errors.New("a page needs a dictionary, but there is none")
 		}
 		if len(b) == 0 {
 			return &plain{c: c}, nil // all values of the page are null
@@ -109,7 +109,7 @@ func newDictionary(c *Column, b []byte, n int) (*dictionary, error) {
 	d := &dictionary{c: c, b: b, n: n}
 	switch width := c.width(); {
 	case c.physical == physicalBool:
-		return d, errors.New("a dictionary has booleans")
+		return d, errors.New("a dictionary contains booleans")
 	case width > 0 && n > len(b)/width, n > len(b)/4 && width == 0:
 		return d, errShort
 	case width > 0:
@@ -163,8 +163,8 @@ func (t *booleans) next() (Value, error) {
 	return Value{Kind: Bool, Int: int64(x)}, err
 }
 
-// hybrid decodes integers in the RLE/bit-packing hybrid encoding. The encoding stores runs of
-// equal integers, and groups of eight integers with width bits each.
+// hybrid decodes integers in the RLE/bit-packing hybrid encoding. The encoding stores runs of equal
+// integers, and groups of eight integers that have width bits each.
 type hybrid struct {
 	b      []byte
 	width  int

@@ -106,8 +106,8 @@ func (f *File) cursor(group, column int) *cursor {
 	return &cursor{file: f, column: &f.Columns[column], chunk: c, at: c.from, left: c.values}
 }
 
-// next returns the next value and its repetition level. Level 0 begins a new row. After the
-// last value, next returns io.EOF.
+// next returns the next value and its repetition level. A value with level 0 begins a new row.
+// After the last value, next returns io.EOF.
 func (c *cursor) next() (v Value, rep uint32, err error) {
 	for c.inPage == 0 {
 		if c.left == 0 {
@@ -135,8 +135,8 @@ func (c *cursor) next() (v Value, rep uint32, err error) {
 	return v, rep, err
 }
 
-// hold records that the current page uses n bytes of memory. It returns an error if the total
-// for the file exceeds maxHeld.
+// hold records that the current page uses n bytes of memory. It returns an error if the total of
+// the file exceeds maxHeld.
 func (c *cursor) hold(n int64) error {
 	c.file.held += n - c.held
 	c.held = n
@@ -155,7 +155,7 @@ func (c *cursor) end() {
 	c.held, c.dict, c.values = 0, nil, nil
 }
 
-// page reads the next page and prepares the decoding of its values.
+// page reads the next page and prepares to decode its values.
 func (c *cursor) page() error {
 	h, b, err := c.read()
 	if err != nil {
@@ -201,7 +201,7 @@ func (c *cursor) page() error {
 		}
 		if err == nil && c.column.maxDef > 0 {
 			if h.defEncoding != encodingRLE {
-				return errors.New("it has levels in an encoding that is no longer used")
+				return errors.New("it has levels in an obsolete encoding")
 			}
 			c.defs, b, err = levels(b, c.column.maxDef)
 		}
@@ -238,7 +238,7 @@ func (c *cursor) read() (h header, b []byte, err error) {
 	case h.packed < 0 || h.size < 0 || h.values < 0 || h.packed > c.chunk.to-c.at:
 		return h, nil, errShort
 	case h.packed > maxPage || h.size > maxPage || h.values > maxValues:
-		return h, nil, fmt.Errorf("a page has %d bytes and %d values, and at most %d and %d are read; write it with smaller pages",
+		return h, nil, fmt.Errorf("a page has %d bytes and %d values, but at most %d and %d are allowed; write it with smaller pages",
 			max(h.size, h.packed), h.values, maxPage, maxValues)
 	}
 	if err := c.hold(h.packed + h.size); err != nil {
@@ -283,7 +283,7 @@ func (c *cursor) unpack(b []byte, size int64) ([]byte, error) {
 		out, err = c.file.unzstd(b, size)
 	default:
 		names := map[int]string{3: "LZO", 4: "Brotli", 5: "LZ4", 7: "LZ4"}
-		return nil, fmt.Errorf("it is compressed with %s, which is not read; write it with zstd, gzip or Snappy", names[c.chunk.codec])
+		return nil, fmt.Errorf("it is compressed with %s, which is not supported; write it with zstd, gzip or Snappy", names[c.chunk.codec])
 	}
 	if err != nil || int64(len(out)) != size {
 		return nil, errPacked
@@ -291,7 +291,7 @@ func (c *cursor) unpack(b []byte, size int64) ([]byte, error) {
 	return out, nil
 }
 
-var errPacked = errors.New("a page can't be decompressed, or its size is not the stated one")
+var errPacked = errors.New("a page can't be decompressed, or its size differs from the stated size")
 
 func gunzip(b []byte, size int64) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(b))

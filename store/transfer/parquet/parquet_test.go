@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// written returns a file with rows of each kind of value.
+// written returns a file that has values of each kind in its rows.
 func written(t testing.TB, rows int) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -79,8 +79,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestGroupsAreBounded checks that a long text in many rows does not fill the memory: the group
-// ends early.
+// TestGroupsAreBounded checks that long strings in many rows do not fill the memory, because the
+// row group ends early.
 func TestGroupsAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Field{Name: "a", Kind: Text})
@@ -98,7 +98,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEncodings decodes the examples of the format's specification, and edge cases.
+// TestEncodings decodes the examples in the format specification, and edge cases.
 func TestEncodings(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -134,7 +134,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestHostile checks that Open or Next returns an error for a file with too large pages.
+// TestHostile checks that reading a truncated or malicious file returns an error.
 func TestHostile(t *testing.T) {
 	text := written(t, 1000)
 	read := func(text []byte) error {
@@ -157,7 +157,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	// A zstd page that claims 1 KiB and decompresses to 1 GiB.
+	// The page decompresses to 128 MiB, although its header states a smaller size.
 	w, err := NewWriter(io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func readAll(f *File) error {
 	return nil
 }
 
-// FuzzOpen reads arbitrary files. Reading must end, and must not hold more than maxHeld bytes.
+// FuzzOpen reads arbitrary files. Reading must terminate and must not hold more than maxHeld bytes.
 func FuzzOpen(f *testing.F) {
 	f.Add(written(f, 20), uint32(0), byte(0))
 	f.Add(written(f, 20), uint32(700), byte(255))
@@ -236,7 +236,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzValues decodes arbitrary bytes in each encoding. Decoding must end.
+// FuzzValues decodes arbitrary bytes in each encoding. Decoding must terminate.
 func FuzzValues(f *testing.F) {
 	for kind := range int64(10) {
 		f.Add([]byte{128, 1, 4, 8, 14, 3, 2, 0, 0, 0, 0xC0, 0x3F}, kind, physicalInt64)

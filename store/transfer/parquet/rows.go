@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// maxList is the maximum number of values of a list.
+// maxList is the maximum number of values in a list.
 const maxList = 100_000
 
 // Rows reads the rows of a file.

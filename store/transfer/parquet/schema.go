@@ -72,7 +72,7 @@ func Is(r io.ReaderAt, size int64) bool {
 // Open reads the metadata of a Parquet file. size is the size of the file in bytes.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	if !Is(r, size) {
-		return nil, errors.New("it is not a Parquet file, or not a complete one")
+		return nil, errors.New("it is not a complete Parquet file")
 	}
 	var b [4]byte
 	if _, err := r.ReadAt(b[:], size-8); err != nil {
@@ -83,7 +83,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 		return nil, errShort
 	}
 	if n > maxFooter {
-		return nil, fmt.Errorf("its metadata have %d bytes, and at most %d are allowed", n, maxFooter)
+		return nil, fmt.Errorf("its metadata has %d bytes, but at most %d are allowed", n, maxFooter)
 	}
 	footer := make([]byte, n)
 	if _, err := r.ReadAt(footer, size-8-n); err != nil {
@@ -282,7 +282,7 @@ func (s *schema) children(path []string, def, rep int, problem string) error {
 		problem = "maps, or lists of groups"
 	}
 	if !isRoot && (rep == 0 || e.repetition == 2 && !e.isGroup) {
-		path = append(path[:len(path):len(path)], e.name) // a list gets the name of the group that contains it
+		path = append(path[:len(path):len(path)], e.name) // a list has the name of the group that contains it
 	}
 	if e.isGroup || isRoot {
 		if e.children < 0 || e.children > len(s.elements) {

@@ -180,8 +180,7 @@ func (d *decoder) listHead() (kind byte, n int) {
 	return head & 15, int(size)
 }
 
-// skip skips a value of type kind. A boolean takes one byte in a list, and no byte in a
-// structure.
+// skip skips a value of type kind. A boolean takes one byte in a list, but none in a structure.
 func (d *decoder) skip(kind byte, inList bool) {
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errThrift)
@@ -258,7 +257,7 @@ func (e *encoder) text(id int16, s string) {
 	e.element(s)
 }
 
-// element writes a text without a field header, as an element of a list.
+// element writes a string without a field header, as an element of a list.
 func (e *encoder) element(s string) {
 	e.out = append(binary.AppendUvarint(e.out, uint64(len(s))), s...)
 }

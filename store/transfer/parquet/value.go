@@ -1,9 +1,9 @@
 // Package parquet reads and writes Apache Parquet files row by row.
 //
-// It reads files written by pyarrow, DuckDB, Spark and Polars. Columns can hold numbers, texts,
-// booleans and times, also in groups and in lists. The package supports all encodings of these
-// columns, and compression with Snappy, gzip and zstd. Files are not trusted: maxHeld limits
-// the memory for pages and dictionaries, whatever the metadata of a file requests.
+// It reads files written by pyarrow, DuckDB, Spark and Polars. Columns can hold numbers, strings,
+// booleans and times, and can be in groups and lists. The package supports all encodings of these
+// columns, and compression with Snappy, gzip and zstd. Files are not trusted: maxHeld limits the
+// memory for pages and dictionaries, regardless of the metadata of a file.
 package parquet
 
 import (
@@ -37,8 +37,8 @@ type Value struct {
 	List  []Value // used for List
 }
 
-// String returns the value as text. It returns numbers with all digits, times in RFC 3339, and
-// Null as "".
+// String returns the value as text. It formats numbers with all digits, times according to RFC
+// 3339, and Null as "".
 func (v Value) String() string {
 	switch v.Kind {
 	case Bool:
@@ -164,7 +164,7 @@ func scaled(n int64, scale int) Value {
 	return Value{Kind: Float, Float: float64(n) / float64(by)}
 }
 
-// bytes converts bytes to a value according to the column's meaning. The value is a text or a
+// bytes converts bytes to a value according to the column's meaning. The value is a string or a
 // number.
 func (c *Column) bytes(b []byte) Value {
 	switch c.meaning {

@@ -24,7 +24,7 @@ const (
 type Field struct {
 	Name     string
 	Kind     Kind // Bool, Int, Float, Time or Text
-	Optional bool // reports whether values can be Null
+	Optional bool // whether values can be Null
 }
 
 // Writer writes a Parquet file. It keeps one row group in memory.
@@ -60,7 +60,7 @@ type writtenColumn struct {
 	indexes []uint32
 	numbers map[string]uint32
 	dict    []byte // dictionary values in the PLAIN encoding
-	isPlain bool   // reports whether the field plain holds the values
+	isPlain bool   // whether the values are in the field plain
 	size    int    // size of all values without a dictionary, in bytes
 }
 
@@ -92,13 +92,13 @@ func (c *writtenColumn) reset() {
 // Write writes a row. The row must have one value for each field.
 func (w *Writer) Write(row ...Value) error {
 	if len(row) != len(w.fields) {
-		return fmt.Errorf("a row has %d values, and the file %d columns", len(row), len(w.fields))
+		return fmt.Errorf("a row has %d values, but the file has %d columns", len(row), len(w.fields))
 	}
 	size := 0
 	for i, v := range row {
 		c := w.fields[i]
 		if v.Kind != c.Kind && !(c.Optional && v.Kind == Null) {
-			return fmt.Errorf("a value of the column %q is of another kind", c.Name)
+			return fmt.Errorf("a value of the column %q has the wrong kind", c.Name)
 		}
 		c.add(v)
 		size += c.size
@@ -143,7 +143,7 @@ func appendText(b, text []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
 }
 
-// expand replaces the dictionary indexes by the values and discards the dictionary.
+// expand replaces the dictionary indexes with the values and discards the dictionary.
 func (c *writtenColumn) expand() {
 	var offsets []int
 	for at := 0; at < len(c.dict); at += 4 + int(binary.LittleEndian.Uint32(c.dict[at:])) {
@@ -194,8 +194,8 @@ func (w *Writer) flush() {
 	w.rows = 0
 }
 
-// chunk writes the values of a column. It writes a dictionary page if the column has a
-// dictionary, and a data page.
+// chunk writes the values of a column. It first writes a dictionary page if the column has a
+// dictionary, and then a data page.
 func (w *Writer) chunk(c *writtenColumn) writtenChunk {
 	chunk := writtenChunk{values: w.rows, encoding: encodingPlain}
 	from := w.at
@@ -264,8 +264,8 @@ func appendLevels(b []byte, there []bool) []byte {
 	return b
 }
 
-// appendIndexes appends dictionary indexes to b. All indexes are less than n. A run encodes
-// eight or more equal indexes, or the equal indexes at the end. Other indexes are bit-packed in
+// appendIndexes appends dictionary indexes to b. All indexes are less than n. Eight or more equal
+// indexes are encoded as a run, as are equal indexes at the end. Other indexes are bit-packed in
 // groups of eight.
 func appendIndexes(b []byte, indexes []uint32, n int) []byte {
 	width := 1

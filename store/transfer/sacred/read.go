@@ -18,7 +18,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// fingerprint returns a text that changes if a JSON file of the run changes.
+// fingerprint returns a string that changes if a JSON file of the run changes.
 func fingerprint(folder string) string {
 	var text strings.Builder
 	for _, name := range []string{"run.json", "config.json", "metrics.json"} {
@@ -100,8 +100,8 @@ func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about
 }
 
 // addMetrics adds the new points of all metrics to w. count maps each metric to its number of
-// imported points. addMetrics decodes the file value by value, since decoded lists need many
-// times the memory of their text.
+// imported points. addMetrics decodes the file value by value, because a decoded list needs many
+// times the memory of its text.
 func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, folder string, count map[string]int, mark func(string)) error {
 	path := filepath.Join(folder, "metrics.json")
 	text, err := transfer.ReadFile(path, maxMetrics)

@@ -9,7 +9,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// FuzzRun imports arbitrary files. The import must end; an unreadable file is a loss, not an error.
+// FuzzRun imports arbitrary files. The import must terminate. An unreadable file is a loss, not an
+// error.
 func FuzzRun(f *testing.F) {
 	const about = `{"experiment": {"name": "e", "sources": [["a.py", "../../etc/passwd"]]}, "status": "FAILED", "fail_trace": ["x"], "start_time": "2026-11-22T12:36:06.046729"}`
 	f.Add(about, `{"loss": {"steps": [1], "timestamps": ["2026-11-22T12:36:06.046729"], "values": [NaN]}}`, `{"a": {"b": [1]}}`)
@@ -33,8 +34,8 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestHostile checks that a too large configuration, a link out of the folder and a pipe are
-// losses.
+// TestHostile checks that a configuration file is recorded as a loss if it is too large, a link out
+// of the folder, or a pipe.
 func TestHostile(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.json")
 	for name, make := range map[string]func(path string) error{

@@ -31,7 +31,7 @@ func Kind() transfer.Kind {
 // source holds the run folders found at a path.
 type source struct {
 	folders []string
-	others  []transfer.Loss // one loss for each file run.json that is not imported
+	others  []transfer.Loss // one loss for each run.json file that is not imported
 }
 
 const (
@@ -80,7 +80,7 @@ func find(path string) (s source, err error) {
 			case err != nil:
 				s.others = append(s.others, transfer.Loss{Path: at, Reason: fmt.Sprintf("It can't be read: %v.", err)})
 			case a.Experiment == nil || a.Status == "":
-				s.others = append(s.others, transfer.Loss{Path: at, Reason: "It is left out: it has no experiment or no status, so it is not a run of Sacred."})
+				s.others = append(s.others, transfer.Loss{Path: at, Reason: "It is left out: it has no experiment or no status, so it was not written by Sacred."})
 			default:
 				s.folders = append(s.folders, filepath.Dir(at))
 			}
@@ -129,8 +129,8 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 var statuses = map[string]transfer.Status{"QUEUED": transfer.Running, "RUNNING": transfer.Running, "COMPLETED": transfer.Succeeded,
 	"FAILED": transfer.Failed, "INTERRUPTED": transfer.Killed, "TIMEOUT": transfer.Killed, "KILLED": transfer.Killed, "DIED": transfer.Killed}
 
-// uuid returns the id of a run. The id is derived from the experiment, the name of the folder,
-// and the start time. The folder name is a number and not unique, since folders can be copied.
+// uuid returns the id of a run. The id is derived from the experiment, the name of the folder, and
+// the start time. The folder name alone is not unique: it is a number, and folders can be copied.
 func (a about) uuid(folder string) uuid.UUID {
 	return transfer.ID("sacred", "run", a.Experiment.Name, filepath.Base(folder), a.Start)
 }

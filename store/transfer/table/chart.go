@@ -17,11 +17,11 @@ import (
 // W&B exports a chart as a table. The first column holds the steps. Each run has three columns:
 // "run - metric", and the same name with the suffixes __MIN and __MAX.
 
-// chartColumn names the run and the metric of a column.
+// chartColumn holds the run and the metric of a column.
 type chartColumn struct{ run, metric string }
 
-// chartColumns returns the metric columns of a chart by column index. It returns nil if the
-// header is not the header of a chart.
+// chartColumns returns the metric columns of a chart by column index. It returns nil if header is
+// not the header of a chart.
 func chartColumns(header []string) map[int]chartColumn {
 	is := map[string]bool{}
 	for _, name := range header {
@@ -102,9 +102,9 @@ func (s source) importChart(ctx context.Context, im *transfer.Import, f file, co
 
 func timeOfFile(f file) transfer.Time { return transfer.Time(f.info.ModTime().UnixMilli()) }
 
-// addChart adds the points of a chart to writers, which are indexed by run name. addChart does
-// not mark the file as read. After an interruption, the next import starts again and replaces
-// the imported points.
+// addChart adds the points of a chart to writers, which maps run names to writers. It does not mark
+// the file as read, so if it is interrupted, the next import starts again and replaces the imported
+// points.
 func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]chartColumn, writers map[string]*transfer.RunWriter) error {
 	if len(writers) == 0 {
 		return nil
@@ -128,12 +128,12 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 			return nil
 		}
 		if err != nil {
-			im.Lose(f.path, "It was read up to the row %d: %v.", n-1, err)
+			im.Lose(f.path, "It was read only up to row %d: %v.", n-1, err)
 			return nil
 		}
 		step, err := strconv.ParseFloat(strings.TrimSpace(record[0]), 64)
 		if err != nil || step != math.Trunc(step) || math.Abs(step) >= 1<<62 {
-			im.Lose(f.path, "The row %d has no whole number in the step column %q; it was skipped. Export the chart with steps on the horizontal axis.", n, rows.header[0])
+			im.Lose(f.path, "Row %d has no whole number in the step column %q; it was skipped. Export the chart with steps on the horizontal axis.", n, rows.header[0])
 			continue
 		}
 		for i, text := range record {
@@ -145,7 +145,7 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 			if x, ok := valueOf(text); ok {
 				w.Point(c.metric, transfer.Step(step), x, timeOfFile(f))
 			} else if !missing(text) {
-				im.Lose(f.path, "The column %q has texts, which are not imported.", rows.header[i])
+				im.Lose(f.path, "The column %q contains text, which is not imported.", rows.header[i])
 			}
 		}
 		for _, w := range writers {

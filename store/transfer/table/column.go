@@ -36,14 +36,14 @@ func (s source) checkColumns(ctx context.Context, im *transfer.Import) error {
 }
 
 // hasColumn reports whether a table has the named column, and returns the names of the table's
-// columns. It returns true for an unreadable table, since the import reports the error later.
+// columns. It returns true for an unreadable table, because the import reports the error later.
 func (f file) hasColumn(ctx context.Context, im *transfer.Import, name string) (there bool, names []string, err error) {
 	in, err := os.Open(f.path)
 	if err != nil {
 		return true, nil, nil
 	}
 	defer in.Close()
-	scratch := transfer.New(transfer.Nowhere{}, im.Options) // discards losses, since the import of the table reports them
+	scratch := transfer.New(transfer.Nowhere{}, im.Options) // discards losses, because the import of the table reports them
 	scratch.Progress = nil
 	rows := f.rows(&reader{file: f, im: scratch, in: io.LimitReader(in, f.info.Size()), opened: in})
 	if names = rows.columns(); names != nil {

@@ -71,8 +71,8 @@ func (l *lines) parameters() []cell { return nil }
 
 var errObject = errors.New("it is not a JSON object")
 
-// object appends the values of a JSON object to cells. The key of a nested value is its path,
-// with slashes between the names. object accepts NaN and Infinity, which Python writes.
+// object appends the values of a JSON object to cells. The key of a nested value is its path, with
+// names separated by slashes. object accepts NaN and Infinity, which Python writes.
 func object(text []byte, cells []cell) ([]cell, error) {
 	var value any
 	if err := json.Unmarshal(Quoted(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
@@ -90,7 +90,7 @@ const maxDepth = 32
 
 func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, error) {
 	if depth > maxDepth || len(cells) > maxColumns {
-		return nil, errors.New("it has too many values, or too many levels")
+		return nil, errors.New("it has too many values or too many levels")
 	}
 	var err error
 	for _, name := range slices.Sorted(maps.Keys(o)) {
@@ -121,8 +121,7 @@ func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, 
 	return cells, nil
 }
 
-// Quoted adds quotes around the bare words NaN, Infinity and -Infinity in JSON, because JSON
-// does not allow these words.
+// Quoted adds quotes around the bare words NaN, Infinity and -Infinity, which are not valid JSON.
 func Quoted(text []byte) []byte {
 	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
 		return text
@@ -158,8 +157,8 @@ func Quoted(text []byte) []byte {
 // maxState is the maximum size of trainer_state.json in bytes.
 const maxState = 128 << 20
 
-// state reads trainer_state.json. It decodes rows one by one, since decoded rows need many
-// times the memory of their text.
+// state reads trainer_state.json. It decodes rows one by one, because a decoded row needs many
+// times the memory of its text.
 type state struct {
 	history *format.Elements
 	params  []cell

@@ -13,8 +13,9 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// Names of the files in which W&B stores the history of a run. The artifact run-ID-history is a
-// folder with numbered files. W&B's client downloads files named ID_N.runhistory.parquet.
+// These patterns match the names of the files in which W&B stores the history of a run. The
+// artifact run-ID-history is a folder with numbered files. W&B's client downloads files named
+// ID_N.runhistory.parquet.
 var (
 	historyPart   = regexp.MustCompile(`^(\d{1,9})\.parquet$`)
 	historyFolder = regexp.MustCompile(`^run-(.+)-history(?:[-:_]v\d+)?$`)
@@ -40,7 +41,7 @@ func partOf(path string) int {
 	if m == nil {
 		m = historyPart.FindStringSubmatch(filepath.Base(path))
 	}
-	n, _ := strconv.Atoi(m[len(m)-1]) // can't fail, since the number has at most nine digits
+	n, _ := strconv.Atoi(m[len(m)-1]) // can't fail, because the number has at most nine digits
 	return n
 }
 
@@ -89,7 +90,7 @@ func parquetRows(r *reader) rows {
 	return t
 }
 
-// open prepares reading the rows of a part. It sets t.err on failure.
+// open prepares to read the rows of a part. On failure, it sets t.err.
 func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	f, err := parquet.Open(in, size)
 	if err != nil {
@@ -101,9 +102,9 @@ func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	for i, c := range f.Columns {
 		switch {
 		case c.Unreadable != "":
-			t.r.im.Lose(path, "The column %q has %s, which are not imported.", c.Name, c.Unreadable)
+			t.r.im.Lose(path, "The column %q contains %s, which are not imported.", c.Name, c.Unreadable)
 		case c.List:
-			t.r.im.Lose(path, "The column %q has lists, which are not imported.", c.Name)
+			t.r.im.Lose(path, "The column %q contains lists, which are not imported.", c.Name)
 		default:
 			t.names, columns = append(t.names, c.Name), append(columns, i)
 		}
@@ -133,7 +134,7 @@ func (t *parquetTable) nextPart() error {
 
 func (t *parquetTable) close() {
 	if t.part != nil {
-		_ = t.part.Close() // an error does not matter, since the file was only read
+		_ = t.part.Close() // an error does not matter, because the file was only read
 		t.part = nil
 	}
 }
@@ -171,5 +172,5 @@ func (t *parquetTable) next() ([]cell, error) {
 func (t *parquetTable) columns() []string  { return t.names }
 func (t *parquetTable) parameters() []cell { return nil }
 
-// maxText is the maximum number of bytes to keep from a text cell. Numbers are never longer.
+// maxText is the maximum number of bytes of a text cell that are read. Numbers are never longer.
 const maxText = 1000

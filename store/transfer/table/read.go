@@ -58,11 +58,11 @@ type reader struct {
 	row       int64           // number of rows read
 	step      string          // step column; "" if not yet known
 	time      string          // time column; "" if not yet known
-	named     bool            // reports whether the table has a header
+	named     bool            // whether the table has a header
 	media     map[string]bool // columns of W&B objects, which are not imported
 	started   map[string]bool // metrics whose earlier points were dropped
-	again     bool            // reports whether all rows are imported again
-	half      bool            // reports whether an incomplete last row is left to the next import
+	again     bool            // whether all rows are imported again
+	half      bool            // whether an incomplete last row is left for the next import
 	first     string          // checksum of the first row
 	firstTime transfer.Time
 }
@@ -111,9 +111,9 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 		}
 		var own *rowError
 		if errors.As(err, &own) {
-			r.im.Lose(r.file.path, "The row %d was skipped: %v.", r.row+1, own.err)
+			r.im.Lose(r.file.path, "Row %d was skipped: %v.", r.row+1, own.err)
 		} else if err != nil {
-			r.im.Lose(r.file.path, "It was read up to the row %d: %v.", r.row, err)
+			r.im.Lose(r.file.path, "It was read only up to row %d: %v.", r.row, err)
 			break
 		}
 		r.row++
@@ -157,12 +157,12 @@ func checksum(cells []cell) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, all)))
 }
 
-// resting is the time without writes after which a last line without a line end counts as
+// resting is the time after the last write at which a last line without a newline counts as
 // complete.
 const resting = time.Minute
 
-// wholeRows returns a reader of the file's complete rows. half reports whether an incomplete
-// last row is omitted. A program is probably still writing an incomplete row.
+// wholeRows returns a reader of the file's complete rows. half reports whether an incomplete last
+// row is omitted, because a program is probably still writing it.
 func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) {
 	size := r.file.info.Size()
 	whole = io.LimitReader(in, size)
@@ -214,7 +214,7 @@ func (r *reader) add(cells []cell) {
 		case r.step:
 			x, err := strconv.ParseFloat(strings.TrimSpace(c.text), 64)
 			if err != nil || x != math.Trunc(x) || math.Abs(x) >= 1<<63 {
-				r.im.Lose(r.file.path, "The row %d has no whole number in the step column %q; it was skipped.", r.row, r.step)
+				r.im.Lose(r.file.path, "Row %d has no whole number in the step column %q; it was skipped.", r.row, r.step)
 				return
 			}
 			step, hasStep = transfer.Step(x), true
@@ -229,7 +229,7 @@ func (r *reader) add(cells []cell) {
 		}
 	}
 	if r.step != "" && !hasStep && len(cells) > 0 {
-		r.im.Lose(r.file.path, "The row %d has no value in the step column %q; it was skipped.", r.row, r.step)
+		r.im.Lose(r.file.path, "Row %d has no value in the step column %q; it was skipped.", r.row, r.step)
 		return
 	}
 	if hasTime && (r.firstTime == 0 || at < r.firstTime) && !r.isKnown {
@@ -241,13 +241,13 @@ func (r *reader) add(cells []cell) {
 			continue // not a metric; W&B's own columns begin with an underscore
 		}
 		if c.media != "" {
-			r.im.Lose(r.file.path, "The column %q has values of W&B's kind %q, which are not imported.", c.key, c.media)
+			r.im.Lose(r.file.path, "The column %q contains values of W&B's type %q, which are not imported.", c.key, c.media)
 			continue
 		}
 		value, ok := valueOf(c.text)
 		if !ok {
 			if !missing(c.text) {
-				r.im.Lose(r.file.path, "The column %q has texts, which are not imported.", c.key)
+				r.im.Lose(r.file.path, "The column %q contains text, which is not imported.", c.key)
 			}
 			continue
 		}
@@ -259,9 +259,9 @@ func (r *reader) add(cells []cell) {
 	}
 }
 
-// column returns the name of the step column or the time column. It returns chosen if chosen is
-// not "". Otherwise it returns the first column that matches one of names, ignoring case, or ""
-// if no column matches.
+// column returns the name of the step column or the time column. If chosen is not "", column
+// returns chosen. Otherwise it returns the column that matches the first possible element of names,
+// ignoring case, or "" if no column matches.
 func column(chosen string, names, columns []string) string {
 	if chosen != "" {
 		return chosen
@@ -347,7 +347,7 @@ var timeLayouts = []string{
 }
 
 // timeOf parses a date, or a number of seconds or milliseconds since 1970. It returns false for
-// small numbers, since they are durations.
+// small numbers, because these are durations.
 func timeOf(text string) (transfer.Time, bool) {
 	text = strings.TrimSpace(text)
 	if x, err := strconv.ParseFloat(text, 64); err == nil {

@@ -15,9 +15,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// W&B exports the runs of a project as a table with one row per run. The first columns are the
-// same in all projects. The remaining columns are keys of configurations and summaries, without
-// a prefix.
+// W&B exports the runs of a project as a table with one row per run. The first columns are the same
+// in all projects. The names of the remaining columns are keys of configurations and summaries,
+// without a prefix.
 
 // runColumns lists the columns that W&B defines. The first three columns are always present.
 var runColumns = []string{"Name", "State", "Created", "ID", "Notes", "User", "Tags", "Runtime", "Sweep", "Group", "Job Type"}
@@ -44,7 +44,7 @@ type tableRun struct {
 	source uuid.UUID
 }
 
-// maxRowsAtOnce is the maximum number of rows of a table of runs in memory.
+// maxRowsAtOnce is the maximum number of rows of a table of runs that are held in memory.
 const maxRowsAtOnce = 200
 
 // importRuns imports the rows of a table of runs. Each row becomes a run.
@@ -69,12 +69,12 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 				if !errors.As(err, &own) {
 					break
 				}
-				im.Lose(f.path, "The row %d was skipped: %v.", n, own.err)
+				im.Lose(f.path, "Row %d was skipped: %v.", n, own.err)
 				continue
 			}
 			r := newTableRun(cells, media)
 			if seen[r.id] {
-				im.Lose(f.path, "The row %d has the same name and time as another row; it was skipped.", n)
+				im.Lose(f.path, "Row %d has the same name and time as another row; it was skipped.", n)
 				continue
 			}
 			seen[r.id] = true
@@ -141,8 +141,8 @@ func (s source) importRows(ctx context.Context, im *transfer.Import, f file, run
 	return nil
 }
 
-// importRun imports one row. Numbers in columns that begin with "config." become parameters.
-// All other numbers become points. All texts become parameters.
+// importRun imports one row. Numbers in columns whose names begin with "config." become parameters.
+// All other numbers become points. All text values become parameters.
 func (r tableRun) importRun(ctx context.Context, im *transfer.Import, f file, path string, isKnown bool) error {
 	created, ok := timeOf(r.own["Created"])
 	if !ok {

@@ -19,7 +19,7 @@ type separated struct {
 	bounded
 	in      *csv.Reader
 	header  []string
-	decimal bool // reports whether numbers can have decimal commas
+	decimal bool // whether numbers can have decimal commas
 	err     error
 	cells   []cell
 }
@@ -27,7 +27,8 @@ type separated struct {
 func commaRows(r *reader) rows { return newSeparated(r, ',') }
 func tabRows(r *reader) rows   { return newSeparated(r, '\t') }
 
-// utf8 converts a text to UTF-8. A byte-order mark selects UTF-16. The mark is removed.
+// utf8 returns a reader that converts in to UTF-8. If in begins with a byte-order mark of UTF-16,
+// it is decoded as UTF-16. The mark is removed.
 func utf8(in io.Reader) io.Reader {
 	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }
@@ -105,7 +106,7 @@ func (s *separated) next() ([]cell, error) {
 		return nil, err
 	}
 	if len(record) > len(s.header) {
-		return nil, &rowError{fmt.Errorf("it has %d columns, and the table has %d", len(record), len(s.header))}
+		return nil, &rowError{fmt.Errorf("it has %d columns, but the table has %d", len(record), len(s.header))}
 	}
 	s.cells = s.cells[:0]
 	for i, text := range record {
@@ -123,9 +124,9 @@ func (s *separated) next() ([]cell, error) {
 func (s *separated) columns() []string  { return s.header }
 func (s *separated) parameters() []cell { return nil }
 
-// lastLine returns the length of tail up to the end of the last complete line, or -1 if no line
-// is complete. tail is the end of a file and starts at an even offset. mark is the first two
-// bytes of the file, which can be a byte-order mark.
+// lastLine returns the number of bytes of tail up to the end of the last complete line, or -1 if no
+// line is complete. tail is the end of a file and starts at an even offset. mark holds the first
+// two bytes of the file, which can be a byte-order mark.
 func lastLine(tail, mark []byte) int {
 	end := "\n"
 	switch {

@@ -36,7 +36,7 @@ func Kind() transfer.Kind {
 // source holds the tables found at a path.
 type source struct {
 	root   string
-	folder bool // reports whether the path is a folder
+	folder bool // whether the path is a folder
 	files  []file
 	others []string // tables that are not imported because of their names
 	known  map[string]bool
@@ -63,8 +63,8 @@ var formats = map[string]func(*reader) rows{
 
 const (
 	parquetName = ".parquet"
-	// kerasName is the file name that Keras's documentation uses for CSVLogger. Programs other
-	// than Keras use this name as well, so rowsOf checks the header.
+	// kerasName is the file name that Keras's documentation uses for CSVLogger. Other programs also
+	// use this name, so rowsOf checks the header.
 	kerasName = "training.log"
 	// hparamsName is the name of the file to which Lightning writes the parameters of a run.
 	hparamsName = "hparams.yaml"
@@ -87,8 +87,8 @@ func rowsOf(path string) func(*reader) rows {
 // is "epoch".
 func isKeras(header []string) bool { return len(header) > 1 && header[0] == "epoch" }
 
-// hasLines reports whether each row is a line of the file. Other programs can append rows to a
-// file with one row per line.
+// hasLines reports whether each row is a line of the file. A program might append lines to such a
+// file during the import.
 func (f file) hasLines() bool {
 	return filepath.Base(f.path) != stateName && strings.ToLower(filepath.Ext(f.path)) != parquetName
 }
@@ -183,7 +183,7 @@ func withoutEarlier(files []file) []file {
 	step := func(f file) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f.path)), checkpoint))
 		if err != nil {
-			return int(^uint(0) >> 1) // the state at the end of the training comes last
+			return int(^uint(0) >> 1) // the state at the end of training comes last
 		}
 		return n
 	}
@@ -223,7 +223,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 		return err
 	}
 	for _, path := range s.others {
-		im.Lose(path, "In a folder, only tables with the standard names of frameworks are read; import this file separately if it is a run.")
+		im.Lose(path, "In a folder, only tables with file names that common frameworks use are read; import this file separately if it is a run.")
 	}
 	for _, f := range s.files {
 		if err := s.importFile(ctx, im, f); err != nil {
@@ -233,8 +233,8 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importFile imports the new data of a table. The run's id is derived from the file's path,
-// since a table stores no run id.
+// importFile imports the new data of a table. The run's id is derived from the file's path, because
+// a table stores no run id.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := s.experiment()
 	if strings.ToLower(filepath.Ext(f.path)) == ".csv" {
@@ -252,7 +252,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	}
 	identity := f.path
 	if filepath.Base(f.path) == stateName {
-		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // equal for all checkpoints of a run
+		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // the same for all checkpoints of a run
 	}
 	id, source := transfer.ID("table", "run", identity), transfer.ID("table", "file", identity)
 	set := settingsOf(im, f, identity)
@@ -282,12 +282,12 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	return r.read(ctx, run)
 }
 
-// settings holds the parameters that Lightning writes beside a table.
+// settings holds the parameters that Lightning writes to a file next to the table.
 type settings struct {
 	params.File
 	id    uuid.UUID // id of the transfer.File for hparams.yaml
 	path  string
-	isNew bool // reports whether the parameters exist and were not imported
+	isNew bool // whether the parameters exist and have not been imported
 }
 
 func settingsOf(im *transfer.Import, f file, identity string) settings {
@@ -306,7 +306,7 @@ func (s settings) add(w *transfer.RunWriter) {
 	}
 }
 
-// fingerprint returns a text that changes if a program writes to a part of the table.
+// fingerprint returns a string that changes if a program writes to a part of the table.
 func fingerprint(f file) string {
 	text := strconv.FormatInt(f.info.ModTime().UnixNano(), 36)
 	for _, path := range f.more {

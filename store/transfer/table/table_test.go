@@ -60,7 +60,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestEndlessRow checks that a row without an end is rejected before it fills the memory.
+// TestEndlessRow checks that an endless row is rejected before it fills the memory.
 func TestEndlessRow(t *testing.T) {
 	for _, text := range []endless{'"', 'a', '\\', '{'} {
 		for _, rows := range []func(*reader) rows{commaRows, lineRows} {
@@ -71,8 +71,8 @@ func TestEndlessRow(t *testing.T) {
 	}
 }
 
-// FuzzTable imports arbitrary tables. The import must end; an unreadable part is a loss, not an
-// error.
+// FuzzTable imports arbitrary tables. The import must terminate. An unreadable part is a loss, not
+// an error.
 func FuzzTable(f *testing.F) {
 	f.Add("step,loss\n1,0.5\n2,NaN\n", uint8(0))
 	f.Add("\"a\nb\",c\n\"1\n", uint8(0))

@@ -13,29 +13,28 @@ import (
 	"tracker/store/transfer"
 )
 
-// A run can be a copy of another run. The two runs have event files with the same names. Each
-// file of the copy is equal to a file of the other run, or to the beginning of that file. If a
-// run is a copy of another run, only the longer run is imported. Files that share only their
-// name and first event belong to different runs, for example if a run was copied and trained
-// further.
+// A run can be a copy of another run. In this case, the two runs have event files with the same
+// names, and each file of the copy is equal to a file of the other run or to its beginning. Only
+// the longer of the two runs is imported. Files that share only their name and first event belong
+// to different runs, for example if a run was copied and the training of both continued.
 
 // comparison is the result of comparing the beginnings of two files.
 type comparison struct {
 	same   int64 // number of leading bytes known to be equal
-	differ bool  // reports whether the files differ after the equal bytes
+	differ bool  // whether the files differ after the equal bytes
 }
 
 const (
 	// maxCompared is the maximum number of comparisons stored per file. maxAlike is the maximum
-	// number of runs or files to compare with one run or file.
+	// number of runs or files with which one run or file is compared.
 	maxCompared = 1000
 	maxAlike    = 200
 	// compareSize is the number of bytes to compare at once.
 	compareSize = 64 << 10
 )
 
-// begins reports whether other begins with the content of f. It returns false if a file is not
-// readable.
+// begins reports whether other begins with the content of f. It returns false if one of the files
+// is not readable.
 func (f *file) begins(other *file) bool {
 	if f.size > other.size {
 		return false
@@ -52,7 +51,7 @@ func (f *file) begins(other *file) bool {
 	return err == nil && !c.differ
 }
 
-// extend compares two files up to the end of f. It compares the last bytes of f first, since
+// extend compares two files up to the end of f. It compares the last bytes of f first, because
 // files with equal beginnings most likely differ at the end.
 func (c *comparison) extend(f, other *file) error {
 	a, err := os.Open(f.path)
@@ -120,12 +119,11 @@ func withoutCopies(im *transfer.Import, all []*run) []*run {
 	return slices.DeleteFunc(slices.Clone(all), func(r *run) bool { return copies[r] })
 }
 
-// lose records that f is omitted because it is a copy of another file. The parameter of is the
-// path of that file.
+// lose records that f is omitted because it is a copy of another file. The path of that file is of.
 func (f *file) lose(im *transfer.Import, of string) {
 	f.copied = true
 	im.Read(f.size)
-	im.Lose(f.path, "It is a copy of %s, or of its beginning, and left out.", of)
+	im.Lose(f.path, "It is a copy of %s, or of the beginning of that file, and is left out.", of)
 }
 
 // withoutCopies removes files from r that are copies of other files in r.
@@ -149,7 +147,7 @@ func (r *run) withoutCopies(im *transfer.Import) {
 	})
 }
 
-// identity returns a text that is equal for runs whose files have the same bases.
+// identity returns a string that is equal for runs whose files have the same bases.
 func (r *run) identity() string {
 	var all strings.Builder
 	for _, f := range r.files {
@@ -165,8 +163,8 @@ func (r *run) size() (n int64) {
 	return n
 }
 
-// begins reports whether each file of other begins with the content of the same file of r. Both
-// runs must have the same identity.
+// begins reports whether each file of other begins with the content of the corresponding file of r.
+// Both runs must have the same identity.
 func (r *run) begins(other *run) bool {
 	for i, f := range r.files {
 		if !f.begins(other.files[i]) {

@@ -14,7 +14,7 @@ import (
 type event struct {
 	wallTime float64 // seconds since 1970
 	step     int64
-	start    bool     // reports whether the event is a SessionLog START, which means that the program was restarted
+	start    bool     // whether the event is a SessionLog START, which means that the program was restarted
 	values   [][]byte // encoded Summary.Value messages
 	other    string   // name of a part that is not imported, such as "a graph"
 }

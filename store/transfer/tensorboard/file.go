@@ -26,13 +26,13 @@ type file struct {
 	about *about    // content of the first events; nil if not yet read
 
 	compared map[*file]comparison
-	copied   bool           // reports whether the file is omitted as a copy
-	id       uuid.UUID      // id of the transfer.File, a variant of base
+	copied   bool           // whether the file is omitted as a copy
+	id       uuid.UUID      // id of the transfer.File; a variant of base
 	known    *transfer.File // stored state; nil if the file was not imported
-	changed  bool           // reports whether the imported bytes have changed
+	changed  bool           // whether the imported bytes have changed
 
-	// grown and info are used by a Follower. grown reports whether the file has unread data.
-	// info is the file's last known fs.FileInfo.
+	// The fields grown and info are used by a Follower. grown reports whether the file has unread
+	// data. info is the file's last known fs.FileInfo.
 	grown bool
 	info  fs.FileInfo
 }
@@ -70,7 +70,7 @@ func (f *file) identify() error {
 
 // about describes the first events of an event file.
 type about struct {
-	empty   bool // reports whether the file has at most one event
+	empty   bool // whether the file has at most one event
 	hparams bool
 	tags    []string // the first tags, at most two
 }
@@ -122,10 +122,9 @@ func (f *file) hparamsOf() bool {
 	return hparamsName.MatchString(filepath.Base(f.dir)) && f.look().hparams
 }
 
-// partOf returns the metric name for the only tag of a file written by add_scalars. above is
-// the run's folder. For the tag loss, add_scalars creates the folders loss_train and
-// loss_valid, or loss/train and loss/valid. If add_scalars did not write the file, partOf
-// returns "".
+// partOf returns the metric name for the only tag of a file written by add_scalars. If add_scalars
+// did not write the file, partOf returns "". above is the run's folder. For example, for the tag
+// loss, add_scalars creates the folders loss_train and loss_valid, or loss/train and loss/valid.
 func (f *file) partOf(above string) string {
 	rest := strings.TrimPrefix(f.dir, above+"/")
 	if above == "." {

@@ -13,10 +13,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// Follower imports new data from the event files below a folder each time Poll is called. It
-// keeps no files open between calls. It relies only on modification times and sizes, and
-// therefore works on network file systems. On network file systems, it opens files and folders
-// to get their current times and sizes.
+// Follower imports new data from the event files below a folder each time Poll is called. It keeps
+// no files open between calls. It relies only on modification times and sizes, so it also works on
+// network file systems. There, it opens files and folders to get their current times and sizes.
 type Follower struct {
 	im      *transfer.Import
 	src     *Source
@@ -28,13 +27,13 @@ type Follower struct {
 // folder holds the state of a folder below the root.
 type folder struct {
 	modified time.Time
-	// settled reports whether the folder was read long after its last change. A settled folder
-	// is unchanged if its modification time is unchanged.
+	// settled reports whether the folder was read at least the time settling after its last change.
+	// A settled folder is unchanged if its modification time is unchanged.
 	settled bool
 }
 
-// settling is the minimum age of the last change in a settled folder. Some file systems store
-// times with a resolution of two seconds.
+// settling is the minimum time between the last change of a folder and the read that settles it.
+// Some file systems store times with a resolution of two seconds.
 const settling = 3 * time.Second
 
 // NewFollower returns a Follower for the folder at path. The folder can be empty.
@@ -57,9 +56,9 @@ func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	return f, err
 }
 
-// opened returns the same information as os.Lstat, but opens the file or folder first. Network
-// file systems cache times and sizes for up to a minute. Opening a file or folder updates its
-// cached times and sizes.
+// opened returns the same information as os.Lstat, but opens the file or folder first. Network file
+// systems cache times and sizes for up to a minute. Opening a file or folder updates the cached
+// values.
 func opened(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
@@ -73,8 +72,8 @@ func opened(path string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// Poll imports all data written since the last call. It reports whether it found new data.
-// After an error, the next call imports the data that is still missing.
+// Poll imports all data written since the last call. It reports whether it found new data. After an
+// error, the next call imports the remaining data.
 func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	if err := f.look(ctx); err != nil {
 		return false, err
@@ -117,7 +116,7 @@ func (g grownRuns) Import(ctx context.Context, im *transfer.Import) error {
 	return g.importRuns(ctx, im, g.all, g.grown)
 }
 
-// look updates the lists of files and folders from all folders that have changed.
+// look reads all folders that have changed and updates the lists of files and folders.
 func (f *Follower) look(ctx context.Context) error {
 	queue := make([]string, 0, len(f.folders))
 	for path := range f.folders {

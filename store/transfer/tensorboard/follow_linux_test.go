@@ -9,7 +9,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// TestOpened checks that opened returns the same as os.Lstat, and does not open a pipe.
+// TestOpened checks that opened returns the same information as os.Lstat and does not open a pipe.
 func TestOpened(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link, file := filepath.Join(dir, "pipe.tfevents"), filepath.Join(dir, "link"), filepath.Join(dir, "file")

@@ -17,11 +17,11 @@ import (
 	"tracker/store/transfer"
 )
 
-// The base of a file is an id derived from the file's name and first event. Several files can
-// have the same base without being copies of each other. Each file with the same base gets a
-// different variant of the base as its id. The first variant is the base itself. The other
-// variants are derived from the base and a number. A stored state contains a position and a
-// checksum of the bytes before this position. The import recognizes the file by this checksum.
+// The base of a file is an id derived from the file's name and first event. Several files can have
+// the same base without being copies of each other. The id of each of these files is a different
+// variant of the base. The first variant is the base itself. The other variants are derived from
+// the base and a number. The stored state of a file contains a position and a checksum of the bytes
+// before the position. The import recognizes the file by this checksum.
 
 const (
 	// tailSize is the number of bytes in the checksum.
@@ -66,8 +66,8 @@ func (f *file) continues(known *transfer.File) bool {
 	return err == nil && sum == known.Fingerprint
 }
 
-// recognize sets the ids and the stored states of the files in wanted. all holds all runs of
-// the source. A file that is an earlier copy of an imported file is recorded as a loss.
+// recognize sets the ids and the stored states of the files in wanted. all holds all runs of the
+// source. A file that is a shorter copy of an imported file is recorded as a loss.
 func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) error {
 	variants := map[uuid.UUID][]*transfer.File{}
 	for _, r := range wanted {
@@ -97,7 +97,7 @@ func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) err
 		match(variants[base], some)
 	}
 	count := map[uuid.UUID]int{}
-	for _, r := range wanted { // numbers new files in the order of writing, without gaps
+	for _, r := range wanted { // numbers new files consecutively, in the order in which they are written to the store
 		r.settle(im, variants, files)
 		for _, f := range r.files {
 			if f.known == nil && !f.copied {
@@ -157,7 +157,7 @@ func match(variants []*transfer.File, files []*file) {
 	for _, f := range files {
 		byPath[f.path] = f
 	}
-	for _, v := range slices.Backward(variants) { // the latest variant, if several variants have this path
+	for _, v := range slices.Backward(variants) { // if several variants have this path, the latest variant is preferred
 		if f := byPath[v.Path]; f != nil {
 			take(f, v)
 		}
@@ -196,10 +196,10 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// settle checks whether r is a copy of an imported run in another folder with the same file
-// names. If no file of a copy is shorter than its original, the copy continues the imported
-// run. Shorter files of a copy are recorded as losses. If r is not a copy, settle drops the
-// stored states of files from the other folder.
+// settle checks whether r is a copy of an imported run in another folder with the same file names.
+// If r is a copy and none of its files is shorter than the original file, r continues the imported
+// run. If r is a copy with shorter files, they are recorded as losses. If r is not a copy, settle
+// drops the stored states that belong to files in the other folder.
 func (r *run) settle(im *transfer.Import, variants map[uuid.UUID][]*transfer.File, files map[uuid.UUID][]*file) {
 	of := make([]string, len(r.files)) // path of the copied file for each file of the run; "" if none
 	own, longer, shorter, there := false, false, false, ""
@@ -230,8 +230,8 @@ func (r *run) settle(im *transfer.Import, variants map[uuid.UUID][]*transfer.Fil
 	}
 }
 
-// sameNames reports whether two folders contain event files with the same names. It returns
-// true if folder a does not exist, since the names in a missing folder are unknown.
+// sameNames reports whether two folders contain event files with the same names. It returns true if
+// folder a does not exist, because the names in a missing folder are unknown.
 func sameNames(a, b string) bool {
 	return !exists(a) || slices.Equal(eventNames(a), eventNames(b))
 }
@@ -261,16 +261,16 @@ func exists(path string) bool {
 func (f *file) number(im *transfer.Import, known int, count map[uuid.UUID]int) {
 	n := known + count[f.base]
 	if n >= maxVariants {
-		im.Lose(f.path, "More than %d files have its name and first event; it is left out.", maxVariants)
+		im.Lose(f.path, "More than %d files have the same name and first event as this file; it is left out.", maxVariants)
 		return
 	}
 	f.id = variantID(f.base, n)
 	count[f.base]++
 }
 
-// earlierOf checks whether f is an earlier copy of an imported file. It returns the path of
-// that file, or "" if there is none. If the imported file no longer exists, any shorter file
-// counts as a copy.
+// earlierOf checks whether f is a shorter, earlier copy of an imported file. It returns the path of
+// that file, or "" if there is none. If the imported file no longer exists, any shorter file counts
+// as a copy.
 func (f *file) earlierOf(variants []*transfer.File, files []*file) string {
 	for _, v := range variants {
 		if f.size >= v.Position || slices.ContainsFunc(files, func(o *file) bool { return o.known == v }) {

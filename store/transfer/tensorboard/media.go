@@ -18,8 +18,8 @@ import (
 
 const hparamsPlugin = "hparams"
 
-// media imports a value that is not a scalar. The value becomes artifacts or parameters.
-// position is the offset of the event in the file.
+// media imports a value that is not a scalar as artifacts or parameters. position is the offset of
+// the event in the file.
 func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag, v *value, position int64) error {
 	switch t.plugin {
 	case hparamsPlugin:
@@ -83,7 +83,7 @@ func mediaOf(plugin string, v *value) (parts [][]byte, err error) {
 		return nil, err
 	}
 	switch plugin {
-	case "images": // the strings are width, height and images
+	case "images": // the strings are the width, the height and the images
 		if len(x.strings) < 3 {
 			return nil, nil
 		}
@@ -161,8 +161,8 @@ func (r *reader) histogram(ctx context.Context, step int64, at transfer.Time, t 
 	return r.saveHistograms(ctx)
 }
 
-// saveHistograms writes the collected histograms as artifacts. The caller must call it before
-// each mark, so that an import continued from a mark creates the same artifacts.
+// saveHistograms writes the collected histograms as artifacts. The caller must call it before each
+// mark, so that an import that continues from a mark creates the same artifacts.
 func (r *reader) saveHistograms(ctx context.Context) error {
 	for _, h := range r.histograms {
 		name := "histograms/" + h.key + "/" + strconv.FormatInt(h.first, 10) + ".jsonl"
@@ -258,7 +258,7 @@ func (r *reader) hparam(entry []byte) error {
 			case 4:
 				text = strconv.FormatBool(number != 0)
 			default:
-				r.im.Lose(r.file.path, "The hyperparameter %q is a list or a structure, and is not imported.", key)
+				r.im.Lose(r.file.path, "The hyperparameter %q is a list or a structure and is not imported.", key)
 			}
 			return nil
 		})
@@ -270,7 +270,7 @@ func (r *reader) hparam(entry []byte) error {
 }
 
 // sessionEnd sets the status and the end time of the run. It ignores a message without a time,
-// since PyTorch writes such a message together with the hyperparameters.
+// because PyTorch writes such a message together with the hyperparameters.
 func (r *reader) sessionEnd(data []byte) error {
 	var status uint64
 	var seconds float64

@@ -17,11 +17,10 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// state is the state stored for a file that was read partly. A later import continues from this
-// state.
+// state is the stored state of a partly read file. A later import continues from this state.
 type state struct {
-	// Plugins maps tags that are not scalars to their plugins. Only the first event of a tag
-	// names the plugin.
+	// Plugins maps the tags of values that are not scalars to their plugins. Only the first event
+	// of a tag names the plugin.
 	Plugins map[string]string `json:"plugins,omitzero"`
 	// Begun lists the scalar tags that have points from this file. The import drops earlier
 	// points of a tag only once.
@@ -42,8 +41,8 @@ const (
 type tag struct {
 	key    string
 	plugin string // plugin name; "" for scalars
-	known  bool   // reports whether the plugin is known
-	begun  bool   // reports whether the tag has points from this file
+	known  bool   // whether the plugin is known
+	begun  bool   // whether the tag has points from this file
 }
 
 // reader imports one event file into a run.
@@ -142,7 +141,7 @@ func (r *reader) events(ctx context.Context, records *records) error {
 		case errors.Is(err, errHalf):
 			return r.finish(ctx, at)
 		default:
-			r.im.Lose(r.file.path, "It was read up to byte %d of %d: %v.", at, r.file.size, err)
+			r.im.Lose(r.file.path, "It was read only up to byte %d of %d: %v.", at, r.file.size, err)
 			return r.finish(ctx, at)
 		}
 		r.im.Read(records.pos - at)
@@ -171,9 +170,9 @@ func (r *reader) finish(ctx context.Context, at int64) error {
 	return nil
 }
 
-// mark records the position up to which the file was read. complete reports whether the whole
-// file was read. If complete is false, mark records no size, since a later import skips a file
-// with an unchanged size.
+// mark records the position up to which the file was read. complete reports whether the whole file
+// was read. If complete is false, mark records no size, because a later import skips a file with an
+// unchanged size.
 func (r *reader) mark(position int64, complete bool) {
 	s := state{Restart: r.state.Restart, Plugins: map[string]string{}}
 	for name, t := range r.tags {
@@ -207,7 +206,7 @@ func (e *valueError) Error() string { return e.err.Error() }
 func (e *valueError) Unwrap() error { return e.err }
 
 // event imports the values of an event. at is the offset of the event in the file. event adds
-// artifacts before points to avoid losing artifacts if the import is interrupted.
+// artifacts before points, so that no artifacts are lost if the import is interrupted.
 func (r *reader) event(ctx context.Context, e *event, at int64) error {
 	if e.start && e.step >= 0 {
 		for _, t := range r.tags {

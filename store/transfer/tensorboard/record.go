@@ -25,13 +25,13 @@ func masked(data []byte) uint32 {
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
-// Errors that records.next returns.
+// These errors are returned by records.next.
 var (
 	// errHalf reports the end of the file or an incomplete last record.
 	errHalf = errors.New("there is no complete record")
 	// errData reports that the data of a record does not match its checksum. The record was
 	// skipped.
-	errData = errors.New("the data of a record do not match their checksum")
+	errData = errors.New("the data of a record does not match its checksum")
 	// errLarge reports that a record is larger than maxRecord. The record was skipped.
 	errLarge = errors.New("a record is larger than 64 MiB")
 	// errLength reports that the length of a record does not match its checksum. The next

@@ -43,8 +43,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestLargeRecord checks that a record larger than the limit is skipped without being held in
-// memory.
+// TestLargeRecord checks that a record larger than the limit is skipped and not held in memory.
 func TestLargeRecord(t *testing.T) {
 	const length = maxRecord + 1
 	size := int64(headerSize + length + footerSize)
@@ -78,8 +77,8 @@ func TestSmallNumbers(t *testing.T) {
 	}
 }
 
-// FuzzRead imports arbitrary event files. The import must end; an unreadable part is a loss, not an
-// error.
+// FuzzRead imports arbitrary event files. The import must terminate. An unreadable part is a loss,
+// not an error.
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
 	w, err := NewWriter(&b, 1_700_000_000_000)

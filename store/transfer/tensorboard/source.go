@@ -1,5 +1,5 @@
-// Package tensorboard reads TensorBoard's event files. It imports scalars, hyperparameters,
-// texts, images, audio and histograms.
+// Package tensorboard reads TensorBoard's event files. It imports scalars, hyperparameters, text,
+// images, audio and histograms.
 //
 // A run is a folder with event files. The functions add_hparams and add_scalars of PyTorch and
 // tensorboardX create a subfolder for each call. Such subfolders are parts of the run in the
@@ -49,7 +49,7 @@ const (
 	maxLook = 1 << 20
 )
 
-var errTooMany = fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
+var errTooMany = fmt.Errorf("it contains more than %d files; import a part of it", maxFiles)
 
 // Find returns the event files at a path, which can be a file or a folder.
 func Find(path string) (*Source, error) {
@@ -111,7 +111,7 @@ func Find(path string) (*Source, error) {
 }
 
 // link records a symbolic link whose target is outside of the folder. It ignores other links,
-// since their targets are found without them.
+// because their targets are found anyway.
 func (s *Source) link(path string) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -156,8 +156,8 @@ func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	return s.importRuns(ctx, im, all, all)
 }
 
-// identified sets the bases of the files and returns the files that contain events. A file that
-// is not an event file is recorded as a loss.
+// identified sets the bases of the files and returns the files that contain events. A file that is
+// not a valid event file is recorded as a loss.
 func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*file, error) {
 	kept := files[:0:0]
 	for _, f := range files {
@@ -205,8 +205,8 @@ func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all, wante
 	return nil
 }
 
-// runs groups files by run. The runs are sorted by folder, and the files of a run by name,
-// which begins with a time. Files in subfolders come last.
+// runs groups files by run. The runs are sorted by folder. The files of a run are sorted by name,
+// and names begin with a time. Files in subfolders come last.
 func runs(files []*file) []*run {
 	byDir := map[string]*run{}
 	var all []*run
@@ -234,8 +234,7 @@ func runs(files []*file) []*run {
 	return kept
 }
 
-// above returns the run in a parent folder if r is a part of that run. Otherwise it returns
-// nil.
+// above returns the run of a parent folder if r is a part of that run. Otherwise it returns nil.
 func above(byDir map[string]*run, r *run) *run {
 	for dir := r.dir; dir != "."; {
 		if i := strings.LastIndexByte(dir, '/'); i >= 0 {
@@ -322,8 +321,8 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) err
 // isNew reports whether the file has data that was not imported.
 func (f *file) isNew() bool { return f.known == nil || f.changed || f.known.Size != f.size }
 
-// readAgain marks all files after a new file as unread. Reading the new file drops points of
-// the later files, so the later files must be read again.
+// readAgain marks all files after a new file as unread. Reading the new file drops points that came
+// from the later files, so these must be read again.
 func (r *run) readAgain() {
 	after := false
 	for _, f := range r.files {

@@ -31,7 +31,7 @@ const (
 type run struct {
 	id, name, config string
 	path             string // location for messages about losses
-	column           string // name of the table column that contains the id
+	column           string // name of the database column that contains the id
 }
 
 // importProject imports the runs of the database at path.
@@ -103,7 +103,8 @@ func readRuns(ctx context.Context, db *sql.DB) (runs []*run, err error) {
 	return runs, errors.Join(rows.Err(), rows.Close())
 }
 
-// uuid returns the id of the run in tracker. If Trackio's id is a UUID, both ids are equal.
+// uuid returns the id of the run in tracker. If Trackio's id is a UUID without dashes, uuid returns
+// that UUID.
 func (r *run) uuid(project string) uuid.UUID {
 	if u, err := uuid.Parse(r.id); err == nil && len(r.id) == 32 {
 		return u
@@ -111,7 +112,7 @@ func (r *run) uuid(project string) uuid.UUID {
 	return transfer.ID("trackio", "run", project, r.id)
 }
 
-// state is the state stored for a run. A later import continues from this state.
+// state is the stored state of a run. A later import continues from this state.
 type state struct {
 	System int64         `json:"system"` // id of the last imported row of system_metrics
 	Rows   int64         `json:"rows"`   // number of imported rows of system_metrics
@@ -219,8 +220,8 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 	return nil
 }
 
-// rows calls fn for each row of the run in the given table after position. If the table does
-// not exist, rows returns nil without calling fn.
+// rows calls fn for each row of the run in the given table whose id is greater than position. If
+// the table does not exist, rows returns nil without calling fn.
 func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position int64,
 	fn func(row int64, at transfer.Time, step sql.NullInt64, text string) error) error {
 	var there int
@@ -249,12 +250,11 @@ func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// add adds the values of a row as points. Trackio stores NaN and infinities as words in JSON
-// strings.
+// add adds the values of a row as points. Trackio stores NaN and infinities as JSON strings.
 func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
 	members, err := format.Members(text)
 	if err != nil || len(text) > maxRow {
-		im.Lose(r.path, "The row %d can't be read, and was skipped.", row)
+		im.Lose(r.path, "Row %d can't be read and was skipped.", row)
 		return
 	}
 	for _, m := range members {
@@ -262,7 +262,7 @@ func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix 
 			if x, ok := format.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
 				w.Point(key, step, x, at)
 			} else if text != "null" {
-				im.Lose(r.path, "The values of %q are not numbers and are not imported; files are.", key)
+				im.Lose(r.path, "The values of %q are not numbers; of such values, only files are imported.", key)
 			}
 		})
 	}

@@ -1,5 +1,5 @@
-// Package trackio reads the databases of Trackio. Trackio stores each project in an SQLite
-// file, with media files in a folder beside it.
+// Package trackio reads the databases of Trackio. Trackio stores each project in an SQLite file,
+// and media files in a folder next to it.
 package trackio
 
 import (
@@ -59,8 +59,8 @@ func find(path string) (s source, err error) {
 	return s, nil
 }
 
-// isProject reports whether the file at path is a Trackio database. An MLflow database has a
-// table metrics as well, but no table configs.
+// isProject reports whether the file at path is a Trackio database. An MLflow database also has a
+// metrics table, but no configs table.
 func isProject(path string) bool { return database.Is(path, tables...) }
 
 // Size returns the total size of the databases in bytes.

@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// FuzzProject imports arbitrary files. The import must end; an unreadable file is a loss, not an
-// error.
+// FuzzProject imports arbitrary files. The import must terminate. An unreadable file is a loss, not
+// an error.
 func FuzzProject(f *testing.F) {
 	f.Add("0123456789abcdef0123456789abcdef", "run", `{"loss": 0.5, "odd": "NaN", "x": {"y": [1]}}`, "2026-11-22T12:35:12.137928+00:00", `{"lr": 0.1, "_Created": "x", "_Group": null}`)
 	f.Add("", "../..", `{`, "", ``)

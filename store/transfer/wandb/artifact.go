@@ -15,8 +15,8 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// artifactFile describes a file of a logged artifact. W&B's client stores the content in the
-// client's own folder until the artifact is uploaded.
+// artifactFile describes a file of a logged artifact. W&B's client stores the content in its own
+// folder until the artifact is uploaded.
 type artifactFile struct {
 	Name string `json:"name"` // name of the artifact in tracker
 	Path string `json:"path"`
@@ -27,7 +27,7 @@ type artifactFile struct {
 // maxArtifactFiles is the maximum number of files in all artifacts of a run.
 const maxArtifactFiles = 20_000
 
-// artifact records the files of a logged artifact in r.state. It ignores logged tables, since
+// artifact records the files of a logged artifact in r.state. It ignores logged tables, because
 // their files are also stored in the folder of the run.
 func (r *reader) artifact(data []byte) error {
 	var kind, name string
@@ -44,7 +44,7 @@ func (r *reader) artifact(data []byte) error {
 				case n == 4 && len(entries) <= maxArtifactFiles:
 					entries = append(entries, data)
 				case n == 5 && len(data) > 0:
-					r.im.Lose(r.log.path, "The list of files of the artifact %q lies outside of the log; it is not imported.", name)
+					r.im.Lose(r.log.path, "The log does not contain the file list of the artifact %q; the artifact is not imported.", name)
 				}
 				return nil
 			})
@@ -69,7 +69,7 @@ func (r *reader) artifact(data []byte) error {
 		case ref != "":
 			r.im.Lose(r.log.path, "%q of the artifact %q is a link to %s; it is not imported.", path, name, ref)
 		case len(r.state.Files) >= maxArtifactFiles:
-			r.im.Lose(r.log.path, "Its artifacts have more than %d files; the others are left out.", maxArtifactFiles)
+			r.im.Lose(r.log.path, "The artifacts of the run have more than %d files; the rest are left out.", maxArtifactFiles)
 		default:
 			r.state.Files = append(r.state.Files, f)
 		}
@@ -97,8 +97,9 @@ func parseEntry(data []byte) (f artifactFile, path, ref string, err error) {
 	return f, path, ref, err
 }
 
-// importArtifacts stores the files of logged artifacts. A malicious log could name any file of
-// this machine. importArtifacts stores a file only if its content matches the hash in the log.
+// importArtifacts stores the files of logged artifacts. A malicious log could name any file on this
+// machine. Therefore, importArtifacts stores a file only if its content matches the hash in the
+// log.
 func (r *reader) importArtifacts(ctx context.Context) error {
 	for _, f := range r.state.Files {
 		err := r.w.Artifact(ctx, transfer.Artifact{Name: f.Name, ContentType: transfer.ContentType(f.Name), Size: f.Size, Modified: r.w.Run().Created,

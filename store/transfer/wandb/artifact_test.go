@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestArtifactFile checks that only a file that matches the hash in the log is read, since a log
+// TestArtifactFile checks that a file is read only if it matches the hash in the log, because a log
 // can name any file.
 func TestArtifactFile(t *testing.T) {
 	dir := t.TempDir()

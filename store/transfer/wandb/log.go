@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// A log consists of a 7-byte header and 32 KiB blocks in LevelDB's format. The header is part
-// of the first block. Each block contains fragments of records. A fragment consists of a CRC-32
-// of type and data (4 bytes), the length (2 bytes), the type (1 byte), and the data.
+// A log consists of a 7-byte header and 32 KiB blocks in LevelDB's format. The header is part of
+// the first block. Each block contains fragments of records. A fragment consists of a CRC-32 of the
+// type and the data (4 bytes), the length of the data (2 bytes), the type (1 byte), and the data.
 const (
 	blockSize      = 32 << 10
 	fragmentHeader = 7
@@ -20,8 +20,8 @@ const (
 
 var fileHeader = []byte{':', 'W', '&', 'B', 0xe1, 0xbe}
 
-// Types of fragments. A fragment is a full record, or the first, a middle or the last part of a
-// record.
+// Types of fragments. A fragment is a full record, or the first part, a middle part or the last
+// part of a record.
 const (
 	full   = 1
 	first  = 2
@@ -66,7 +66,7 @@ func (l *log) next() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case begun != (kind == middle || kind == last), len(l.data)+len(data) > maxRecord:
-			// A fragment that begins a record is left to the next call.
+			// A fragment that begins a record is read by the next call.
 			l.pos = end
 			if begun && (kind == full || kind == first) {
 				l.pos = at
@@ -85,7 +85,7 @@ func (l *log) next() ([]byte, error) {
 // fragment returns the fragment at the given offset, and the offset of the fragment's end.
 func (l *log) fragment(at int64) (kind byte, data []byte, end int64, err error) {
 	if left := blockSize - at%blockSize; left < fragmentHeader {
-		at += left // skip the zeros that fill a block
+		at += left // skip the zeros at the end of the block
 	}
 	if l.size-at < fragmentHeader {
 		return 0, nil, at, errHalf
@@ -116,8 +116,8 @@ func (l *log) fragment(at int64) (kind byte, data []byte, end int64, err error) 
 	return kind, data, end, nil
 }
 
-// damagedUnless returns errDamaged if the block is complete. Otherwise it returns errHalf,
-// since W&B might still be writing the block.
+// damagedUnless returns errDamaged if the block is complete. Otherwise it returns errHalf, because
+// W&B might still be writing the block.
 func damagedUnless(complete bool) error {
 	if complete {
 		return errDamaged

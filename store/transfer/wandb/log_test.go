@@ -74,7 +74,8 @@ func TestLog(t *testing.T) {
 		t.Errorf("%v at %d of %d", err, l.pos, len(data))
 	}
 
-	// A log that is cut anywhere returns the records before the cut, and continues from there.
+	// Reading a truncated log returns the records before the cut. Reading can continue there after
+	// the log has grown.
 	for _, end := range []int{8, 1000, 40_000, 100_000, len(data) - 1} {
 		l := &log{in: bytes.NewReader(data), size: int64(end), pos: fragmentHeader}
 		n := 0
@@ -96,7 +97,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestDamagedLog checks that a damaged block loses only the records in it.
+// TestDamagedLog checks that only the records in a damaged block are lost.
 func TestDamagedLog(t *testing.T) {
 	var records [][]byte
 	for i := range 40 {
@@ -120,7 +121,8 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// FuzzLog imports arbitrary logs. The import must end; an unreadable part is a loss, not an error.
+// FuzzLog imports arbitrary logs. The import must terminate. An unreadable part is a loss, not an
+// error.
 func FuzzLog(f *testing.F) {
 	item := append(message(2, []byte("loss")), message(16, []byte(`{"a": NaN}`))...)
 	f.Add([]byte{}, message(recordHistory, message(1, item)))

@@ -27,8 +27,9 @@ func (k *keys) Write(_ context.Context, batches []*transfer.Batch) ([]transfer.O
 	return make([]transfer.Outcome, len(batches)), nil
 }
 
-// TestMedia checks that the members of an image or a table are not metrics, whether a client writes
-// the object as one value or each member as an item, in a history or a summary.
+// TestMedia checks that the members of an image or a table do not become metrics. A client can
+// write such an object to a history or a summary, either as one value or with each member as an
+// item.
 func TestMedia(t *testing.T) {
 	items := func(number int, all ...string) []byte {
 		var record []byte
@@ -77,7 +78,7 @@ func TestMedia(t *testing.T) {
 	for _, l := range im.Result.Losses {
 		lost = append(lost, l.Reason)
 	}
-	for _, part := range []string{`"img" are of W&B's kind "image-file"`, `"deep/img" are`, `"old" are of W&B's kind "table-file"`, `"best/table" are`, `"top/text" are not numbers`} {
+	for _, part := range []string{`"img" have W&B's type "image-file"`, `"deep/img" have`, `"old" have W&B's type "table-file"`, `"best/table" have`, `"top/text" are not numbers`} {
 		if !slices.ContainsFunc(lost, func(reason string) bool { return strings.Contains(reason, part) }) || len(lost) != 5 {
 			t.Errorf("%q is not in %q", part, lost)
 		}

@@ -20,7 +20,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// resting is the time without writes after which the run of an unfinished log counts as killed.
+// resting is the time after the last write to an unfinished log at which the run counts as killed.
 const resting = 5 * time.Minute
 
 // reader imports one log into a run.
@@ -30,12 +30,11 @@ type reader struct {
 	w      *transfer.RunWriter
 	source uuid.UUID
 	id     uuid.UUID
-	last   bool // reports whether the log is the run's last log
+	last   bool // whether the log is the run's last log
 	state  state
 }
 
-// state is the state stored for a log that was read partly. A later import continues from this
-// state.
+// state is the stored state of a partly read log. A later import continues from this state.
 type state struct {
 	Step    int64             `json:"step"` // step of the last history row
 	Time    transfer.Time     `json:"time"` // time of the last history row
@@ -76,7 +75,7 @@ func (r *reader) read(ctx context.Context, records *log) error {
 			r.im.Lose(r.log.path, "Data at byte %d was skipped: %v.", at, err)
 			continue
 		case err != nil:
-			r.im.Lose(r.log.path, "It was read up to byte %d: %v.", at, err)
+			r.im.Lose(r.log.path, "It was read only up to byte %d: %v.", at, err)
 			return r.finish(ctx, at)
 		}
 		if err := r.record(data); err != nil {
@@ -91,8 +90,8 @@ func (r *reader) read(ctx context.Context, records *log) error {
 	}
 }
 
-// finish marks the log as read up to position. It sets the run's status to killed if the log
-// has no end and was not written to recently.
+// finish marks the log as read up to position. It sets the run's status to killed if the log has no
+// exit record and was not written recently.
 func (r *reader) finish(ctx context.Context, position int64) error {
 	run := r.w.Run()
 	if run.Status == transfer.Running && time.Since(r.log.info.ModTime()) > resting {
@@ -125,7 +124,7 @@ func (r *reader) summary() {
 func (r *reader) mark(position int64, complete bool) {
 	text, err := json.Marshal(r.state, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	if err != nil {
-		return // encoding texts and numbers can't fail
+		return // encoding strings and numbers can't fail
 	}
 	f := transfer.File{ID: r.source, Path: r.log.path, Size: -1, Position: position, State: string(text)}
 	if complete {
@@ -188,15 +187,15 @@ func formatted(x transfer.Value) string {
 	}
 }
 
-// noteMedia records the key of a W&B object in r.state.Media if the item is the type of the
-// object. New W&B clients write the parts of an object as separate items.
+// noteMedia records the key of a W&B object in r.state.Media if i holds the type of the object. New
+// W&B clients write the parts of an object as separate items.
 func (r *reader) noteMedia(i item) {
 	key, ok := strings.CutSuffix(i.key, "/_type")
 	if !ok || r.ofMedia(key) || format.Hidden(key) {
 		return
 	}
 	if len(r.state.Media) >= maxKeys || len(key) > maxKey {
-		r.im.Lose(r.log.path, "It has more than %d metrics, or one whose name has more than %d bytes; these are left out.", maxKeys, maxKey)
+		r.im.Lose(r.log.path, "The run has more than %d metrics, or metric names with more than %d bytes; the excess metrics are left out.", maxKeys, maxKey)
 		return
 	}
 	if r.state.Media == nil {
@@ -228,7 +227,7 @@ func (r *reader) ofMedia(key string) bool {
 }
 
 func (r *reader) loseMedia(key, kind string) {
-	r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are imported, the values are not.", key, kind)
+	r.im.Lose(r.log.path, "The values of %q have W&B's type %q; their files are imported, but the values are not.", key, kind)
 }
 
 func (r *reader) run(data []byte) error {
@@ -331,7 +330,7 @@ func (r *reader) history(data []byte) error {
 func (r *reader) point(key, text string, step int64, at transfer.Time) {
 	format.Leaves(key, strings.TrimSpace(text), func(key string, _ []string, x transfer.Value) {
 		if !r.state.Keys[key] && (len(r.state.Keys) >= maxKeys || len(key) > maxKey) {
-			r.im.Lose(r.log.path, "It has more than %d metrics, or one whose name has more than %d bytes; these are left out.", maxKeys, maxKey)
+			r.im.Lose(r.log.path, "The run has more than %d metrics, or metric names with more than %d bytes; the excess metrics are left out.", maxKeys, maxKey)
 			return
 		}
 		r.state.Keys[key] = true

@@ -1,6 +1,6 @@
 // Package wandb reads runs that W&B's client wrote offline. A run is a folder such as
-// offline-run-20261122_033155-e7b4nwpj. The folder contains a log in W&B's own format, and
-// files.
+// offline-run-20261122_033155-e7b4nwpj. The folder contains a log in W&B's own format, and the
+// files of the run.
 package wandb
 
 import (
@@ -37,7 +37,7 @@ func Kind() transfer.Kind {
 type source struct {
 	folder string // imported folder; "" if the path is a file
 	logs   []logFile
-	others []transfer.Loss // losses for files with the extension .wandb that are not logs
+	others []transfer.Loss // losses for .wandb files that are not valid logs
 }
 
 type logFile struct {
@@ -74,7 +74,7 @@ func find(at string) (s source, err error) {
 		if _, err := io.ReadFull(in, header); err == nil && isLog(header) {
 			s.logs = append(s.logs, logFile{path, info})
 		} else {
-			s.others = append(s.others, transfer.Loss{Path: path, Reason: "It is not a log of W&B and is left out."})
+			s.others = append(s.others, transfer.Loss{Path: path, Reason: "It is not a W&B log; it is left out."})
 		}
 		return nil
 	})
@@ -84,8 +84,8 @@ func find(at string) (s source, err error) {
 // Folder returns the imported folder, or "" if the source is a file.
 func (s source) Folder() string { return s.folder }
 
-// Reads reports whether a file is a log or is in the folder of a run. All other files in the
-// folder of a run are written by W&B's client and are not needed.
+// Reads reports whether a file is a log or is in the folder of a run. W&B's client writes some
+// files in that folder only for its own use. They are not read, but Reads returns true for them.
 func (s source) Reads(path string) bool {
 	return filepath.Ext(path) == ".wandb" || slices.ContainsFunc(s.logs, func(l logFile) bool {
 		return strings.HasPrefix(path, filepath.Dir(l.path)+string(filepath.Separator))
@@ -111,7 +111,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for i, l := range s.logs {
 		about, err := l.about()
 		if err != nil {
-			im.Lose(l.path, "It has no run: %v.", err)
+			im.Lose(l.path, "It contains no run: %v.", err)
 		}
 		abouts[i], last[about.uuid()] = about, i
 	}

@@ -1,4 +1,4 @@
-"""Prints the points of the runs in a folder as MLflow, pyarrow or TensorBoard reads them."""
+"""Reads the runs in a folder with MLflow, pyarrow or TensorBoard, and prints their points."""
 
 import glob
 import json

@@ -1,4 +1,4 @@
-"""Writes MLflow stores into argv[1], db (SQLite) and folder (mlruns), with the same runs, and prints what MLflow reads back as JSON."""
+"""Writes two MLflow stores with the same runs into argv[1], db (SQLite) and folder (mlruns). Prints the data that MLflow reads from them as JSON."""
 import json
 import math
 import os

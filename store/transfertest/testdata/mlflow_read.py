@@ -1,5 +1,5 @@
-"""Prints as JSON what MLflow's client reads from a store, argv[2], an address or a folder. argv[1] is how: client, or server for the client of an MLflow server
-that is started on the store."""
+"""Prints the data that MLflow's client reads from a store as JSON. argv[2] is the address or the folder of the store. If argv[1] is client, the client reads the
+store directly. If it is server, the client reads the store through an MLflow server, which the program starts."""
 import hashlib
 import json
 import os
@@ -25,7 +25,7 @@ from mlflow.tracking import MlflowClient
 
 
 def files(uri, client_uri):
-    """Return the hashes of the files at an address of artifacts, by path; None when MLflow finds nothing there."""
+    """Return the hashes of the files at an artifact URI, by path. Return None if MLflow finds no files there."""
     mlflow.set_tracking_uri(client_uri)
     with tempfile.TemporaryDirectory() as to:
         try:
@@ -68,7 +68,7 @@ def read(uri):
 
 
 def serve(folder):
-    """Read a store through a server on it."""
+    """Read a store through an MLflow server."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]

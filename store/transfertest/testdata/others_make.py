@@ -1,5 +1,5 @@
-"""Writes runs of Trackio, Sacred or DVCLive (argv[2]) into argv[1], and prints their points as JSON: [run, key, step, value]. Trackio's are
-those that its own storage reads back; the others have no reader."""
+"""Writes runs of Trackio, Sacred or DVCLive (argv[2]) into argv[1], and prints their points as JSON: [run, key, step, value]. Trackio's points
+are read with Trackio. The other tools have no reader, so the logged points are printed."""
 import json
 import math
 import os

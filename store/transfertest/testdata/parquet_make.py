@@ -1,5 +1,5 @@
-"""Writes a table with pyarrow in many ways, W&B's history of a run, and what
-neptune-exporter writes. Prints the rows of the table."""
+"""Writes a table with pyarrow in many encodings, a W&B run history, and files as
+neptune-exporter writes them. Prints the rows of the table."""
 
 import datetime
 import decimal
@@ -100,7 +100,7 @@ for r in rows:
     flat.append([plain(v) for v in r.values()])
 print(json.dumps(flat))
 
-# W&B's history: a wide table in which most cells are empty.
+# A W&B run history: a wide table in which most cells are empty.
 history = os.path.join(folder, "history", "run-abc123-history_v0")
 os.makedirs(history)
 for part, steps in enumerate([[0, 1], [2, 3]]):
@@ -118,7 +118,7 @@ for part, steps in enumerate([[0, 1], [2, 3]]):
         os.path.join(history, f"{part:04}.parquet"),
     )
 
-# What neptune-exporter writes.
+# Files in the format of neptune-exporter.
 fields = [
     ("project_id", pa.string()),
     ("run_id", pa.string()),
@@ -185,5 +185,5 @@ for number, part in enumerate([first, second]):
     pq.write_table(
         pa.Table.from_pylist(part, schema=pa.schema(fields)), os.path.join(data, f"SAN-1_part_{number}.parquet"), compression="snappy"
     )
-# A run whose first part is not there is not complete.
+# A run whose first part is missing is incomplete.
 pq.write_table(pa.Table.from_pylist(second, schema=pa.schema(fields)), os.path.join(data, "SAN-2_part_1.parquet"))

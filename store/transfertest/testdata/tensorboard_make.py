@@ -1,4 +1,4 @@
-"""Writes a folder of TensorBoard runs into argv[1], and prints what TensorBoard's own reader finds in each file as JSON."""
+"""Writes a folder of TensorBoard runs into argv[1]. Prints the data that TensorBoard's own reader finds in each file as JSON."""
 import json
 import math
 import os
@@ -36,7 +36,8 @@ def scalar_v2(tag, step, value, dtype, first, wall):
     return event_pb2.Event(wall_time=wall, step=step, summary=summary_pb2.Summary(value=[v]))
 
 
-# tensorboardX: simple values, with what is not a number, names in other scripts and long ones.
+# tensorboardX: simple values, including NaN and infinities, and names that are long or in other
+# scripts.
 w = SummaryWriter(os.path.join(root, "plain"))
 for step in range(50):
     w.add_scalar("loss", 1 / (step + 1), step, walltime=1_700_000_000.25 + step)
@@ -68,7 +69,7 @@ write("again", [scalar_v2("loss", s, float(-s), np.float32, s == 20, 1_700_000_3
 (other,) = [n for n in os.listdir(a) if not n.endswith(".one")]
 os.rename(os.path.join(a, other), os.path.join(a, "events.out.tfevents.1700000300.two"))
 
-# A damaged record in the middle and half a record at the end.
+# A damaged record in the middle and an incomplete record at the end.
 write("damaged", [scalar_v2("loss", s, float(s), np.float32, s == 0, 1_700_000_400 + s) for s in range(10)])
 (name,) = os.listdir(os.path.join(root, "damaged"))
 path = os.path.join(root, "damaged", name)

@@ -1,4 +1,4 @@
-"""Writes offline runs of W&B into argv[1]: one that ends, one that is resumed after it was killed. Prints what was logged as JSON."""
+"""Writes offline runs of W&B into argv[1]: a run that ends, and a run that is killed and then resumed. Prints the logged data as JSON."""
 import glob
 import json
 import math
@@ -39,7 +39,7 @@ for step in range(3000):
     log(r, "ends", {"loss": 1 / (step + 1), "nested": {"acc": step * 0.5}, "a/b": step}, step)
 for step, value in enumerate([math.nan, math.inf, -math.inf]):
     log(r, "ends", {"odd": value, "k" * 300: 1.0}, 5000 + step)
-r.log({"table": wandb.Table(columns=["a"], data=[[1], [2]]), "histogram": wandb.Histogram([1, 2, 3])}, step=6000)  # their parts do not become metrics
+r.log({"table": wandb.Table(columns=["a"], data=[[1], [2]]), "histogram": wandb.Histogram([1, 2, 3])}, step=6000)  # the parts of these objects must not become metrics
 with open(os.path.join(r.dir, "notes.txt"), "w") as f:
     f.write("kept")
 for weights in (b"first", b"second"):
@@ -50,11 +50,11 @@ for weights in (b"first", b"second"):
     r.log_artifact(artifact)
 r.finish(exit_code=3)
 
-alone = {k: v for k, v in os.environ.items() if k != "WANDB_SERVICE"}  # a process of W&B's own, which is killed with it
+alone = {k: v for k, v in os.environ.items() if k != "WANDB_SERVICE"}  # start a separate W&B service process, which is killed with the child
 child = subprocess.Popen([sys.executable, __file__, root, "killed"], stdout=subprocess.PIPE, start_new_session=True, env=alone)
 child.stdout.readline()
 deadline = time.monotonic() + 60
-while True:  # W&B's own process writes a little later
+while True:  # W&B's service process writes with a delay
     [path] = glob.glob(os.path.join(root, "wandb", "offline-run-*-bbbb2222", "*.wandb"))
     with open(path, "rb") as f:
         if re.search(rb"_step.{0,8}49", f.read(), re.DOTALL):
