@@ -34,7 +34,7 @@ var (
 	ErrNotFound = errors.New("no such blob")
 	// ErrFull means that the backend has no space for the bytes.
 	ErrFull = errors.New("no space")
-	// ErrUnavailable means that the backend is down, overloaded or does not answer. The same
+	// ErrUnavailable means that the backend is down or overloaded, or does not respond. The same
 	// call might succeed later.
 	ErrUnavailable = errors.New("backend unavailable")
 	// ErrRefused means that the backend works but rejects the request. The cause is the

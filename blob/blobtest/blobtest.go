@@ -81,7 +81,7 @@ func Blobs(t testing.TB, s blob.Store) map[string]blob.Info {
 	found := map[string]blob.Info{}
 	wantOK(t, s.Walk(t.Context(), func(f blob.Info) error {
 		if _, twice := found[f.Hash]; twice {
-			t.Errorf("Walk comes to %s twice", f.Hash)
+			t.Errorf("Walk reports %s twice", f.Hash)
 		}
 		found[f.Hash] = f
 		return nil
@@ -113,7 +113,7 @@ func WantExactly(t testing.TB, s blob.Store, blobs ...[]byte) {
 		WantBytes(t, s, data)
 	}
 	if len(found) > 0 {
-		t.Errorf("%d blobs too many: %v", len(found), slices.Collect(maps.Keys(found)))
+		t.Errorf("%d unexpected blobs: %v", len(found), slices.Collect(maps.Keys(found)))
 	}
 	if left := AllStaged(t, s); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -130,7 +130,7 @@ func WantBytes(t testing.TB, s blob.Store, data []byte) {
 	}
 	got, err := io.ReadAll(r)
 	if err != nil || !bytes.Equal(got, data) {
-		t.Errorf("read %d bytes (%v) that are not the %d that were written", len(got), err, len(data))
+		t.Errorf("read %d bytes (%v) that differ from the %d written bytes", len(got), err, len(data))
 	}
 	wantOK(t, r.Close())
 }

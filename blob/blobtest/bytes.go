@@ -72,7 +72,7 @@ func reads(t *testing.T, s blob.Store) {
 		}
 		_, err = r.Seek(0, 7)
 		if err == nil {
-			t.Error("Seek takes a whence that does not exist")
+			t.Error("Seek accepts an invalid whence")
 		}
 		_, err = r.Seek(int64(n), io.SeekStart)
 		wantOK(t, err)
@@ -120,7 +120,7 @@ func sameBytes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, data)
 }
 
-// concurrent uploads and downloads a few blobs many times at once.
+// concurrent uploads and downloads a few blobs many times concurrently.
 func concurrent(t *testing.T, s blob.Store) {
 	var blobs [][]byte
 	for i := range 4 {
@@ -158,7 +158,7 @@ func failedRead(t *testing.T, s blob.Store) {
 		}
 	}
 	if _, err := s.Stage(t.Context(), stuck{}); err == nil {
-		t.Error("a reader that gives nothing was staged")
+		t.Error("a reader that returns nothing was staged")
 	}
 	WantExactly(t, s)
 }

@@ -21,7 +21,7 @@ func staged(t *testing.T, s blob.Store) {
 		wantOK(t, first.Discard())
 		wantOK(t, first.Discard())
 		if first.Commit(t.Context()) == nil {
-			t.Error("Commit after Discard is no error")
+			t.Error("Commit after Discard returns no error")
 		}
 		WantExactly(t, s)
 
@@ -203,7 +203,7 @@ func interleaved(t *testing.T, s blob.Store) {
 			if model[i] {
 				WantBytes(t, s, data(i))
 			} else if _, err := s.Open(t.Context(), Of(data(i))); !errors.Is(err, blob.ErrNotFound) {
-				t.Errorf("blob %d is not there, and Open says %v", i, err)
+				t.Errorf("blob %d is missing, and Open returns %v", i, err)
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func checkColumn(c record.TextKind, s string) error {
 	case record.FileName:
 		return files.CheckArtifactName(s)
 	}
-	return nil // SQLite checks the type, since the tables are STRICT
+	return nil // SQLite checks the type, because the tables are STRICT
 }
 
 func truncate(s string) string {

@@ -61,9 +61,9 @@ func (t targetTx) Records() record.Tx { return records(t.Tx) }
 // Now returns the time of the transaction.
 func (t targetTx) Now() scalar.Time { return t.Tx.Now }
 
-// AllowCreate checks that the actor is allowed to add records to the given project. If
-// projectID is "", AllowCreate checks only that the actor exists, since every user is allowed
-// to create projects.
+// AllowCreate checks that the actor is allowed to add records to the given project. If projectID is
+// "", AllowCreate checks only that the actor exists, because every user is allowed to create
+// projects.
 func (t targetTx) AllowCreate(projectID string) error {
 	if projectID == "" {
 		_, err := t.User(t.Actor)

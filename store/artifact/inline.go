@@ -165,7 +165,7 @@ func (b inline) Open(ctx context.Context, want blob.Blob) (io.ReadSeekCloser, er
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("the database has no content with the hash %.70q: %w", want.Hash, blob.ErrNotFound)
+		return nil, fmt.Errorf("the database has no blob with the hash %.70q: %w", want.Hash, blob.ErrNotFound)
 	case err != nil:
 		return nil, inlineError(err)
 	case r.size != want.Size:

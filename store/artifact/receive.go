@@ -56,8 +56,8 @@ func (r *Received) Commit(ctx context.Context) (*Claim, error) {
 	return c, nil
 }
 
-// source is a reader that records the read error of r, so that the caller can tell a failed reader
-// from a failed backend.
+// source is a reader that records the read error of r, so that the caller can distinguish a failed
+// reader from a failed backend.
 type source struct {
 	r   io.Reader
 	err error

@@ -232,7 +232,7 @@ func (s *Schedule) checkSpace() error {
 		return fmt.Errorf("the free space for backups is unknown: %w", err)
 	}
 	if free < size+minFree {
-		return fmt.Errorf("not enough disk space for a backup in %s: %s are free, and it needs %s plus a reserve of %s", s.opts.Dir,
+		return fmt.Errorf("not enough disk space for a backup in %s: %s are free, but it needs %s plus a reserve of %s", s.opts.Dir,
 			humanize.IBytes(uint64(free)), humanize.IBytes(uint64(size)), humanize.IBytes(minFree))
 	}
 	return nil

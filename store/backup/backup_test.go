@@ -147,7 +147,7 @@ func TestNoRoom(t *testing.T) {
 	f := newFixture(t, Options{})
 	f.size, f.free = 100<<20, 150<<20
 	f.attempt(t.Context())
-	if st := f.Status(); f.copies != 0 || st.Err == nil || !strings.Contains(st.Err.Error(), "150 MiB are free, and it needs 100 MiB plus a reserve of 64 MiB") {
+	if st := f.Status(); f.copies != 0 || st.Err == nil || !strings.Contains(st.Err.Error(), "150 MiB are free, but it needs 100 MiB plus a reserve of 64 MiB") {
 		t.Errorf("%d copies, %v", f.copies, st.Err)
 	}
 	f.free = 200 << 20

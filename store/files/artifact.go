@@ -61,7 +61,7 @@ func (db *DB) Receive(ctx context.Context, r io.Reader, want string) (*artifact.
 }
 
 func errHash(got string) error {
-	return domain.Invalid("data", "The received content has the SHA-256 %s, which differs from the announced one; send it again.", got)
+	return domain.Invalid("data", "The received content has the SHA-256 %s, which differs from the expected one; send it again.", got)
 }
 
 // CheckSize checks an artifact's size in bytes. It returns PAYLOAD_TOO_LARGE if size exceeds the
@@ -75,7 +75,7 @@ func (db *DB) CheckSize(size int64) error {
 	}
 	free, known, err := db.base.Artifacts.FreeSpace()
 	if err == nil && known && size > free {
-		return domain.Errorf(domain.CodeStorageFull, "The artifact storage has %d bytes left, and this needs %d; free some space and send it again. Nothing was stored.", free, size)
+		return domain.Errorf(domain.CodeStorageFull, "The artifact storage has only %d bytes left, but the artifact has %d; free some space and send it again. Nothing was stored.", free, size)
 	}
 	return AsError(err)
 }

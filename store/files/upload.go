@@ -57,7 +57,7 @@ const uploadColumns = `
 	updated_date,
 	metadata`
 
-// CreateUpload creates a resumable upload. An upload of 0 bytes is complete at once.
+// CreateUpload creates a resumable upload. An upload of 0 bytes is complete immediately.
 // CreateUpload requires the right to create. The experiment must be in progress.
 func (db *DB) CreateUpload(ctx context.Context, actor domain.Actor, experimentID string, n NewUpload) (Upload, error) {
 	if n.ContentType == "" {

@@ -195,7 +195,7 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	if number != v.Number {
 		properties = append(properties, domain.Property{Key: "imported.from", Value: transfer.FitText(m.from.Origin)},
 			domain.Property{Key: "imported.version", Value: strconv.FormatInt(v.Number, 10)})
-		m.say("Version %d of the registered model %.80q has the number %d here, since another version has %d.", v.Number, m.from.Name, number, v.Number)
+		m.say("Version %d of the registered model %.80q has the number %d here, because another version has the number %d.", v.Number, m.from.Name, number, v.Number)
 	}
 	iteration, err := importedIteration(m.tx, m.projectID, v.RunID)
 	if err != nil {

@@ -174,7 +174,7 @@ func (im *Import) fitEntries(path string, all []Parameter) {
 	for i := range all {
 		p := &all[i]
 		if key, value := FitName(p.Key), FitText(p.Value); key != p.Key || value != p.Value {
-			im.Lose(path, "The name or value of %q of a model was changed to one that is allowed.", short(p.Key))
+			im.Lose(path, "The name or value of %q was changed to an allowed one.", short(p.Key))
 			p.Key, p.Value = key, value
 		}
 	}

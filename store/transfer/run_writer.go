@@ -298,7 +298,7 @@ func (w *RunWriter) count(a Artifact) {
 // a loss instead.
 func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []byte, at Time) error {
 	if len(data) > maxMade {
-		w.im.Lose(w.path, "%q has %d bytes, and at most %d of one value are read.", short(name), len(data), maxMade)
+		w.im.Lose(w.path, "%q has %d bytes, but a value can have at most %d; it is left out.", short(name), len(data), maxMade)
 		return nil
 	}
 	return w.Artifact(ctx, Artifact{Name: name, ContentType: contentType, Size: int64(len(data)), Modified: at,

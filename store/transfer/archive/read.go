@@ -116,7 +116,7 @@ func checkDirectory(f *os.File, size int64) error {
 		directory = binary.LittleEndian.Uint64(end[40:])
 	}
 	if directory > maxDirectory || directory > uint64(size) {
-		return refused("its list of files has %d bytes, and at most %d are allowed", directory, min(maxDirectory, uint64(size)))
+		return refused("its list of files has %d bytes, but at most %d are allowed", directory, min(maxDirectory, uint64(size)))
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (a *Archive) readManifest() error {
 		return refused("it has no %s", ManifestName)
 	}
 	if e.UncompressedSize64 > maxManifest {
-		return refused("its %s has %d bytes, and at most %d are allowed", ManifestName, e.UncompressedSize64, maxManifest)
+		return refused("its %s has %d bytes, but at most %d are allowed", ManifestName, e.UncompressedSize64, maxManifest)
 	}
 	r, err := e.Open()
 	if err != nil {
@@ -174,13 +174,13 @@ func (a *Archive) readManifest() error {
 		return damaged(ManifestName, err)
 	}
 	if n := json.Values(text); n > maxValues {
-		return refused("its %s has %d values, and at most %d are allowed", ManifestName, n, maxValues)
+		return refused("its %s has %d values, but at most %d are allowed", ManifestName, n, maxValues)
 	}
 	if err := json.Unmarshal(text, &a.Manifest); err != nil {
 		return refused("its %s can't be read: %v", ManifestName, err)
 	}
 	if a.Manifest.Format != Format {
-		return refused("it has the format %d, and this program reads %d; use a newer program", a.Manifest.Format, Format)
+		return refused("it has the format %d, but this program reads the format %d; use a newer program", a.Manifest.Format, Format)
 	}
 	for _, f := range a.Manifest.Files {
 		e := a.files[f.Name]
@@ -239,7 +239,7 @@ func (a *Archive) Blob(b Blob) (io.ReadCloser, error) {
 	name := blobName(b.Hash)
 	e := a.files[name]
 	if e == nil {
-		return nil, refused("the content %s is missing", name)
+		return nil, refused("the file %s is missing", name)
 	}
 	r, err := e.Open()
 	if err != nil {

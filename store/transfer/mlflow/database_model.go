@@ -65,7 +65,7 @@ func each(ctx context.Context, db *sql.DB, im *transfer.Import, path, query stri
 	defer rows.Close()
 	for n := 0; rows.Next(); n++ {
 		if n == maxModels {
-			im.Lose(path, "It has more than %d rows for %s; the others are left out.", maxModels, query[max(strings.Index(query, "FROM "), 0):])
+			im.Lose(path, "It has more than %d rows for %s; the rest are left out.", maxModels, query[max(strings.Index(query, "FROM "), 0):])
 			break
 		}
 		if err := scan(rows); err != nil {

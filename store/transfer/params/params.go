@@ -71,7 +71,7 @@ func read(path string) ([]format.Member, error) {
 	return format.Members(string(object))
 }
 
-var errLarge = fmt.Errorf("it has more than %d values, or %d levels of them", maxValues, maxDepth)
+var errLarge = fmt.Errorf("it has more than %d values or more than %d levels", maxValues, maxDepth)
 
 // plainValue converts a YAML value to a value that JSON can represent. It decrements left for
 // each value and returns an error if left becomes negative.
