@@ -86,7 +86,7 @@ func read(s blob.Store, of blob.Blob) error {
 
 var benchSizes = []int64{64 << 10, 64 << 20}
 
-// BenchmarkFilesystem compares Filesystem with plain files: copy and sync, or read.
+// BenchmarkFilesystem compares Filesystem with writing and reading plain files.
 func BenchmarkFilesystem(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("write/%dKiB", size>>10), func(b *testing.B) {

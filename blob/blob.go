@@ -1,16 +1,16 @@
 // Package blob stores artifact bytes under their SHA-256 hash. Identical bytes are stored once.
 // Package blob does not depend on the records that refer to blobs.
 //
-// To write a blob, the caller first calls Stage, which stores the bytes without a name. The
-// caller then calls Commit, which moves the bytes to the name of their hash. When Commit
-// returns, the bytes are durable, and the caller writes the record that refers to the blob.
+// To write a blob, the caller first calls Stage, which stores the bytes without a name. The caller
+// then calls Commit, which renames the bytes to their hash. When Commit returns, the bytes are
+// durable, and the caller writes the record that refers to the blob.
 //
 // To delete a blob, the caller removes the last record that refers to the blob. The caller then
 // calls Delete. A crash can leave bytes without a record, but never a record without bytes.
 // Walk and WalkStaged help the caller find bytes without a record.
 //
-// A Store does not order a concurrent Commit and Delete of the same blob. The call that finishes
-// last takes effect. No backend keeps a whole artifact in memory.
+// A Store does not serialize a concurrent Commit and Delete of the same blob. The call that
+// finishes last takes effect. No backend keeps a whole artifact in memory.
 package blob
 
 import (
@@ -128,9 +128,8 @@ type Staged interface {
 	// Blob returns the hash and size of the bytes.
 	Blob() Blob
 
-	// Commit moves the bytes to the name of their hash and returns when they are durable under
-	// that name. If the same blob exists, the store keeps one copy and renews its Modified
-	// time.
+	// Commit renames the bytes to their hash and returns when they are durable under that name. If
+	// the same blob exists, the store keeps one copy and renews its Modified time.
 	//
 	// After an error, the caller can call Commit again or call Discard. After a successful Commit,
 	// a second Commit does nothing. Commit returns an error after Discard.

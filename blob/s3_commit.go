@@ -161,7 +161,7 @@ func isOurKey(key string) bool {
 }
 
 // DeleteStaged deletes an object in staging/ or aborts an upload. DeleteStaged ignores names that
-// have neither the form of a staging key nor that used for uploads.
+// are neither staging keys nor names of uploads.
 func (s *S3) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -136,7 +136,7 @@ func walk(t *testing.T, s blob.Store) {
 func walkStaged(t *testing.T, s blob.Store) {
 	kept := Bytes(12, 1000)
 	Put(t, s, kept)
-	Stage(t, s, Bytes(13, 6<<20)) // staged and abandoned, like after a crash
+	Stage(t, s, Bytes(13, 6<<20)) // staged and abandoned, as after a crash
 	wantOK(t, s.WalkStaged(t.Context(), time.Now().Add(-time.Hour), func(l blob.StagedInfo) error {
 		t.Errorf("%v is young", l)
 		return nil

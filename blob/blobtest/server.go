@@ -17,8 +17,8 @@ func Serve(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// ServeWatched is like Serve, but also returns a function. busy reports whether a connection might
-// have a request in progress.
+// ServeWatched is like Serve, but also returns the function busy, which reports whether a
+// connection might have a request in progress.
 func ServeWatched(t testing.TB, h http.Handler) (s *httptest.Server, busy func() bool) {
 	var mu sync.Mutex
 	active := map[net.Conn]bool{}

@@ -39,8 +39,8 @@ type Query struct {
 	// If Records is nil, all records are exported.
 	Records []string
 	// Context holds additional records, each in the form "kind/id". Export includes these records
-	// only to inform the receiver that they exist. Export always includes every record that one of
-	// Records refers to.
+	// only to inform the receiver that they exist. Export always includes every record to which an
+	// element of Records refers.
 	Context []string
 }
 

@@ -101,8 +101,8 @@ func (s *Store) insertClaim(tx *sqlite.Tx, name Backend, b blob.Blob) (*Claim, e
 }
 
 // Use ends the claim and returns the id of the blob. It must be called in the transaction that
-// inserts the record. It returns ErrClaimLost if the claim no longer exists, because the bytes
-// might have been deleted.
+// inserts the record. If the claim no longer exists, the bytes might have been deleted, and Use
+// returns ErrClaimLost.
 func (c *Claim) Use(tx *sqlite.Tx) (blobID int64, err error) {
 	n, err := tx.Exec(`DELETE FROM blob_pin WHERE id = ?`, c.id)
 	if err == nil && n == 0 {

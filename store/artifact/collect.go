@@ -48,8 +48,8 @@ type Orphan struct {
 
 // Collection configures Collect.
 type Collection struct {
-	// Age is the time after which unchanged staged bytes count as orphans. Claims that commands
-	// made more than Age ago are ended. While a server runs, staged bytes count as orphans after
+	// Age is the time after which unchanged staged bytes count as orphans. Claims of commands are
+	// ended if they are older than Age. While a server runs, staged bytes count as orphans after
 	// StagedAge at the earliest, because they might belong to an upload.
 	Age time.Duration
 	// If Scan is set, Collect searches all backends for bytes without a row. Otherwise, it searches

@@ -208,7 +208,7 @@ type movedArtifact struct {
 	r        io.ReadSeekCloser
 }
 
-// eachMove runs a test with an artifact of ten times size bytes in each backend.
+// eachMove runs a test with an artifact of 10*size bytes in each backend.
 func eachMove(t *testing.T, size int, test func(*testing.T, movedArtifact)) {
 	for _, from := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		t.Run(string(from), func(t *testing.T) {
@@ -237,7 +237,8 @@ func TestReadWhileMoved(t *testing.T) {
 		if rest := must(io.ReadAll(m.r))(t); string(begin)+string(rest) != m.want {
 			t.Errorf("%d bytes that are not the artifact's", len(begin)+len(rest))
 		}
-		// A deleted artifact was not moved to another place.
+		// If the artifact is deleted while it is being read, the reader returns an error or all
+		// bytes.
 		_, r, err := m.Files.OpenArtifact(ctx, domain.System, m.id)
 		wantOK(t, err)
 		defer r.Close()

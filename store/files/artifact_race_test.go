@@ -31,7 +31,7 @@ func onEachBackend(t *testing.T, test func(t *testing.T, o store.Options)) {
 	}
 }
 
-// wantContents checks that the backend has exactly the contents of the visible artifacts.
+// wantContents checks that the backend has exactly the blobs of the visible artifacts.
 func wantContents(t testing.TB, b *bed) {
 	t.Helper()
 	must(b.Collect(ctx))(t)
@@ -86,7 +86,7 @@ func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
 }
 
 // useSameBytes calls tryBytes, and calls it again if the same bytes are being removed. A removal
-// takes long when a busy server and a command wait for each other.
+// takes a long time when a busy server and a command wait for each other.
 func useSameBytes(db *store.DB, experiment string, random *rand.Rand) (err error) {
 	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		if err = tryBytes(db, experiment, random); codeOf(err) != domain.CodeUnavailable {

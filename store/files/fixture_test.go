@@ -9,7 +9,7 @@ import (
 	"tracker/store/storetest"
 )
 
-// Short names for package storetest.
+// These are short names for functions of package storetest.
 var (
 	ctx        = context.Background()
 	newBedWith = storetest.NewWith

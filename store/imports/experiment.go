@@ -23,7 +23,7 @@ const (
 )
 
 // trashLater records that a new record must be moved to the trash after its import. It returns
-// transfer.ErrDeleted if an earlier import has already recorded it.
+// transfer.ErrDeleted if an earlier import has already called trashLater for the record.
 func trashLater(tx *domain.Tx, id string) error { return importOnce(tx, trashKind, id, trashPending) }
 
 // trashNow moves a record to the trash if trashLater recorded it.

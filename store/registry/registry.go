@@ -226,8 +226,8 @@ func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T,
 
 // withProperties returns a function that reports whether a record's properties match all
 // conditions. The argument of the returned function is a value of column. owners is an SQL query
-// for the values of column to examine. Its parameter is the argument named of.
-func (v *View) withProperties(column, owners string, of any, conditions []PropertyMatch) (func(id string) bool, error) {
+// for the values of column to examine, and ownersArg is its parameter.
+func (v *View) withProperties(column, owners string, ownersArg any, conditions []PropertyMatch) (func(id string) bool, error) {
 	const maxConditions = 64
 	if len(conditions) > maxConditions {
 		return nil, domain.Invalid("filter", "A filter can have up to %d conditions on tags.", maxConditions)
@@ -245,7 +245,7 @@ func (v *View) withProperties(column, owners string, of any, conditions []Proper
 	}
 	met := map[string]uint64{}
 	rows, err := v.tx.Rows(`SELECT `+column+`, key, value FROM property
-		WHERE `+column+` IN (`+owners+`) AND key IN (SELECT value FROM json_each(?))`, of, sqlite.JSON(keys))
+		WHERE `+column+` IN (`+owners+`) AND key IN (SELECT value FROM json_each(?))`, ownersArg, sqlite.JSON(keys))
 	err = sqlite.Each(rows, err, func() error {
 		var id, key, value string
 		if err := rows.Scan(&id, &key, &value); err != nil {

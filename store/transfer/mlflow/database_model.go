@@ -55,8 +55,8 @@ func hasColumn(ctx context.Context, db *sql.DB, table, name string) (bool, error
 func short(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
 func long(column string) string  { return `coalesce(` + fmt.Sprintf(longText, column) + `, '')` }
 
-// each calls scan for each row of a query. It reads at most maxModels rows. If there are more rows,
-// each records a loss.
+// each calls scan for each row of a query. It reads at most maxModels rows and records further rows
+// as a loss.
 func each(ctx context.Context, db *sql.DB, im *transfer.Import, path, query string, scan func(*sql.Rows) error) error {
 	rows, err := db.QueryContext(ctx, query+` LIMIT ?`, maxModels+1)
 	if err != nil {

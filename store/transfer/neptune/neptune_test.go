@@ -60,7 +60,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestIncompleteRun checks that a run without its first part is reported as a loss.
+// TestIncompleteRun checks that a run whose first part is missing is reported as a loss.
 func TestIncompleteRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"R-1_part_0.parquet", "R-2_part_1.parquet"} {

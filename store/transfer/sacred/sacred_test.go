@@ -34,8 +34,8 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestHostile checks that a configuration file is recorded as a loss if it is too large, a link out
-// of the folder, or a pipe.
+// TestHostile checks that config.json and metrics.json are recorded as losses if they are too
+// large, links out of the folder, or folders.
 func TestHostile(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.json")
 	for name, make := range map[string]func(path string) error{

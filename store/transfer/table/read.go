@@ -81,7 +81,7 @@ var (
 	timeNames = []string{"timestamp", "_timestamp", "wall_time", "wall time", "time", "datetime", "date", "created_at"}
 )
 
-// read imports the rows after r.done. A table was rewritten if it has fewer rows than at the
+// read imports the rows after r.done. A table counts as rewritten if it has fewer rows than at the
 // last import or a different first row. read imports all rows of a rewritten table again.
 func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	in, err := os.Open(r.file.path)
@@ -157,7 +157,7 @@ func checksum(cells []cell) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, all)))
 }
 
-// resting is the time after the last write at which a last line without a newline counts as
+// resting is the minimum time since the last write for a last line without a newline to count as
 // complete.
 const resting = time.Minute
 
@@ -260,8 +260,8 @@ func (r *reader) add(cells []cell) {
 }
 
 // column returns the name of the step column or the time column. If chosen is not "", column
-// returns chosen. Otherwise it returns the column that matches the first possible element of names,
-// ignoring case, or "" if no column matches.
+// returns chosen. Otherwise it tries names in order, ignoring case, and returns the first column
+// that matches, or "" if no column matches.
 func column(chosen string, names, columns []string) string {
 	if chosen != "" {
 		return chosen

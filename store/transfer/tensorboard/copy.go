@@ -119,11 +119,11 @@ func withoutCopies(im *transfer.Import, all []*run) []*run {
 	return slices.DeleteFunc(slices.Clone(all), func(r *run) bool { return copies[r] })
 }
 
-// lose records that f is omitted because it is a copy of another file. The path of that file is of.
-func (f *file) lose(im *transfer.Import, of string) {
+// lose records that f is omitted because it is a copy of the file at the path original.
+func (f *file) lose(im *transfer.Import, original string) {
 	f.copied = true
 	im.Read(f.size)
-	im.Lose(f.path, "It is a copy of %s, or of the beginning of that file, and is left out.", of)
+	im.Lose(f.path, "It is a copy of %s, or of the beginning of that file, and is left out.", original)
 }
 
 // withoutCopies removes files from r that are copies of other files in r.

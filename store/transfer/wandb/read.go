@@ -20,7 +20,8 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// resting is the time after the last write to an unfinished log at which the run counts as killed.
+// resting is the minimum time since the last write for the run of an unfinished log to count as
+// killed.
 const resting = 5 * time.Minute
 
 // reader imports one log into a run.
