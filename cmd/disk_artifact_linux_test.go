@@ -131,7 +131,7 @@ func TestNoRoomForAnAnnouncedSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer.StatusCode != http.StatusInsufficientStorage || !strings.Contains(string(text), "this needs ") {
+	if answer.StatusCode != http.StatusInsufficientStorage || !strings.Contains(string(text), "but the artifact has ") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }

@@ -224,7 +224,7 @@ func TestMLflowServedArtifacts(t *testing.T) {
 
 	db, _ := transfertest.Open(t)
 	r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
-	if r.Artifacts != 0 || r.Lost != 1 || !lists(r, "stores the artifacts of 3 runs and logged models") || !lists(r, "--mlflow-artifacts") || !lists(r, "beside the store as mlartifacts") {
+	if r.Artifacts != 0 || r.Lost != 1 || !lists(r, "stores the artifacts of 3 runs and logged models") || !lists(r, "--mlflow-artifacts") || !lists(r, "next to the store as mlartifacts") {
 		t.Errorf("%+v", r)
 	}
 	if r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{NoArtifacts: true}); r.Lost != 0 {

@@ -158,7 +158,7 @@ func TestHostileArchives(t *testing.T) {
 		"a newer format":        {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 2`)), "use a newer program"},
 		"another size":          {rewritten(t, good, replace(DatabaseName, "SQLite", "SQLite!")), "differs from the size in its manifest.json"},
 		"a bomb":                {rewritten(t, good, replace(DatabaseName, "SQLite", strings.Repeat("\x00", freeRatio+1))), "more than any database"},
-		"a manifest of nothing": {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 1, "x": [0`+strings.Repeat(",0", maxValues)+"]")), "values, and at most"},
+		"a manifest of nothing": {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 1, "x": [0`+strings.Repeat(",0", maxValues)+"]")), "values, but at most"},
 		"no zip":                {[]byte("PK\x03\x04 no zip file"), "its end is missing"},
 		"nothing":               {nil, "its end is missing"},
 		"half":                  {good[:len(good)/2], "its end is missing"},
