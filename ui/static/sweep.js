@@ -20,8 +20,9 @@ class SweepState extends State {
   }
 
   set(changes) {
-    if (!changes.filter) super.set(changes);
-    else location.assign(`${base}/experiment/${section.dataset.experiment}?${new URLSearchParams({ filter: changes.filter })}`);
+    const { filter } = changes;
+    if (!filter) super.set(changes);
+    else location.assign(`${base}/experiment/${section.dataset.experiment}?${new URLSearchParams({ filter })}`);
   }
 }
 

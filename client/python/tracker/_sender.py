@@ -30,7 +30,8 @@ LONGEST_WAIT = 30.0
 ORPHANED = 5
 """Failed attempts to begin a child run before a message is printed. Another thread might still be sending the parent."""
 SIGN_IN_AGAIN = frozenset((401, 403))
-REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}")))
+REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}"),
+                      ("PATCH", "/property/iteration/{id}")))
 """The only requests that a spool item can name by method and path. {id} is the run's id."""
 
 

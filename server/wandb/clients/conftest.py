@@ -173,6 +173,10 @@ def end_services(folder):
             pass  # it has ended, or belongs to another user
 
 
+# A script that hangs prints the stacks of its threads, and ends.
+STACKS = "import faulthandler\nfaulthandler.dump_traceback_later(570, exit=True)\n"
+
+
 def run_client(folder, uri, *args, **env):
     """Run a Python script with a client of the server at uri. Return its exit code and its output.
 
@@ -199,7 +203,7 @@ def script(tmp_path):
 
     def run(uri, code, code_of_exit=0, **env):
         path = tmp_path / "script.py"
-        path.write_text("import wandb\n" + textwrap.dedent(code))
+        path.write_text(STACKS + "import wandb\n" + textwrap.dedent(code))
         returned, output = run_client(tmp_path, uri, path, **env)
         assert returned == code_of_exit, output
         return output
