@@ -34,6 +34,22 @@ def test_log(server, script):
     assert server.params(run) == {"lr": "0.1", "net/depth": "3", "name": "x", "later": "7", "group": "g", "job_type": "train"}
 
 
+def test_define_metric(server, script):
+    script(server.uri, """
+        run = wandb.init(project="defined", name="defined")
+        run.define_metric("epoch", hidden=True)
+        run.define_metric("eval/*", step_metric="epoch", summary="min")
+        run.define_metric("*", step_metric="train/global_step", step_sync=True)
+        for i in range(3):
+            run.log({"epoch": i, "train/global_step": 10 * i, "eval/loss": 1 / (i + 1), "train/loss": 1 / (i + 1)})
+        run.finish()
+    """)
+    run = server.runs("defined")["defined"]
+    assert server.get(f"/iteration/{run['id']}/summary")["definitions"] == {
+        "epoch": {"hidden": True}, "eval/loss": {"step_metric": "epoch", "goal": "minimize"},
+        "train/loss": {"step_metric": "train/global_step"}}
+
+
 def test_states(server, script):
     script(server.uri, """
         wandb.init(project="states", name="fails", id="fails")
