@@ -29,7 +29,7 @@ func TestHostileArchivedDatabase(t *testing.T) {
 		"no index":            {[]string{`DROP INDEX resource_by_name`}, "parts are missing"},
 		"a newer schema":      {[]string{`PRAGMA user_version = 9999`}, "newer"},
 		"another file":        {[]string{`PRAGMA application_id = 1`}, "another program"},
-		"a long text":         {[]string{`UPDATE project SET description = printf('%.*c', 40000000, 'x')`}, "has a text of 40000000 bytes"},
+		"a long value":        {[]string{`UPDATE project SET description = printf('%.*c', 40000000, 'x')`}, "has a value of 40000000 bytes"},
 		"a long name":         {[]string{`UPDATE iteration SET name = printf('%.*c', 300, 'x')`}, "at most 250 characters"},
 		"a control character": {[]string{`UPDATE series SET key = 'a' || char(10) WHERE key = 'loss'`}, "printable"},
 		"an id":               {[]string{`PRAGMA foreign_keys = 0`, `UPDATE parameter SET id = '../x' WHERE key = 'lr'`}, "is not a UUID"},

@@ -100,7 +100,7 @@ func TestReadsWhileOthersWriteAndCompact(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// After opening a database, every read finds the points in table recent.
+// After opening a database, every read finds the points in the recent table.
 func TestRecentAfterAStart(t *testing.T) {
 	b := newBed(t)
 	for i := range 10 {

@@ -32,8 +32,8 @@ func SetMigrations(files fs.FS) (restore func()) {
 // ReadMigrations returns the SQL of every migration.
 func ReadMigrations() ([]string, error) { return schema().Scripts() }
 
-// Compact moves all points of the head to table metric, as the server does regularly. Without the
-// lock it does nothing.
+// Compact moves all points of the head to the metric table, as the server does regularly. Without
+// the lock it does nothing.
 func (db *DB) Compact() error { return db.base.Points.Compact(context.Background()) }
 
 // MetricsWhile takes a snapshot, calls fn, and then lists the points of an iteration in the

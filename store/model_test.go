@@ -142,7 +142,7 @@ func samePoint(a, b runs.Metric) bool {
 		a.RecordedAt == b.RecordedAt && sameFloat(float64(a.Value), float64(b.Value))
 }
 
-// statistics is a row of table series.
+// statistics is a row of the series table.
 type statistics struct {
 	Key              string
 	Count, Finite    int64

@@ -17,10 +17,10 @@ const countPause = 5 * time.Second
 // writeCount detects a deleted write-ahead log. The log holds the latest commits. If the log
 // was deleted, the file opens in the state of the last checkpoint, and SQLite reports no error.
 //
-// A server counts commits, at most one commit per countPause. It stores the count in table
-// counter. After the commit, it also stores the count in the lock file, which is not a part of
-// the database. If the count in the database is below the count in the lock file, commits were
-// lost, or the database is an older copy.
+// A server counts commits, at most one commit per countPause. It stores the count in the counter
+// table. After the commit, it also stores the count in the lock file, which is not a part of the
+// database. If the count in the database is below the count in the lock file, commits were lost,
+// or the database is an older copy.
 type writeCount struct {
 	sqlite.Passive
 	db   *DB

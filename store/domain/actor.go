@@ -42,8 +42,8 @@ const UserColumns = `
 	user.created_date,
 	user.password_changed`
 
-// User returns the account of actor. For System, User returns an admin without an id. It
-// returns ACTOR_GONE if the account does not exist any more.
+// User returns the account of actor. For System, User returns an admin without an id. It returns
+// ACTOR_GONE if the account no longer exists.
 func (tx *Tx) User(actor Actor) (u User, err error) {
 	if actor.system {
 		return User{IsAdmin: true}, nil

@@ -12,8 +12,8 @@ import (
 )
 
 // announcer announces changed iterations to event streams and remembered searches. Triggers on
-// the writer's connection insert each changed iteration into the temporary table
-// changed_iteration. Before the commit, announcer announces the iterations in the table. A
+// the writer's connection insert each changed iteration into a temporary table,
+// changed_iteration. Before the commit, announcer announces the iterations in this table. A
 // rollback undoes the inserts. Methods that change rows need not announce their changes.
 type announcer struct {
 	sqlite.Passive
@@ -49,7 +49,7 @@ var announced = []struct {
 // ofIteration selects the iteration of a row in a table with the column iteration_num.
 const ofIteration = `SELECT row.iteration_num WHERE row.iteration_num IS NOT NULL`
 
-// Load creates the table changed_iteration and its triggers.
+// Load creates the changed_iteration table and its triggers.
 func (a *announcer) Load(tx *sqlite.Tx, _ bool) error {
 	// Updates of last_seen are excluded, because lastseen.Times writes them late.
 	var columns string
@@ -134,8 +134,8 @@ func (i IterationRef) Noted() journal.Iteration {
 	return journal.Iteration{Num: i.Num, ID: i.ID, ExperimentID: i.ExperimentID}
 }
 
-// announceSeries announces a change of a series. last is the largest step in the series; nil if
-// the series has no points any more.
+// announceSeries announces a change to a series. last is the largest step in the series; nil if
+// the series no longer has any points.
 func (db *DB) announceSeries(t *sqlite.Tx, iteration int64, key string, last *scalar.Step) error {
 	ref, ok := db.openIterations.byNum[iteration]
 	if !ok {

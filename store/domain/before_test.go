@@ -83,7 +83,7 @@ func TestBefore(t *testing.T) {
 		Before: domain.Before{"status": domain.Fingerprint(string(domain.InProgress))}}), domain.CodeConflict)
 }
 
-// A text is equal to the form in which a browser sends it back.
+// A text has the same fingerprint after a browser has sent it back.
 func TestFingerprint(t *testing.T) {
 	if domain.Fingerprint("a\r\nb\rc\x00") != domain.Fingerprint("a\nb\nc\uFFFD") {
 		t.Error("line ends count")

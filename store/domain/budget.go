@@ -2,8 +2,8 @@ package domain
 
 import "context"
 
-// MaxAnswerBytes is the maximum memory in bytes of a summary or of the iterations in one
-// answer.
+// MaxAnswerBytes is the maximum size in memory of a summary, or of all iterations in one
+// response.
 const MaxAnswerBytes = 64 << 20
 
 type budgetKey struct{}
@@ -16,7 +16,7 @@ func WithBudget(ctx context.Context, take func(bytes int64) error) context.Conte
 }
 
 // Take counts bytes against the budget of ctx. It calls the function passed to WithBudget and
-// returns its error. Without a budget, Take returns nil.
+// returns that function's error. Without a budget, Take returns nil.
 func Take(ctx context.Context, bytes int64) error {
 	if f, ok := ctx.Value(budgetKey{}).(func(int64) error); ok {
 		return f(bytes)

@@ -1,5 +1,5 @@
-// Package domain holds the common parts of the store's packages: transactions with an actor and
-// a time, the rights of actors, and the records that decide the rights.
+// Package domain holds the common parts of the store's packages: transactions with an actor and a
+// time, the rights of actors, and the records that determine these rights.
 //
 // Read, Write and their variants run a function in a transaction. Read uses a snapshot, and
 // Write uses the writer. In the transaction, Tx.AllowProject, Tx.AllowExperiment,
@@ -9,8 +9,8 @@
 // changed rows to event streams and searches (announce.go). If the context of a Write has an
 // idempotency key, the write runs once.
 //
-// The package decides whether records exist and who has rights in them. The packages above it
-// define the contents of records and the operations.
+// The package determines whether a record exists and who may access it. The packages that import
+// it define the fields of the records and the operations on them.
 package domain
 
 import (
@@ -65,8 +65,8 @@ func New(o Options) *DB {
 	return db
 }
 
-// Participants returns the participants in commits, in the order of their calls. Package store
-// adds more participants.
+// Participants returns the participants in commits, in the order in which they are called.
+// Package store adds more participants.
 func (db *DB) Participants() []sqlite.Participant {
 	return []sqlite.Participant{db.Points.Participant(), &db.openIterations, &announcer{db: db}, db.Journal, db.LastSeen}
 }
@@ -84,7 +84,7 @@ type Options struct {
 	Reserve int64
 	// MustExist makes Open return an error if the SQLite file is missing or empty.
 	MustExist bool
-	// Scratch is set for a temporary database that is not used after a crash. Commits do not
+	// Scratch is set for a temporary database that need not survive a crash. Its commits do not
 	// wait for the disk.
 	Scratch bool
 	// PageSize is the page size of a new SQLite file in bytes; 0 means sqlite.PageSize.
@@ -106,11 +106,11 @@ type Options struct {
 	// database.
 	Backends artifact.Backends
 	// UploadDir is the folder for the received bytes of incomplete resumable uploads. It is
-	// created at the first use; "" means a folder beside the database.
+	// created when it is first used; "" means a folder beside the database.
 	UploadDir string
 	// MaxUpload is the maximum size of an artifact in bytes; 0 means no limit.
 	MaxUpload int64
-	// TrashAge is the time that deleted records stay in the trash. With 0, records are deleted
-	// permanently at once.
+	// TrashAge is the time that deleted records stay in the trash. If it is 0, records are
+	// deleted permanently at once.
 	TrashAge time.Duration
 }

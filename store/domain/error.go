@@ -14,13 +14,13 @@ import (
 )
 
 // Code is the stable name of an error kind. Codes are part of the API: a release can add codes,
-// but must not rename them. A package that implements a protocol defines the additional codes
-// of the protocol.
+// but must not rename them. A package that implements a protocol defines the protocol's
+// additional codes.
 type Code string
 
 // Error codes that the store returns.
 const (
-	CodeActorGone                 Code = "ACTOR_GONE" // the actor's account does not exist any more
+	CodeActorGone                 Code = "ACTOR_GONE" // the actor's account no longer exists
 	CodeConflict                  Code = "CONFLICT"
 	CodeInvalidPayload            Code = "INVALID_PAYLOAD"
 	CodeIterationEnded            Code = "ITERATION_ENDED"
@@ -44,7 +44,7 @@ type Error struct {
 	Field   string `json:"field,omitzero"` // name of the invalid field, or ""
 	Entity  Entity `json:"-"`              // kind of record that was not found, or ""
 	Err     error  `json:"-"`              // cause, for the log only
-	// RetryAfter is the time that the caller should wait before a retry; 0 if unknown.
+	// RetryAfter is how long the caller should wait before a retry; 0 if unknown.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -68,8 +68,8 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidPayload, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// AsError returns err as an *Error. It returns nil if err is nil. If err wraps an *Error,
-// AsError returns the wrapped error. AsError converts other errors to these codes:
+// AsError returns err as an *Error. It returns nil if err is nil. If err wraps an *Error, AsError
+// returns the wrapped error. For any other error, it returns an *Error with one of these codes:
 //
 //	INVALID_PAYLOAD or CONFLICT  for invalid input
 //	a code in fileCodes          for a problem of a database file
@@ -121,8 +121,8 @@ func AsError(err error) *Error {
 		Message: "Something went wrong in the server; its log has details under the request id."}
 }
 
-// fileCodes maps problems of database files to error codes. It omits problems that are failures
-// of the server.
+// fileCodes maps problems with database files to error codes. A problem that is not in the map is
+// a failure of the server.
 var fileCodes = map[sqlite.Problem]Code{
 	sqlite.Served:      CodeUnavailable,
 	sqlite.Foreign:     CodeConflict,
@@ -140,8 +140,8 @@ var fileCodes = map[sqlite.Problem]Code{
 // Entity is the name of a record kind in messages.
 type Entity string
 
-// Kinds of records with other names in the REST API, which replaces the names in NOT_FOUND
-// errors. Other error messages about these records do not name the kind.
+// These kinds have different names in the REST API, which replaces the names in NOT_FOUND errors.
+// Other error messages do not name these kinds.
 const (
 	Run      Entity = "run"
 	Artifact Entity = "artifact"

@@ -63,9 +63,9 @@ func (e ExperimentState) Open() error {
 // MaxSearched is the maximum number of experiments in one search.
 const MaxSearched = 10_000
 
-// AllowExperiments returns the ids of the existing experiments, sorted and without duplicates.
-// It returns an error if actor lacks the right to read one of them. It omits experiments in the
-// trash if trash is not set. It always omits experiments of projects in the trash. inTrash
+// AllowExperiments returns the ids of the existing experiments, sorted and without duplicates. It
+// returns an error if actor lacks the right to read one of them. Experiments in the trash are
+// included only if trash is set. Experiments of projects in the trash are never included. inTrash
 // reports for each returned id whether the experiment is in the trash.
 func (tx *Tx) AllowExperiments(actor Actor, ids []string, trash bool) (existing []string, inTrash map[string]bool, err error) {
 	var found []struct {

@@ -12,12 +12,12 @@ import (
 	"tracker/store/sqlite"
 )
 
-// idempotencyAge is the time that the answer to an idempotency key is stored.
+// idempotencyAge is how long the result of a request with an idempotency key is stored.
 const idempotencyAge = 24 * time.Hour
 
-// IdempotencyKey makes it safe to repeat a create request. A request with the same key, user
-// and path gets the first answer. If the request body differs from the first body, the request
-// is rejected with INVALID_PAYLOAD.
+// IdempotencyKey makes it safe to repeat a create request. A repeated request with the same key,
+// user and path returns the result of the first request. If its body differs from the first body,
+// it is rejected with INVALID_PAYLOAD.
 type IdempotencyKey struct {
 	Path     string // URL path of the request
 	Key      string // 1 to 128 visible ASCII characters
@@ -27,7 +27,7 @@ type IdempotencyKey struct {
 type idempotencyContext struct{}
 
 // WithIdempotencyKey returns a context that makes a create idempotent for 24 hours. A repeated
-// create with the same k writes nothing and returns the first answer.
+// create with the same k writes nothing and returns the first result.
 func WithIdempotencyKey(ctx context.Context, k IdempotencyKey) context.Context {
 	return context.WithValue(ctx, idempotencyContext{}, k)
 }
@@ -38,8 +38,8 @@ func KeyFrom(ctx context.Context) (k IdempotencyKey) {
 	return k
 }
 
-// once returns the stored answer for k. If there is no stored answer, once runs fn and stores
-// its result in the same transaction.
+// once returns the stored result for k. If there is none, once runs fn and stores its result in
+// the same transaction.
 func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	if k.Key == "" {
 		return fn(tx)
@@ -74,7 +74,7 @@ func once[T any](tx *Tx, k IdempotencyKey, fn func(*Tx) (T, error)) (T, error) {
 	return out, err
 }
 
-// Answered reports whether an answer for k is stored. It does not compare the request body.
+// Answered reports whether a result for k is stored. It does not compare the request body.
 func (tx *Tx) Answered(actor Actor, k IdempotencyKey) (found bool, err error) {
 	if k.Key == "" {
 		return false, nil

@@ -21,7 +21,7 @@ func withKey(key, body string) context.Context {
 	return domain.WithIdempotencyKey(ctx, domain.IdempotencyKey{Path: "/path", Key: key, BodyHash: hash(body)})
 }
 
-// Every repeated create returns the first answer and does nothing.
+// A repeated create returns the first result and writes nothing.
 func TestRepeatedCreates(t *testing.T) {
 	b := newPlainBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
@@ -134,7 +134,7 @@ func TestKeysAreForgottenAfterADay(t *testing.T) {
 	}
 }
 
-// The answer and the records are written in one transaction.
+// The result and the records are stored in one transaction.
 func TestAnswerAndWriteAreOne(t *testing.T) {
 	b := newBed(t)
 	file := raw(t, b.Path())
@@ -187,7 +187,7 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A refused request stores no answer, so it can be repeated when the cause is removed.
+// A rejected request stores no result, so it can be retried once the cause is removed.
 func TestRefusedRequestsAreNotKept(t *testing.T) {
 	b := newBed(t)
 	end := func(s domain.IterationStatus) {
@@ -202,7 +202,7 @@ func TestRefusedRequestsAreNotKept(t *testing.T) {
 	end(domain.Running)
 	wantOK(t, log())
 	end(domain.Failed)
-	wantOK(t, log()) // the first answer, although the request would be refused now
+	wantOK(t, log()) // the first result, although the request would be rejected now
 	if n := len(pointsOf(t, b.DB, b.Iteration, nil)); n != 1 {
 		t.Errorf("%d points, want 1", n)
 	}

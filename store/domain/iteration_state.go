@@ -145,8 +145,8 @@ const (
 	Killed    IterationStatus = "KILLED"
 )
 
-// LostAfter is the maximum time between writes or heartbeats. A RUNNING iteration counts as
-// lost after a longer silence.
+// LostAfter is the maximum time between two writes or heartbeats. A RUNNING iteration that is
+// silent for longer is considered lost.
 const LostAfter = 5 * time.Minute
 
 // LostBefore returns now minus LostAfter. A RUNNING iteration is lost if it was last seen

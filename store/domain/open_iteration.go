@@ -2,9 +2,9 @@ package domain
 
 import "tracker/store/sqlite"
 
-// openIterations caches the iterations that users may add points to. Without the cache, each
-// added point would need a permission query. Only the writer uses the cache. Entries can be
-// dropped at any time.
+// openIterations caches the iterations that users may add points to. Without the cache, every
+// request that adds points would need a permission query. Only the writer uses the cache. Entries
+// can be dropped at any time.
 type openIterations struct {
 	sqlite.Passive
 	allowed map[openIterationKey]IterationRef

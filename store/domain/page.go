@@ -5,9 +5,9 @@ const (
 	DefaultLimit = 50
 	// MaxLimit is the maximum page size. Larger limits are reduced to MaxLimit.
 	MaxLimit = 1000
-	// MaxPageBytes is the maximum size in bytes of the texts on a page. A page ends before the
-	// record that would exceed MaxPageBytes. The first record is always on the page. List.Limit
-	// of a shortened page is the number of its records.
+	// MaxPageBytes is the maximum total size in bytes of the text fields on a page. A page ends
+	// before the record that would exceed MaxPageBytes, but always contains the first record.
+	// List.Limit of a shortened page is the number of records on it.
 	MaxPageBytes = 2 << 20
 )
 
@@ -33,14 +33,14 @@ type List[T any] struct {
 	Offset int `json:"offset"`
 }
 
-// sized is a record with texts that count for MaxPageBytes.
+// sized is a record whose text fields count towards MaxPageBytes.
 type sized interface {
-	// TextBytes returns the total length of the texts in bytes.
+	// TextBytes returns the total length of the text fields in bytes.
 	TextBytes() int
 }
 
-// PageOf counts the rows of a query and scans one page of its rows. from is the query text that
-// begins with FROM; it has no ORDER BY clause. The search time limit applies.
+// PageOf counts the rows of a query and scans one page of them. from is the part of the query
+// from FROM on, without an ORDER BY clause. The search time limit applies.
 func PageOf[T any](tx *Tx, p Page, columns, from, order string, args ...any) (List[T], error) {
 	return WithinLimit(tx, SlowRead(tx, "offset"), func() (List[T], error) {
 		return readPage[T](tx, p, columns, from, order, args)

@@ -19,8 +19,8 @@ func (p Property) TextBytes() int { return len(p.Value) }
 // MaxProperties is the maximum number of properties in one call.
 const MaxProperties = 1000
 
-// PropertyOwner identifies the record that has the properties. Column is the column of table
-// property that refers to the record. Key is the column's value.
+// PropertyOwner identifies the record that has the properties. Column is the column of the
+// property table that refers to the record. Key is the column's value.
 type PropertyOwner struct {
 	ProjectID string
 	Column    string

@@ -22,9 +22,9 @@ func (tx *Tx) Exists(query, id string, what Entity) error {
 	return OrNotFound(tx.Row(query, id).Scan(&one), what)
 }
 
-// FirstOr runs query with id and args and returns the id in its first row. If query returns no
+// FirstOr runs query with id and args and returns the id in the first row. If query returns no
 // row, FirstOr calls insert and returns the id of the new record. The new record gets the given
-// id. If a record in the trash has this id, the new record gets a random id.
+// id, or a random id if table already has a record with the given id.
 func (tx *Tx) FirstOr(table, id string, insert func(id string) error, query string, args ...any) (string, error) {
 	var found string
 	err := tx.Row(query, append([]any{id}, args...)...).Scan(&found)

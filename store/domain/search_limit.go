@@ -14,8 +14,8 @@ const SearchLimit = 10 * time.Second
 var errSearchLimit = errors.New("the search has reached its time limit")
 
 // WithinLimit runs the search fn and returns its result. When the searches of tx reach the time
-// limit, WithinLimit stops fn and returns the error of slow. If fn works long without reading
-// rows, fn must check the context of tx.
+// limit, WithinLimit stops fn and returns the error of slow. If fn runs for a long time without
+// reading rows, it must check the context of tx itself.
 func WithinLimit[T any](tx *Tx, slow func() error, fn func() (T, error)) (T, error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(tx.Context(), tx.DB.SearchLimit-tx.searched, errSearchLimit)
@@ -35,8 +35,8 @@ func WithinLimit[T any](tx *Tx, slow func() error, fn func() (T, error)) (T, err
 	return out, err
 }
 
-// SlowRead returns a function for the parameter slow of WithinLimit, for a read without search
-// conditions. The returned function returns an error about the given field.
+// SlowRead returns a function to pass to WithinLimit as slow, for a read without search
+// conditions. The returned function returns an INVALID_PAYLOAD error for the given field.
 func SlowRead(tx *Tx, field string) func() error {
 	return func() error {
 		return Invalid(field, "Reading took longer than %v and was stopped; request fewer records or columns at once.", tx.DB.SearchLimit)

@@ -27,8 +27,8 @@ func (f TrashFilter) Condition(table string) string {
 	return NotTrashed(table)
 }
 
-// Takes reports whether the filter selects a record. deleted must be set if the record is in
-// the trash.
+// Takes reports whether the filter selects a record. deleted reports whether the record is in the
+// trash.
 func (f TrashFilter) Takes(deleted bool) bool {
 	return f == AlsoTrash || deleted == (f == OnlyTrash)
 }
@@ -80,8 +80,8 @@ const (
 	TrashedReport     TrashKind = "report"
 )
 
-// Discard runs fn in the writer; fn calls Tx.Discard. If Options.TrashAge is 0, fn can use the
-// reserve on a full disk.
+// Discard runs fn, which calls Tx.Discard, in the writer. If Options.TrashAge is 0, fn can use
+// the reserve when the disk is full.
 func (db *DB) Discard(ctx context.Context, actor Actor, fn func(*Tx) error) error {
 	if db.Options.TrashAge > 0 {
 		return db.write(ctx, sqlite.Change|sqlite.Marking, actor, fn)
@@ -107,11 +107,11 @@ func (tx *Tx) Purge(kind TrashKind, id string) error {
 	return err
 }
 
-// trashWords holds the word for each kind in messages.
+// trashWords holds the name of each kind in messages.
 var trashWords = map[TrashKind]string{
 	TrashedProject: "project", TrashedExperiment: "experiment", TrashedIteration: "run",
 	TrashedModel: "model", TrashedVersion: "version", TrashedArtifact: "artifact", TrashedReport: "report",
 }
 
-// Word returns the word for k in messages.
+// Word returns the name of k in messages.
 func (k TrashKind) Word() string { return trashWords[k] }

@@ -79,7 +79,7 @@ func (db *DB) Ask(ctx context.Context, check func(*Tx) error) error {
 }
 
 // Write runs fn in the writer. It returns after the changes are on disk. The writer can call fn
-// several times, so fn must have no effects except its changes and its result.
+// several times, so fn must have no effects other than its changes and its result.
 //
 // If ctx has an idempotency key, Write stores the result together with the changes. A second
 // call with the same key returns the stored result and does not run fn.
@@ -121,7 +121,8 @@ func Append(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error 
 	return db.write(ctx, sqlite.Append, actor, fn)
 }
 
-// Remove is Change for a function that deletes records. On a full disk, fn can use the reserve.
+// Remove is Change for a function that deletes records. When the disk is full, fn can use the
+// reserve.
 func Remove(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error {
 	return db.write(ctx, sqlite.Change|sqlite.Freeing, actor, fn)
 }
@@ -129,9 +130,9 @@ func Remove(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error 
 // maxPart is the maximum duration of a part of a large change.
 const maxPart = 20 * time.Millisecond
 
-// Part starts the timer for one part of a large change. full reports whether the part has taken
-// maxPart. The caller should continue in another transaction when full returns true, because
-// other writers wait for the transaction.
+// Part starts a timer for one part of a large change. full reports whether the part has taken
+// maxPart. When full returns true, the caller should continue in another transaction, because
+// other writers are waiting.
 func Part() (full func() bool) {
 	start := time.Now()
 	return func() bool { return time.Since(start) >= maxPart }

@@ -12,7 +12,7 @@ import (
 const (
 	// MaxName is the maximum length of names, keys and tags, in characters.
 	MaxName = 250
-	// MaxText is the maximum length of texts and parameter values, in bytes.
+	// MaxText is the maximum length of text fields and parameter values, in bytes.
 	MaxText = 1 << 20
 	// MinPassword and MaxPassword limit the length of a password, in bytes. bcrypt accepts at
 	// most MaxPassword bytes.
@@ -71,7 +71,7 @@ func CheckText(field, s string) error {
 	return nil
 }
 
-// CheckOptional is CheckText for an optional text. It accepts nil.
+// CheckOptional is CheckText for an optional field. It accepts nil.
 func CheckOptional(field string, s *string) error {
 	if s == nil {
 		return nil
@@ -94,8 +94,8 @@ func NewID() string {
 	return uuid.Must(uuid.NewV7()).String() // crypto/rand never returns an error
 }
 
-// CheckNameAndText checks the name and the text of a patch. Both can be nil. field is the name
-// of the text field.
+// CheckNameAndText checks the name and another text field of a patch. Both can be nil. field is
+// the name of the text field.
 func CheckNameAndText(name *string, field string, text *string) error {
 	if name != nil {
 		if err := CheckName("name", *name); err != nil {

@@ -196,13 +196,13 @@ func parseNotFinite(text string) float64 {
 // isDay reports whether t is the word today or yesterday.
 func isDay(t token) bool { return t.is("today") || t.is("yesterday") }
 
-// spanUnits maps the units of spans of time.
+// spanUnits holds the units of spans of time.
 var spanUnits = map[rune]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 
 // maxSpan is the maximum length of a span of time, which is about 100 years.
 const maxSpan = 36_500 * 24 * time.Hour
 
-// parseSpan returns the length of a span of time such as -1d or 1h30m. The sign does not count.
+// parseSpan returns the length of a span of time such as -1d or 1h30m. It ignores the sign.
 func parseSpan(text string) (time.Duration, bool) {
 	text = strings.TrimLeft(text, "+-")
 	sum := 0.0
@@ -224,8 +224,8 @@ func parseSpan(text string) (time.Duration, bool) {
 	return time.Duration(sum), sum > 0
 }
 
-// parseTime reads a time, a date, the word today or yesterday, or a span of time, which is so
-// long before now. A day means its midnight in UTC.
+// parseTime reads a time, a date, the word today or yesterday, or a span of time, which means
+// that long before now. A date, today or yesterday stands for 00:00 UTC on that day.
 func parseTime(t token, now time.Time) (scalar.Time, *Error) {
 	if midnight := now.UTC().Truncate(24 * time.Hour); t.is("today") {
 		return scalar.TimeOf(midnight), nil

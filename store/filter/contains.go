@@ -23,10 +23,10 @@ func Contains(text, part string) bool {
 	return m.find(text) >= 0
 }
 
-// matcher searches for one pattern with the Shift-And algorithm (R. Baeza-Yates and G. Gonnet,
-// A new approach to text searching, 1992). Each character has a mask. Bit i of the mask is set
-// if the character matches position i of the pattern. The search has a state. Bit i of the
-// state is set if the first i+1 positions match the last i+1 characters read.
+// matcher searches for one pattern with the Shift-And algorithm (R. Baeza-Yates and G. Gonnet, A
+// new approach to text searching, 1992). Each character has a mask. Bit i of the mask is set if
+// the character matches position i of the pattern. The search has a state. Bit i of the state is
+// set if the first i+1 positions of the pattern match the last i+1 characters read.
 type matcher struct {
 	ascii [utf8.RuneSelf]int32 // index in masks; 0 for a character that the pattern does not contain
 	other map[rune]int32       // index in masks for each non-ASCII character

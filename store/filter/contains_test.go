@@ -94,8 +94,8 @@ func FuzzContains(f *testing.F) {
 	})
 }
 
-// BenchmarkContains searches a value of 1 MiB for texts whose comparison fails only
-// after many characters at every index.
+// BenchmarkContains searches a value of 1 MiB for strings whose comparison fails only after many
+// characters at every index.
 func BenchmarkContains(b *testing.B) {
 	text := strings.Repeat("é", 1<<19)
 	for name, part := range map[string]string{"one": "ü", "1000 bytes": strings.Repeat("é", 499) + "x", "ascii": "x"} {

@@ -73,7 +73,7 @@ func fieldOf(word string) (f Field, ok bool) {
 	return 0, false
 }
 
-// fieldNames returns a text for error messages that lists the fields without a name.
+// fieldNames returns a list of the fields that no name follows, for error messages.
 func fieldNames() string {
 	var words []string
 	for _, f := range fields[3:] {

@@ -1,10 +1,10 @@
 // Package filter parses the search language that docs/search.md describes. The language has
 // expressions that select iterations, and lists of names for sorting, columns and groups.
 //
-// A lexer and a recursive-descent parser convert a text to a syntax tree (Expr) or a list. They
-// check every name, operator and value. For an invalid text they return an *Error with the
-// position of the mistake and advice. The length, the nesting and the number of parts of a text
-// are limited.
+// A lexer and a recursive-descent parser convert text to a syntax tree (Expr) or a list. They
+// check every name, operator and value. If the text is invalid, they return an *Error with the
+// position of the mistake and advice. The length, the nesting and the number of parts are
+// limited.
 //
 // The package does not use the database and does not check rights. Package search converts the
 // syntax tree to SQL.
@@ -88,7 +88,7 @@ type Literal struct {
 	Time     scalar.Time // set for a comparison with Created, Ended or LastSeen
 }
 
-// SortKey is a field that sorts a listing.
+// SortKey is a field by which a listing is sorted.
 type SortKey struct {
 	Ref
 	Descending bool
@@ -135,7 +135,7 @@ func (p *Parser) add(k Key) bool {
 	return true
 }
 
-// Filter parses an expression or a list of search words. It returns nil for an empty text.
+// Filter parses an expression or a list of search words. It returns nil if text is empty.
 func (p *Parser) Filter(text string) (Expr, error) {
 	e, err := parseFilter(text, p)
 	if err != nil {
@@ -160,8 +160,7 @@ func (p *Parser) Columns(text string) ([]Column, error) {
 	return columns, err.in("columns")
 }
 
-// Group parses one to MaxGroupKeys fields that group the runs. Each field is a parameter or
-// tag.
+// Group parses one to MaxGroupKeys fields to group runs by. Each field is a parameter or tag.
 func (p *Parser) Group(text string) ([]Ref, error) {
 	by, err := parseGroup(text, p)
 	return by, err.in("group")

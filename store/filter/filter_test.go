@@ -309,9 +309,9 @@ func TestDocumentedExamplesAreUnderstood(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no text makes the parser panic, that every error has a
-// position in the text or directly after it, that an accepted expression is
-// within the limits, and that memory is allocated in proportion to the text.
+// FuzzParse checks that the parser does not panic, that the position of every error is in the
+// text or directly after it, that an accepted expression is within the limits, and that the
+// allocated memory is proportional to the length of the text.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"param.lr = 0.1 and metric.loss.min < 1", "-metric.loss, name", "param.lr, metric.loss.max", "param.`x`, tag",
@@ -332,7 +332,7 @@ func FuzzParse(f *testing.F) {
 		_, columnsErr := p.Columns(text)
 		_, groupErr := p.Group(text)
 		runtime.ReadMemStats(&after)
-		// A parser whose work is more than proportional to the text would also allocate too much.
+		// A parser that does more than linear work would also allocate too much.
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))*200+256<<10 {
 			t.Errorf("%d bytes allocate %d", len(text), took)
 		}

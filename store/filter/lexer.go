@@ -20,11 +20,11 @@ const (
 	spanToken             // span of time, such as -1d or 1h30m
 )
 
-// token is a word, a number, a quoted text or a sign of one or two characters.
+// token is a word, a number, text in quotes, or a sign of one or two characters.
 type token struct {
 	kind tokenKind
 	at   int    // position of the first character, counted from 1
-	text string // source text; for a quoted text, its content without quotes
+	text string // source text; for text in quotes, the text without the quotes
 
 	// A word can have a part in backquotes, such as the "a b" in metric.`a b`.min. Then text is
 	// "metric.", name is "a b" and tail is ".min".
@@ -45,7 +45,7 @@ func wrong(pos int, format string, args ...any) *Error {
 	return &Error{Pos: pos, Message: fmt.Sprintf(format, args...)}
 }
 
-// lexer splits a text into tokens.
+// lexer splits text into tokens.
 type lexer struct {
 	src []rune
 	pos int
@@ -105,7 +105,7 @@ func (l *lexer) next() (token, *Error) {
 	return l.sign(t)
 }
 
-// replacements maps signs of other languages to advice for this language.
+// replacements maps operators of other languages to advice on this language.
 var replacements = map[string]string{
 	"&": `write "and" for both, as in: name = 'a' and tag = 'b'`,
 	"|": `write "or" for one of the two, as in: name = 'a' or tag = 'b'`,

@@ -53,8 +53,8 @@ func TestLikeAgreesWithRegularExpressions(t *testing.T) {
 	}
 }
 
-// TestLikeIsLinear searches the worst texts for the longest part. A comparison at every
-// index would take minutes.
+// TestLikeIsLinear searches the worst values for the longest part. A comparison at every index
+// would take minutes.
 func TestLikeIsLinear(t *testing.T) {
 	text := strings.Repeat("a", 1<<20)
 	for _, c := range []struct {

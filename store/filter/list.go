@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// parseList reads up to limit elements, separated by commas. It calls element for each element.
-// An empty text has no elements.
+// parseList reads up to limit elements, separated by commas. It calls element to read each of
+// them. Empty text has no elements.
 func parseList[T any](text string, search *Parser, limit int, element func(*parser) (T, *Error)) ([]T, *Error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// parser is a recursive-descent parser for one text. It looks one token ahead.
+// parser is a recursive-descent parser for one part of a search. It looks one token ahead.
 type parser struct {
 	lexer       *lexer
 	token       token
@@ -210,8 +210,8 @@ func (p *parser) list() ([]token, *Error) {
 	}
 }
 
-// value reads one value and appends it to values. A value is a quoted text, a number, or a word
-// for NaN or an infinity.
+// value reads one value and appends it to values. A value is text in quotes, a number, a span of
+// time, today, yesterday, or a word for NaN or an infinity.
 func (p *parser) value(values []token) ([]token, *Error) {
 	t := p.token
 	if t.sign("-") || t.sign("+") {

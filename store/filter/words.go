@@ -8,10 +8,10 @@ import (
 // maxWords is the maximum number of search words.
 const maxWords = 20
 
-// words parses a text that is not a valid expression as a list of search words. Each word must
-// occur in one of the iteration's texts (AnyText). words returns nil if the text was probably
-// meant as an expression. Such a text contains an operator, a quote or a keyword, or begins
-// with a field.
+// words parses text that is not a valid expression as a list of search words. Each word must
+// occur in one of the iteration's text fields (AnyText). words returns nil if the text was
+// probably meant as an expression: it contains an operator, a quote or a keyword, or begins with
+// a field.
 func words(text string) Expr {
 	all := strings.Fields(text)
 	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>~()'\"`") {

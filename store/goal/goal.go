@@ -1,9 +1,8 @@
-// Package goal describes the objective of an experiment: the metric that compares its runs, and
-// whether smaller or larger values are better. A user can choose the objective. If no user has
-// chosen it, the package guesses the objective from metric names. Words such as loss and
-// accuracy suggest a goal. The package prefers metrics of held-out data. If no name suggests a
-// goal, there is no guess. The words in metric names also determine the order of metrics in
-// charts and columns.
+// Package goal describes the objective of an experiment: the metric by which its runs are
+// compared, and whether smaller or larger values are better. If no user has chosen an objective,
+// the package guesses it from metric names. Words such as loss and accuracy suggest a goal, and
+// metrics of held-out data are preferred. If no name suggests a goal, there is no guess. The
+// words in metric names also determine the order of metrics in charts and columns.
 //
 // The package uses only names. It does not read runs or the database.
 package goal
@@ -17,7 +16,8 @@ import (
 	"tracker/store/search"
 )
 
-// Goal is the direction that improves a metric. The zero value means that the goal is unknown.
+// Goal is the direction in which a metric improves. The zero value means that the goal is
+// unknown.
 type Goal string
 
 // Values of Goal.
@@ -26,13 +26,13 @@ const (
 	Maximize Goal = "maximize"
 )
 
-// Objective is the metric that compares the runs of an experiment, with its goal.
+// Objective is the metric by which the runs of an experiment are compared, with its goal.
 type Objective struct {
 	Metric string `json:"metric"`
 	Goal   Goal   `json:"goal"`
 }
 
-// None is the stored objective of an experiment that does not compare its runs.
+// None is the stored objective of an experiment whose runs are not compared.
 const None = "none"
 
 // String returns the text that Parse accepts.
@@ -81,7 +81,7 @@ var (
 	smallerEnds   = []string{"loss", "mae", "mse"} // these words can also end a longer word
 	larger        = []string{"acc", "accuracy", "auc", "auroc", "f1", "score", "precision", "recall", "reward", "return", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "r2", "psnr", "ssim", "elo"}
 	heldOut       = []string{"val", "valid", "validation", "test", "eval", "evaluation", "dev"}
-	internals     = []string{"grad", "layer", "scale", "weight"} // these texts can be anywhere in a name
+	internals     = []string{"grad", "layer", "scale", "weight"} // these strings can be anywhere in a name
 	internalWords = []string{"norm", "bias", "lr", "learning_rate", "epoch", "step", "time", "seconds", "throughput"}
 )
 
@@ -142,7 +142,7 @@ func isSingle(name string) bool {
 	return strings.HasPrefix(name, "summary/") || strings.HasPrefix(name, "best/")
 }
 
-// isInternal reports whether a metric describes the training's internals. name is in lower
+// isInternal reports whether a metric is an internal value of the training. name is in lower
 // case.
 func isInternal(name string) bool {
 	return strings.HasPrefix(name, "timing") || strings.HasPrefix(name, "amp/") ||

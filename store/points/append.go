@@ -14,7 +14,7 @@ type Sample struct {
 }
 
 // Append adds samples to the series of an iteration, in slice order, and returns the ids of the
-// points. The commit writes the points. Samples without a time get the time in parameter now.
+// points. The commit writes the points. Samples without a time get the time now.
 //
 // At the first invalid sample, Append stops and returns an *InvalidError and the ids of the
 // preceding points. After any other error, Append has added no point. The transaction must be
@@ -133,9 +133,9 @@ func stepAfter(largest *Step) (Step, error) {
 	return *largest + 1, nil
 }
 
-// AppendNew adds samples and skips duplicates. A sample is a duplicate if its series already
-// has a point with the same step, time and value. Clients create duplicates when they repeat a
-// request after a lost answer.
+// AppendNew adds samples and skips duplicates. A sample is a duplicate if its series already has
+// a point with the same step, time and value. Clients send duplicates when they repeat a request
+// whose response was lost.
 //
 // AppendNew compares a sample with at most the last sameStep points at the sample's step. If it
 // returns an error, it might have added some points.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// bins divide a range of a curve's axis. The bin edges depend only on the range and the number
-// of bins. The same query has the same bins with and without rollups.
+// bins divide a range of a curve's axis. The bin edges depend only on the range and the number of
+// bins, so a query has the same bins with and without rollups.
 type bins struct {
 	n     int
 	from  int64 // first value of the range; to is the last value
@@ -49,9 +49,9 @@ func newBins(first, last int64, n int, scale Scale) bins {
 	return b
 }
 
-// roundWidth rounds w up to a number with at most two significant binary digits. The result is
-// at most 1.5 times w. Bins of a rounded width begin at multiples of their width. Bins of a
-// rounded width consist of whole rollup cells and stay in place when a curve grows a little.
+// roundWidth rounds w up to a number with at most two significant binary digits. The result is at
+// most 1.5 times w. Bins of a rounded width begin at multiples of this width, consist of whole
+// rollup cells, and stay in place when a curve grows a little.
 func roundWidth(w uint64) uint64 {
 	digits := max(0, bits.Len64(w)-2)
 	return (w + 1<<digits - 1) >> digits << digits

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Bins cover their range without a gap, their number is at most the requested one, and no
-// cell that fits their runs crosses an edge.
+// Bins cover their range without a gap, there are at most as many as requested, and no cell that
+// fits their runs crosses an edge.
 func TestBins(t *testing.T) {
 	for _, c := range [][2]int64{{0, 1}, {0, 999}, {-7, 7}, {5, 1_000_003}, {math.MinInt64, math.MaxInt64},
 		{math.MaxInt64 - 3, math.MaxInt64}, {-1 << 40, -1 << 20}, {1, 1 << 62}} {
@@ -32,9 +32,9 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// TestBinsOfWholeCells checks how wide the cells are that a curve can use: 16 points with
-// 25 points or more in a bin, 32 points with 49 or more. A series whose first requests
-// came out of order has cells of 32.
+// TestBinsOfWholeCells checks the width of the cells that a curve can use. Cells of 16 points
+// need bins of at least 25 points, and cells of 32 points need bins of at least 49. A series has
+// cells of 32 points if its first requests arrived out of order.
 func TestBinsOfWholeCells(t *testing.T) {
 	const points = 100_000
 	for n := 1; n < points/25; n++ {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzDecodeCells checks that decodeCells does not panic on any input, and that a
-// row that it accepts has a stable encoding.
+// FuzzDecodeCells checks that decodeCells does not panic on any input, and that the encoding of
+// an accepted row is stable.
 func FuzzDecodeCells(f *testing.F) {
 	var cells [rowCells]cell
 	for i, v := range []Value{1, -2.5, Value(math.NaN()), Value(math.Inf(1)), 0, 1e-300} {

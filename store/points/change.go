@@ -60,8 +60,8 @@ func (tx *Tx) Update(p Point, patch Patch) error {
 	return tx.rollUpAgain(next.place)
 }
 
-// seriesFor returns the id of the series with the given key. It inserts the series if it does
-// not exist, and moves all points of the series to table metric.
+// seriesFor returns the id of the series with the given key. It inserts the series if it does not
+// exist, and moves all points of the series to the metric table.
 func (tx *Tx) seriesFor(iteration int64, key string) (int64, error) {
 	s, err := tx.openSeries(iteration, key)
 	if err == nil && !s.stored {

@@ -10,8 +10,8 @@ import (
 type Problem struct {
 	Iteration int64  // iteration of the series with the problem; 0 if the problem concerns no series
 	Text      string // one-sentence description of the problem
-	// Lost reports whether the original data is unrecoverable. If the data is unrecoverable,
-	// Repair accepts the present data.
+	// Lost reports whether the original data is unrecoverable. In this case, Repair accepts the
+	// present data.
 	Lost bool
 	// Repair recomputes or deletes the wrong rows. It needs a transaction of the writer. Repair
 	// is nil if the problem cannot be repaired.
@@ -135,8 +135,8 @@ func (tx *Tx) strayPoints() ([]Problem, error) {
 		SELECT id FROM found WHERE id NOT IN (SELECT id FROM series))`, "1 point belongs to no series.", "%d points belong to no series.")
 }
 
-// strayMoves looks for records of moved points with a wrong place: no point is stored at the
-// recorded place.
+// strayMoves looks for records of moved points for which no point is stored at the recorded
+// place.
 func (tx *Tx) strayMoves() ([]Problem, error) {
 	return tx.stray(`metric_moved WHERE NOT EXISTS (SELECT 1 FROM metric
 		WHERE metric.series_id = metric_moved.series_id
@@ -164,8 +164,8 @@ func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	}}, nil
 }
 
-// wrongCounter checks that the next seq is not already in use. used is the largest seq in table
-// metric.
+// wrongCounter checks that the next seq is not already in use. used is the largest seq in the
+// metric table.
 func (tx *Tx) wrongCounter(used int64) ([]Problem, error) {
 	var next int64
 	err := tx.Row(`SELECT max(value, coalesce((SELECT max(seq) FROM recent), value))

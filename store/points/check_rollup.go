@@ -44,8 +44,8 @@ func (tx *Tx) sameRollups(s *series, want *rollHash) (bool, error) {
 	return got.sum() == want.sum(), err
 }
 
-// maxLevels is an upper bound for the number of levels. Each level's cells are 2^rowShift times
-// as wide as the cells of the level below.
+// maxLevels is an upper bound for the number of levels. The cells of each level are 2^rowShift
+// times as wide as the cells of the level below.
 const maxLevels = 64 / rowShift
 
 // rollHash computes the rollups of points and adds up the hashes of the rollup rows. The points

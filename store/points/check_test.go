@@ -9,8 +9,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// A check in parts finds each problem that a check in one transaction finds, once. Each
-// part reads no more points than its limit and one series.
+// A check in parts finds the same problems as a check in one transaction, each of them once. Each
+// part reads at most its limit plus the points of one series.
 func TestCheckSeriesInParts(t *testing.T) {
 	b := newBed(t, true)
 	var all []Sample
@@ -81,8 +81,8 @@ func (b *bed) checkPages(t testing.TB, limit int64) (series []int64, rest int64)
 	return series, part(c.Rest)
 }
 
-// The work of a check is linear in the size of the file, also while the points are in
-// table recent, and in a process without a head.
+// The work of a check is linear in the size of the file, even while the points are in the recent
+// table, and even in a process without a head.
 func TestCheckWorkIsLinear(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		var before int64
@@ -130,7 +130,7 @@ func TestCheckTransactionsAreShort(t *testing.T) {
 	if len(parts) < series*steps/(limit+steps) {
 		t.Errorf("%d parts check %d points", len(parts), series*steps)
 	}
-	const most = limit + steps // a point takes less than a page, even though it is read several times
+	const most = limit + steps // less than one page per point, even though points are read several times
 	for i, pages := range append(parts, rest) {
 		if pages > most {
 			t.Errorf("part %d of %d reads %d pages, more than %d", i, len(parts), pages, most)
@@ -153,7 +153,7 @@ func TestCheckLetsTheLogBeReset(t *testing.T) {
 		bulk(fmt.Sprint("key ", i), 1)
 	}
 	written, largest := int64(0), int64(0)
-	write := func(i int) { // while the snapshot of the check is held
+	write := func(i int) { // while the snapshot of the check is open
 		bulk(fmt.Sprint("other ", i), float64(i))
 		info, err := os.Stat(b.path + "-wal")
 		wantOK(t, err)

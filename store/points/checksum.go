@@ -8,8 +8,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// checksum returns the checksum of a point. A change of one field always changes the checksum,
-// because each call of mix is invertible.
+// checksum returns the checksum of a point. A change to one field always changes the checksum,
+// because mix is invertible.
 //
 // The checksum of a series is the sum of the checksums of its points, modulo 2^64. Database
 // files contain checksums, so this function must never change.
@@ -36,12 +36,12 @@ func (p Point) checksum() int64 { return point{p.Step, p.place.seq, p.Value, p.R
 // checksumBatch is the approximate number of points that one call of completeChecksums reads.
 const checksumBatch = 100_000
 
-// completeChecksums completes the checksums of some series in table checksum_due. Table
-// checksum_due lists series with points that an earlier program version has written without a
-// checksum. completeChecksums reports whether the table lists any series.
+// completeChecksums completes the checksums of some series in the checksum_due table. The
+// checksum_due table lists series with points that an earlier program version has written without
+// a checksum. completeChecksums reports whether the table lists any series.
 //
-// completeChecksums reads the points in a snapshot and does not block the writer during the
-// reads. Changes of points after the snapshot do no harm: they do not change the difference
+// completeChecksums reads the points in a snapshot, so it does not block the writer while it
+// reads. Changes to points after the snapshot do no harm: they do not change the difference
 // between the computed and the stored checksum.
 func (e *Engine) completeChecksums(ctx context.Context) (found bool, err error) {
 	missing := map[int64]int64{} // checksum differences by series id

@@ -13,8 +13,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TestChecksumOfPoint fails if the checksum of a point changes. Existing files have sums of
-// these numbers.
+// TestChecksumOfPoint fails if the checksum of a point changes. Existing files contain sums of
+// these checksums.
 func TestChecksumOfPoint(t *testing.T) {
 	for _, c := range []struct {
 		point point
@@ -100,8 +100,8 @@ func (b *bed) wantChecksums(t testing.TB) {
 	})
 }
 
-// The checksum of a series equals the sum of its points after random writes, patches,
-// deletions, compactions and kills, with the lock of the file and without it.
+// The checksum of a series equals the sum of its points' checksums after random writes, patches,
+// deletions, compactions and kills, with and without the lock of the file.
 func TestChecksumEqualsThePoints(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -201,8 +201,8 @@ func (b *bed) problems(t testing.TB) (found []Problem) {
 	return found
 }
 
-// A check finds a changed step, seq, value or time, also after the series was written,
-// patched or rewound, until a repair accepts it.
+// A check finds a changed step, seq, value or time until a repair accepts the change, even if the
+// series was written, patched or rewound after the change.
 func TestCheckFindsChangedPoints(t *testing.T) {
 	for _, damage := range []string{
 		`UPDATE metric SET step = 3000 WHERE step = 40`,
@@ -260,7 +260,7 @@ func TestCheckFindsChangedPoints(t *testing.T) {
 	}
 }
 
-// Checksums of series from files of an earlier version are completed while others write.
+// The checksums of series from an earlier version are completed while other points are written.
 func TestDueChecksums(t *testing.T) {
 	b := newBed(t, true)
 	var ids []string
@@ -281,7 +281,7 @@ func TestDueChecksums(t *testing.T) {
 		p, err := tx.Point(ids[700])
 		return errors.Join(err, tx.Delete(p))
 	}))
-	b.wantClean(t) // a checksum that is due is not a problem
+	b.wantClean(t) // an incomplete checksum in checksum_due is not a problem
 	for found := true; found; {
 		var err error
 		found, err = b.completeChecksums(ctx)

@@ -27,7 +27,7 @@ const (
 // maintain does the background work of the engine until ctx ends:
 //
 //   - It compacts the head when the head is due. It logs and retries a failed compaction.
-//     No points are lost, because they are still in table recent.
+//     No points are lost, because they are still in the recent table.
 //   - It rolls up the series in toRollUp.
 //   - After the start, it rolls up all series without rollups.
 //   - After the start, it completes the checksums of series.
@@ -85,9 +85,9 @@ func (h *head) due(now time.Time) bool {
 	return h.size >= maxHead || h.size > 0 && (now.Sub(h.since) >= maxHeadAge || now.Sub(h.latest) >= maxHeadRest)
 }
 
-// Compact moves all points of table recent to table metric, series by series, and then removes
-// the rows from table recent. It does nothing if this process does not hold the lock of the
-// file.
+// Compact moves all points of the recent table to the metric table, series by series, and then
+// removes the rows from the recent table. It does nothing if this process does not hold the lock
+// of the file.
 func (e *Engine) Compact(ctx context.Context) error {
 	if e.head == nil {
 		return nil
@@ -115,7 +115,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 	return nil
 }
 
-// toCompact returns the largest seq in table recent, 0 if the table is empty. It also returns
+// toCompact returns the largest seq in the recent table, 0 if the table is empty. It also returns
 // the ids of the series with points in the head.
 func (e *Engine) toCompact(ctx context.Context) (last int64, ids []int64, err error) {
 	err = e.upkeep(ctx, func(tx *Tx) error {
@@ -125,11 +125,11 @@ func (e *Engine) toCompact(ctx context.Context) (last int64, ids []int64, err er
 	return last, ids, err
 }
 
-// compact moves the points of the first series in ids from table recent to table metric. It
-// moves only points with a seq up to last. It returns the number of processed series.
+// compact moves the points of the first series in ids from the recent table to the metric table.
+// It moves only points with a seq up to last. It returns the number of processed series.
 //
-// The rows of moved points stay in table recent. Readers ignore rows with a seq up to
-// moved_seq, a column of table series.
+// The rows of moved points stay in the recent table. Readers ignore rows with a seq up to
+// moved_seq, a column of the series table.
 func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
 	var rows []row
 	var moved []*series
@@ -171,15 +171,15 @@ func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
 	return done, tx.saveSeries(moved...)
 }
 
-// compactSeries moves all points of a series to table metric. Only points in table metric can
-// be changed.
+// compactSeries moves all points of a series to the metric table. Only points in the metric table
+// can be changed.
 func (tx *Tx) compactSeries(id int64) error {
 	_, err := tx.compact([]int64{id}, math.MaxInt64)
 	return err
 }
 
-// removeCompacted removes the rows with a seq up to last from table recent. The points of the
-// removed rows must be in table metric.
+// removeCompacted removes the rows with a seq up to last from the recent table. The points of the
+// removed rows must be in the metric table.
 //
 // Deleting some rows rewrites every page, but emptying a table writes almost nothing. To avoid
 // the rewrite, removeCompacted empties the table and reinserts the few rows that were added

@@ -33,10 +33,9 @@ const (
 	// MaxPoints is the maximum number of points of one curve. A query for more points gets
 	// MaxPoints.
 	MaxPoints = 100_000
-	// MaxCurves is the maximum number of curves in one answer.
+	// MaxCurves is the maximum number of curves in one response.
 	MaxCurves = 10_000
-	// MaxAnswerPoints is the maximum number of points in all curves of one
-	// answer.
+	// MaxAnswerPoints is the maximum number of points in all curves of one response.
 	MaxAnswerPoints = 500_000
 )
 
@@ -69,7 +68,7 @@ type Curve struct {
 	Total  int   `json:"-"` // number of points of the whole metric
 }
 
-// CurveCount counts the curves and points of one answer and enforces MaxCurves and
+// CurveCount counts the curves and points of one response and enforces MaxCurves and
 // MaxAnswerPoints. Its methods are safe for concurrent use.
 type CurveCount struct {
 	// Take is called with the size in bytes of the points that are added. It can be nil. An
@@ -103,7 +102,7 @@ func (c *CurveCount) addPoints(n int) error {
 // keys, it returns all curves in alphabetical order. It omits keys that the iteration does not
 // have.
 //
-// q must have passed Check. count is shared by all curves of the answer.
+// q must have passed Check. count is shared by all curves of the response.
 func (tx *Tx) Curves(iteration int64, q CurveQuery, count *CurveCount) ([]Curve, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all, err := tx.seriesOf(iteration, q.Keys)
@@ -205,9 +204,9 @@ func within(points []point, from, to Step) []point {
 	return points[first:end]
 }
 
-// ends returns the first and the last point with a step in the range from..to, or nil if no
-// point is in the range. The caller passes the points of table recent, sorted and restricted to
-// the range.
+// ends returns the first and the last point with a step in the range from..to, or nil if no point
+// is in the range. The caller passes the points of the recent table, sorted and restricted to the
+// range.
 func (tx *Tx) ends(s *series, from, to int64, recent []point) (first, last *point, err error) {
 	if len(recent) > 0 {
 		first, last = &recent[0], &recent[len(recent)-1]
@@ -233,7 +232,7 @@ func (tx *Tx) ends(s *series, from, to int64, recent []point) (first, last *poin
 	return first, last, nil
 }
 
-// points reads the points of table metric with steps in the range from..to, in order.
+// points reads the points of the metric table with steps in the range from..to, in order.
 func (tx *Tx) points(seriesID, from, to int64) ([]point, error) {
 	var all []point
 	err := tx.eachPoint(seriesID, from, to, func(p point) { all = append(all, p) })
@@ -299,7 +298,7 @@ func (c *Curve) showCell(o cell, behind int) {
 	c.Min, c.Max = append(c.Min, &o.low), append(c.Max, &o.high)
 }
 
-// eachCell calls fn with cells that together cover all points of table metric in the range of
+// eachCell calls fn with cells that together cover all points of the metric table in the range of
 // r. No cell crosses a multiple of 2^align.
 //
 // Most cells come from the widest rollups that fit. Narrower rollups and single points fill the

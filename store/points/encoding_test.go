@@ -14,9 +14,9 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TestRollupEncoding fails if the encoding of rollups changes. Existing files have
-// rollups in the former encoding: add a migration that drops them, as
-// 0009_rollup_encoding.sql does, and change the bytes here.
+// TestRollupEncoding fails if the encoding of rollups changes. If you change the encoding, add a
+// migration that drops existing rollups, as 0009_rollup_encoding.sql does, and change the bytes
+// here.
 func TestRollupEncoding(t *testing.T) {
 	const first, shift = -64, 2
 	var cells [rowCells]cell
@@ -35,7 +35,7 @@ func TestRollupEncoding(t *testing.T) {
 	}
 }
 
-// encodeOldCells is encodeCells before cells had a fourth flag and times.
+// encodeOldCells is encodeCells as it was before cells had a fourth flag and times.
 func encodeOldCells(cells *[rowCells]cell, first Step, shift int) []byte {
 	out := make([]byte, maskBytes)
 	var before point
@@ -70,8 +70,8 @@ func encodeOldCells(cells *[rowCells]cell, first Step, shift int) []byte {
 	return out
 }
 
-// A file with rollups in an older encoding draws the right curves, and gets rollups in
-// the present encoding without a request for a chart.
+// A file with rollups in an older encoding has the right curves. It gets rollups in the current
+// encoding even if no chart is requested.
 func TestOlderRollupsAreMadeAgain(t *testing.T) {
 	b := newBed(t, true)
 	const series, steps = 120, 1000
@@ -82,7 +82,7 @@ func TestOlderRollupsAreMadeAgain(t *testing.T) {
 		}
 		b.append(t, all...)
 	}
-	var long []Sample // more than one transaction rolls up
+	var long []Sample // more points than one transaction rolls up
 	for step := range int64(3 * maxRollUp) {
 		long = append(long, sample("long", step, float64(step%77)))
 	}
@@ -134,7 +134,7 @@ func TestOlderRollupsAreMadeAgain(t *testing.T) {
 	}))
 	wantOK(t, b.db.Close())
 
-	reader := openBed(t, b.path, false) // does no rollups in the background
+	reader := openBed(t, b.path, false) // writes no rollups in the background
 	if got := curves(reader); !reflect.DeepEqual(got, want) {
 		t.Error("the curves differ from those before")
 	}
@@ -153,7 +153,7 @@ func TestOlderRollupsAreMadeAgain(t *testing.T) {
 	b.wantClean(t)
 }
 
-// rollupRows returns the number of rollups in a file and a checksum of them.
+// rollupRows returns the number and the total size of the rollups in a file.
 func rollupRows(t *testing.T, b *bed) (text string) {
 	b.read(t, func(tx *Tx) error {
 		return tx.Row(`SELECT count(*) || ' rows, ' || coalesce(sum(length(cells)), 0) || ' bytes' FROM rollup`).Scan(&text)
@@ -161,7 +161,7 @@ func rollupRows(t *testing.T, b *bed) (text string) {
 	return text
 }
 
-// The search for series without rollups reads only these, however many series there are.
+// The search for series without rollups reads only these series, however many others exist.
 func TestSeriesWithoutRollupsHaveAnIndex(t *testing.T) {
 	newBed(t, true).read(t, func(tx *Tx) error {
 		var plan []struct {

@@ -10,13 +10,14 @@ import (
 	"tracker/store/sqlite"
 )
 
-// head holds the points of table recent in memory, by series. With a head, a read does not have
-// to scan the table. Only the process that holds the lock of the file has a head. No other
-// process writes to table recent.
+// head holds the points of the recent table in memory, by series. With a head, a read does not
+// have to scan the table. Only the process that holds the lock of the file has a head. No other
+// process writes to the recent table.
 //
-// The writer adds points to the head before their commit. The writer drops points from the head
-// after the commit of their removal from the table. The head always includes the points of
-// table recent in every reader's snapshot. Tx.recent skips points outside of the snapshot.
+// The writer adds points to the head before it commits them, and drops points from the head after
+// it has committed their removal from the table. The head therefore has all points of the recent
+// table in every snapshot that is not older than the last compaction. Tx.recent skips points
+// outside of its snapshot.
 type head struct {
 	mu      sync.RWMutex
 	series  map[int64]*headSeries            // by series id
@@ -52,7 +53,7 @@ const (
 	fullHead = 2 * maxHead
 )
 
-// loadHead returns a head with the points of table recent.
+// loadHead returns a head with the points of the recent table.
 func loadHead(tx *sqlite.Tx) (*head, error) {
 	h := &head{series: map[int64]*headSeries{}, late: map[string]map[int64]*headSeries{}, since: time.Now()}
 	all, err := readRecent(tx)
@@ -79,7 +80,7 @@ func loadHead(tx *sqlite.Tx) (*head, error) {
 	return h, err
 }
 
-// readRecent returns the points of table recent by series id. fullHead bounds the size of the
+// readRecent returns the points of the recent table by series id. fullHead bounds the size of the
 // table.
 func readRecent(tx *sqlite.Tx) (map[int64][]point, error) {
 	all := map[int64][]point{}
@@ -168,7 +169,7 @@ func (h *head) truncate(last int64) {
 }
 
 // drop removes the points with a seq up to last. The writer has removed the points up to last
-// from table recent. since is a lower bound for the arrival time of the remaining points.
+// from the recent table. since is a lower bound for the arrival time of the remaining points.
 func (h *head) drop(last int64, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,14 +211,14 @@ func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
 	return points, h.dropped < first
 }
 
-// window is the part of table recent that a transaction can see.
+// window is the part of the recent table that a transaction can see.
 type window struct {
 	known       bool
 	first, last int64             // seq of the first and the last row; 0 if the table is empty
 	points      map[int64][]point // whole table by series id; nil if not read
 }
 
-// recent returns the points of a series in table recent with a seq larger than compacted, in
+// recent returns the points of a series in the recent table with a seq larger than compacted, in
 // the order of seq. The caller must not change the points.
 //
 // recent takes the points from the head. If the snapshot is older than the last compaction, the

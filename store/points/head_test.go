@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A snapshot that is older than a compaction sees points in table recent that the head
-// has dropped. Reading the points of many series must not scan the table once for each.
+// A snapshot that is older than a compaction sees points in the recent table that the head has
+// dropped. Reading the points of many series must not scan the table once for each.
 func TestManySeriesInASnapshotBeforeACompaction(t *testing.T) {
 	const series = 1000
 	b := newBed(t, true)

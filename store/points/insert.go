@@ -8,7 +8,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// row is a point as stored in table metric or table recent.
+// row is a point as stored in the metric or recent tables.
 type row struct {
 	place
 	value  Value
@@ -18,12 +18,12 @@ type row struct {
 
 func (r row) point() point { return point{Step(r.step), r.seq, r.value, r.at} }
 
-// compare compares two rows in the order of table metric.
+// compare compares two rows in the order of the metric table.
 func (r row) compare(o row) int {
 	return cmp.Or(cmp.Compare(r.step, o.step), cmp.Compare(r.seq, o.seq))
 }
 
-// scan reads a row of table recent into r.
+// scan reads a row of the recent table into r.
 func (r *row) scan(from sqlite.Scanner) error {
 	return from.Scan(&r.seq, &r.place.series, &r.step, &r.value, &r.at)
 }
@@ -47,8 +47,8 @@ func insertStatements(table string) map[int]string {
 	return statements
 }
 
-// insertIntoMetric adds rows to table metric. The rows should be in the order of the table, so
-// that SQLite inserts the rows of a page together.
+// insertIntoMetric adds rows to the metric table. The rows should be in the order of the table,
+// so that SQLite inserts the rows of a page together.
 func (tx *Tx) insertIntoMetric(rows []row) error {
 	return tx.insert(insertMetric, rows, func(args []driver.NamedValue, r *row) {
 		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value =
@@ -56,7 +56,7 @@ func (tx *Tx) insertIntoMetric(rows []row) error {
 	})
 }
 
-// insertIntoRecent adds rows to table recent. The rows must be in the order of seq.
+// insertIntoRecent adds rows to the recent table. The rows must be in the order of seq.
 func (tx *Tx) insertIntoRecent(rows []row) error {
 	return tx.insert(insertRecent, rows, func(args []driver.NamedValue, r *row) {
 		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value =

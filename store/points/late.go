@@ -4,9 +4,10 @@ import (
 	"tracker/store/sqlite"
 )
 
-// A row of table series holds statistics of the points that existed when the row was written.
-// Queries that read table series also call Recent and Late. Recent returns the series whose
-// rows might lack points. Late returns statistics that include all points of the snapshot.
+// A row of the series table holds the statistics of the points that existed when the row was
+// written. Queries that read the series table also call Recent and Late. Recent returns the
+// series whose rows might lack points. Late returns statistics that include all points of the
+// snapshot.
 
 // Series identifies a series by its id and by its iteration and key.
 type Series struct {
@@ -21,7 +22,7 @@ type Statistics struct {
 	Stats
 }
 
-// Recent returns the series with the given keys whose rows might lack points of table recent.
+// Recent returns the series with the given keys whose rows might lack points of the recent table.
 // The rows of all other series are up to date.
 func (tx *Tx) Recent(keys []string) ([]Series, error) {
 	w, err := tx.recentWindow()

@@ -31,8 +31,8 @@ func (b *bed) recentKeys(t testing.TB, keys ...string) (recent, late []string) {
 	return recent, late
 }
 
-// A search does not read the rows of series that were written with all of their points,
-// however many there are.
+// A series whose row was written together with all of its points is not late, so a search does
+// not read the series itself, however many such series exist.
 func TestRowsOfNewSeriesAreNotLate(t *testing.T) {
 	b := newBed(t, true)
 	b.append(t, sample("a", 0, 1), sample("a", 1, 2), sample("b", 0, 1))

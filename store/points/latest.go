@@ -56,8 +56,8 @@ func (tx *Tx) Latest(iterations []int64) ([]Latest, error) {
 	return all, err
 }
 
-// recentOf returns the series of the given iterations whose rows might lack points of table
-// recent.
+// recentOf returns the series of the given iterations whose rows might lack points of the recent
+// table.
 func (tx *Tx) recentOf(iterations []int64) ([]Series, error) {
 	w, err := tx.recentWindow()
 	if err != nil || w.last == 0 {

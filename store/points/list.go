@@ -31,15 +31,15 @@ func (tx *Tx) List(iteration int64, key *string, limit, offset int) (page []Poin
 	return page, total, err
 }
 
-// list returns one page of the points of the given series. It merges the points of table metric
-// and table recent.
+// list returns one page of the points of the given series. It merges the points of the metric and
+// recent tables.
 func (tx *Tx) list(all []*series, limit, offset int) (page []Point, err error) {
 	recent, err := tx.recentPoints(all)
 	if err != nil {
 		return nil, err
 	}
-	// At most len(recent) points before the page come from table recent, so the page begins at
-	// row skip of metric or at a later row.
+	// At most len(recent) points before the page come from the recent table, so the page begins
+	// at row skip of metric or at a later row.
 	skip := max(0, offset-len(recent))
 	stored, err := tx.storedPoints(all, skip, offset+limit-skip)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p Point) compare(o Point) int {
 	return cmp.Or(cmp.Compare(p.Step, o.Step), cmp.Compare(p.place.seq, o.place.seq))
 }
 
-// recentPoints returns the points of the given series in table recent, in the order of List.
+// recentPoints returns the points of the given series in the recent table, in the order of List.
 func (tx *Tx) recentPoints(all []*series) ([]Point, error) {
 	var found []Point
 	for _, s := range all {
@@ -85,8 +85,8 @@ func (tx *Tx) recentPoints(all []*series) ([]Point, error) {
 	return found, nil
 }
 
-// storedPoints returns up to limit points of the given series in table metric, in the order of
-// List. skip is the number of points to skip.
+// storedPoints returns up to limit points of the given series in the metric table, in the order
+// of List. skip is the number of points to skip.
 func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -114,9 +114,9 @@ func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err e
 	return found, err
 }
 
-// stepOfRow returns an upper bound for the steps of the first n points of an iteration in table
-// metric. Only a few more than n points have a step up to the returned bound. If the iteration
-// has fewer than n points, stepOfRow returns the largest step.
+// stepOfRow returns an upper bound for the steps of the first n points of an iteration in the
+// metric table. Only a few more than n points have a step up to the returned bound. If the
+// iteration has fewer than n points, stepOfRow returns the largest step.
 func (tx *Tx) stepOfRow(iteration int64, n int) (int64, error) {
 	var first, last *int64
 	err := tx.Row(`SELECT

@@ -34,9 +34,9 @@ const (
 	partTracks = 4
 )
 
-// MeanCurves returns the means of metrics over groups of members. Groups are numbered from 0.
-// The result has for each group the metrics that at least one member has, in the order of
-// q.Keys. All groups have the same buckets.
+// MeanCurves returns the means of metrics over groups of members. Groups are numbered from 0. For
+// each group, the result has the metrics that at least one member has, in the order of q.Keys.
+// All groups have the same buckets.
 //
 // q must have passed Check. count must already include the tracks.
 func (e *Engine) MeanCurves(ctx context.Context, tracks []Track, groups int, q PairQuery, count *CurveCount) ([][]MeanCurve, error) {

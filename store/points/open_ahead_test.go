@@ -7,8 +7,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Series that are read ahead, existing and new ones, get their points as others do, and
-// many series that are saved together have their own statistics.
+// Existing and new series that OpenAhead has opened get the right points. Each of many series
+// that are saved together has the right statistics.
 func TestOpenAhead(t *testing.T) {
 	b := newBed(t, true)
 	const rounds = 3

@@ -21,7 +21,7 @@ type openSeries struct {
 	byID     map[int64]*series // series in byKey, by series id
 	dirty    []*series         // series with pending points
 	seq      int64             // last assigned seq
-	savedSeq int64             // seq stored in table counter; -1 if not known
+	savedSeq int64             // seq stored in the counter table; -1 if not known
 	lastID   int64             // last assigned series id
 }
 
@@ -35,8 +35,8 @@ const (
 	// cleared while series have pending points.
 	maxOpen = 20_000
 	// bulkPoints is the minimum number of points of a series that a transaction writes directly
-	// to table metric. From about this number on, writing a page of table metric is not more
-	// expensive than writing to table recent first.
+	// to the metric table. From about this number on, writing a page of the metric table is not
+	// more expensive than writing to the recent table first.
 	bulkPoints = 32
 )
 
@@ -152,9 +152,9 @@ func (o *openSeries) add(s *series, p point) place {
 	return at
 }
 
-// Flush inserts the pending points. The points of a series go into table metric if the series
-// has at least bulkPoints pending points, and otherwise into table recent. Without a head, or
-// with a full head, all points go into table metric.
+// Flush inserts the pending points. The points of a series go into the metric table if the series
+// has at least bulkPoints pending points, and otherwise into the recent table. Without a head, or
+// with a full head, all points go into the metric table.
 func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	if len(o.dirty) == 0 {
 		return nil
@@ -205,8 +205,8 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 }
 
 // flushSeries updates the given series after their pending points were inserted. It inserts the
-// rows of new series. It updates the rollups and the row of each series whose points are in
-// table metric. The points are in table metric if all is set or the series has at least
+// rows of new series. It updates the rollups and the row of each series whose points are in the
+// metric table. The points are in the metric table if all is set or the series has at least
 // bulkPoints pending points.
 func (tx *Tx) flushSeries(flushed []*series, all bool) error {
 	var save []*series
@@ -232,8 +232,8 @@ func (tx *Tx) flushSeries(flushed []*series, all bool) error {
 	return nil
 }
 
-// saveSeq writes the point counter to table counter. Transactions that only add to table recent
-// do not need saveSeq, because Load then finds the largest seq in table recent.
+// saveSeq writes the point counter to the counter table. Transactions that only add to the recent
+// table do not need saveSeq, because Load then finds the largest seq in the recent table.
 func (o *openSeries) saveSeq(tx *sqlite.Tx) error {
 	if o.seq == o.savedSeq {
 		return nil

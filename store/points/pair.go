@@ -66,7 +66,7 @@ func (t *Track) start(q PairQuery) int64 {
 }
 
 // Tracks returns the tracks that q selects, in the order of the members and then of the keys. q
-// must have passed Check. count is shared by all tracks of the answer.
+// must have passed Check. count is shared by all tracks of the response.
 func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track, error) {
 	var all []Track
 	for _, m := range members {
@@ -97,7 +97,7 @@ func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track,
 // same bucket of steps. Pairs omits tracks without the metric q.Against.
 //
 // The tracks must have been read in this transaction. count is shared by all pairs of the
-// answer.
+// response.
 func (tx *Tx) Pairs(tracks []Track, q PairQuery, count *CurveCount) ([]Pairs, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all := []Pairs{}
@@ -276,8 +276,8 @@ func (tx *Tx) reach(s *series, start int64, q PairQuery) (first, last int64, err
 	return first, last, err
 }
 
-// walkSince returns a walk over the points of s in the range of q, and the walk's points in
-// table recent. The bounds of q are relative to start.
+// walkSince returns a walk over the points of s in the range of q, and the walk's points in the
+// recent table. The bounds of q are relative to start.
 func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, recent []point, err error) {
 	from, to := q.bounds()
 	walk = timeWalk{Tx: tx, s: s, from: saturated(from, start), to: saturated(to, start)}

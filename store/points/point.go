@@ -51,7 +51,7 @@ func sorted(points []point) []point {
 	return slices.SortedFunc(slices.Values(points), byStep)
 }
 
-// place is the primary key of a point in table metric.
+// place is the primary key of a point in the metric table.
 type place struct {
 	series int64
 	step   int64
@@ -79,8 +79,8 @@ func parsePlace(id string) (p place, ok bool) {
 	return p, p.id() == id
 }
 
-// selectPoints returns a query that adds series, iteration and original place to rows of table
-// metric. The query joins only the rows that the query rows selects.
+// selectPoints returns a query that adds series, iteration and original place to rows of the
+// metric table. The query joins only the rows that the query rows selects.
 func selectPoints(rows string) string {
 	return `SELECT
 			metric.series_id,

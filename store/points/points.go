@@ -2,8 +2,8 @@
 // returns them as lists, statistics and curves.
 //
 // A series holds the points of one metric of one iteration. The points are ordered by step and,
-// at the same step, by the order of writing (seq). Two tables hold the points. Table metric is
-// clustered by series and step. Table recent is append-only.
+// at the same step, by the order of writing (seq). Two tables hold the points. The metric table
+// is clustered by series and step. The recent table is append-only.
 //
 // Writing: Tx.Append (append.go) assigns series, step and seq to samples. The points wait in
 // the open series (open_series.go) until the commit. The commit inserts a few points of many
@@ -11,10 +11,10 @@
 // points of recent in memory. Compaction (compact.go) moves points to metric and writes rollups
 // (rollup.go) for the curves.
 //
-// Reading: a row of table series holds the statistics of a series at the time when the row was
-// written. Readers add the later points of recent (Tx.seriesWhere in series.go, Tx.recent in
-// head.go). Every snapshot shows each point once, even during a compaction. Curves (curve.go)
-// read rollups and not points where possible.
+// Reading: a row of the series table holds the statistics of a series at the time when the row
+// was written. Readers add the later points of recent (Tx.seriesWhere in series.go, Tx.recent in
+// head.go). Every snapshot shows each point once, even during a compaction. Where possible,
+// curves (curve.go) read rollups instead of points.
 //
 // Iterations are identified by number. The caller is responsible for users, permissions and
 // names.
@@ -69,8 +69,8 @@ type Engine struct {
 	db   *sqlite.DB
 	open *openSeries // used by the writer only
 	// head is nil if this process does not hold the lock of the file. Without the lock, another
-	// process can write to table recent. Without a head, reads use the table, and the writer
-	// inserts all points into table metric.
+	// process can write to the recent table. Without a head, reads use the table, and the writer
+	// inserts all points into the metric table.
 	head     *head
 	toRollUp chan int64 // ids of series that wait for rollups in the background
 }
@@ -109,7 +109,7 @@ func (e *Engine) Open(ctx context.Context, db *sqlite.DB) error {
 type Tx struct {
 	*sqlite.Tx
 	engine *Engine
-	window window // visible part of table recent, set by the first look-up
+	window window // visible part of the recent table, set by the first look-up
 }
 
 // In returns tx as a transaction on the engine's points.

@@ -129,7 +129,7 @@ func (m *model) any() (id string, ok bool) {
 	return ids[m.IntN(len(ids))], true
 }
 
-// compare reads all points, the statistics, and the statistics that the rows lack.
+// compare reads all points, the statistics and the late statistics.
 func (m *model) compare() {
 	m.Helper()
 	var want []modelPoint
@@ -158,7 +158,7 @@ func (m *model) compare() {
 		for _, s := range known {
 			m.wantStats(s, want)
 		}
-		// The rows together with the late statistics agree with it.
+		// The rows and the late statistics together agree with the model.
 		recent, err := tx.Recent([]string{"loss", "acc"})
 		if err != nil {
 			return err
@@ -264,7 +264,7 @@ func TestStepsAndTimesByDefault(t *testing.T) {
 	}
 }
 
-// A bulk of points goes to table metric directly, a few points go to table recent.
+// Many points go directly to the metric table. A few points go to the recent table.
 func TestWherePointsGo(t *testing.T) {
 	for _, c := range []struct {
 		n         int

@@ -9,8 +9,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TestPut puts random samples, many of them repeatedly or at steps that have points, and
-// compares the result with a map. Points are compacted and rolled up in between.
+// TestPut puts random samples and compares the result with a map. Many samples are put repeatedly
+// or at steps that already have points. Points are compacted and rolled up in between.
 func TestPut(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -28,8 +28,8 @@ func (tx *Tx) DeleteFrom(iteration int64, key string, from Step) (int64, error) 
 	return n, tx.rebuildRollups(s.id)
 }
 
-// removeSteps removes the points of a series with steps in the range first..last from table
-// metric. It returns the number of removed points and the sum of their checksums.
+// removeSteps removes the points of a series with steps in the range first..last from the metric
+// table. It returns the number of removed points and the sum of their checksums.
 func (tx *Tx) removeSteps(id int64, first, last Step) (n, checksum int64, err error) {
 	err = tx.eachPoint(id, int64(first), int64(last), func(p point) { checksum += p.checksum() })
 	if err != nil {

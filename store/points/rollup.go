@@ -10,9 +10,9 @@ import (
 // A chart shows about a thousand points, but a series can have millions. Rollups make a chart
 // of many points fast. A rollup cell summarizes the points in a range of 2^n steps.
 //
-// Cells of level 1 are 2^shift steps wide. With evenly spaced points, a cell of level 1 has
-// about cellPoints points. A cell of any higher level covers 16 cells of the level below. A row
-// of table rollup holds 16 adjacent cells, so a chart reads few rows.
+// Cells of level 1 are 2^shift steps wide. With evenly spaced points, a cell of level 1 has about
+// cellPoints points. A cell of any higher level covers 16 cells of the level below. A row of the
+// rollup table holds 16 adjacent cells, so a chart reads few rows.
 //
 // A row is complete as soon as the series has a point after the range of the row. Complete rows
 // are stored. A row is stored again when a point in its range arrives late, is changed or is
@@ -32,7 +32,7 @@ const (
 	// eightfold.
 	refit = 3
 
-	// The id of a row in table rollup consists of three parts: the series id in the bits from
+	// The id of a row in the rollup table consists of three parts: the series id in the bits from
 	// seriesBit on, the level, and the lower blockBits bits of the block number.
 	seriesBit = 36
 	blockBits = 32
@@ -41,8 +41,8 @@ const (
 	maxRolledUpID = 1 << (63 - seriesBit)
 )
 
-// extent describes the stored rollups of a series. The stored rollups include all rows that end
-// before field end.
+// extent describes the stored rollups of a series. All rows that end before the step end are
+// stored.
 type extent struct {
 	shift int   // binary logarithm of the number of steps in a level 1 cell
 	end   *Step // end of the rollups, a multiple of the row width at level 1; nil without rollups
@@ -67,7 +67,7 @@ func (e extent) endOf(level int) Step {
 	return *e.end >> shift << shift
 }
 
-// rowID returns the id in table rollup of the row with the given level and block number.
+// rowID returns the id in the rollup table of the row with the given level and block number.
 func (s *series) rowID(level int, block int64) int64 {
 	return s.id<<seriesBit | int64(level)<<blockBits | block&(1<<blockBits-1)
 }
@@ -103,7 +103,8 @@ func (tx *Tx) bestShift(s *series) (first Step, shift int, err error) {
 	return first, min(max(shift, bits.Len64(span)-blockBits-rowShift+refit), maxShift), nil
 }
 
-// saveRow stores the cells as a row of table rollup, or deletes the row if no cell has points.
+// saveRow stores the cells as a row of the rollup table, or deletes the row if no cell has
+// points.
 func (tx *Tx) saveRow(s *series, level int, block int64, cells *[rowCells]cell) (err error) {
 	shift := s.rollups.cellShift(level)
 	row := encodeCells(cells, Step(block<<(shift+rowShift)), shift)

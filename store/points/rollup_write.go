@@ -24,7 +24,7 @@ type openRow struct {
 	late bool
 }
 
-// rollUp updates the rollups of s. The caller has inserted rows into table metric. The rows
+// rollUp updates the rollups of s. The caller has inserted rows into the metric table. The rows
 // must be in order. If a transaction can't process all points, the next transaction or
 // rollUpLater continues.
 func (tx *Tx) rollUp(s *series, rows []row) error {
@@ -87,7 +87,7 @@ func (tx *Tx) extendOpenRow(s *series, rows []row) error {
 	return nil
 }
 
-// saveOpenRow stores the open row of a series in table rollup.
+// saveOpenRow stores the open row of a series in the rollup table.
 func (tx *Tx) saveOpenRow(s *series) error {
 	if s.open.late {
 		return tx.rewriteBlock(s, s.open.block)
@@ -124,8 +124,8 @@ func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 	return err
 }
 
-// rollUpWithout writes the rollups of some series that have none. Series have no rollups after
-// a migration has dropped rollups in an older encoding.
+// rollUpWithout writes the rollups of some series that have none, for example because a migration
+// has dropped rollups in an older encoding.
 //
 // rollUpWithout processes series with an id above after, in order, until it has read about
 // maxRollUp points. It returns the id of the last processed series, or the given id if there
@@ -169,8 +169,8 @@ func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, er
 	return last, nil
 }
 
-// withoutRollups selects ids of series that have enough points in table metric but no rollups.
-// The number 512 is minRolledUp. Index series_without_rollups uses the same number.
+// withoutRollups selects ids of series that have enough points in the metric table but no
+// rollups. The number 512 is minRolledUp. The index series_without_rollups uses the same number.
 const withoutRollups = `SELECT id
 	FROM series
 	WHERE rolled_to IS NULL

@@ -17,11 +17,11 @@ type series struct {
 	Stats
 	lastSeq      int64  // seq of the last point included in Stats
 	statsSeq     int64  // seq of the last point included in the stored statistics
-	compactedSeq int64  // all points with this seq or a smaller one are in table metric
+	compactedSeq int64  // all points with this seq or a smaller one are in the metric table
 	rollups      extent // extent of the stored rollups
 	open         *openRow
-	first        *Step // smallest step in table metric; nil if unknown
-	stored       bool  // whether the series has a row in table series
+	first        *Step // smallest step in the metric table; nil if unknown
+	stored       bool  // whether the series has a row in the series table
 	pending      []row // added points that Flush has not yet inserted
 }
 
@@ -136,7 +136,7 @@ var saveSizes = []int{128, 16, 1}
 
 var insertSeries, updateSeries = saveStatements()
 
-// saveStatements returns the statements that insert and update rows of table series. The map
+// saveStatements returns the statements that insert and update rows of the series table. The map
 // key is the number of rows. Each row takes the arguments of seriesArgs.
 func saveStatements() (insert, update map[int]string) {
 	insert, update = map[int]string{}, map[int]string{}

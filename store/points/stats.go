@@ -57,7 +57,7 @@ func (s *Stats) Mean() *Value {
 	return &mean
 }
 
-// MeanSQL is the SQL expression of Stats.Mean for a row of table series.
+// MeanSQL is the SQL expression of Stats.Mean for a row of the series table.
 const MeanSQL = `iif(abs(series.sum) <= 1.7976931348623157e308, series.sum / series.finite, NULL)`
 
 // Summary holds the statistics of one metric of an iteration. Min, Max and Mean ignore values
@@ -113,7 +113,7 @@ func sameValue(a, b Value) bool {
 type computed struct {
 	Stats
 	scale   float64 // sum of the absolute values
-	lastSeq int64   // largest seq in table metric
+	lastSeq int64   // largest seq in the metric table
 }
 
 // add adds a point to the statistics.
@@ -125,8 +125,8 @@ func (s *computed) add(p point) {
 }
 
 // computeStats computes the statistics of a series from its points. All points with a seq up to
-// compacted must be in table metric. If each is not nil, computeStats calls it with each point
-// of table metric, in order.
+// compacted must be in the metric table. If each is not nil, computeStats calls it with each
+// point of the metric table, in order.
 func (tx *Tx) computeStats(id, compacted int64, each func(point)) (s computed, err error) {
 	recent, err := tx.recent(id, compacted)
 	if err != nil {
@@ -147,7 +147,7 @@ func (tx *Tx) computeStats(id, compacted int64, each func(point)) (s computed, e
 	for _, p := range recent {
 		s.add(p)
 	}
-	// A point in table recent can precede the last point of table metric.
+	// A point in the recent table can precede the last point of the metric table.
 	for _, p := range recent {
 		if last.seq >= 0 && byStep(p, last) < 0 {
 			continue

@@ -56,7 +56,7 @@ func (tx *Tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
 	return c, nil
 }
 
-// timeWalk reads the points of a series whose time is at least field from and at most field to.
+// timeWalk reads the points of a series with times in the range from..to.
 type timeWalk struct {
 	*Tx
 	s        *series
@@ -65,7 +65,7 @@ type timeWalk struct {
 
 func (w *timeWalk) has(at Time) bool { return int64(at) >= w.from && int64(at) <= w.to }
 
-// recent returns the points of table recent whose time is in the range.
+// recent returns the points of the recent table whose time is in the range.
 func (w *timeWalk) recent() ([]point, error) {
 	all, err := w.Tx.recent(w.s.id, w.s.compactedSeq)
 	var in []point
@@ -78,14 +78,14 @@ func (w *timeWalk) recent() ([]point, error) {
 }
 
 // timeEnds describes the points in a range of times: their number, the first and the last point
-// by time, and the smallest and largest step. low and high ignore points of table recent.
+// by time, and the smallest and largest step. low and high ignore points of the recent table.
 type timeEnds struct {
 	count       int
 	first, last point
 	low, high   Step
 }
 
-// ends returns the ends of the walk's range. recent holds the points of table recent in the
+// ends returns the ends of the walk's range. recent holds the points of the recent table in the
 // range.
 func (w *timeWalk) ends(recent []point) (timeEnds, error) {
 	var e timeEnds
@@ -129,9 +129,9 @@ func (w *timeWalk) ends(recent []point) (timeEnds, error) {
 	return e, nil
 }
 
-// each calls fn with cells that together cover all points of table metric in the range. low and
-// high are the first and the last step of cell c. The points of c were recorded in the order of
-// their steps, from c.start to c.last.at.
+// each calls fn with cells that together cover all points of the metric table in the range. low
+// and high are the first and the last step of cell c. The points of c were recorded in the order
+// of their steps, from c.start to c.last.at.
 //
 // cut reports whether a cell whose points lie between two times must be divided. Cells are
 // divided until cut(c.start, c.last.at) is false.

@@ -12,7 +12,7 @@ func (tx *Tx) Unfinite(iterations ...int64) ([]Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The row of a series can lack points of table recent.
+	// The row of a series can lack points of the recent table.
 	all, err := tx.seriesWhere(`series.iteration_num IN (SELECT value FROM json_each(?))
 		AND (series.last IS NULL OR series.last IN (9e999, -9e999) OR series.id IN (SELECT series_id FROM recent))
 		ORDER BY series.iteration_num, series.key`, string(list))

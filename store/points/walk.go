@@ -20,7 +20,7 @@ func valueOf(v driver.Value) Value {
 type keyedSeries struct {
 	id, moved int64
 	key       string
-	late      []point // points of table recent, in the order of table metric
+	late      []point // points of the recent table, in the order of the metric table
 }
 
 // keyed returns the series of an iteration sorted by key. It does not set late.
@@ -85,10 +85,10 @@ func (tx *Tx) Walk(iteration int64, fn func(Copy) error) error {
 // copied returns p as a Copy with the given key.
 func (p point) copied(key string) Copy { return Copy{key, p.step, p.value, p.at, p.seq} }
 
-// inSeries compares two points of a series by step and then by seq, like table metric.
+// inSeries compares two points of a series by step and then by seq, like the metric table.
 func inSeries(a, b point) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.seq, b.seq)) }
 
-// late returns the points of a series in table recent, in the order of table metric.
+// late returns the points of a series in the recent table, in the order of the metric table.
 func (tx *Tx) late(seriesID, moved int64) ([]point, error) {
 	late, err := tx.recent(seriesID, moved)
 	if !slices.IsSortedFunc(late, inSeries) {
@@ -128,7 +128,7 @@ type Cursor struct {
 		Err() error
 		Close() error
 	}
-	late    []point // points in table recent
+	late    []point // points in the recent table
 	next    point   // current row of rows
 	hasNext bool
 	err     error
@@ -154,7 +154,7 @@ func (tx *Tx) Cursor(iteration int64, key string) (*Cursor, error) {
 	return c, nil
 }
 
-// read reads the next row of table metric into c.next.
+// read reads the next row of the metric table into c.next.
 func (c *Cursor) read() {
 	c.hasNext = c.err == nil && c.rows.Next()
 	if c.hasNext {

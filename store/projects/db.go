@@ -11,7 +11,7 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that open their own transactions.
+// DB reads and writes projects. Its methods run their own transactions.
 type DB struct {
 	base *domain.DB
 }
@@ -19,7 +19,7 @@ type DB struct {
 // New returns a DB for the projects in base.
 func New(base *domain.DB) *DB { return &DB{base} }
 
-// View has the methods that read one snapshot. Each method uses the actor of tx.
+// View reads projects in one transaction. It checks the rights of the actor tx.Actor.
 type View struct{ tx *domain.Tx }
 
 // In returns a View of the projects that are visible in tx.

@@ -8,9 +8,10 @@ import (
 	"tracker/store/runs"
 )
 
-// Difference returns the differences between two iterations. The first one is the baseline, and
-// the objective of its experiment is compared. Finished runs of that experiment that differ only by
-// their seeds are included. The actor needs the right to read both iterations.
+// Difference returns the differences between two iterations. The first one is the baseline. The
+// objective of its experiment is compared, and the finished runs of that experiment that differ
+// from one of the two only in their seeds are included. The actor needs the right to read both
+// iterations.
 func (v *View) Difference(iterationID, otherID string) (difference.Difference, error) {
 	in := runs.In(v.tx)
 	i, err := in.Iteration(iterationID)

@@ -33,8 +33,8 @@ type NewExperiment struct {
 	Status      *domain.ExperimentStatus `json:"status"` // nil means IN_PROGRESS
 
 	Properties []domain.Property `json:"-"`
-	// Unique makes CreateExperiment return CONFLICT if the project has an experiment with an
-	// equal name.
+	// Unique makes CreateExperiment return CONFLICT if the project has an experiment with the
+	// same name.
 	Unique bool `json:"-"`
 }
 

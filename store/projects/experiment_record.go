@@ -127,8 +127,8 @@ var searchableExperiments = search.Table{
 	Property: "experiment_id",
 }
 
-// searchRecords returns one page of record ids and the total number of matching records. A
-// record matches if it meets the SQL condition and the filter e.
+// searchRecords returns one page of record ids and the total number of matching records. A record
+// matches if it satisfies the SQL condition and the filter e.
 func searchRecords(tx *domain.Tx, of search.Table, e filter.Expr, sort []filter.SortKey, p domain.Page, condition string, args ...any) (ids []string, total int, err error) {
 	if _, err := filter.Keys(e, sort); err != nil {
 		return nil, 0, domain.Refused(err)

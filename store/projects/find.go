@@ -19,8 +19,8 @@ type Found struct {
 // maxFindWords is the maximum number of search words. Find ignores further words.
 const maxFindWords = 10
 
-// Find returns up to limit records that actor may read. Their names contain all words of text,
-// in any order and case. At least one word must be in the record's own name. The other words
+// Find returns up to limit records that actor may read and whose names contain all words of text,
+// in any order and ignoring case. At least one word must be in the record's own name; the others
 // can be in the name of the containing record. Find returns projects first, then experiments,
 // models and iterations. Records of one kind are sorted newest first.
 func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit int) ([]Found, error) {

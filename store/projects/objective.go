@@ -9,9 +9,9 @@ import (
 	"tracker/store/search"
 )
 
-// ParseObjective parses "minimize NAME" or "maximize NAME". It returns nil for goal.None and
-// for "". An empty text means that goal.Guess chooses the objective. For any other text,
-// ParseObjective returns INVALID_PAYLOAD.
+// ParseObjective parses "minimize NAME" or "maximize NAME". It returns nil for goal.None and for
+// "", which means that goal.Guess chooses the objective. For any other text, it returns
+// INVALID_PAYLOAD.
 func ParseObjective(text string) (*goal.Objective, error) {
 	if text == "" || text == goal.None {
 		return nil, nil

@@ -58,7 +58,7 @@ func (db *DB) SavedViews(ctx context.Context, actor domain.Actor, experimentID s
 	})
 }
 
-// CreateSavedView saves a view. It returns CONFLICT if the experiment has a view with an equal
+// CreateSavedView saves a view. It returns CONFLICT if the experiment has a view with the same
 // name. It requires the right to create.
 func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimentID string, n NewSavedView) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), checkSavedViewQuery(n.Query)); err != nil {
@@ -110,8 +110,8 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string
 	})
 }
 
-// DeleteSavedView deletes a saved view. It does not change the records on the page. It requires
-// the right to update.
+// DeleteSavedView deletes a saved view, but not the records that the view shows. It requires the
+// right to update.
 func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {

@@ -8,7 +8,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// These are the states of rows in table source that belong to copied records. The row of a
+// These are the states of rows in the source table that belong to copied records. The row of a
 // record holds the fingerprint that the record had when it was copied to this database.
 const (
 	copied  = "archive"
@@ -51,8 +51,8 @@ func (tx Tx) SetNote(ref Ref, n Note, now scalar.Time) error {
 	return err
 }
 
-// synced is the state of rows in table source that Synced reads. The row of a record holds the
-// fingerprint that the record had when it was last equal in this database and a peer.
+// synced is the state of rows in the source table that Synced reads. The row of a record holds
+// the fingerprint that the record had when it was last equal in this database and a peer.
 const synced = "sync"
 
 func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }

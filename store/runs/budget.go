@@ -8,17 +8,17 @@ import (
 	"tracker/store/sqlite"
 )
 
-// curveCount returns a CurveCount that adds the memory of curves to the memory of the response.
+// curveCount returns a CurveCount that counts the memory of curves against the budget of ctx.
 func curveCount(ctx context.Context) *points.CurveCount {
 	return &points.CurveCount{Take: func(bytes int64) error { return domain.Take(ctx, bytes) }}
 }
 
 const (
-	// summaryBytes is the memory size of a metric's summary without the key. textBytes is the
-	// memory size of a string without its bytes.
+	// summaryBytes is the size in memory of a metric's summary without the key. textBytes is the
+	// overhead in memory of a string, in addition to its bytes.
 	summaryBytes = 400
 	textBytes    = 100
-	// iterationBytes is the memory size of an iteration without its texts.
+	// iterationBytes is the size in memory of an iteration without its text fields.
 	iterationBytes = 1000
 )
 
@@ -43,7 +43,7 @@ func takeSummaries(tx *domain.Tx, list any) error {
 
 // takeIterations reserves memory for iterations and the requested parameters before they are
 // read. It returns the iterations of the page. If cut is set, the page ends before the first
-// iteration that exceeds MaxPageBytes. The page contains at least one iteration.
+// iteration that would exceed MaxPageBytes. The page contains at least one iteration.
 func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
 	atOnce := len(nums)
 	if len(params) > 0 {
@@ -69,13 +69,13 @@ func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]i
 	return nums, domain.Take(tx.Context(), sum)
 }
 
-// sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query. The
-// limit applies if parameters were requested. To determine the size of a large parameter,
-// SQLite reads most of it.
+// sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query if
+// parameters were requested. The number is small because SQLite reads most of a large parameter
+// to determine its size.
 const sizesAtOnce = 16
 
-// iterationSizes returns the memory sizes of iterations, by number. A size includes the
-// parameters with the given keys.
+// iterationSizes returns the sizes of iterations in memory, by iteration number. Each size
+// includes the parameters with the given keys.
 func iterationSizes(tx *domain.Tx, nums []int64, keys []string) (map[int64]int64, error) {
 	return sizes(tx, `SELECT
 			iteration.num,
@@ -87,8 +87,8 @@ func iterationSizes(tx *domain.Tx, nums []int64, keys []string) (map[int64]int64
 		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, sqlite.JSON(keys), sqlite.JSON(nums))
 }
 
-// RecordSizes returns the memory sizes of iterations in bytes, by number. A size includes all
-// records of the iteration. RecordSizes does not read the records.
+// RecordSizes returns the sizes of iterations in memory, in bytes, by iteration number. Each size
+// includes all records of the iteration. RecordSizes does not read the records.
 func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
 	return sizes(tx, `SELECT
 			iteration.num,
@@ -119,8 +119,8 @@ func sizes(tx *domain.Tx, query string, args ...any) (map[int64]int64, error) {
 	return sizes, err
 }
 
-// Fitting returns how many iterations at the beginning of nums fit into limit bytes. n is at
-// least 1 if nums is not empty. sum is the total size of these iterations.
+// Fitting returns the number n of iterations at the beginning of nums that fit into limit bytes,
+// and their total size. n is at least 1 if nums is not empty.
 func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64) {
 	for n < len(nums) && (n == 0 || sum+sizes[nums[n]] <= limit) {
 		sum += sizes[nums[n]]

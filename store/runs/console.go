@@ -27,9 +27,9 @@ type ConsoleGrowth struct {
 }
 
 // WriteConsole writes lines to the console of an iteration. The first line gets the number
-// *from. Existing lines with the same numbers are replaced. If from is nil, WriteConsole
-// appends the lines. The console keeps only the newest console.MaxLines lines. The actor needs
-// the right to create, and also the right to update if the iteration has ended.
+// *from. Existing lines with the same numbers are replaced. If from is nil, WriteConsole appends
+// the lines. Only the newest console.MaxLines lines are retained. The actor needs the right to
+// create, and also the right to update if the iteration has ended.
 func (db *DB) WriteConsole(ctx context.Context, actor domain.Actor, iterationID string, from *int64, lines []string) (ConsoleWritten, error) {
 	if len(lines) > MaxConsoleWrite {
 		return ConsoleWritten{}, domain.Invalid("lines", "At most %d lines can be sent at once, not %d.", MaxConsoleWrite, len(lines))

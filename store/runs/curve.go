@@ -66,8 +66,8 @@ func Unique(ids []string) []string {
 }
 
 // PairedCurves returns pairs of two metrics for each iteration. It pairs values with the same
-// step. If an iteration has more steps than the limit, it groups the steps into buckets. It
-// then pairs the last values in each bucket. The actor needs the right to read each iteration.
+// step. If an iteration has more steps than q.Points, it groups the steps into buckets and pairs
+// the last values in each bucket. The actor needs the right to read each iteration.
 func (db *DB) PairedCurves(ctx context.Context, actor domain.Actor, iterationIDs []string, q points.PairQuery) ([]Pairs, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -95,9 +95,9 @@ func (db *DB) PairedCurves(ctx context.Context, actor domain.Actor, iterationIDs
 	})
 }
 
-// MeanCurves returns the means of metrics over groups of iterations. Each group gets the
-// metrics that at least one iteration of the group has. The buckets are equal for all groups.
-// The actor needs the right to read each iteration.
+// MeanCurves returns the means of metrics over groups of iterations. The result of a group has
+// each metric that at least one of its iterations has. All groups have the same buckets. The
+// actor needs the right to read each iteration.
 func (db *DB) MeanCurves(ctx context.Context, actor domain.Actor, groups [][]string, q points.PairQuery) ([][]points.MeanCurve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err

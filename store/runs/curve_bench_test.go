@@ -41,8 +41,9 @@ func BenchmarkCurves(b *testing.B) {
 	}
 }
 
-// BenchmarkManyCurves reads 100 curves with different numbers of points. It reduces the curves
-// to the widths that charts of 10 runs, charts of 100 runs and the bench request.
+// BenchmarkManyCurves reads 100 curves with different numbers of points. It reduces the curves to
+// the numbers of points that are requested by charts of 10 runs, by charts of 100 runs and by the
+// bench command.
 func BenchmarkManyCurves(b *testing.B) {
 	bed := newBed(b)
 	for _, n := range []int{1000, 10_000, 100_000} {
@@ -70,8 +71,8 @@ func BenchmarkManyCurves(b *testing.B) {
 	}
 }
 
-// BenchmarkMeanCurves reads the mean curve of a group. The number of buckets is the number in a
-// chart with ten groups.
+// BenchmarkMeanCurves reads the mean curve of a group. It uses the number of buckets of a chart
+// with ten groups.
 func BenchmarkMeanCurves(b *testing.B) {
 	bed := newBed(b)
 	for _, c := range []struct{ runs, points int }{{1000, 1000}, {100, 100_000}} {

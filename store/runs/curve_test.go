@@ -30,7 +30,7 @@ func (b *bed) curve(t *testing.T, q points.CurveQuery) runs.Curve {
 	return curves[0]
 }
 
-// TestCurveKeepsEveryPeak checks curves of random points against the points.
+// TestCurveKeepsEveryPeak compares curves of random points with the points.
 func TestCurveKeepsEveryPeak(t *testing.T) {
 	b := newBed(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -117,9 +117,9 @@ func checkCurve(t *testing.T, name string, c runs.Curve, all int, in []points.Sa
 	if len(c.Behind) != c.Shown || behind != c.Count {
 		t.Fatalf("%s: %d entries stand for %d of %d points", name, len(c.Behind), behind, c.Count)
 	}
-	// An entry represents the points after the place of the previous entry, up to the place of
-	// the entry. The second entry represents the first bucket. If the bucket has several
-	// points, the second entry also includes the first point.
+	// An entry represents the points after the position of the previous entry, up to its own
+	// position. The second entry represents the first bucket. If this bucket has several points,
+	// the second entry also includes the first point.
 	place := func(i int) int64 {
 		return at(points.Sample{Step: &c.Step[i], RecordedAt: &c.RecordedAt[i]})
 	}

@@ -54,8 +54,8 @@ func CheckDatasets(all []DatasetUse) error {
 	return nil
 }
 
-// AddDatasets records that an iteration has read the given datasets. It does not change a
-// dataset that exists. It does not change the iteration's use of a dataset either.
+// AddDatasets records that an iteration has read the given datasets. It changes neither an
+// existing dataset nor an existing record that the iteration has read a dataset.
 func AddDatasets(tx *domain.Tx, it domain.IterationRef, all []DatasetUse) error {
 	for _, d := range all {
 		var id int64

@@ -18,7 +18,7 @@ import (
 )
 
 // train creates an iteration with a loss and a gradient for each step. If nan is not negative,
-// the gradient explodes before the step nan and the loss is NaN from the step nan on.
+// the gradient explodes before step nan, and the loss is NaN from step nan on.
 func (b *bed) train(t testing.TB, r *rand.Rand, steps, nan int, params map[string]string) string {
 	t.Helper()
 	id := b.run(t, params, nil)
@@ -109,7 +109,8 @@ func TestDiagnosis(t *testing.T) {
 
 func TestDiagnosisOfEnds(t *testing.T) {
 	b := newBed(t)
-	// The console shows the crash, and the error message only the exit code, as W&B's clients send it.
+	// The console shows the crash. The error message has only the exit code, as sent by W&B's
+	// clients.
 	memory := b.NewIteration(t)
 	lines := append([]string{"epoch 1", "epoch 2"}, strings.Split(torchTraceback, "\n")...)
 	must(b.Runs.WriteConsole(ctx, domain.System, memory, nil, append(lines, "wandb: synced")))(t)
@@ -142,7 +143,7 @@ func TestDiagnosisOfEnds(t *testing.T) {
 	_, texts = b.diagnosis(t, stopped)
 	wantTexts(t, texts, "end: The run was killed: Stopped by hand.")
 
-	// A live run whose loss is NaN. Its last points are not in the statistics yet.
+	// The loss of a live run is NaN, and its last points are not in the statistics yet.
 	live := b.NewIteration(t)
 	for step, v := range []float64{3, 2, math.NaN()} {
 		must(b.Runs.CreateMetric(ctx, domain.System, live, point("val/loss", int64(step), v)))(t)
@@ -176,7 +177,7 @@ func TestDiagnosisOfEnds(t *testing.T) {
 	wantOK(t, err)
 }
 
-// TestUndefinedMetric compares a run with runs whose metric has no finite value either.
+// TestUndefinedMetric compares a run whose metric has no finite value with other such runs.
 func TestUndefinedMetric(t *testing.T) {
 	b := newBed(t)
 	var id string
@@ -206,7 +207,8 @@ func TestDiagnosisRights(t *testing.T) {
 	wantCode(t, err, domain.CodeNotFound)
 }
 
-// BenchmarkDiagnosis explains one of 34 failed iterations beside 1,000 that finished.
+// BenchmarkDiagnosis explains one of 34 failed iterations in an experiment with 1,000 finished
+// ones.
 func BenchmarkDiagnosis(bench *testing.B) {
 	b := newBed(bench)
 	r := rand.New(rand.NewPCG(1, 1))

@@ -18,8 +18,8 @@ type End struct {
 	KeepStop bool
 }
 
-// SetEnd writes the status and the end of an iteration, and removes its stop request unless
-// KeepStop is set. No other function ends or reopens an iteration.
+// SetEnd writes the status and the end of an iteration, and removes its stop request if KeepStop
+// is not set. No other function ends or reopens an iteration.
 func SetEnd(tx *domain.Tx, it domain.IterationRef, e End) error {
 	// max returns NULL if one of its arguments is NULL.
 	_, err := tx.Exec(`UPDATE iteration SET

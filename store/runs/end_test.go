@@ -34,7 +34,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// A run is lost if it was last seen more than LostAfter ago, but not exactly LostAfter ago.
+// A run is lost if it was last seen more than LostAfter ago. Exactly LostAfter is not enough.
 func TestLost(t *testing.T) {
 	now := scalar.TimeOf(time.Now())
 	edge := domain.LostBefore(now)

@@ -11,7 +11,7 @@ import (
 // Changes holds the changes of an experiment or of one iteration since a cursor.
 type Changes struct {
 	Cursor     string      `json:"-"`          // cursor for the next call
-	Reset      bool        `json:"-"`          // the changes are unknown, and the client must read all data again
+	Reset      bool        `json:"-"`          // the changes since the cursor are unknown; the client must read all data again
 	Iterations []Iteration `json:"iterations"` // new iterations, and iterations with changes other than new points
 	Deleted    []string    `json:"deleted"`    // ids of deleted iterations
 	Series     []Growth    `json:"series"`
@@ -53,8 +53,8 @@ func (db *DB) IterationChanges(ctx context.Context, actor domain.Actor, iteratio
 	return db.changes(ctx, cursor, allow, func(e journal.Entry) bool { return e.Iteration.ID == iterationID })
 }
 
-// changes reads the journal first and the database second. A change that happens between the
-// two reads is returned twice: by this call and by the next call.
+// changes reads the journal first and then the database. A change that happens between the two
+// reads is returned twice: by this call and by the next call.
 func (db *DB) changes(ctx context.Context, cursor string, allow func(*domain.Tx) error, want func(journal.Entry) bool) (Changes, error) {
 	found, next, ok := db.base.Journal.Since(cursor, want)
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Changes, error) {

@@ -17,22 +17,22 @@ import (
 
 // Limits of comparing the failures of an experiment.
 const (
-	// MaxCompared is the maximum number of iterations that are compared. If an experiment has more,
-	// its newest iterations are compared.
+	// MaxCompared is the maximum number of iterations that are compared. If an experiment has
+	// more, only the newest are compared.
 	MaxCompared = 2000
-	// MaxFailureGroups is the maximum number of groups in an answer.
+	// MaxFailureGroups is the maximum number of groups in a result.
 	MaxFailureGroups = 20
 	// MaxGroupRuns is the maximum number of iterations listed in a group.
 	MaxGroupRuns = 20
 
-	messageEnd    = 4000     // maximum number of characters that are read of an error message
+	messageEnd    = 4000     // maximum number of characters that are read from the end of an error message
 	maxConsoles   = 200      // maximum number of iterations whose console is read
-	tailLines     = 40       // maximum number of console lines that are read of each
+	tailLines     = 40       // maximum number of console lines that are read from each console
 	tailBytes     = 16 << 10 // maximum size in bytes of these lines
 	maxComparedBy = 500      // maximum number of iterations in each set whose parameters are compared
 )
 
-// FailureGroup is a set of iterations that failed alike.
+// FailureGroup is a set of iterations that failed in the same way.
 type FailureGroup struct {
 	Cause  string            // sentence about the failure of the newest iteration
 	Kind   diagnosis.Kind    // kind of the crash
@@ -57,7 +57,7 @@ type Failures struct {
 	Compared int            // number of iterations that were compared
 }
 
-// compared is an iteration of an experiment whose failures are compared.
+// compared is an iteration that takes part in the comparison of an experiment's failures.
 type compared struct {
 	Num      int64                  `db:"num"`
 	ID       string                 `db:"id"`
@@ -79,8 +79,8 @@ func (i compared) outcome(tx *domain.Tx) diagnosis.Outcome {
 	return outcomes[i.Status]
 }
 
-// comparedRuns reads the newest iterations of an experiment, newest first, with the signs of
-// their failures. The iteration with the number also is included if it is not 0.
+// comparedRuns reads the newest iterations of an experiment, newest first, and determines how
+// each of them failed. If also is not 0, the iteration with this number is always included.
 func comparedRuns(tx *domain.Tx, experimentID string, also int64) ([]compared, error) {
 	if err := domain.Take(tx.Context(), MaxCompared*iterationBytes); err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func consoleEnd(tx *domain.Tx, num int64, lines, bytes int) ([]console.Line, dia
 	return part.Lines, diagnosis.Recognise(texts), err
 }
 
-// diverged sets the metrics of each iteration that ended without a finite value. Only metrics
-// count whose names suggest a goal. A metric does not count if it has no finite value at the end
-// of most iterations that succeeded.
+// diverged sets failure.Diverged of each iteration to the metrics whose last value is not finite.
+// It ignores metrics whose names do not suggest a goal. It also ignores a metric whose last value
+// is not finite in most of the iterations that succeeded.
 func diverged(tx *domain.Tx, all []compared, nums []int64) error {
 	found, err := tx.Points().Unfinite(nums...)
 	if err != nil || len(found) == 0 {
@@ -166,7 +166,8 @@ func diverged(tx *domain.Tx, all []compared, nums []int64) error {
 	}
 	for i := range all {
 		slices.SortStableFunc(all[i].failure.Diverged, func(a, b string) int {
-			// Metrics of the training come before metrics of held-out data, which follow them.
+			// Metrics of training data come first, because metrics of held-out data diverge after
+			// them.
 			return cmp.Compare(goal.InterestOf(b), goal.InterestOf(a))
 		})
 	}
@@ -214,9 +215,9 @@ func split(all []compared) (failed, finished []int) {
 	return failed, finished
 }
 
-// traits returns the parameters that set iterations apart from the iterations that finished.
-// failed and finished are indexes of all. If self is not negative, it is the index of the
-// iteration that is explained. At most maxComparedBy iterations of each set are compared.
+// traits returns the parameters that set failed iterations apart from finished iterations. failed
+// and finished hold indexes into all. If self is not negative, it is the index of the iteration
+// that is explained. At most maxComparedBy iterations of each set are compared.
 func traits(tx *domain.Tx, all []compared, failed, finished []int, self int) ([]diagnosis.Trait, error) {
 	failed, finished = failed[:min(len(failed), maxComparedBy)], finished[:min(len(finished), maxComparedBy)]
 	if self >= 0 && !slices.Contains(failed, self) {

@@ -25,11 +25,10 @@ type Grouped struct {
 }
 
 // Groups returns a page of groups of the iterations that match a filter. A sort key is the mean
-// of a metric, the mean duration, a date, a parameter or tag in By, or name. The key name sorts
-// by all names in By. The dates are created, ended and last_seen. A descending sort by date
-// uses the newest date in each group. An ascending sort uses the oldest date. Other keys are
-// ignored. Groups returns INVALID_PAYLOAD if the query can't be parsed. The actor needs the
-// right to read.
+// of a metric, the mean duration, a date, a parameter or tag in By, or the word name, which sorts
+// by all names in By. The dates are created, ended and last_seen. A descending sort by date uses
+// the newest date in each group, and an ascending sort the oldest. Other keys are ignored. Groups
+// returns INVALID_PAYLOAD if the query can't be parsed. The actor needs the right to read.
 func (v *View) Groups(experimentID string, q GroupQuery) (domain.List[search.Group], error) {
 	s, err := parseGroups(q)
 	if err != nil {

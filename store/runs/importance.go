@@ -34,17 +34,15 @@ type ImportanceQuery struct {
 	Next   bool      // whether to suggest settings for the next runs
 }
 
-// Importance holds the importance of each parameter: its share in the variation of a metric
+// Importance holds the importance of each parameter: its share of the variation of a metric
 // between runs.
 type Importance struct {
 	importance.Result
 	Total int // number of iterations that match the filter
-	// Missing is the number of iterations without the metric. The estimate ignores iterations
-	// without the metric.
+	// Missing is the number of iterations without the metric. The estimate ignores them.
 	Missing int
-	// NaN is the number of iterations whose value is NaN. If the query has a goal, NaN counts
-	// as the worst value. If the query has no goal, the estimate ignores iterations with the
-	// value NaN.
+	// NaN is the number of iterations whose value is NaN. If the query has a goal, NaN counts as
+	// the worst value. Otherwise, the estimate ignores these iterations.
 	NaN int
 
 	// Best is the iteration with the best value, "" if the goal is unknown. Command is the
@@ -53,7 +51,7 @@ type Importance struct {
 	BestValue     float64
 	// BestParams holds the parameters of the best iteration, with truncated values.
 	BestParams map[string]string
-	// Next holds suggestions for the next runs, and Refusal the reason if there are none. Both
+	// Next holds suggestions for the next runs. If there are none, Refusal is the reason. Both
 	// are empty if the query does not ask for suggestions.
 	Next    []suggest.Suggestion
 	Refusal suggest.Reason
@@ -70,9 +68,9 @@ type ImportanceInput struct {
 }
 
 // Importance estimates how much each parameter influences a metric. Only one estimate runs at a
-// time, because an estimate uses all cores. The function read returns the result of
-// View.ImportanceInput. Importance calls read when no other estimate runs. A waiting call
-// therefore holds no input in memory.
+// time, because an estimate uses all cores. read must return the result of View.ImportanceInput.
+// Importance calls read only when no other estimate runs, so a waiting call holds no input in
+// memory.
 func (db *DB) Importance(ctx context.Context, read func() (ImportanceInput, error)) (out Importance, err error) {
 	select {
 	case db.estimating <- struct{}{}:
@@ -127,8 +125,8 @@ func (v *View) ImportanceInput(q ImportanceQuery) (in ImportanceInput, err error
 	return in, err
 }
 
-// readBest sets the best iteration and its command. It returns the index of the best value. The
-// numbers and values are indexed alike.
+// readBest sets the best iteration and its command. It returns the index of the best value.
+// values[i] is the value of iteration nums[i].
 func (out *Importance) readBest(tx *domain.Tx, nums []int64, values []float64, aim goal.Goal) (best int, err error) {
 	if len(nums) == 0 || aim == "" {
 		return 0, nil
@@ -228,11 +226,11 @@ func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error)
 	return columns, err
 }
 
-// importanceRows is the maximum number of parameters that are read before the columns are chosen.
+// importanceRows is the maximum number of parameters for which columnsInOnePass is used.
 const importanceRows = 500_000
 
-// columnsInOnePass is importanceColumns for a limited number of rows in table parameter. It holds
-// all of them in memory, and reads the table once.
+// columnsInOnePass is importanceColumns for at most importanceRows parameters. It reads the
+// parameter table only once, but holds all parameters in memory.
 func columnsInOnePass(tx *domain.Tx, nums []int64, list driver.Valuer, rows int) ([]importance.Column, error) {
 	type cell struct {
 		key, run int32

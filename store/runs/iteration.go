@@ -97,9 +97,8 @@ const (
 	iteration.deleted_date IS NOT NULL AS deleted`
 )
 
-// Iterations returns a page of the iterations of an experiment. It returns INVALID_PAYLOAD if
-// the query can't be parsed. The message of the error contains the position. The actor needs
-// the right to read.
+// Iterations returns a page of the iterations of an experiment. It returns INVALID_PAYLOAD if the
+// query can't be parsed; the error message gives the position. The actor needs the right to read.
 func (v *View) Iterations(experimentID string, q IterationQuery) (domain.List[Iteration], error) {
 	s, err := parseSearch(q)
 	if err != nil {

@@ -53,10 +53,10 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	return d, err
 }
 
-// DeleteIteration moves an iteration with all its records and artifacts to the trash. The
-// children of the iteration are not deleted. The children have no parent until the iteration is
-// restored. DeleteIteration returns CONFLICT if a model version refers to the iteration or to
-// one of its artifacts. The actor needs the right to delete.
+// DeleteIteration moves an iteration with all its records and artifacts to the trash. Its
+// children are not deleted, but have no parent until the iteration is restored. DeleteIteration
+// returns CONFLICT if a model version refers to the iteration or to one of its artifacts. The
+// actor needs the right to delete.
 func (db *DB) DeleteIteration(ctx context.Context, actor domain.Actor, id string) error {
 	return db.DeleteIterations(ctx, actor, []string{id})
 }

@@ -12,7 +12,7 @@ import (
 	"tracker/store/storetest"
 )
 
-// A deletion deletes exactly the announced records, or no records.
+// A deletion deletes exactly the records that IterationsDeletion counts, or nothing.
 func TestDeleteIterations(t *testing.T) {
 	r := newBed(t)
 	file := raw(t, r.Path())

@@ -72,13 +72,13 @@ func (p *SnapshotPatch) check() error {
 }
 
 // LogIteration writes all data in l to an iteration. If it returns an error, it has written
-// nothing. It skips points that exist with the same step, time and value. It returns CONFLICT
-// if a parameter exists with a different value. The actor needs the right to create. The name,
-// the notes, the parent, the snapshot and a changed property also require the right to update.
+// nothing. It skips points that already exist with the same step, time and value. It returns
+// CONFLICT if a parameter already exists with a different value. The actor needs the right to
+// create. Setting the name, the notes, the parent or the snapshot, or changing a property, also
+// requires the right to update.
 //
-// In contrast to most other methods, LogIteration accepts an iteration that has ended. If the
-// iteration has ended, the actor needs the right to update. The status and the end of the
-// iteration do not change.
+// Unlike most other methods, LogIteration accepts an iteration that has ended, if the actor has
+// the right to update. The status and the end of the iteration do not change.
 func (db *DB) LogIteration(ctx context.Context, actor domain.Actor, id string, l IterationLog) error {
 	if err := l.check(); err != nil {
 		return err

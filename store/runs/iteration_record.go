@@ -30,15 +30,15 @@ type RecordQuery struct {
 	Experiments []string           // ids of experiments; ids that do not exist are ignored
 	Filter      filter.Expr        // nil selects all iterations
 	Sort        []filter.SortKey   // sort keys; iterations with equal keys are sorted by age
-	Trash       domain.TrashFilter // iterations count as in the trash if their experiment is in the trash
+	Trash       domain.TrashFilter // an iteration of an experiment in the trash counts as in the trash
 }
 
 const (
 	// MaxRecords is the maximum number of records in a page.
 	MaxRecords = 50_000
 	// MaxRecordBytes is the approximate maximum size in bytes of a page of records in memory. A
-	// page ends after the first records that exceed MaxRecordBytes. The limit of a shortened
-	// page is its number of records.
+	// page ends with the first records that exceed MaxRecordBytes. The limit of a shortened page
+	// is the number of records on it.
 	MaxRecordBytes = 32 << 20
 	// RecordsAtOnce is the maximum number of iterations whose records are read together.
 	RecordsAtOnce = 500
@@ -66,9 +66,8 @@ func (db *DB) IterationRecord(ctx context.Context, actor domain.Actor, id string
 	return view(ctx, db, actor, func(v *View) (IterationRecord, error) { return v.IterationRecord(id) })
 }
 
-// IterationRecords returns a page of iterations with their records. The total of the page
-// counts at most one iteration after the page. The actor needs the right to read every
-// experiment that exists.
+// IterationRecords returns a page of iterations with their records. The total counts at most one
+// iteration after the page. The actor needs the right to read every existing experiment.
 func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], error) {
 	p := domain.Page{Limit: max(0, min(q.Limit, MaxRecords)), Offset: max(0, q.Offset)}
 	l := domain.List[IterationRecord]{Data: []IterationRecord{}, Limit: p.Limit, Offset: p.Offset}
@@ -85,7 +84,7 @@ func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], er
 	}
 	s := search.Query{Filter: q.Filter, Sort: q.Sort, Metrics: MetricsOf(keys), Uncounted: true, Where: q.Trash.Condition("iteration")}
 	if q.Trash == domain.OnlyTrash {
-		// A cached search result stays valid when an experiment moves to the trash. The query
+		// Moving an experiment to the trash does not invalidate cached search results. The query
 		// therefore contains the ids of the experiments in the trash.
 		s.Where = `(` + s.Where + ` OR iteration.experiment_id IN (SELECT value FROM json_each(?)))`
 		s.Bound = []any{sqlite.JSON(slices.DeleteFunc(slices.Clone(experiments), func(id string) bool { return !inTrash[id] }))}

@@ -16,7 +16,7 @@ import (
 type KeyQuery struct {
 	domain.Page
 	Part    string          // substring of the name, ignoring case; "" matches all names
-	Pattern bool            // Part is a regular expression of package regexp; case is ignored
+	Pattern bool            // Part is a regular expression in the syntax of package regexp; case is ignored
 	Kind    *search.KeyKind // nil selects metrics and parameters
 }
 
@@ -111,8 +111,8 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 }
 
 // VaryingParams returns the parameters that vary among the newest iterations of an experiment,
-// most frequent first. If the experiment has only one iteration, it returns all parameters. The
-// parameter newest is the number of iterations to compare. The actor needs the right to read.
+// most frequent first. If the experiment has only one iteration, it returns all parameters.
+// newest is the number of iterations to compare. The actor needs the right to read.
 func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err

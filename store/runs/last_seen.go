@@ -7,8 +7,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// freshen updates LastSeen of iterations that were just read. The newest times are in memory
-// and not yet in table iteration.
+// freshen updates LastSeen of iterations that were just read. The newest times are only in
+// memory, not yet in the iteration table.
 func freshen(tx *domain.Tx, all []Iteration) {
 	for i := range all {
 		all[i].LastSeen = tx.DB.LastSeen.Latest(all[i].Num, all[i].LastSeen)

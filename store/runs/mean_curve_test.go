@@ -34,8 +34,8 @@ func (b *bed) walk(t *testing.T, rng *rand.Rand, id, key string, steps int) []fl
 
 func close2(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) }
 
-// The test computes means with simple code and compares them with MeanCurves. It compares means
-// for each step and means for buckets. In a bucket, each run counts with its last point.
+// TestMeanCurves compares MeanCurves with means computed by simple code, for single steps and for
+// buckets. In a bucket, each run contributes its last point.
 func TestMeanCurves(t *testing.T) {
 	for _, points := range []int{5000, 60} {
 		b := newBed(t)
@@ -121,8 +121,8 @@ func TestMeanCurveSinceStart(t *testing.T) {
 	}
 }
 
-// If the X axis is another metric, points with the same step are paired. In a bucket, the last
-// points are paired.
+// If the X axis is another metric, points with the same step are paired. With buckets, the last
+// points of each bucket are paired.
 func TestPairedCurves(t *testing.T) {
 	b := newBed(t)
 	other := b.NewIteration(t)

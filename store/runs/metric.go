@@ -135,12 +135,12 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor domain.Actor, iterati
 	})
 }
 
-// AllowPoints returns an error if actor may not add points to the iteration. A caller uses
-// AllowPoints to reject a request before it does any work. CreateMetrics checks the rights
-// again. It also checks whether the iteration has ended.
+// AllowPoints returns an error if actor may not add points to the iteration. Callers use it to
+// reject a request before any work is done. CreateMetrics checks the rights again, and also
+// checks whether the iteration has ended.
 //
-// A request with the idempotency key of an answered request is always allowed. The client gets
-// the first response again, even if the iteration was deleted later. ctx contains the
+// A request is always allowed if a result for its idempotency key is stored. The client gets the
+// first response again, even if the iteration was deleted in between. ctx contains the
 // idempotency key.
 func (db *DB) AllowPoints(ctx context.Context, actor domain.Actor, iterationID string) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {

@@ -23,8 +23,8 @@ var (
 )
 
 // randomName returns a short, readable, random name. If attempt is not 0, the name ends with a
-// random number. The range of the number grows with attempt. A free name is therefore found
-// soon, even if many names are used.
+// random number. The range of the number grows with attempt, so a free name is found quickly even
+// if many names are used.
 func randomName(attempt int) string {
 	name := Adjectives[rand.IntN(len(Adjectives))] + "-" + Nouns[rand.IntN(len(Nouns))]
 	if attempt == 0 {

@@ -20,10 +20,10 @@ const (
 	LoggedModelProperty  PropertyKind = "loggedmodel"
 )
 
-// NotSentProperty is the key of a property that lists unsent data. A client sets the property
-// of an iteration if it could not send all data. It deletes the property after it has sent the
-// data. Additional processes of a run append the end of their spool's name to the key. An empty
-// value means that no data is missing.
+// NotSentProperty is the key of a property that lists unsent data. A client sets the property of
+// an iteration if it could not send all data, and deletes the property once it has sent the data.
+// Additional processes of a run append the end of their spool's name to the key. An empty value
+// means that no data is missing.
 const NotSentProperty = "tracker.not_sent"
 
 // Properties returns a page of the properties of a record, sorted by key. The actor needs the

@@ -35,8 +35,8 @@ func TestPropertiesGoWithTheirRecord(t *testing.T) {
 	}
 }
 
-// The latest points are the same in three cases: in the process with the head, in a process
-// without the head, and after compaction.
+// The latest points are the same in a process with a head, in a process without a head, and after
+// compaction.
 func TestLatestPoints(t *testing.T) {
 	for name, b := range map[string]*bed{"with a head": newBed(t), "plain": newPlainBed(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestLatestPoints(t *testing.T) {
 	}
 }
 
-// Points that are sent twice are stored once, in the head and in the tables. This is true even
-// if the server was restarted between the requests.
+// A point that is sent twice is stored once, whether the first copy is in the head or in the
+// tables. A restart of the server between the two requests makes no difference.
 func TestLogIterationOnce(t *testing.T) {
 	b := newBed(t)
 	var few, many []points.Sample

@@ -22,9 +22,9 @@ const (
 
 var errEnough = errors.New("enough rows")
 
-// Repeats returns the newest finished runs of an experiment that have a value of the objective,
-// with keys that runs share if they differ only by their seeds. It returns at most maxRepeats
-// runs, and fewer if they have many parameters or much code. The actor needs the right to read.
+// Repeats returns the newest finished runs of an experiment that have a value of the objective.
+// Runs that differ only in their seeds have the same key. It returns at most maxRepeats runs, and
+// fewer if they have many parameters or much code. The actor needs the right to read.
 func (v *View) Repeats(experimentID string, o goal.Objective) ([]difference.Repeat, error) {
 	s, target, err := parseImportance(ImportanceQuery{Target: o.Value(), Filter: `status = 'SUCCEEDED'`})
 	if err != nil {
@@ -59,7 +59,8 @@ func (v *View) Repeats(experimentID string, o goal.Objective) ([]difference.Repe
 	})
 }
 
-// addKeys sets the IDs and the keys of runs. It returns the numbers of the runs that it read.
+// addKeys sets the IDs and the keys of runs. It returns the numbers of the runs whose keys it
+// set, because the limits can exclude the oldest runs.
 func addKeys(tx *domain.Tx, nums []int64, found map[int64]*difference.Repeat) ([]int64, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
@@ -117,9 +118,9 @@ func addKeys(tx *domain.Tx, nums []int64, found map[int64]*difference.Repeat) ([
 	}, string(list))
 }
 
-// Difference returns the differences between two sides, whose runs are in the given experiment
-// or others. o is the objective of the experiment, nil for none. Each side has one run or more. The
-// actor needs the right to read.
+// Difference returns the differences between two sets of runs. Each set has at least one run, and
+// its runs can belong to any experiment. o is the objective of the given experiment; nil if it
+// has none. The actor needs the right to read.
 func (v *View) Difference(experimentID string, a, b []difference.Run, o *goal.Objective) (d difference.Difference, err error) {
 	var repeats []difference.Repeat
 	if o != nil {
@@ -141,7 +142,7 @@ func (v *View) Difference(experimentID string, a, b []difference.Run, o *goal.Ob
 	return difference.Of(a, b, repeats, o), nil
 }
 
-// DifferenceRun returns the data of a run that Difference compares. o is nil without an
+// DifferenceRun returns the data of a run that Difference compares. o is nil if there is no
 // objective.
 func DifferenceRun(s Summary, n Snapshot, o *goal.Objective) difference.Run {
 	r := difference.Run{ID: s.IterationID, Params: s.Params, GitSHA: n.GitSHA, GitDiff: n.GitDiff, Dependencies: n.Dependencies,

@@ -12,8 +12,8 @@ import (
 	"tracker/store/runs"
 )
 
-// TestRepeats lists finished runs: runs that differ only by their seeds share a key, which is also the key of their
-// data.
+// TestRepeats lists finished runs. Runs that differ only in their seeds share a key, and
+// difference.KeyOf returns the same key for their data.
 func TestRepeats(t *testing.T) {
 	b := newBed(t)
 	o := goal.Objective{Metric: "loss", Goal: goal.Minimize}

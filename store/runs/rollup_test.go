@@ -49,7 +49,7 @@ type rollups struct {
 	*testing.T
 	*rand.Rand
 	*bed
-	direct *store.DB // DB, or a second handle that writes points to table metric directly
+	direct *store.DB // DB, or a second handle that writes points to the metric table directly
 	points []points.Sample
 	ids    []string // ids of the points that were written one at a time
 	next   int64    // next step of a run that logs in order
@@ -147,8 +147,8 @@ func (r *rollups) change() {
 	}
 }
 
-// index returns the index in points of the point with the given id. The step of a point that
-// was written alone is unique.
+// index returns the index in points of the point with the given id. A point that was written
+// alone has a unique step.
 func (r *rollups) index(id string) int {
 	m := must(r.Runs.Metric(ctx, domain.System, id))(r.T)
 	return slices.IndexFunc(r.points, func(p points.Sample) bool {

@@ -158,7 +158,7 @@ func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 		Copies:     tx.DB.Copies,
 		Commits:    tx.Commits,
 	}
-	if tx.DB.Options.Exclusive { // another process would not notice the changes of the server
+	if tx.DB.Options.Exclusive { // in another process, cached orders would miss the server's changes
 		in.Orders = &tx.DB.Orders
 	}
 	return in
@@ -178,9 +178,9 @@ func embed(tx *domain.Tx, data []Iteration, at map[int64]int, columns []filter.C
 		func(num int64, label string, value scalar.Value) { data[at[num]].Metrics[label] = value })
 }
 
-// Limited runs the search fn with a time limit. It returns INVALID_PAYLOAD if the search
-// exceeds the limit. It does not return UNAVAILABLE, because clients retry after that error,
-// and the search would exceed the limit again.
+// Limited runs the search fn with a time limit. It returns INVALID_PAYLOAD if the search exceeds
+// the limit. It does not return UNAVAILABLE, because clients would then retry a search that
+// exceeds the limit again.
 func Limited[T any](tx *domain.Tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
 	return domain.WithinLimit(tx, func() error { return tooSlow(s, tx.DB.SearchLimit) }, func() (T, error) { return fn(SearchSnapshot(tx)) })
 }

@@ -35,13 +35,13 @@ func StopRequest(tx *domain.Tx, it domain.IterationRef) (message string, err err
 	return StopMessage(by), nil
 }
 
-// RequestStop records that actor asks the script of a run to stop. The script's client reads
-// the request and interrupts the script. RequestStop itself does not end the run. The end of
-// the run removes the request, and so does the status RUNNING. A second request changes nothing.
+// RequestStop records that actor asks the script of a run to stop. The script's client reads the
+// request and interrupts the script. RequestStop itself does not end the run. The request is
+// removed when the run ends or its status is set to RUNNING. A second request changes nothing.
 // The actor needs the right to update.
 //
 // RequestStop returns ITERATION_ENDED if the run has ended. It returns CONFLICT if no client
-// would read the request: if the run was imported, was logged by a client of MLflow, or is lost.
+// would read the request: if the run was imported, was logged by an MLflow client, or is lost.
 func (db *DB) RequestStop(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		it, err := tx.AllowIteration(actor, id, domain.RightUpdate)
@@ -73,7 +73,7 @@ func checkStop(tx *domain.Tx, it domain.IterationState) error {
 	}
 	var lastSeen scalar.Time
 	var imported, mlflow bool
-	// A client of MLflow always sends the tag mlflow.user or the field user_id.
+	// An MLflow client always sends the tag mlflow.user or the field user_id.
 	err := tx.Row(`SELECT
 			last_seen,
 			EXISTS (SELECT 1 FROM source WHERE source.iteration_num = iteration.num),

@@ -24,8 +24,8 @@ type Tag struct {
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 }
 
-// tagOwner identifies the record to which tags are attached. It holds the name and the value of
-// a column in table tag.
+// tagOwner identifies the record to which tags are attached. It holds the name and the value of a
+// column in the tag table.
 type tagOwner struct {
 	column string
 	key    any

@@ -12,8 +12,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// TestWords checks that a filter that is not an expression searches for words in the texts of
-// runs.
+// TestWords checks that a filter that is not an expression is a search for words in the text
+// fields of runs.
 func TestWords(t *testing.T) {
 	b := newBed(t)
 	run := func(name, notes, tag, optimizer string) {

@@ -57,12 +57,12 @@ func (o *Orders) Commits() uint64 {
 	return o.commits
 }
 
-// Foreign is the participant of a process that does not hold the lock of the file. It counts
-// the commits of the process in table counter. The process that holds the lock detects the
+// Foreign is the participant of a process that does not hold the lock of the file. It counts the
+// commits of the process in the counter table. The process that holds the lock detects the
 // counted commits in a snapshot.
 type Foreign struct{ sqlite.Passive }
 
-// Flush adds 1 to the number of commits in table counter.
+// Flush adds 1 to the number of commits in the counter table.
 func (Foreign) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob {
 		return nil

@@ -104,7 +104,8 @@ func (s *Snapshot) VaryingParams(experimentID string, q Query, keys []string) (m
 	return vary, err
 }
 
-// hits returns the start of a statement with table hit, which holds the matching iterations.
+// hits returns the start of a statement that defines the hit table, which holds the matching
+// iterations.
 func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where *SQL) (*SQL, error) {
 	names, err := s.known([]string{experimentID}, j.keys)
 	if err != nil {
@@ -183,8 +184,8 @@ type metricKey struct {
 	name      string
 }
 
-// lateIn returns the up-to-date statistics of the given metrics in the given iterations. It
-// omits series whose rows in table series are up to date.
+// lateIn returns the up-to-date statistics of the given metrics in the given iterations. It omits
+// series whose rows in the series table are up to date.
 func lateIn(tx *points.Tx, nums []int64, metrics []string) (map[metricKey]points.Stats, error) {
 	recent, err := tx.Recent(metrics)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Table search_value holds copies of the statistics that searches read. Copies of one metric
-// are stored close together. To read one metric of 10,000 iterations from table series takes
+// The search_value table holds copies of the statistics that searches read. Copies of one metric
+// are stored close together. To read one metric of 10,000 iterations from the series table takes
 // ten times as long, because each row is on a different page.
 //
 // A copy is never wrong. The triggers of migration 0002 delete a copy when its original
@@ -61,16 +61,16 @@ func NewCopies(db *sqlite.DB, now func() time.Time, log *slog.Logger) *Copies {
 	return &Copies{db: db, now: now, log: log, asked: make(chan Metric, 16)}
 }
 
-// known is a parameter or metric that some iteration of an experiment has.
+// known is a parameter or metric that at least one iteration of an experiment has.
 type known struct {
 	ExperimentID string `db:"experiment_id"`
 	Kind         string `db:"kind"`
 	Key          string `db:"key"`
-	SearchKey    *int64 `db:"search_key"` // search key of the metric in table search_value; nil if there is none
+	SearchKey    *int64 `db:"search_key"` // search key of the metric in the search_value table; nil if there is none
 }
 
-// known returns the given keys that some iteration of the experiments has. Properties always
-// count as known. It also requests copies of the known metrics.
+// known returns the given keys that at least one iteration of the experiments has. Properties
+// always count as known. It also requests copies of the known metrics.
 func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]known, error) {
 	if len(keys) == 0 {
 		return nil, nil

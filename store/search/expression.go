@@ -50,11 +50,11 @@ func (j *joins) value(r filter.Ref) string {
 	return `iteration.id`
 }
 
-// textTables holds the table name of each field whose texts are stored by key.
+// textTables holds the table name of each field whose values are stored by key.
 var textTables = map[filter.Field]string{filter.Param: "parameter", filter.Property: "property"}
 
-// snapshotText returns the SQL expression of a column of the iteration's row in table snapshot.
-// The expression is NULL if the column is empty.
+// snapshotText returns the SQL expression of a column of the iteration's row in the snapshot
+// table. The expression is NULL if the column is empty.
 func snapshotText(column string) string {
 	return `(SELECT nullif(snapshot.` + column + `, '') FROM snapshot WHERE snapshot.iteration_num = iteration.num)`
 }
@@ -96,9 +96,9 @@ func (j *joins) lastSeen() string {
 	return `max(iteration.last_seen, coalesce(late.seen, 0))`
 }
 
-// isNumber returns the SQL condition that is true if a text is a number. SQLite compares a text
-// with a number numerically if the text is a number, apart from surrounding spaces. SQLite treats
-// any other text as greater than all numbers.
+// isNumber returns an SQL condition that is true if the string value is numeric, apart from
+// surrounding spaces. SQLite compares such a string with a number by its numeric value, and
+// treats any other string as greater than all numbers.
 func isNumber(value string) string { return value + ` <= CAST(9e999 AS REAL)` }
 
 // where writes e as an SQL condition. The condition is true or false and never NULL, so NOT
@@ -246,10 +246,10 @@ var datasetColumns = map[filter.Field]string{
 	filter.DatasetContext: "iteration_dataset.context",
 }
 
-// compareEach writes a comparison with a field that can have several values for an iteration.
-// The values are in a column of another table. The comparison is true if one value matches.
-// With !=, a comparison with tags is true if no tag is equal. With !=, a comparison with
-// datasets is true if at least one dataset differs.
+// compareEach writes a comparison with a field that can have several values for an iteration. The
+// values are in a column of another table. The comparison is true if one value matches. The
+// operator != is an exception for tags: it is true if no tag is equal. For datasets, it is true
+// if at least one dataset differs.
 func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 	in := ` IN (`
 	switch {
@@ -292,8 +292,8 @@ func (t term) direction() string {
 }
 
 // order returns the terms to sort by r, most significant first. Rows without a value come last.
-// NaNs of a metric and non-numeric texts of a parameter come directly before rows without a
-// value.
+// NaN values of a metric and non-numeric values of a parameter come directly before rows without
+// a value.
 func (j *joins) order(r filter.Ref, descending bool) []term {
 	value := j.value(r)
 	switch {
@@ -312,5 +312,5 @@ func (j *joins) order(r filter.Ref, descending bool) []term {
 	return []term{{value, descending}}
 }
 
-// sortedCharacters is the number of leading characters that searches sort texts by.
+// sortedCharacters is the number of leading characters by which searches sort strings.
 const sortedCharacters = `1000`

@@ -166,8 +166,8 @@ func finite(value string) string {
 	return `iif(abs(` + value + `) <= 1.7976931348623157e308, ` + value + `, NULL)`
 }
 
-// textOrder returns the ORDER BY terms for a text column. Numbers come first, sorted by size.
-// Other texts follow, and NULL comes last.
+// textOrder returns the ORDER BY terms for a text column. Numbers come first, sorted by value.
+// Other strings follow, and NULL comes last.
 func textOrder(c string, descending bool) []string {
 	direction := ``
 	if descending {
@@ -180,8 +180,8 @@ func textOrder(c string, descending bool) []string {
 	}
 }
 
-// sortColumns holds the SQL expressions to sort groups by. Field of holds the expressions for
-// one iteration. Field over holds the aggregates of the expressions over a group.
+// sortColumns holds the SQL expressions to sort groups by. The field of holds the expressions for
+// one iteration, and the field over holds their aggregates over a group.
 type sortColumns struct{ of, over []string }
 
 // groupOrder returns the columns and the ORDER BY terms that sort groups. The caller sorts

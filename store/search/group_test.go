@@ -118,8 +118,8 @@ func checkGroups(t *testing.T, got []search.Group, want map[string][]groupRun) {
 	}
 }
 
-// Groups are compared with groups that plain Go computes from the same runs, and their members
-// with the listing.
+// TestGroups compares groups with groups that plain Go code computes from the same runs. It also
+// compares their members with the listing.
 func TestGroups(t *testing.T) {
 	b := newBed(t)
 	found := groupRuns(t, b, 150)
@@ -178,7 +178,7 @@ func TestGroups(t *testing.T) {
 				t.Errorf("%s has the members %v, want %v", keyOf(g), got, ids)
 			}
 		}
-		// Pages of two groups have the same groups.
+		// Pages with two groups each have the same groups.
 		var paged []search.Group
 		for q.Limit = 2; q.Offset < l.Total; q.Offset += 2 {
 			paged = append(paged, must(storetest.Groups(ctx, b.DB, domain.System, b.Experiment, q))(t).Data...)
@@ -260,7 +260,7 @@ func TestGroupsOfManyMetrics(t *testing.T) {
 	}
 }
 
-// A matching run is listed below its parent if the parent matches, too.
+// A matching run is listed below its parent if the parent also matches.
 func TestFoldedIterations(t *testing.T) {
 	b := newBed(t)
 	child := func(name, parent string) string {

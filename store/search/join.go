@@ -11,23 +11,23 @@ import (
 // joins numbers the parameters and metrics that a search joins to its iterations. The row of
 // parameter 0 has the SQL name p0.
 //
-// Metric 0 has up to three possible rows. If the iteration is in table late, the search reads
-// the statistics of metric 0 from table late. If the iteration is not in table late, the search
-// reads row v0 of table search_value. If row v0 is missing, the search reads row s0 of table
-// series.
+// Metric 0 has up to three possible rows. If the iteration is in the late table, the search reads
+// the statistics of metric 0 from the late table. If the iteration is not in the late table, the
+// search reads row v0 of the search_value table. If row v0 is missing, the search reads row s0 of
+// the series table.
 type joins struct {
 	keys       []filter.Key
 	late       late
-	seen       bool                    // the statement uses the times in table late
+	seen       bool                    // the statement uses the times in the late table
 	timed      bool                    // the statement depends on times when iterations were last seen
-	once       bool                    // the statement reads table hit only once
+	once       bool                    // the statement reads the hit table only once
 	columns    map[filter.Field]string // SQL expressions of fields; nil if the records are iterations
 	lostBefore scalar.Time             // a RUNNING iteration that was last seen before this time is lost
 }
 
 // maxCopied is the maximum number of keys in a statement that joins copies of metrics. SQLite
-// joins at most 64 tables. Each of the first maxCopied keys takes two tables. Each further key,
-// iteration, late and tag takes one table.
+// joins at most 64 tables. Each of the first maxCopied keys takes two tables, and each further
+// key takes one. The tables iteration, late and tag are joined as well.
 const maxCopied = 30
 
 // joins returns the joins for a search of the given experiments. metrics are the metrics that
@@ -59,7 +59,7 @@ func (j *joins) number(k filter.Key) int {
 	return i
 }
 
-// hits writes the start of a statement up to the WHERE condition. The start defines table hit
+// hits writes the start of a statement up to the WHERE condition. The start defines the hit table
 // with the given columns of the matching iterations.
 //
 // A key that no iteration of the experiments has is bound as NULL. SQLite reads nothing for a

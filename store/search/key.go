@@ -158,7 +158,7 @@ func unlike(wanted, name string, work *int) (int, bool) {
 	return 0, false
 }
 
-// countedKeys selects the correct rows of table experiment_key. It ignores iterations whose
+// countedKeys selects the correct rows of the experiment_key table. It ignores iterations whose
 // experiment does not exist, because a recount can't repair such iterations.
 const countedKeys = `
 	SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
@@ -173,7 +173,7 @@ const countedKeys = `
 	JOIN experiment ON experiment.id = iteration.experiment_id
 	GROUP BY 1, 3`
 
-// WrongKeys returns the number of differences between table experiment_key and a recount. A
+// WrongKeys returns the number of differences between the experiment_key table and a recount. A
 // name with a wrong count is two differences.
 func WrongKeys(tx *sqlite.Tx) (n int64, err error) {
 	err = tx.Row(`SELECT count(*) FROM (
@@ -183,7 +183,7 @@ func WrongKeys(tx *sqlite.Tx) (n int64, err error) {
 	return n, err
 }
 
-// CountKeys recomputes all rows of table experiment_key.
+// CountKeys recomputes all rows of the experiment_key table.
 func CountKeys(tx *sqlite.Tx) error {
 	if _, err := tx.Exec(`DELETE FROM experiment_key`); err != nil {
 		return err

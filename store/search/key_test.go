@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNearNamesAreBounded counts the work of comparing names that are all alike.
+// TestNearNamesAreBounded counts the work of comparing names that are all similar.
 func TestNearNamesAreBounded(t *testing.T) {
 	var keys []Key
 	for range 1000 {

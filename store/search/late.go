@@ -19,8 +19,8 @@ type late struct {
 	seen    map[int64]scalar.Time    // times when iterations were last seen, by iteration number
 }
 
-// late returns the statistics of the given metrics that rows of the experiments' iterations
-// lack. Its times can include iterations of other experiments.
+// late returns the values that the rows of the experiments' iterations lack for the given
+// metrics. The last-seen times may also cover iterations of other experiments.
 func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 	l := late{metrics: map[string]int{}, seen: s.Seen}
 	recent, err := s.Recent(metrics)
@@ -55,14 +55,14 @@ func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 	return l, err
 }
 
-// lateStats are the columns of table late for one metric. The column count is NULL for an
+// lateStats are the columns of the late table for one metric. The column count is NULL for an
 // iteration whose row is up to date.
 var lateStats = []string{"count", "last", "min", "max", "mean"}
 
 // column returns the column name of a statistic of the metric with index n.
 func (l *late) column(n int, stat string) string { return `late.k` + strconv.Itoa(n) + `_` + stat }
 
-// table writes the definition of table late for a WITH clause. If seen is set, the table
+// table writes the definition of the late table for a WITH clause. If seen is set, the table
 // includes the times when iterations were last seen. If the table would be empty, table writes
 // nothing and returns false.
 func (l *late) table(q *SQL, seen bool) bool {

@@ -39,7 +39,7 @@ func (o order) size() int { return len(o.rows) + 8*len(o.experiments) + 32 }
 
 // ordered is one hit of a search.
 type ordered struct {
-	num   uint32 // iteration number; table search_value also limits numbers to 32 bits
+	num   uint32 // iteration number; the search_value table also limits numbers to 32 bits
 	below uint32 // number of hits listed under this hit
 }
 

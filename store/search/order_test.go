@@ -26,8 +26,8 @@ func TestOrdersAreBounded(t *testing.T) {
 	}
 }
 
-// The stored changes of experiments are bounded. An order is not valid if changes of its
-// experiments are not stored.
+// The number of stored changes is bounded. An order is not valid if the changes of its
+// experiments are no longer stored.
 func TestChangesAreBounded(t *testing.T) {
 	var o Orders
 	o.remember([32]byte{}, order{experiments: []string{"a"}})
@@ -40,8 +40,8 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 }
 
-// The changes of a transaction are published before it is committed: a snapshot that shows
-// the transaction must not find an order without it.
+// The changes of a transaction are recorded before its commit, because a snapshot that includes
+// the transaction must not find an older order.
 func TestChangesAreKnownBeforeTheCommit(t *testing.T) {
 	var o Orders
 	o.remember([32]byte{}, order{experiments: []string{"a", "b"}})

@@ -12,12 +12,12 @@ import (
 type Table struct {
 	Name     string
 	Columns  map[filter.Field]string // SQL expression of each field except properties
-	Property string                  // column of table property that holds the record id
+	Property string                  // column of the property table that holds the record id
 }
 
-// Find returns the ids of one page of records, and the total number of matches. A record
-// matches if it meets the SQL condition and passes the filter e. The page begins at offset and
-// has at most limit records. sort must define a total order.
+// Find returns the ids of one page of records, and the total number of matches. A record matches
+// if it satisfies the SQL condition and the filter e. The page begins at offset and has at most
+// limit records. sort must define a total order.
 func (t Table) Find(tx *sqlite.Tx, e filter.Expr, sort []filter.SortKey, limit, offset int, condition string, args ...any) (ids []string, total int, err error) {
 	j := joins{columns: t.Columns}
 	var where, q SQL

@@ -1,6 +1,6 @@
-// Package search finds iterations. It translates a checked filter, an order and a group into
-// one SQL statement and runs the statement on a snapshot. The result is one page of iteration
-// numbers and the total.
+// Package search finds iterations. It translates a checked filter, an order and a group into one
+// SQL statement and runs the statement on a snapshot. The result is one page of iteration numbers
+// and the total number of hits.
 //
 // Names and values are always bound and never part of the SQL text. A condition is true or
 // false and never NULL. Results include statistics and times that are not yet in their rows
@@ -8,8 +8,7 @@
 // use to one table (copy.go). The copies affect the duration of a search, but not its results.
 //
 // The caller must check the read permission before a search. The caller passes a condition that
-// iterations must meet in addition to the filter. For example, the condition excludes the
-// trash.
+// iterations must satisfy in addition to the filter, for example to exclude the trash.
 package search
 
 import (
@@ -50,7 +49,7 @@ type Query struct {
 
 	By     []filter.Ref // keys of the group to search; nil for all iterations
 	Values []*string    // values of the group to search, one for each element of By
-	Where  string       // additional SQL condition on columns of table iteration
+	Where  string       // additional SQL condition on columns of the iteration table
 	Bound  []any        // values bound to Where; allowed only with Uncounted
 	Fold   bool         // list a child under its parent if both are hits
 	Parent *string      // with Fold: list only children of the iteration with this id; nil for the top level
@@ -66,8 +65,8 @@ type Hits struct {
 	Children map[int64]int // with Fold: number of hits listed under each iteration, by iteration number
 }
 
-// SQL is an SQL text and its arguments, in the order of the placeholders. A value from a user
-// is always an argument and never part of the text.
+// SQL holds SQL text and its arguments, in the order of the placeholders. A value from a user is
+// always an argument and never part of the text.
 type SQL struct {
 	strings.Builder
 	Args []any

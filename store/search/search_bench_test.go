@@ -85,7 +85,7 @@ func fill(t testing.TB, db *store.DB, iterations, params, metrics int) string {
 					return err
 				}
 			}
-			return tx.DB.Points.Participant().Load(tx.Tx, true) // the head has not seen these series
+			return tx.DB.Points.Participant().Load(tx.Tx, true) // the head does not know these series yet
 		})
 		if err != nil {
 			t.Fatal(err)

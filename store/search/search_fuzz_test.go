@@ -25,7 +25,7 @@ func FuzzSearch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, where, sort, columns string) {
 		before := pageReads(t, db)
 		defer func() {
-			// One run has few pages, and each comparison reads some of them.
+			// The data of one run is in few pages, and each comparison reads some of them.
 			if n, most := pageReads(t, db)-before, int64(2000+100*(len(where)+len(sort)+len(columns))); n > most {
 				t.Errorf("filter %q, sort %q, columns %q: %d pages are read, want at most %d", where, sort, columns, n, most)
 			}

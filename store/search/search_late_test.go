@@ -20,7 +20,8 @@ import (
 	"tracker/store/users"
 )
 
-// searches returns all reads that take a filter. Each returns the names of the matching runs.
+// searches returns all reads that accept a filter. Each of them returns the names of the matching
+// runs.
 func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]string, error) {
 	q := runs.IterationQuery{Page: domain.FirstPage, Filter: where, Sort: "-metric.loss, last_seen", Columns: "metric.loss, metric.loss.mean"}
 	names := func(all []runs.Iteration) (found []string) {
@@ -64,7 +65,8 @@ func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]st
 	}
 }
 
-// named creates a run with a name, which is also a parameter, and a value of loss.
+// named creates a run with the given name, which is also the value of a parameter, and the given
+// loss.
 func (b *bed) named(t testing.TB, name string, loss float64) string {
 	t.Helper()
 	id := must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: &name}))(t).ID
@@ -73,8 +75,8 @@ func (b *bed) named(t testing.TB, name string, loss float64) string {
 	return id
 }
 
-// A search finds points that were logged just before. It queues no write: the test holds the
-// writer.
+// A search finds points that were logged just before. It queues no write, because the test blocks
+// the writer.
 func TestSearchQueuesNoWrite(t *testing.T) {
 	var c commits
 	b := newBedWith(t, store.Options{Exclusive: true, OnCommit: c.Add})
@@ -127,7 +129,7 @@ func TestSearchChecksThePermissionFirst(t *testing.T) {
 	}
 }
 
-// A snapshot does not change, even if others write and compact.
+// A snapshot does not change, even during writes and compactions.
 func TestSearchInASnapshot(t *testing.T) {
 	for name, meanwhile := range map[string]func(*testing.T, *bed, string){
 		"nothing": func(*testing.T, *bed, string) {},
@@ -188,7 +190,7 @@ func TestSearchInASnapshot(t *testing.T) {
 	}
 }
 
-// A value has the same digits in memory and in the table.
+// A value in memory equals the value in the table exactly.
 func TestLateValuesAreExact(t *testing.T) {
 	b := newBed(t)
 	random := rand.New(rand.NewPCG(5, 5))
@@ -200,7 +202,7 @@ func TestLateValuesAreExact(t *testing.T) {
 		}
 	}
 	for i, v := range values {
-		b.Log(t, fmt.Sprint("k", i), 0, 7) // the row of the new series has this point
+		b.Log(t, fmt.Sprint("k", i), 0, 7) // the row of the new series includes this point
 		b.Log(t, fmt.Sprint("k", i), 1, v)
 	}
 	for part := range slices.Chunk(values, filter.MaxKeys) {
@@ -229,7 +231,7 @@ func TestLargestSearchOfLateMetrics(t *testing.T) {
 	var terms, columns []string
 	for i := range filter.MaxKeys + 3 {
 		key := fmt.Sprint("k", i)
-		b.Log(t, key, 0, 7) // the row of the new series has this point
+		b.Log(t, key, 0, 7) // the row of the new series includes this point
 		b.Log(t, key, 1, 1)
 		if i < filter.MaxKeys {
 			terms = append(terms, "metric."+key+" = 1")

@@ -75,7 +75,7 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 	}
 }
 
-// largeValues creates runs whose parameter x is a text of 1 MiB of é.
+// largeValues creates runs whose parameter x is 1 MiB of é.
 func largeValues(t *testing.T, runs int) (*store.DB, string) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
@@ -96,8 +96,8 @@ func TestSearchIsStopped(t *testing.T) {
 	}
 }
 
-// TestContainsIsLinear searches for the worst text in the worst values. Comparing at every place
-// would take minutes.
+// TestContainsIsLinear searches for the worst string in the worst values. Comparing at every
+// position would take minutes.
 func TestContainsIsLinear(t *testing.T) {
 	db, e := largeValues(t, 8)
 	db.Base().SearchLimit = time.Minute
@@ -111,7 +111,7 @@ func TestContainsIsLinear(t *testing.T) {
 	}
 }
 
-// TestSignInDoesNotWaitForSearches holds every connection for reads, like long searches.
+// TestSignInDoesNotWaitForSearches occupies every connection for reads, as long searches would.
 func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	if _, err := db.Users.Seed(ctx, "long enough"); err != nil {
@@ -152,8 +152,8 @@ func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	}
 }
 
-// TestSearchForModelsEndsAtItsLimit compares a text of 1 MiB 60 times for each model. This would
-// take seconds, and minutes with a pattern of many %.
+// TestSearchForModelsEndsAtItsLimit compares a string of 1 MiB 60 times for each model. This
+// would take seconds, or minutes if the pattern has many %.
 func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	ok := func(err error) {

@@ -14,7 +14,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// modelRun is an iteration in the model of searches, in plain Go.
+// modelRun is an iteration in the model of searches, which is written in plain Go.
 type modelRun struct {
 	id, name, status string
 	created, seen    scalar.Time
@@ -59,7 +59,7 @@ func (r *modelRun) compares(c filter.Comparison) bool {
 	return slices.ContainsFunc(c.Values, holds)
 }
 
-// holds evaluates a comparison. It is false if the run lacks the value.
+// holds evaluates a comparison. It returns false if the run lacks the value.
 func (r *modelRun) holds(c filter.Comparison, o filter.Literal) bool {
 	switch c.Ref.Field {
 	case filter.Param:
@@ -138,7 +138,7 @@ func (s *modelStats) add(step scalar.Step, v scalar.Value) {
 	s.Min, s.Max, s.Sum = min(s.Min, v), max(s.Max, v), s.Sum+v
 }
 
-// statistic returns a statistic of a metric, if the run has it.
+// statistic returns a statistic of a metric, and whether the run has the metric.
 func (r *modelRun) statistic(f filter.Ref) (float64, bool) {
 	s := r.metrics[f.Name]
 	if s == nil {
@@ -181,8 +181,8 @@ func modelOrder(op string, c int) bool {
 
 var numeric = regexp.MustCompile(`^[ \t\n\v\f\r]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[ \t\n\v\f\r]*$`)
 
-// modelNumber parses a text that is a number: exactly if it is an integer of 64 bits, else as the
-// nearest double. It returns nil for other texts.
+// modelNumber parses a numeric string: a 64-bit integer exactly, any other number as the nearest
+// double. It returns nil if the string is not numeric.
 func modelNumber(s string) *big.Float {
 	m := numeric.FindStringSubmatch(s)
 	if m == nil {
@@ -196,7 +196,7 @@ func modelNumber(s string) *big.Float {
 }
 
 // modelContains reports whether text contains part. It ignores the case of all letters if part
-// has a character beyond ASCII, else only the case of ASCII letters.
+// has a non-ASCII character, and otherwise only the case of ASCII letters.
 func modelContains(text, part string) bool {
 	ascii := !strings.ContainsFunc(part, func(r rune) bool { return r > unicode.MaxASCII })
 	equal := func(want, got rune) bool {

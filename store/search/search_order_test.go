@@ -31,7 +31,7 @@ func names(t *testing.T, db *store.DB, actor domain.Actor, experiment string, q 
 	return names, l.Total
 }
 
-// A remembered order is the same as in a new search, on each page, until any process writes.
+// Until any process writes, each page of a remembered order is the same as in a new search.
 func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "t.db")

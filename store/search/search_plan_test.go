@@ -14,8 +14,8 @@ import (
 	"tracker/store/search"
 )
 
-// Table late is joined by an index. Scanning it for each iteration would take a second for some
-// thousand runs.
+// The late table is joined by an index. Scanning it for each iteration would take a second for
+// some thousand runs.
 func TestLateIsJoinedByAnIndex(t *testing.T) {
 	ctx := context.Background()
 	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})

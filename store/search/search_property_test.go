@@ -35,7 +35,7 @@ func newSearchFixture(t *testing.T, seed uint64) *searchFixture {
 	f.clock.Store(1_790_000_000_000)
 	var err error
 	f.db, err = store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
-		Exclusive: seed%2 == 1, // points and times are in memory at first
+		Exclusive: seed%2 == 1, // with the lock, points and times are in memory at first
 		Now:       func() time.Time { return time.UnixMilli(f.clock.Load()) }})
 	f.must(err)
 	t.Cleanup(func() { f.must(f.db.Close()) })
@@ -104,7 +104,7 @@ func (f *searchFixture) log(run *modelRun) {
 	}
 }
 
-// refresh copies values that the store chooses to the model.
+// refresh copies the values that the store has chosen to the model.
 func (f *searchFixture) refresh(run *modelRun) {
 	f.t.Helper()
 	i, err := f.db.Runs.Iteration(context.Background(), domain.System, run.id)
@@ -245,8 +245,8 @@ func randomSort(rng *rand.Rand) string {
 	return s
 }
 
-// TestEveryComparisonAgreesWithTheModel compares every parameter text with every literal by every
-// operator, and so on, one comparison at a time.
+// TestEveryComparisonAgreesWithTheModel compares every parameter value with every literal and
+// every operator, and does the same for other fields, one comparison at a time.
 func TestEveryComparisonAgreesWithTheModel(t *testing.T) {
 	f := newSearchFixture(t, 99)
 	for _, text := range modelText {

@@ -37,7 +37,7 @@ func (f *searchFixture) repeatedSearch() (s repeatedSearch) {
 	return s
 }
 
-// change changes a random run, or something that concerns no run.
+// change changes a random run, or data that belongs to no run.
 func (f *searchFixture) change() {
 	f.t.Helper()
 	ctx, run := context.Background(), pick(f.rng, f.runs)
@@ -68,8 +68,8 @@ func (f *searchFixture) change() {
 	f.refresh(run)
 }
 
-// TestRepeatedSearchAgreesWithTheModel repeats searches while single runs change, so that some of
-// them find a remembered order.
+// TestRepeatedSearchAgreesWithTheModel repeats searches while single runs change, so that some
+// searches find a remembered order.
 func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 	for seed := uint64(1); seed < 6; seed += 2 {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 	}
 }
 
-// While runs change, each page is sorted by the values in it.
+// Even while runs change, each page is sorted by the values that it shows.
 func TestPagesAreSortedWhileRunsChange(t *testing.T) {
 	ctx := context.Background()
 	f := newSearchFixture(t, 1)

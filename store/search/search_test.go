@@ -19,7 +19,8 @@ import (
 	"tracker/store/users"
 )
 
-// runWith creates a run with these parameters and the points of metrics, at steps 0, 1, …
+// runWith creates a run with the given parameters and the given values of metrics, at steps 0, 1,
+// …
 func runWith(t testing.TB, db *store.DB, experimentID, name string, params map[string]string, metrics map[string][]float64) string {
 	t.Helper()
 	c, err := db.Runs.CreateIteration(context.Background(), domain.System, experimentID, runs.NewIteration{Name: &name})
@@ -90,7 +91,7 @@ func TestSearchBySortTable(t *testing.T) {
 		{"", "-metric.loss.count, -name", "a e b g f c d"},
 		{"", "param.opt, -name", "b a g f e d c"},
 		{"", "ended, tag, -id", "g f e d c b a"},
-		{"param.lr > 0.01", "", "a c d f g"}, // a text is compared with the literal as written
+		{"param.lr > 0.01", "", "a c d f g"}, // a non-numeric value is compared with the literal as written
 		{"param.lr > 0.01 and not param.lr > 'a'", "", "a d f"},
 		{"param.lr = 0.1", "", "a f"},
 		{"param.lr = '0.1'", "", "a"},
@@ -116,7 +117,7 @@ func TestSearchBySortTable(t *testing.T) {
 	}
 }
 
-// TestSearchFindsTheLost searches for runs that were not seen for a while.
+// TestSearchFindsTheLost searches for runs that have not been seen for a while.
 func TestSearchFindsTheLost(t *testing.T) {
 	f := newSearchFixture(t, 0)
 	minute := time.Minute.Milliseconds()
@@ -288,7 +289,7 @@ func TestSearchNeedsReadPermission(t *testing.T) {
 	}
 }
 
-// TestSearchBindsWhatItIsGiven tries to inject SQL by quotes and names.
+// TestSearchBindsWhatItIsGiven tries to inject SQL with quotes and names.
 func TestSearchBindsWhatItIsGiven(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)

@@ -55,7 +55,7 @@ func execute(t testing.TB, db *store.DB, sql string, args ...any) {
 	}
 }
 
-// wantSound checks that Check finds nothing wrong with the copies and the counts of names.
+// wantSound checks that Check finds no problem with the copies or the counts of names.
 func wantSound(t testing.TB, db *store.DB) {
 	t.Helper()
 	if found := problemsOf(t, db, false); len(found) > 0 {
@@ -63,8 +63,8 @@ func wantSound(t testing.TB, db *store.DB) {
 	}
 }
 
-// problemsOf returns the problems that Check finds, without series that have no points, which is
-// how fill makes them.
+// problemsOf returns the problems that Check finds. It ignores series without points, because
+// fill creates such series.
 func problemsOf(t testing.TB, db *store.DB, repair bool) (found []string) {
 	t.Helper()
 	problems, err := db.Check(context.Background(), repair)
@@ -79,7 +79,7 @@ func problemsOf(t testing.TB, db *store.DB, repair bool) (found []string) {
 	return found
 }
 
-// TestSearchAsksForCopies waits for the commit that a search causes.
+// TestSearchAsksForCopies waits for the commit of the copies that a search requests.
 func TestSearchAsksForCopies(t *testing.T) {
 	commits := make(chan sqlite.CommitStats, 1000)
 	db, err := store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,

@@ -6,8 +6,9 @@ import (
 	"tracker/store/sqlite"
 )
 
-// A command beside a server closes the file at once while another program, such as one that
-// copies the log, has a snapshot open. Waiting for its end would block the server's writes.
+// A command that runs beside a server closes the file at once, even if another program, such as
+// one that copies the log, has a snapshot open. Waiting for the end of the snapshot would block
+// the server's writes.
 func TestCloseDoesNotWaitForSnapshots(t *testing.T) {
 	server := open(t, sqlite.Options{Exclusive: true})
 	wantOK(t, server.Write(ctx, sqlite.Change, add("first")))

@@ -8,17 +8,17 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// maxForeignText is the maximum length in bytes of a text in an imported file.
+// maxForeignText is the maximum length in bytes of a value in an imported file.
 const maxForeignText = 32 << 20
 
-// Unchanged checks the schema and the texts of an imported file. The file must have exactly the
-// tables, indexes, triggers and views that the migrations create. No text may be longer than
-// maxForeignText.
+// Unchanged checks the schema of an imported file and the lengths of its values. The file must
+// have exactly the tables, indexes, triggers and views that the migrations create. No value may
+// be longer than maxForeignText.
 //
-// A file that passes Unchanged can't run its own SQL, and its texts fit into memory. Verify
-// does the other checks.
+// A file that passes Unchanged can't run its own SQL, and its values fit into memory. Verify does
+// the other checks.
 //
-// Unchanged runs the migrations and keeps the result in known, by the number of migrations. A
+// Unchanged runs the migrations and stores the result in known, by the number of migrations. A
 // later call with the same map does not run them again.
 func (s Schema) Unchanged(ctx context.Context, path string, known map[int]map[string]string) (err error) {
 	if err := checkTruncation(path); err != nil {
@@ -46,8 +46,8 @@ func (s Schema) Unchanged(ctx context.Context, path string, known map[int]map[st
 	return s.shortTexts(ctx, path)
 }
 
-// objects returns the SQL of each schema object of a file, and the number of migrations that
-// the file has been through.
+// objects returns the SQL of each schema object of a file, and the number of migrations that were
+// applied to the file.
 func (s Schema) objects(ctx context.Context, path string) (all map[string]string, version int, err error) {
 	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
 	if err != nil {
@@ -141,7 +141,7 @@ func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 			return OpenError(path, err)
 		}
 		if longest > maxForeignText {
-			return fileError(Foreign, nil, "the table %s of %s has a text of %d bytes, and at most %d are allowed", c.Table, path, longest, maxForeignText)
+			return fileError(Foreign, nil, "the table %s of %s has a value of %d bytes, but at most %d are allowed", c.Table, path, longest, maxForeignText)
 		}
 	}
 	return nil

@@ -104,8 +104,8 @@ func IsDuplicate(err error) bool {
 	return c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsFull reports whether a file could not grow. The cause is a full disk, a quota or a limit of
-// the file size.
+// IsFull reports whether a file could not grow because of a full disk, a quota or a limit on the
+// file size.
 func IsFull(err error) bool {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, full) {

@@ -15,8 +15,8 @@ import (
 )
 
 // PageSize is the page size of a new file in bytes. A small commit writes one or two pages,
-// whatever their size. With smaller pages, a small commit writes fewer bytes. SQLite's default
-// of 4096 bytes has no advantage for this program.
+// whatever their size, so it writes fewer bytes if pages are small. SQLite's default of 4096
+// bytes has no advantage for this program.
 const PageSize = 1024
 
 var readerPragmas = []string{"query_only(1)"}
@@ -41,7 +41,7 @@ const (
 )
 
 // DSN returns the data source name of the file at path. The path must be absolute. The name
-// includes all pragmas, so each connection of a pool uses the pragmas.
+// includes the pragmas, so they apply to every connection of a pool.
 func DSN(path string, pragmas ...string) string { return dsn(path, serverWait, pragmas...) }
 
 func dsn(path string, wait time.Duration, pragmas ...string) string {

@@ -33,8 +33,7 @@ func schemaOf(scripts ...string) sqlite.Schema {
 
 func now() time.Time { return time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC) }
 
-// open opens a file, by default a new one with the table note. The end of the test
-// closes it.
+// open opens a file, by default a new one with the note table. It is closed when the test ends.
 func open(t testing.TB, o sqlite.Options) *sqlite.DB {
 	t.Helper()
 	if o.Path == "" {
@@ -74,7 +73,7 @@ func texts(t testing.TB, db *sqlite.DB) (all []string) {
 	return all
 }
 
-// raw opens a file as another program would.
+// raw opens a file as another program would do.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", sqlite.DSN(path))

@@ -7,7 +7,7 @@ import (
 )
 
 // RegisterPredicate adds the SQL function name(text, text) to all files that are opened later.
-// The SQL function calls fn. The SQL function returns NULL if an argument is not a text.
+// The SQL function returns the result of fn, or NULL if an argument is not text.
 //
 // fn must be deterministic. It must not retain its arguments, which are valid only during the
 // call.
@@ -15,7 +15,7 @@ func RegisterPredicate(name string, fn func(a, b string) bool) {
 	sqlite.MustRegisterFunction(name, &sqlite.FunctionImpl{
 		NArgs:         2,
 		Deterministic: true,
-		VolatileArgs:  true, // avoid a copy, because a text can be a megabyte long
+		VolatileArgs:  true, // avoid a copy, because a string can be a megabyte long
 		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 			a, ok := args[0].(string)
 			b, both := args[1].(string)

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// claim writes a name for this process into table owner. If another process replaces the name,
-// this process has lost the database and must not write.
+// claim writes a name for this process into the owner table. If another process replaces the
+// name, this process has lost the database and must not write.
 //
 // The lock file alone does not prevent two owners. If the locked file is removed, a second process
 // creates and locks a new lock file.
@@ -44,7 +44,7 @@ func (db *DB) checkOwner(tx *Tx) error {
 }
 
 // opened identifies the files of an open database. If another program moves, deletes or
-// overwrites these files, the next start does not find later writes.
+// overwrites these files, writes after that would be lost at the next start.
 type opened struct {
 	// These descriptors must stay open until SQLite has closed the database. Closing any
 	// descriptor of db or shm releases SQLite's locks on the file. Without these locks, the

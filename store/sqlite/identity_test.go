@@ -40,7 +40,7 @@ func TestSecondOwner(t *testing.T) {
 	}
 }
 
-// A process that does not serve the database may change it while the server runs.
+// A process that does not serve the database can change it while the server runs.
 func TestAnotherProcessIsNoOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	server := open(t, exclusive(path))
@@ -57,7 +57,7 @@ func TestMovedFile(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "notes.db")
 			db := open(t, exclusive(path))
 			wantOK(t, db.Write(ctx, sqlite.Change, add("before")))
-			for range 1000 { // more than the number of connections, which need not open the file
+			for range 1000 { // more than the number of connections; Ping must not open a new one
 				wantOK(t, db.Ping(ctx))
 			}
 			aside := path + ".aside"

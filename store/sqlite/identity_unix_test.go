@@ -11,8 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// SQLite names the write-ahead log after the path: a file with two names would
-// have two logs.
+// SQLite names the write-ahead log after the path, so a file with two names would have two logs.
 func TestHardLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db, err := sqlite.Open(ctx, exclusive(path))

@@ -10,8 +10,8 @@ import (
 type IndexProblem struct {
 	Index, Table string
 	Finding      string // message from SQLite
-	// Rows holds rows without an index entry. Entries holds index entries without a row. Rows
-	// and Entries hold at most maxDifferences texts each.
+	// Rows holds rows without an index entry. Entries holds index entries without a row. Each of
+	// them has at most maxDifferences elements.
 	Rows, Entries []string
 }
 

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// fileLock is the lock of the process that serves a database. The lock is on a file that
-// contains the process id. The operating system releases the lock when the process ends, for
-// whatever reason. The lock file itself is never removed.
+// fileLock is the lock of the process that serves a database. The locked file contains the
+// process id. When the process ends, for whatever reason, the operating system releases the lock.
+// The lock file itself is never removed.
 type fileLock struct {
 	f      *os.File
 	former string // note of the previous lock holder
@@ -120,8 +120,7 @@ func (db *DB) FormerNote() string {
 	return db.lock.former
 }
 
-// Note returns the note in the lock file. The current or the last lock holder has written the
-// note.
+// Note returns the note in the lock file. It was written by the current or the last lock holder.
 func (db *DB) Note() string {
 	f, err := os.Open(LockPath(db.path))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // SQLite does not read, write or lock a byte at this offset.
 //
 // The lock on this byte complements the lock file, whose path depends on the path of the
-// database. Two containers can mount the same file under different paths.
+// database: two containers can mount the same file under different paths.
 const rangeStart = 1 << 62
 
 // lockDatabase takes a lock on the database file f itself. The lock ends when f is closed. It

@@ -10,8 +10,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// The lock file can be removed, and another path of the database has another lock file. The
-// lock on the database file still excludes a second server.
+// The lock file can be removed, and another path to the database has another lock file. The lock
+// on the database file itself still excludes a second server.
 func TestLockOfTheFileItself(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	first := open(t, exclusive(path))
@@ -23,7 +23,7 @@ func TestLockOfTheFileItself(t *testing.T) {
 		}
 		_, err := sqlite.Open(ctx, exclusive(name))
 		wantProblem(t, err, sqlite.Served)
-		// A command would use another log, or can't check that it would not.
+		// A command is rejected, because it might use another write-ahead log.
 		_, err = sqlite.Open(ctx, sqlite.Options{Path: other, Schema: schemaOf(notes)})
 		wantProblem(t, err, sqlite.Served)
 		_, err = schemaOf(notes).Restore(ctx, path, other, true, now())

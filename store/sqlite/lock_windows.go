@@ -9,8 +9,8 @@ import (
 )
 
 // tryLock locks f without waiting. It returns errLocked if another process has a conflicting
-// lock. Windows forbids reading a locked byte, so the locked byte is far after the process id,
-// which other processes read.
+// lock. Windows does not allow other processes to read a locked byte. The locked byte is
+// therefore far after the process id, which other processes must be able to read.
 func tryLock(f *os.File, exclusive bool) error {
 	return lockByte(f, exclusive, math.MaxUint32-1)
 }

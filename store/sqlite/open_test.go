@@ -22,7 +22,8 @@ func tryOpen(path string, exclusive bool) error {
 	return db.Close()
 }
 
-// A lock file that a killed process left, or any file of that name, does not lock the database.
+// A lock file left behind by a killed process, or any other file with that name, does not prevent
+// the database from being opened.
 func TestLeftLockFile(t *testing.T) {
 	for _, left := range []string{"", "123456\n", strings.Repeat("garbage", 100)} {
 		path := filepath.Join(t.TempDir(), "notes.db")
@@ -63,7 +64,7 @@ func TestPathsThatCanNotBeOpened(t *testing.T) {
 	}
 }
 
-// A failed Open leaves nothing that prevents the next one.
+// A failed Open does not prevent the next Open from succeeding.
 func TestOpenAfterAFailure(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	wantOK(t, os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600))
@@ -81,7 +82,7 @@ func TestMigrationsAreNumberedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A file gets the migrations that it lacks. If it has data, a copy is made first.
+// Open applies the migrations that a file lacks. If the file has data, Open first makes a copy.
 func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Schema: schemaOf(notes), Now: now})
@@ -112,7 +113,8 @@ func TestMigration(t *testing.T) {
 	open(t, sqlite.Options{Path: path, Schema: later})
 }
 
-// A command waits longer for the lock than a server, which must answer its clients.
+// A command waits longer for the lock than a server does, because a server must respond to its
+// clients.
 func TestCommandsWaitLonger(t *testing.T) {
 	for exclusive, want := range map[bool]int{true: 10_000, false: 60_000} {
 		db := open(t, sqlite.Options{Exclusive: exclusive})

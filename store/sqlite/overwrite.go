@@ -49,7 +49,7 @@ const (
 // SQLite. It must be called in a write transaction, in which the log does not change. A
 // checkpoint can run at the same time.
 //
-// stillOurs must check in the same transaction that table owner names this process.
+// stillOurs must check in the same transaction that the owner table names this process.
 func (o *opened) checkContents(stillOurs func() error) error {
 	last := o.last.Load()
 	if last == nil {
@@ -69,8 +69,8 @@ func (o *opened) checkContents(stillOurs func() error) error {
 
 const fileChanged = "the file was changed by another program"
 
-// compare compares the current contents with last. If the contents can't follow last, it
-// returns a description of the problem. If the contents can follow last, compare records them.
+// compare checks whether SQLite can have changed the contents from last to the current contents.
+// If not, it returns a description of the problem. Otherwise, it records the current contents.
 func (o *opened) compare(last *contents, stillOurs func() error) (problem string, err error) {
 	index, ok, err := readIndex(o.shm)
 	if err != nil {
@@ -133,8 +133,8 @@ func (o *opened) checkLog(index logIndex) (problem string, err error) {
 	return "", nil
 }
 
-// checkPage1 checks that page can follow last.page1. It returns a description of the problem,
-// or "".
+// checkPage1 checks whether SQLite can have changed page 1 from last.page1 to page. If not, it
+// returns a description of the problem, otherwise "".
 func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOurs func() error) (problem string, err error) {
 	if logged, err := o.logged(page, index); logged || err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (o *opened) checkPage1(page []byte, last *contents, index logIndex, stillOu
 		return fileChanged, nil
 	}
 	// Another process has committed, copied the log and restarted it. The tables now come from
-	// the file, and table owner must still name this process.
+	// the file, and the owner table must still name this process.
 	if err := stillOurs(); IsDamaged(err) {
 		return fileChanged, nil
 	} else if err != nil {
@@ -187,7 +187,7 @@ func (o *opened) logged(page []byte, index logIndex) (bool, error) {
 	return false, nil
 }
 
-// checkSize checks that the file or the log has all pages that page 1 counts. It returns
+// checkSize checks that all pages counted in page 1 are in the file or the log. It returns
 // ErrOverwritten if pages are missing.
 func (o *opened) checkSize(page []byte, pageSize int64) error {
 	info, err := o.db.Stat()

@@ -15,7 +15,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// shell runs a script as another process: closing a file in this process would release
+// shell runs a script in another process, because closing a file in this process would release
 // SQLite's locks on it.
 func shell(t testing.TB, script string, args ...string) {
 	t.Helper()
@@ -44,7 +44,7 @@ func checkpoint(t testing.TB, db *sqlite.DB, how string) {
 	execSQL(t, raw(t, db.Path()), `PRAGMA wal_checkpoint(`+how+`)`)
 }
 
-// A write after another program has overwritten the database, or its log, is not acknowledged.
+// After another program has overwritten the database or its log, no write is acknowledged.
 func TestOverwrittenFile(t *testing.T) {
 	for _, c := range []struct {
 		name, script string // $1 is the database, $2 a folder with other files
@@ -117,8 +117,8 @@ func TestOverwrittenFile(t *testing.T) {
 	}
 }
 
-// An older copy is noticed even if its first page is the one that the last transaction saw: the file
-// has had a checkpoint since.
+// An older copy is detected after a checkpoint, even if the last transaction saw the same first
+// page as in the copy.
 func TestOverwrittenAfterCheckpoint(t *testing.T) {
 	db, err := sqlite.Open(ctx, exclusive(filepath.Join(t.TempDir(), "notes.db")))
 	wantOK(t, err)
@@ -147,12 +147,13 @@ func TestPingOfAnOverwrittenFile(t *testing.T) {
 	checkpoint(t, db, "TRUNCATE")
 	wantOK(t, db.Ping(ctx))
 	shell(t, `cp "$1" "$2"`, backup, db.Path())
-	for db.Ping(ctx) == nil { // the writer decides
+	for db.Ping(ctx) == nil { // Ping wakes the writer, which checks the file
 	}
 	wantIs(t, "a write", db.Write(ctx, sqlite.Change, add("lost")), sqlite.ErrOverwritten)
 }
 
-// Writes, checkpoints, vacuums and copies by other processes are not taken for overwriting.
+// Writes, checkpoints, vacuums and copies by other processes are not mistaken for an overwritten
+// file.
 func TestOthersAreNoOverwriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db := open(t, exclusive(path))

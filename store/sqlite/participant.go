@@ -1,9 +1,8 @@
 package sqlite
 
-// Participant holds state in memory that belongs to the file. It takes part in every
-// transaction of the writer. Only the writer calls its methods. Several participants are called
-// in the order of Options.Participants. A type that embeds Passive needs to implement only some
-// methods.
+// Participant holds state in memory that belongs to the file. It takes part in every transaction
+// of the writer, and only the writer calls its methods. Participants are called in the order of
+// Options.Participants. A type that embeds Passive needs to implement only some of the methods.
 //
 // A transaction consists of these calls:
 //
@@ -35,9 +34,9 @@ type Participant interface {
 	// RolledBack is called after a rollback. The participant drops everything that jobs have
 	// added since the given mark, and everything that it has cached from the tables.
 	RolledBack(mark int64)
-	// Overdue reports whether the participant holds changes back and should now write them. The
-	// writer calls Overdue every few seconds and before the writer ends. If Overdue returns
-	// true, the writer runs a transaction with Flush(BeforeOverdue).
+	// Overdue reports whether the participant has delayed changes that it should now write. The
+	// writer calls Overdue every few seconds and before it ends. If Overdue returns true, the
+	// writer runs a transaction with Flush(BeforeOverdue).
 	Overdue() bool
 }
 
@@ -45,9 +44,9 @@ type Participant interface {
 type Stage int
 
 const (
-	// AroundJob is the time directly before and after a job. Before the job, Flush writes
-	// earlier changes to the tables for the job. After the job, Flush writes the changes of the
-	// job, so that a rollback includes them.
+	// AroundJob is the time directly before and after a job. Before the job, Flush writes earlier
+	// changes to the tables, so that the job sees them. After the job, Flush writes the changes
+	// of the job, so that a rollback includes them.
 	AroundJob Stage = iota
 	// BeforeCommit is the time between the last job of a transaction and the commit.
 	BeforeCommit
@@ -80,8 +79,8 @@ func (Passive) RolledBack(int64) {}
 // Overdue returns false.
 func (Passive) Overdue() bool { return false }
 
-// load calls Load of each participant if the participant's state might be stale. State might be
-// stale after another process has changed the file, and after a failed transaction.
+// load calls Load of each participant if their state might be stale. This is the case after
+// another process has changed the file, and after a failed transaction.
 func (db *DB) load(tx *Tx) error {
 	var v int64
 	if err := tx.Row(`PRAGMA data_version`).Scan(&v); err != nil {

@@ -146,8 +146,8 @@ func TestRollbackOfOneJob(t *testing.T) {
 	}
 }
 
-// If the shared commit fails, everything since the start of the transaction is rolled back,
-// and its jobs run again one by one.
+// If the shared commit fails, everything since the start of the transaction is rolled back, and
+// the jobs run again one by one.
 func TestFailureOfTheSharedCommit(t *testing.T) {
 	j, a, b := newRecorders()
 	db := open(t, sqlite.Options{Participants: []sqlite.Participant{a, b}})
@@ -203,8 +203,8 @@ func TestFailureOfALoneCommit(t *testing.T) {
 	}
 }
 
-// An Append job that fails before it adds anything does not affect other jobs. One
-// that fails later is undone with its transaction, and the others are repeated.
+// An Append job that fails before it adds anything does not affect other jobs. If it fails later,
+// the whole transaction is rolled back and the other jobs are repeated.
 func TestFailingAppends(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		j, a, b := newRecorders()
@@ -295,8 +295,8 @@ func (s *shelf) RolledBack(mark int64) {
 	s.handed = mark
 }
 
-// Wherever a failure happens, the table has exactly the acknowledged writes, once and in
-// order.
+// Wherever a failure happens, the table has exactly the acknowledged writes, each of them once
+// and in order.
 func TestWhatIsAcknowledgedIsThereOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	var s shelf

@@ -13,7 +13,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// A file system that was shut down after an error still answers from memory, but can't
+// A file system that was shut down after an error can still serve reads from memory, but can't
 // store anything.
 func TestPingOnAFileSystemThatWasShutDown(t *testing.T) {
 	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()

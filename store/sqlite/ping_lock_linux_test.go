@@ -21,8 +21,8 @@ func locks(t *testing.T, path string) int {
 	return strings.Count(string(all), fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino))
 }
 
-// Ping must not release the locks of the connections. Otherwise a program that reads the file
-// would take itself for the last one and remove the write-ahead log.
+// Ping must not release the locks of the connections. Otherwise, another program that reads the
+// file would assume that it is the only user and remove the write-ahead log.
 func TestPingKeepsLocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db := open(t, exclusive(path))

@@ -87,7 +87,7 @@ func (db *DB) writable() error {
 }
 
 // readStart reads the first bytes of the file from the file system. A query is not sufficient,
-// because SQLite can answer from memory when the file system is gone.
+// because SQLite can answer it from memory even if the file system is gone.
 func readStart(f *os.File) error {
 	var magic [16]byte
 	_, err := f.ReadAt(magic[:], 0)
@@ -188,8 +188,8 @@ func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, 
 }
 
 // ReadParallel calls fn for each part and returns the results in the order of the parts. Each
-// call has its own snapshot. One goroutine for each core makes the calls. ReadParallel stops at
-// the first error.
+// call has its own snapshot. The calls run in one goroutine per core. ReadParallel stops at the
+// first error.
 func ReadParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*Tx, P) (R, error)) ([]R, error) {
 	results, failures := make([]R, len(parts)), make([]error, len(parts))
 	var next atomic.Int64

@@ -13,7 +13,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// TestShortReadsHaveConnectionsOfTheirOwn holds all connections that Read uses.
+// TestShortReadsHaveConnectionsOfTheirOwn runs short reads while all connections that Read uses
+// are busy.
 func TestShortReadsHaveConnectionsOfTheirOwn(t *testing.T) {
 	db := open(t, sqlite.Options{})
 	held, release := make(chan struct{}), make(chan struct{})
@@ -30,7 +31,8 @@ func TestShortReadsHaveConnectionsOfTheirOwn(t *testing.T) {
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	// More often than there are connections: each must be returned to its own pool.
+	// Run more reads than there are connections, because each connection must be returned to its
+	// own pool.
 	for range 10 {
 		wantOK(t, db.ReadShort(limited, func(tx *sqlite.Tx) error {
 			var n int

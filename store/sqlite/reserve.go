@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// reserve is a file beside the database that occupies space on the disk. On a full disk even a
-// deletion fails, because a deletion writes to the write-ahead log. If a Freeing job finds the
+// reserve is a file beside the database that occupies space on the disk. When the disk is full,
+// even a deletion fails, because it writes to the write-ahead log. If a Freeing job finds the
 // disk full, the writer releases the space of the reserve and repeats the job.
 //
-// The reserve is written again as soon as enough space is free.
+// The reserve is written again once enough space is free.
 type reserve struct {
 	path  string
 	size  int64
@@ -42,9 +42,9 @@ func newReserve(o Options, path string) *reserve {
 	return r
 }
 
-// release frees disk space of the reserve. If all is set, it frees all space. Otherwise it
-// frees one part and keeps at least half of the reserve. It reports whether it has freed any
-// space.
+// release frees disk space of the reserve. If all is set, it frees all space. Otherwise it frees
+// one part, provided that at least half of the reserve remains. It reports whether it has freed
+// any space.
 func (r *reserve) release(all bool) bool {
 	if r == nil {
 		return false

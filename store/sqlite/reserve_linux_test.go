@@ -13,7 +13,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// smallDisk mounts a file system of size bytes and returns its path; "" if this user may not.
+// smallDisk mounts a file system of size bytes and returns its path. It returns "" if the user
+// has no permission to mount.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +57,7 @@ func waitForSize(t *testing.T, path string, want int64) {
 	}
 }
 
-// On a full disk, jobs that free space may use the reserve, and other jobs may not.
+// When the disk is full, only jobs that free space can use the reserve.
 func TestReserve(t *testing.T) {
 	const size = 4 << 20
 	dir := smallDisk(t, 32<<20)
@@ -107,8 +108,8 @@ func TestReserve(t *testing.T) {
 	wantOK(t, db.Write(ctx, sqlite.Change, insert))
 }
 
-// On a full disk, jobs that mark rows for deletion may use a part of the reserve, repeatedly,
-// but half of the reserve is kept for jobs that free space.
+// When the disk is full, jobs that mark rows for deletion can repeatedly use a part of the
+// reserve, but half of it is left for jobs that free space.
 func TestReserveForMarking(t *testing.T) {
 	const size = 4 << 20
 	dir := smallDisk(t, 32<<20)

@@ -12,9 +12,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Restore replaces the database dst by the backup src. It renames the former database and
-// returns its new path, which contains the given time. Without a former database, it returns
-// "".
+// Restore replaces the database dst with the backup src. It renames the former database and
+// returns its new path, which contains the given time. If there was no database, it returns "".
 //
 // Restore returns a *FileError if another process serves dst. It also returns a *FileError if
 // dst exists and force is not set.
@@ -53,7 +52,7 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 	if err := publish(partial.Name(), dst); err != nil {
 		return aside, err
 	}
-	return aside, writeOwner(lock.f, "") // remove the note, which described the former database
+	return aside, writeOwner(lock.f, "") // remove the note, which describes the former database
 }
 
 // putAside renames a database that no process serves, and returns the new path. If merge is
@@ -71,8 +70,8 @@ func putAside(ctx context.Context, path, aside string, merge bool) (string, erro
 			pool.Close()
 		}
 	}
-	// Also rename a log that remains after a failed checkpoint or without a database. SQLite
-	// would apply this log to the next file with the same name.
+	// Also rename a log that remains after a failed checkpoint, or that exists without a
+	// database. SQLite would apply this log to the next file with the same name.
 	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {
 		err := os.Rename(path+suffix, aside+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

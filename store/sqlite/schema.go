@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Schema describes the database files of an application by their application ID and the
-// migrations that create their tables.
+// Schema describes the database files of an application: their application ID and the migrations
+// that create their tables.
 type Schema struct {
 	// Application is the name of the program in messages.
 	Application string
@@ -136,9 +136,9 @@ func (s Schema) apply(tx *Tx, version int, script string) error {
 	return err
 }
 
-// unusedName returns name, or name with a number if a file with this name exists. A name
-// contains the time in seconds. A program can be killed after a copy and started again in the
-// same second.
+// unusedName returns name, or name with a number if a file with this name exists. Names contain
+// the time in seconds, but a program can be killed after a copy and started again in the same
+// second.
 func unusedName(name string) (string, error) {
 	const most = 100
 	for n := 1; n <= most; n++ {
@@ -157,5 +157,5 @@ func unusedName(name string) (string, error) {
 	return "", fileError(Exists, nil, "%s and %d numbered copies already exist; remove some of them", name, most-1)
 }
 
-// stamp returns t in the form that copies have in their file names.
+// stamp formats t as in the file names of copies.
 func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }

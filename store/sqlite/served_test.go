@@ -58,8 +58,8 @@ func TestServedDoesNotRefuseAServer(t *testing.T) {
 	<-asked
 }
 
-// A program that was killed after it had copied the file, and is started again within
-// the second of the copy's name, makes another copy.
+// A program that is killed after it has copied the file makes another copy when it is started
+// again, even within the same second, which is part of the copy's name.
 func TestMigrationAgainWithinASecond(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Schema: schemaOf(notes), Now: now})
@@ -99,7 +99,7 @@ func TestEmptyFile(t *testing.T) {
 	open(t, sqlite.Options{Path: path, Schema: schemaOf(notes), Exclusive: true})
 }
 
-// A file that lost its end is refused, with its write-ahead log or without.
+// A truncated file is rejected, whether it has a write-ahead log or not.
 func TestTruncatedFile(t *testing.T) {
 	for _, lost := range []int64{1, 512, 1024, 5000} {
 		path := filepath.Join(t.TempDir(), "notes.db")
@@ -124,8 +124,8 @@ func TestTruncatedFile(t *testing.T) {
 	}
 }
 
-// A killed process leaves a write-ahead log, which may have the pages that the file lacks,
-// or may not.
+// A killed process leaves a write-ahead log behind. The log may or may not have the pages that
+// the file lacks.
 func TestTruncatedFileWithALog(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, sqlite.Options{})
@@ -139,7 +139,7 @@ func TestTruncatedFileWithALog(t *testing.T) {
 		}
 	}
 	copied := 0
-	// copyOf copies the file as it would be after a kill, without its last lost bytes.
+	// copyOf copies the file as a kill would leave it, without the last lost bytes.
 	copyOf := func(lost int) string {
 		t.Helper()
 		copied++

@@ -2,21 +2,21 @@
 //
 // A single goroutine, the writer, makes all changes. The writer runs all waiting jobs in one
 // transaction, commits once and returns the result of each job. When Write returns nil, the
-// changes are on disk. A failed job is rolled back to its savepoint, without an effect on other
-// jobs. If the transaction itself fails, the writer repeats its jobs one by one, and each job
+// changes are on disk. A failed job is rolled back to its savepoint and does not affect other
+// jobs. If the transaction itself fails, the writer repeats its jobs one by one, so that each job
 // gets its own result.
 //
 // Reads run concurrently with the writer, each on its own snapshot. A snapshot shows all
 // commits before the read began and no later commits. Some connections are reserved for short
 // reads, so that short reads do not wait for long reads.
 //
-// A Participant holds state in memory that belongs to the file. A Participant writes its
-// pending changes before each commit and learns the result of the transaction. A Participant
-// reloads its state after another process has changed the file.
+// A Participant holds state in memory that belongs to the file. It writes its pending changes
+// before each commit and is informed of the result of the transaction. It reloads its state after
+// another process has changed the file.
 //
-// The Options define the schema. The package itself uses only table owner. Errors are
-// *FileError, ErrClosed, ErrTaken, ErrMoved, ErrOverwritten and errors of SQLite. The functions
-// in error.go classify errors of SQLite.
+// The Options define the schema. The package itself uses only the owner table. Errors are
+// *FileError, ErrClosed, ErrTaken, ErrMoved, ErrOverwritten and errors from SQLite. The functions
+// in error.go classify errors from SQLite.
 package sqlite
 
 import (
@@ -60,15 +60,15 @@ type Options struct {
 	// the file. A new file has no write-ahead log, so reads and writes wait for each other.
 	Scratch bool
 	// PageSize is the page size of a new file in bytes; 0 means the constant PageSize. Large
-	// transactions fill large pages with less work.
+	// transactions need less work with large pages.
 	PageSize int
-	// Now returns the time that copies have in their names; nil means time.Now.
+	// Now returns the time for the names of copies; nil means time.Now.
 	Now func() time.Time
 	// Logger receives errors of background work. nil discards the errors.
 	Logger *slog.Logger
-	// Reserve is the size in bytes of the reserve, a file beside the database. On a full disk,
-	// the writer releases its space for a Freeing job. 0 means no reserve. Reserve needs
-	// Exclusive and FreeSpace.
+	// Reserve is the size in bytes of the reserve, a file beside the database; 0 means no
+	// reserve. When the disk is full, the writer releases the space of the reserve for a Freeing
+	// job. Reserve requires Exclusive and FreeSpace.
 	Reserve int64
 	// FreeSpace returns the free bytes on the disk that contains dir.
 	FreeSpace func(dir string) (int64, error)
@@ -106,7 +106,7 @@ type DB struct {
 
 	ioError atomic.Pointer[error] // I/O error since the last successful transaction, or nil
 
-	owner string // name of this process in table owner
+	owner string // name of this process in the owner table
 	files opened
 	lost  atomic.Pointer[error] // ErrOverwritten if the files were overwritten, else nil
 
@@ -172,7 +172,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 }
 
 // resolve returns the absolute path of a file. If the file exists, resolve follows symbolic
-// links. Because of this, all names of a file lead to the same lock file.
+// links, so that all names of a file lead to the same lock file.
 func resolve(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -281,9 +281,8 @@ func (db *DB) takeLocks() (err error) {
 	return nil
 }
 
-// recognise returns a *FileError if the file belongs to another application. recognise must run
-// before the writer's connection opens, because the writer's connection creates a write-ahead
-// log.
+// recognise returns a *FileError if the file belongs to another application. It must run before
+// the writer's connection is opened, because that connection creates a write-ahead log.
 func (db *DB) recognise(ctx context.Context) error {
 	scripts, err := db.opts.Schema.Scripts()
 	if err != nil {
@@ -301,9 +300,8 @@ func (db *DB) recognise(ctx context.Context) error {
 // reads and the functions of Go. It copies the write-ahead log into the file and closes the
 // file. A second call does nothing.
 //
-// If the file was overwritten, Close does not change the file or its log. Close leaves the
-// connections of an overwritten file open, because SQLite would copy the log when the last
-// connection is closed.
+// If the file was overwritten, Close does not change the file or its log. It leaves the
+// connections open, because SQLite would copy the log when the last connection is closed.
 func (db *DB) Close() error { return db.close() }
 
 func (db *DB) end() error {
@@ -315,9 +313,9 @@ func (db *DB) end() error {
 	if lost := db.lost.Load(); lost != nil {
 		return errors.Join(*lost, db.files.close(), db.lock.release())
 	}
-	// The log remains if another program has a snapshot open. Close does not wait for the end
-	// of that snapshot, because waiting would block a server's writes and Litestream always has
-	// a snapshot.
+	// The log remains if another program has a snapshot open. Close does not wait for the end of
+	// that snapshot, because waiting would block a server's writes, and Litestream always has a
+	// snapshot open.
 	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)`)
 	if IsFull(err) {
 		err = fmt.Errorf("not enough disk space to copy %s-wal into the database: nothing is lost; keep both files and free some space, and the next start copies it (%w)",

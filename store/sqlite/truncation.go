@@ -14,8 +14,9 @@ import (
 // the file counts it but neither the file nor the write-ahead log has it. SQLite itself notices
 // a missing page only when it reads the page. SQLite reads a partly missing page as zeros.
 //
-// Another process might be checkpointing and change header, size and log one after the other. A
-// page therefore counts as missing only if it is missing in several attempts.
+// Another process might be running a checkpoint, which changes the header, the size and the log
+// one after the other. A page therefore counts as missing only if it is missing in several
+// attempts.
 func checkTruncation(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -96,7 +97,7 @@ func loggedPages(path string) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	var frame [24]byte
 	for at := int64(len(head)); pageSize >= 512; at += int64(len(frame)) + pageSize {
-		// A frame with other salts than the header's salts was written before the log was
+		// A frame whose salts differ from the header's salts was written before the log was
 		// restarted.
 		if _, err := f.ReadAt(frame[:], at); err != nil || !bytes.Equal(frame[8:16], head[16:24]) {
 			break

@@ -55,9 +55,8 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// ExecBulk is like Exec, for statements with very many arguments. ExecBulk bypasses
-// database/sql, which would inspect each argument twice. The arguments must have the types of
-// the driver.
+// ExecBulk is like Exec, for statements with very many arguments. It bypasses database/sql, which
+// would inspect each argument twice. The arguments must have types that the driver accepts.
 func (tx *Tx) ExecBulk(query string, args []driver.NamedValue) error {
 	return tx.raw.Raw(func(c any) error {
 		s, err := tx.bulkStmt(c, query)
@@ -292,8 +291,8 @@ func (c *conn) stmt(query string) (*sqlx.Stmt, error) {
 	return s, nil
 }
 
-// JSON returns an argument of a query. The argument is the JSON text of v, usually a list for
-// json_each. If v has no JSON text, the query returns an error.
+// JSON returns a query argument with the JSON encoding of v, usually a list for json_each. If v
+// can't be encoded, the query returns an error.
 func JSON(v any) driver.Valuer { return jsonText{v} }
 
 type jsonText struct{ v any }

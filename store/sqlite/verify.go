@@ -65,8 +65,8 @@ func (s Schema) Verify(ctx context.Context, path string) error {
 	return nil
 }
 
-// backupError is like OpenError, for a backup that is about to be restored. The message does
-// not advise to restore a backup.
+// backupError is like OpenError, for a backup that is about to be restored. Its message does not
+// recommend restoring a backup.
 func backupError(path string, err error) error {
 	if IsDamaged(err) {
 		return fileError(BadBackup, err, "%s is damaged or not a SQLite database; choose another backup", path)

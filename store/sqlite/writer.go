@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// MaxJobs is the maximum number of jobs in a transaction. maxBatch is the maximum time for
-	// which a transaction accepts more jobs. MaxJobs and maxBatch limit how long the first job
-	// waits for its result.
+	// MaxJobs is the maximum number of jobs in a transaction. maxBatch is how long a transaction
+	// accepts more jobs. Together they limit how long the first job waits for its result.
 	MaxJobs  = 512
 	maxBatch = 25 * time.Millisecond
-	// maxGather is the maximum time that a transaction waits for more jobs. The transaction
-	// waits for callers that got results from the last transaction and will probably write
-	// again at once. maxGather is a fraction of the duration of a commit to disk.
+	// maxGather is the maximum time that a transaction waits for more jobs. It waits for callers
+	// that got results from the last transaction and will probably write again at once. maxGather
+	// is a fraction of the duration of a commit to disk.
 	maxGather = 200 * time.Microsecond
 	// maxHeldBack is the time between two calls of Participant.Overdue.
 	maxHeldBack = 5 * time.Second
@@ -43,7 +42,7 @@ const Freeing Kind = 1 << 8
 
 // Marking is added to Change for a job that marks rows for deletion by a later Freeing job. If
 // the disk is full, the writer releases a part of the reserve and repeats the job. Half of the
-// reserve is kept for Freeing jobs.
+// reserve is left for Freeing jobs.
 const Marking Kind = 1 << 9
 
 // job is one call of DB.Write.
@@ -60,8 +59,8 @@ type job struct {
 // Write runs fn in the writer. It returns nil after the changes of fn are on disk. Otherwise it
 // returns the error of fn or of the transaction.
 //
-// If Write returns ErrClosed, fn did not run. If ctx ends before the turn of fn, fn does not
-// run and Write returns ctx.Err(). The end of ctx does not interrupt fn.
+// If Write returns ErrClosed, fn did not run. If ctx ends before fn is called, fn does not run
+// and Write returns ctx.Err(). The end of ctx does not interrupt fn.
 //
 // fn can run several times, because the writer repeats the jobs of a failed transaction. Only
 // the result of the last run counts.
@@ -118,8 +117,8 @@ func (db *DB) run() {
 	}
 }
 
-// writeOverdue runs a transaction if a participant holds changes back for too long. If the
-// transaction fails, the participant still holds its changes.
+// writeOverdue runs a transaction if a participant has delayed changes for too long. If the
+// transaction fails, the participant still has these changes.
 func (db *DB) writeOverdue() {
 	if db.overdue() {
 		db.serve(emptyJob(), BeforeOverdue)
@@ -163,8 +162,8 @@ func (db *DB) serve(first *job, stage Stage) {
 	}
 }
 
-// answer completes a job. If a Freeing or Marking job found the disk full, answer first
-// releases space of the reserve and repeats the job.
+// answer completes a job. If a Freeing or Marking job found the disk full, answer first releases
+// space from the reserve and repeats the job.
 func (db *DB) answer(j *job, stage Stage) {
 	if (j.free || j.mark) && IsFull(j.err) && db.reserve.release(j.free) {
 		db.opts.Logger.Warn("the disk is full; released the reserve for a deletion", "file", db.reserve.path)
@@ -175,9 +174,10 @@ func (db *DB) answer(j *job, stage Stage) {
 	close(j.done)
 }
 
-// transaction runs the given job, and further jobs from queue more, in one transaction. It
-// commits the transaction. It returns the jobs that it ran. If only one job failed, transaction
-// stores the error in that job's err. If transaction returns an error, no job took effect.
+// transaction runs the given job, and further jobs from the queue more, in one transaction and
+// commits it. It returns the jobs that it ran. If a job fails without affecting the others,
+// transaction stores the error in the job's err. If transaction returns an error, no job took
+// effect.
 func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job, err error) {
 	start := time.Now()
 	ran = []*job{first}
@@ -254,8 +254,8 @@ func (db *DB) noteIOError(err error) {
 	}
 }
 
-// noteLoss logs once that this process must no longer write. After ErrOverwritten, no write is
-// tried any more, and a note in the lock file informs the next start.
+// noteLoss logs once that this process must no longer write. After ErrOverwritten, it makes all
+// further writes fail, and leaves a note in the lock file for the next start.
 func (db *DB) noteLoss(err error) {
 	overwritten := errors.Is(err, ErrOverwritten)
 	if overwritten && db.lost.CompareAndSwap(nil, &err) {
@@ -274,8 +274,8 @@ func (db *DB) noteLoss(err error) {
 // the time when the transaction began, and ran is the number of its jobs so far.
 //
 // If no job is waiting and the transaction has fewer jobs than the last batch, next waits up to
-// maxGather. Many clients send the next job as soon as they get an answer. Without the wait,
-// such clients would form two groups with alternating commits. The wait halves the number of
+// maxGather. Many clients send their next job as soon as they get a result. Without the wait,
+// such clients would form two groups with alternating commits, so the wait halves the number of
 // commits. A single client never causes a wait.
 func (db *DB) next(more <-chan *job, ran int, start time.Time) *job {
 	select {

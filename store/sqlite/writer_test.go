@@ -75,8 +75,7 @@ func TestQueuedJobsShareCommits(t *testing.T) {
 	}
 }
 
-// A job that fails, or panics, is undone and does not affect other jobs of its
-// transaction.
+// A job that fails or panics is rolled back and does not affect other jobs of its transaction.
 func TestFailingJobs(t *testing.T) {
 	db := open(t, sqlite.Options{})
 	release := hold(t, db)

@@ -55,7 +55,7 @@ func CountRows(t testing.TB, file *sql.DB) map[string]int {
 	for _, table := range Tables(t, file) {
 		counts[table] = Ask[int](t, file, `SELECT count(*) FROM `+table)
 	}
-	// Rows of a deleted run stay in table source, to prevent another import.
+	// Rows of a deleted run stay in the source table, to prevent another import.
 	counts["source"] = Ask[int](t, file, `SELECT count(iteration_num) FROM source`)
 	return counts
 }

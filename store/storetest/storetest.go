@@ -52,8 +52,8 @@ func New(t testing.TB) *Bed {
 	return NewWith(t, store.Options{Exclusive: true})
 }
 
-// NewPlain is New without the lock, like a command. Writes of points go directly to table
-// metric and update the statistics of the series.
+// NewPlain is New without the lock, like a command. Writes of points go directly to the metric
+// table and update the statistics of the series.
 func NewPlain(t testing.TB) *Bed {
 	t.Helper()
 	return NewWith(t, store.Options{})

@@ -84,6 +84,6 @@ func Job(ctx context.Context, db *store.DB, fn func() error) error {
 	return domain.Change(ctx, db.Base(), domain.System, func(*domain.Tx) error { return fn() })
 }
 
-// Compact moves all points from the head to table metric, as the server does regularly. For a
+// Compact moves all points from the head to the metric table, as the server does regularly. For a
 // database without the lock, Compact does nothing.
 func Compact(db *store.DB) error { return db.Base().Points.Compact(ctx) }

@@ -77,7 +77,7 @@ func TestPointsWithoutTrash(t *testing.T) {
 	b := newTrashBed(t)
 	b.Log(t, "loss", 1, 2)
 	other := b.NewIteration(t)
-	many := make([]points.Sample, 100) // these points are written to table metric at once, the others to recent
+	many := make([]points.Sample, 100) // these points are written to the metric table at once, the others to recent
 	for i := range many {
 		many[i].Key = "acc"
 	}
