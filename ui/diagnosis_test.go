@@ -67,7 +67,7 @@ func TestDiagnosisPage(t *testing.T) {
 	a := s.get(page)
 	a.wants(t, 200, `id="diagnosis"`, `data-step="50"`, "The run failed with FloatingPointError: the loss is &lt;nan&gt;. In train.py line 41, function step.",
 		"train/loss is NaN from step 50 on.", "grad_norm rose ", "lr is 0.3, 120 times the median of the 12 runs that finished; none of them had more than 0.004.",
-		"2 other runs failed alike.", `href="/lab/experiment/`+w.experiment+`/failures"`, "FloatingPointError: the loss is &lt;nan&gt;\n",
+		"2 other runs failed in the same way.", `href="/lab/experiment/`+w.experiment+`/failures"`, "FloatingPointError: the loss is &lt;nan&gt;\n",
 		`href="`+page+`?line=4#console"`, "Show these lines in the console", "<summary>Error message</summary>")
 	if body := string(a.body); strings.Index(body, `id="diagnosis"`) > strings.Index(body, `id="charts"`) {
 		t.Error("the charts are above the explanation")

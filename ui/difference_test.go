@@ -123,11 +123,11 @@ func TestDifferenceOfCode(t *testing.T) {
 	snapshot(0, runs.NewSnapshot{GitSHA: one, GitRemote: "git@github.com:lab/signs.git"})
 	snapshot(1, runs.NewSnapshot{GitSHA: two, GitRemote: "git@github.com:lab/signs.git"})
 	s.get(pair(w.runs[0], w.runs[1])).wants(t, 200, "lr × 2, commit 1a1a1a1 → 2b2b2b2.", "git diff "+one+" "+two,
-		`href="https://github.com/lab/signs/compare/`+one+`...`+two+`"`, "only Git has the lines")
+		`href="https://github.com/lab/signs/compare/`+one+`...`+two+`"`, "Use Git to see the changed lines.")
 	snapshot(2, runs.NewSnapshot{GitSHA: "javascript:alert(1)", GitRemote: "https://user:pass@github.com/x"})
 	s.get(pair(w.runs[2], w.runs[1])).lacks(t, "git diff javascript", "pass@")
 	snapshot(3, runs.NewSnapshot{GitSHA: one, GitDiff: "-old\n+new"})
-	s.get(pair(w.runs[0], w.runs[3])).wants(t, 200, "not in the form of git diff", "-old\n+new</pre>")
+	s.get(pair(w.runs[0], w.runs[3])).wants(t, 200, "not in the format of git diff", "-old\n+new</pre>")
 	s.get(pair(w.runs[0], w.runs[4])).wants(t, 200, "Only one side has recorded its code.")
 
 	lines := make([]string, 30)

@@ -9,11 +9,11 @@ import (
 
 const (
 	leastBand    = 10 // minimum number of finished runs for a band
-	leastSpread  = 20 // minimum number of finished runs for the quantiles; with fewer, the band is their whole range
-	leastOutside = 5  // minimum number of values of the run outside of the band
+	leastSpread  = 20 // minimum number of finished runs for quantiles; with fewer runs, the band is their whole range
+	leastOutside = 5  // minimum number of values of the run outside the band
 )
 
-// departure describes the part of a metric that is outside of the band of the finished runs.
+// departure describes the part of a metric that is outside the band of the finished runs.
 type departure struct {
 	key   string
 	step  int64 // first step of the part
@@ -24,9 +24,9 @@ type departure struct {
 	runs  int     // number of finished runs with a value at step
 }
 
-// bandAt returns the band of curves at a step and the number of curves that have a value there.
-// The band goes from the 5 % to the 95 % quantile, or from the smallest to the largest value of
-// fewer than leastSpread curves.
+// bandAt returns the band of curves at a step and the number of curves with a value at this step.
+// The band is the range from the 5 % to the 95 % quantile. With fewer than leastSpread curves, it
+// is the range of all values.
 func bandAt(curves []Series, step int64) (low, high float64, runs int) {
 	values := make([]float64, 0, len(curves))
 	for _, c := range curves {
@@ -44,10 +44,11 @@ func bandAt(curves []Series, step int64) (low, high float64, runs int) {
 	return quantile(values, 0.05), quantile(values, 0.95), len(values)
 }
 
-// departs finds the step from which the run's metric is outside of the band of finished runs
-// until its end, always on the same side. If the goal of the metric is known, only the worse
-// side counts. ok is false if there is no such step, if fewer than leastOutside values are
-// outside, or if the band is known for fewer.
+// departs finds the step from which the run's metric is outside the band of the finished runs
+// until its end, always on the same side. If the goal of the metric is known, only the worse side
+// counts. The band is unknown at steps at which fewer than leastBand finished runs have a value.
+// ok is false if there is no such step, or if fewer than leastOutside values are outside the
+// band.
 func departs(s Series, finished []Series) (d departure, ok bool) {
 	if len(finished) < leastBand {
 		return d, false

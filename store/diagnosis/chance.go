@@ -9,8 +9,8 @@ import (
 )
 
 // fisher returns the one-sided p-value of Fisher's exact test (Fisher, Statistical Methods for
-// Research Workers, 1934). k of n runs have a property, and K of all N runs have it. The result is the
-// probability that k or more of n runs drawn at random have it.
+// Research Workers, 1934). k of n runs have a property, and K of all N runs have it. The p-value
+// is the probability that k or more of n runs drawn at random have the property.
 func fisher(k, n, K, N int) float64 {
 	sum := 0.0
 	for i := k; i <= min(n, K); i++ {
@@ -44,7 +44,7 @@ func rankSum(a, b []float64) float64 {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(all[i], all[j]) })
-	double := make([]int, len(all)) // double the rank of each value; equal values share the mean rank
+	double := make([]int, len(all)) // twice the rank of each value; equal values share the mean rank
 	var ties float64
 	for i := 0; i < len(order); {
 		end := i + 1
@@ -64,7 +64,7 @@ func rankSum(a, b []float64) float64 {
 	}
 	n, m := float64(len(a)), float64(len(b))
 	total := n + m
-	mean := n * (total + 1) // of double the rank sum
+	mean := n * (total + 1) // of twice the rank sum
 	if len(all) <= maxExact {
 		return exactRankSum(double, len(a), sum, mean)
 	}
@@ -72,8 +72,8 @@ func rankSum(a, b []float64) float64 {
 }
 
 // normalRankSum returns the approximate p-value of a rank-sum test of n and m values. off is the
-// distance of double the rank sum from its mean, and ties is the sum of t³ - t over all groups of t
-// equal values.
+// distance of twice the rank sum from its mean, and ties is the sum of t³ - t over all groups of
+// t equal values.
 func normalRankSum(n, m, ties, off float64) float64 {
 	total := n + m
 	variance := n * m / 12 * (total + 1 - ties/(total*(total-1))) * 4
@@ -113,11 +113,11 @@ func exactRankSum(ranks []int, n, sum int, mean float64) float64 {
 	return extreme / all
 }
 
-// outlying returns the two-sided p-value of a single value x among the values of a sample. It
-// uses the prediction interval for one further value of a normal distribution: the deviation
-// from the mean, divided by s times the square root of 1 + 1/n, has Student's distribution with
-// n - 1 degrees of freedom (Hahn, Factors for calculating two-sided prediction intervals for
-// samples from a normal distribution, 1969).
+// outlying returns the two-sided p-value of a single value x compared with the values of a
+// sample. It uses the prediction interval for one further value from a normal distribution: the
+// deviation from the mean, divided by the sample's standard deviation times the square root of 1
+// + 1/n, has Student's distribution with n - 1 degrees of freedom (Hahn, Factors for calculating
+// two-sided prediction intervals for samples from a normal distribution, 1969).
 func outlying(x float64, sample []float64) float64 {
 	n := float64(len(sample))
 	if n < 2 {

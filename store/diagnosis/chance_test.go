@@ -11,7 +11,7 @@ func TestFisher(t *testing.T) {
 		k, n, K, N int
 		want       float64
 	}{
-		{3, 4, 4, 8, 17.0 / 70}, // the lady who tastes tea: 16/70 for three cups and 1/70 for all four
+		{3, 4, 4, 8, 17.0 / 70}, // the lady tasting tea: 16/70 for three cups and 1/70 for all four
 		{4, 4, 4, 8, 1.0 / 70},
 		{0, 4, 4, 8, 1},
 		{1, 1, 1, 20, 1.0 / 20},

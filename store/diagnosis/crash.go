@@ -11,42 +11,43 @@ import (
 // Kind is the kind of a crash.
 type Kind string
 
-// Values of Kind. None is the kind of a run whose texts contain no known sign of a crash.
+// Values of Kind. None means that the error message and the console contain no known sign of a
+// crash.
 const (
 	None      Kind = ""
 	Exception Kind = "exception"  // an exception of Python or of another language
-	GPUMemory Kind = "gpu_memory" // a device had not enough memory
+	GPUMemory Kind = "gpu_memory" // a device did not have enough memory
 	Memory    Kind = "memory"     // the machine or the container did not have enough memory
 	Signal    Kind = "signal"     // a signal ended the process
 	TimeLimit Kind = "time_limit" // the scheduler ended the job at its time limit
 	Preempted Kind = "preempted"  // the scheduler gave the machine to another job
 )
 
-// Crash is the sign of a crash in the texts of a run.
+// Crash is the sign of a crash in the error message or the console of a run.
 type Crash struct {
 	Kind      Kind   `json:"kind"`
 	Exception string `json:"exception"` // type of the exception, without its module
-	Message   string `json:"message"`   // first line of the exception's message, or the line that has the sign
+	Message   string `json:"message"`   // first line of the exception's message, or the line with the sign
 	Signal    string `json:"signal"`    // name of the signal, such as SIGKILL
-	// File, Line, Function and Code describe the innermost frame outside of installed packages.
-	// If all frames are in packages, they describe the innermost frame.
+	// File, Line, Function and Code describe the innermost frame outside installed packages. If
+	// all frames are in packages, they describe the innermost frame.
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	Function string `json:"function"`
 	Code     string `json:"code"`
-	// Traceback reports whether the text has a traceback that leads to the exception.
+	// Traceback reports whether a traceback for the exception was found.
 	Traceback bool `json:"-"`
 
-	at int // index of the line that has the sign
+	at int // index of the line with the sign
 }
 
 const (
-	maxTextLines = 5_000 // maximum number of lines of a text that Recognise reads, from the end
+	maxTextLines = 5_000 // maximum number of lines that Recognise reads, counted from the end
 	maxMessage   = 300   // maximum length of a message in characters
 )
 
 var (
-	// rankPrefix matches the prefix with which launchers mark the lines of a process.
+	// rankPrefix matches the prefix that launchers add to the lines of a process.
 	rankPrefix = regexp.MustCompile(`^(\[(default\d|rank) ?\d*\]:? ?|\([\w ]*pid=\d+(, ip=[\d.]+)?\) |\d+: |\[[\d,]+\]<std(out|err)>: ?)`)
 	escapes    = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[@-Z\\\\-_])")
 	frameLine  = regexp.MustCompile(`^\s*File "(.+)", line (\d+)(?:, in (.+))?$`)
@@ -54,7 +55,7 @@ var (
 	exceptionLine = regexp.MustCompile(`^([A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)*)(?::\s+(.*)|:)?$`)
 	// launcher matches exceptions that a launcher raises after one of its processes has failed.
 	launcher = regexp.MustCompile(`(?:^|\.)(ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError)$`)
-	// exceptionName matches names that are types of exceptions even without a traceback.
+	// exceptionName matches names that count as types of exceptions even without a traceback.
 	exceptionName = regexp.MustCompile(`(?:Error|Exception|Interrupt|Exit|Failure|Fault|Timeout|Abort)$`)
 
 	gpuMemory = regexp.MustCompile(`(?i)CUDA out of memory|HIP out of memory|XPU out of memory|MPS backend out of memory|` +
@@ -85,9 +86,9 @@ var shellSignals = []struct {
 var exitSignals = map[int]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
 	11: "SIGSEGV", 15: "SIGTERM", 24: "SIGXCPU"}
 
-// Recognise looks for the sign of a crash in an error message or in console lines. If lines has
-// several signs, the result is the last traceback, or else the last other sign. The kind of the
-// result is None if lines has no sign.
+// Recognise looks for the sign of a crash in an error message or in console lines. If there are
+// several signs, the result is the last traceback, or else the last other sign. If there is no
+// sign, the kind of the result is None.
 func Recognise(lines []string) Crash {
 	skipped := max(0, len(lines)-maxTextLines)
 	plain := make([]string, len(lines)-skipped)
@@ -110,8 +111,8 @@ func Recognise(lines []string) Crash {
 	return c
 }
 
-// lastTraceback returns the last Python traceback. A text can lack the beginning of the
-// traceback, because clients store the end of a long text.
+// lastTraceback returns the last Python traceback. The beginning of the traceback can be missing,
+// because clients store only the end of a long message.
 func lastTraceback(lines []string) (last Crash) {
 	var frames []Crash
 	for i := 0; i < len(lines); i++ {
@@ -166,7 +167,7 @@ func isIndented(line string) bool {
 	return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
 }
 
-// innermost returns the last frame outside of installed packages, or else the last frame.
+// innermost returns the last frame outside installed packages, or else the last frame.
 func innermost(frames []Crash) Crash {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if !isPackage(frames[i].File) {
@@ -198,9 +199,9 @@ func memoryKind(text string) Kind {
 	return None
 }
 
-// lastSign returns the last sign of a crash that is not a traceback, near the end of lines and not
-// before the line from. It prefers a sign that names a cause to a signal or an exit code, which
-// follow from it.
+// lastSign returns the last sign of a crash other than a traceback, near the end of lines and not
+// before line from. It prefers a sign that names a cause to a signal or an exit code, which only
+// follow from the cause.
 func lastSign(lines []string, from int) (found Crash) {
 	rank := func(k Kind) int {
 		switch k {
@@ -226,8 +227,8 @@ func lastSign(lines []string, from int) (found Crash) {
 	return found
 }
 
-// Programs also print the errors that they handle. So only the last lines count: nearEnd lines, or
-// veryNearEnd lines for an exception without a traceback.
+// Programs also print errors that they handle. Therefore only the last lines count: nearEnd
+// lines, or veryNearEnd lines for an exception without a traceback.
 const (
 	nearEnd     = 60
 	veryNearEnd = 5
@@ -287,8 +288,8 @@ func (c Crash) Place() string {
 
 func baseOf(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }
 
-// Signature returns a text that is equal for crashes with the same cause. It has the exception,
-// the function and the message, without numbers, addresses, quoted texts and paths.
+// Signature returns a string that is equal for crashes with the same cause. It contains the
+// exception, the function and the message, without numbers, addresses, quoted strings and paths.
 func (c Crash) Signature() string {
 	switch c.Kind {
 	case None:
@@ -321,7 +322,8 @@ func normal(message string) string {
 	return clip(strings.Join(strings.Fields(m), " "), 160)
 }
 
-// clip returns s cut to n characters, without control characters. A mark ends a shortened text.
+// clip returns s, shortened to n characters and without control characters. A shortened string
+// ends with an ellipsis.
 func clip(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -1,10 +1,11 @@
 // Package diagnosis explains why a run failed. It compares the metrics of the run with their own
-// history and with the metrics of runs that finished, its parameters with the parameters of those runs, and
-// its last texts with known signs of crashes. The result is a list of sentences. Each sentence
-// states numbers of the run and claims no cause. If the data show nothing unusual, there is no
-// sentence.
+// history and with the metrics of finished runs, and the parameters of the run with the
+// parameters of finished runs. It also looks for known signs of crashes in the error message and
+// the last console lines. The result is a list of sentences. A sentence states what the data show
+// and does not claim a cause. If the data show nothing unusual, there is no sentence.
 //
-// The package only computes. The caller passes curves and functions that read further parts.
+// The package does not read the database. The caller passes curves, and functions that read
+// further parts of them.
 package diagnosis
 
 import (
@@ -30,7 +31,7 @@ const (
 	Band      FindingKind = "band"      // a metric that left the band of the runs that finished
 	Parameter FindingKind = "parameter" // a parameter that sets the run apart
 	System    FindingKind = "system"    // state of the machine at the end
-	Alike     FindingKind = "alike"     // number of other runs that failed alike
+	Alike     FindingKind = "alike"     // number of other runs that failed in the same way
 )
 
 // Finding is one sentence of a Diagnosis.
@@ -44,25 +45,25 @@ type Finding struct {
 // Diagnosis explains the end of a run.
 type Diagnosis struct {
 	Outcome  Outcome   `json:"outcome"`
-	Crash    *Crash    `json:"crash"` // nil if the texts of the run have no sign of a crash
+	Crash    *Crash    `json:"crash"` // nil if there is no sign of a crash
 	Findings []Finding `json:"findings"`
 }
 
 // Input holds the data about the run that Of explains.
 type Input struct {
 	Failure
-	LastSeen string   // time as text
+	LastSeen string   // formatted time
 	End      int64    // time of the last value of the run's metrics, in Unix milliseconds
 	Series   []Series // metrics of the run
 	System   []Series // system metrics of the last minutes
 	Finished int      // number of runs that finished
 
-	// Read reads a part of a metric of the run. Siblings reads a metric of runs that finished.
+	// Read reads a part of a metric of the run. Siblings reads a metric of finished runs.
 	Read     Reader
 	Siblings func(key string) ([]Series, error)
 
 	Traits []Trait // parameters that set the run apart
-	Alike  int     // number of other runs that failed alike
+	Alike  int     // number of other runs that failed in the same way
 }
 
 const (
@@ -112,7 +113,7 @@ func Of(in Input) (Diagnosis, error) {
 	}
 	d.Findings = append(d.Findings, machine(in.System, in.Crash.Kind, in.Outcome, in.End)...)
 	if in.Alike > 0 {
-		d.Findings = append(d.Findings, Finding{Kind: Alike, Text: capital(counted(in.Alike, "other run", "other runs")) + " failed alike."})
+		d.Findings = append(d.Findings, Finding{Kind: Alike, Text: capital(counted(in.Alike, "other run", "other runs")) + " failed in the same way."})
 	}
 	return d, nil
 }
@@ -190,9 +191,9 @@ type badValue struct {
 	rise     *shift     // explosion of the metric before
 }
 
-// firstBad returns the earliest step after which a metric has no finite value, or at which it
-// exploded. It returns nil if there is none. A metric counts only if it is unusual for the runs
-// that finished, too.
+// firstBad returns the first bad value: at the earliest step from which a metric has no finite
+// value, or at which it exploded. It returns nil if there is none. It ignores a metric if
+// finished runs have the same bad value.
 func (in *Input) firstBad() (*badValue, error) {
 	var found []badValue
 	for _, s := range in.Series {
@@ -252,8 +253,8 @@ func (in *Input) firstBad() (*badValue, error) {
 	return nil, nil
 }
 
-// rank orders metrics that became bad at the same step. The results of the training come first,
-// because the results on held-out data follow them.
+// rank orders metrics that became bad at the same step. Results on training data come first,
+// because results on held-out data become bad after them.
 func rank(key string) int {
 	switch goal.InterestOf(key) {
 	case goal.Learned:
@@ -283,8 +284,8 @@ func (in *Input) exploded(s Series, before bool) (shift, bool) {
 	return rise, ok && (math.IsNaN(rise.factor()) || rise.factor() >= factor)
 }
 
-// isUsual reports whether runs that finished have the same bad value: more than 5% of them end
-// without a finite value of the metric, or reach the level of the explosion.
+// isUsual reports whether finished runs have the same bad value. This is the case if the metric
+// of more than 5% of them ends without a finite value, or reaches the level of the explosion.
 func (in *Input) isUsual(b badValue) (bool, error) {
 	curves, err := in.Siblings(b.key)
 	if err != nil || len(curves) == 0 {
@@ -304,8 +305,8 @@ func (in *Input) isUsual(b badValue) (bool, error) {
 	return 20*same > len(curves), nil
 }
 
-// movedBefore returns the changes of other metrics before a bad value, in the order of time. It
-// returns the mostMoved largest changes.
+// movedBefore returns the largest changes of other metrics before a bad value, at most mostMoved,
+// in the order of their steps.
 func (in *Input) movedBefore(bad badValue) ([]shift, error) {
 	last := bad.step - 1
 	if bad.unfinite == nil {
@@ -355,8 +356,8 @@ func changed(s Series, last int64) (shift, bool) {
 	return lastShift(steps, values, movedSDs, movedFactor, false)
 }
 
-// window returns the range of steps before last in which a change is reported: the last fifth of
-// the steps of s, but at least the steps of mostHistory points.
+// window returns the range of steps before last in which changes are reported: the last fifth of
+// the steps of s, but at least the steps of the last mostHistory points.
 func (in *Input) window(s Series, last int64) (w struct{ from, to int64 }, ok bool) {
 	n := len(s.until(last).Step)
 	if n < 2 {
@@ -412,7 +413,7 @@ func (b badValue) text() string {
 	}
 	text := b.key + is + at
 	if b.rise != nil {
-		text += " Before, it" + strings.TrimPrefix(b.rise.text(), b.rise.key)
+		text += " Before that, it" + strings.TrimPrefix(b.rise.text(), b.rise.key)
 	}
 	for i, o := range b.others[:min(len(b.others), mostNamed)] {
 		switch {
@@ -470,7 +471,8 @@ func (d departure) text() string {
 
 func stepText(step int64) string { return humanize.Comma(step) }
 
-// exact returns f with all digits if they are few, or else with three significant digits.
+// exact returns f with all its digits if there are only a few, or else with three significant
+// digits.
 func exact(f float64) string {
 	if text := strconv.FormatFloat(f, 'g', -1, 64); len(text) <= 8 {
 		return text

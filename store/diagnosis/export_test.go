@@ -1,6 +1,6 @@
 package diagnosis
 
-// At0 returns c without the line number of the sign.
+// At0 returns c without the index of the line with the sign.
 func At0(c Crash) Crash {
 	c.at = 0
 	return c

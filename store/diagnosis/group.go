@@ -26,8 +26,8 @@ type Failure struct {
 	Diverged []string // metrics whose last value is NaN or infinite, most interesting first
 }
 
-// Failed reports whether the run failed, diverged or was lost. A run that was killed counts only
-// if its texts show a cause or if it diverged, because users stop runs that they do not need.
+// Failed reports whether the run failed, diverged or was lost. A killed run counts only if it
+// diverged or shows a cause, because users stop runs that they do not need.
 func (f Failure) Failed() bool {
 	switch f.Outcome {
 	case Failed, Lost:
@@ -38,8 +38,9 @@ func (f Failure) Failed() bool {
 	return len(f.Diverged) > 0
 }
 
-// Group returns a text that is equal for runs that failed alike: with the same signature of a
-// crash, or else by divergence, or else with the same state and message.
+// Group returns a string that is equal for runs that failed in the same way. It depends on the
+// signature of the crash. Without a crash, it depends on whether the run diverged, or else on the
+// outcome and the error message.
 func (f Failure) Group() string {
 	if s := f.Crash.Signature(); s != "" {
 		return s
@@ -92,7 +93,7 @@ func firstLine(text string) string {
 	return strings.TrimSpace(line)
 }
 
-// sentence ends text with a period if it has no end.
+// sentence adds a period to text if it does not end with punctuation.
 func sentence(text string) string {
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), ":"))
 	if text == "" || strings.HasSuffix(text, "…") || strings.ContainsRune(".!?", rune(text[len(text)-1])) {
@@ -101,7 +102,7 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// Group is a set of runs that failed alike.
+// Group is a set of runs that failed in the same way.
 type Group struct {
 	Name    string
 	Members []int // indexes of the failures

@@ -48,8 +48,8 @@ func (s Series) finites() (steps []int64, values []float64) {
 	return steps, values
 }
 
-// valueAt interpolates the value of s at a step. It returns NaN outside of the steps of s, and
-// beside a value that is not finite.
+// valueAt interpolates the value of s at a step. It returns NaN outside the steps of s, and next
+// to a value that is not finite.
 func (s Series) valueAt(step int64) float64 {
 	i := sort.Search(len(s.Step), func(i int) bool { return s.Step[i] >= step })
 	if i == len(s.Step) || i == 0 && s.Step[0] > step {
@@ -64,14 +64,14 @@ func (s Series) valueAt(step int64) float64 {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// isResult reports whether a metric describes the training and not the machine or a single
+// isResult reports whether a metric describes the training, rather than the machine or a single
 // result.
 func isResult(key string) bool {
 	return !strings.HasPrefix(key, systemPrefix) && !strings.HasPrefix(key, "summary/") && !strings.HasPrefix(key, "best/")
 }
 
-// Reader reads the part of a metric with steps in a range, with both ends. It reduces a long
-// part to buckets.
+// Reader reads the part of a metric with steps in the range from..to, inclusive. It reduces a
+// long part to buckets.
 type Reader func(key string, from, to int64) (Series, error)
 
 // maxZooms is the maximum number of parts that firstUnfinite reads.
@@ -144,14 +144,14 @@ func (s shift) factor() float64 {
 
 const (
 	leastHistory = 10 // minimum number of values before a shift
-	mostHistory  = 50 // number of last values before a shift that define the former level
+	mostHistory  = 50 // maximum number of values before a shift that determine the former level
 )
 
-// lastShift returns the earliest change of level that lasts to the last of values. A level has
-// changed if all later values differ from the median of the values before by at least sds robust
-// standard deviations and by at least the given factor. Positive values are compared on a
-// logarithmic scale. For other values the factor does not apply. If up is set, only higher
-// levels count.
+// lastShift returns the earliest change of level that lasts until the last value. A level has
+// changed if all later values differ from the median of the earlier values by at least sds robust
+// standard deviations and by at least the given factor. Values are compared on a logarithmic
+// scale if all of them are positive. Otherwise, the factor does not apply. If up is set, only
+// higher levels count.
 func lastShift(steps []int64, values []float64, sds, factor float64, up bool) (s shift, ok bool) {
 	n := len(values)
 	if n <= leastHistory {

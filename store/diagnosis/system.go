@@ -9,7 +9,7 @@ import (
 const systemPrefix = "system/"
 
 const (
-	lastMinute = 60_000 // time before the end in milliseconds whose system metrics count
+	lastMinute = 60_000 // length in milliseconds of the part of a system metric that counts, up to its last value
 	// maxGap is the maximum time in milliseconds between the last value of a system metric and the
 	// end of the run.
 	maxGap = 150_000
@@ -21,7 +21,7 @@ const (
 // names for the same metric.
 type gauge struct {
 	names *regexp.Regexp
-	what  string // words for the metric; a # stands for the number in the name
+	what  string // name of the metric in sentences; # stands for the number in the metric's key
 	kind  gaugeKind
 }
 
@@ -42,7 +42,7 @@ var gauges = []gauge{
 	{regexp.MustCompile(`^(?:process\.cpu_percent|cpu)$`), "The process", busyGauge},
 }
 
-// gaugeOf returns the gauge of a system metric and the words for it.
+// gaugeOf returns the gauge of a system metric and its name in sentences.
 func gaugeOf(key string) (g gauge, what string, ok bool) {
 	name, found := strings.CutPrefix(key, systemPrefix)
 	if !found {
@@ -66,7 +66,8 @@ func IsGauge(key string) bool {
 	return ok
 }
 
-// machine returns sentences about the machine in the last minute before the end of a run.
+// machine returns findings about the machine in the last minute with measurements before the end
+// of a run.
 func machine(series []Series, kind Kind, outcome Outcome, end int64) (found []Finding) {
 	died := outcome == Lost || outcome == Killed || kind == Signal || kind == Memory || kind == GPUMemory
 	for _, s := range series {

@@ -16,8 +16,8 @@ type Column struct {
 
 const (
 	leastFinished = 5    // minimum number of finished runs for a comparison of parameters
-	level         = 0.05 // probability of naming one or more parameters by chance
-	mostTraits    = 3    // maximum number of parameters that are named
+	level         = 0.05 // maximum probability of reporting one or more parameters by chance
+	mostTraits    = 3    // maximum number of parameters that are reported
 )
 
 // Trait is a parameter that sets failed runs apart from the runs that finished.
@@ -39,17 +39,17 @@ type comparison struct {
 	value            string // most typical value of the failed runs, if not numeric
 }
 
-// Traits returns the parameters of the given failed runs that differ from the parameters of the
-// finished runs by more than chance explains. failed and finished are indexes of values in the
-// columns. If self is not negative, it is the index of the run that is explained, which is one
-// of failed, and only parameters in which this run differs are returned. With fewer than
-// leastFinished finished runs there are none.
+// Traits returns the parameters in which the failed runs differ from the finished runs by more
+// than chance explains. failed and finished hold indexes into Column.Values. If self is not
+// negative, it is the index of the run that is explained, which must be one of failed. Then only
+// parameters in which this run itself differs are returned. If there are fewer than leastFinished
+// finished runs, Traits returns nil.
 //
 // Numbers are compared by the rank-sum test. A single failed run is compared with a prediction
-// interval instead, on a logarithmic scale if all numbers are positive. Choices are compared by
-// Fisher's exact test, corrected for the number of choices. The choice of a single failed run is
-// compared by its rarity among all runs, which is a permutation test. The p-values are adjusted
-// for the number of parameters by Holm's method.
+// interval instead, on a logarithmic scale if all numbers are positive. Other values, called
+// choices, are compared by Fisher's exact test, corrected for the number of choices. The choice
+// of a single failed run is compared by its rarity among all runs, which is a permutation test.
+// Holm's method adjusts the p-values for the number of parameters.
 func Traits(columns []Column, failed, finished []int, self int) []Trait {
 	if len(finished) < leastFinished || len(failed) == 0 {
 		return nil
@@ -74,8 +74,8 @@ func Traits(columns []Column, failed, finished []int, self int) []Trait {
 	return traits[:min(len(traits), mostTraits)]
 }
 
-// compare compares one parameter. ok is false if too few runs have the parameter or if its value
-// does not vary.
+// compare compares the values of one parameter. ok is false if too few runs have the parameter or
+// if its value does not vary.
 func compare(c Column, failed, finished []int, self int) (one comparison, ok bool) {
 	one.name = c.Name
 	if self >= 0 {
@@ -141,8 +141,9 @@ func (c *comparison) ofNumbers() float64 {
 	return outlying(x, sample)
 }
 
-// rarity returns the fraction of all runs whose value is as rare as the given value. If the run
-// that failed is one of them at random, this is the probability that its value is as rare.
+// rarity returns the fraction of all runs whose value is at least as rare as the given value. If
+// the failed run is a random one of them, this is the probability that its value is at least as
+// rare.
 func (c *comparison) rarity(value string) float64 {
 	all := append(slices.Clone(c.failed), c.finished...)
 	count := map[string]int{}
@@ -182,7 +183,7 @@ func (c *comparison) ofChoices() float64 {
 }
 
 // text returns the sentence about a parameter. It returns "" if the run that is explained does
-// not differ itself.
+// not itself differ.
 func (c *comparison) text() string {
 	if !c.numeric {
 		return c.choiceText()
@@ -213,7 +214,7 @@ func (c *comparison) text() string {
 		return ""
 	}
 	if len(c.a) > 1 {
-		text += ". In the " + strconv.Itoa(len(c.a)) + " runs that failed alike it is " + between(c.a)
+		text += ". In the " + strconv.Itoa(len(c.a)) + " runs that failed in the same way, it is " + between(c.a)
 	}
 	return text + "."
 }
@@ -234,7 +235,7 @@ func (c *comparison) choiceText() string {
 	text := c.name + " is " + clip(c.value, 60)
 	if len(c.failed) > 1 {
 		if c.self != "" {
-			text += ", as in " + strconv.Itoa(have(c.failed)) + " of the " + strconv.Itoa(len(c.failed)) + " runs that failed alike"
+			text += ", as in " + strconv.Itoa(have(c.failed)) + " of the " + strconv.Itoa(len(c.failed)) + " runs that failed in the same way"
 		} else {
 			text += " in " + strconv.Itoa(have(c.failed)) + " of these " + strconv.Itoa(len(c.failed)) + " runs"
 		}

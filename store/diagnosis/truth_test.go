@@ -12,7 +12,7 @@ import (
 	"tracker/store/diagnosis"
 )
 
-// The tests in this file use runs with a known end.
+// The tests in this file use runs for which the correct diagnosis is known.
 
 // curve is a metric with a value for each step.
 type curve struct {
@@ -21,7 +21,7 @@ type curve struct {
 	at    func(step int64) float64
 }
 
-// lab is a run with its metrics, and runs that finished.
+// lab holds a run with its metrics, and finished runs.
 type lab struct {
 	curves   []curve
 	steps    int64
@@ -426,9 +426,9 @@ func TestTraits(t *testing.T) {
 		return "adam"
 	})
 	got := diagnosis.Traits([]diagnosis.Column{lr, optimizer}, upTo(0, 3), upTo(3, n), 1)
-	if len(got) != 2 || got[0].Text != "optimizer is sgd, as in 3 of the 3 runs that failed alike, and in none of the 57 runs that finished." ||
+	if len(got) != 2 || got[0].Text != "optimizer is sgd, as in 3 of the 3 runs that failed in the same way, and in none of the 57 runs that finished." ||
 		got[1].Text != "lr is 0.03, 30 times the median of the 57 runs that finished; none of them had more than 0.0015. "+
-			"In the 3 runs that failed alike it is 0.03." {
+			"In the 3 runs that failed in the same way, it is 0.03." {
 		t.Errorf("%+v", got)
 	}
 	got = diagnosis.Traits([]diagnosis.Column{lr, optimizer}, upTo(0, 3), upTo(3, n), -1)
@@ -441,7 +441,7 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-// TestTraitsByChance compares runs whose parameters have nothing to do with their end.
+// TestTraitsByChance compares runs whose parameters do not affect whether they fail.
 func TestTraitsByChance(t *testing.T) {
 	const experiments = 1000
 	for _, failed := range []int{1, 3, 20} {

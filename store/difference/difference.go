@@ -1,9 +1,9 @@
-// Package difference describes how two sides of a comparison differ: two runs, or two groups of
-// runs that were repeated with other random seeds. Of returns the parameters, packages, code,
-// environment and data that differ, and what the difference does to the objective. Sentence
-// says it in one sentence.
+// Package difference describes how the two sides of a comparison differ. A side is a run, or a
+// group of runs that were repeated with other random seeds. Of returns the parameters, packages,
+// code, environment and data that differ, and the difference of the objective.
+// Difference.Sentence summarizes them in one sentence.
 //
-// The package uses only the values that it is given. It does not read the database.
+// The package uses only the values that the caller passes. It does not read the database.
 package difference
 
 import (
@@ -39,7 +39,7 @@ type Datum struct{ Name, Digest string }
 
 // Difference holds the values that differ between two sides, A and B.
 type Difference struct {
-	Params      []Change  // no parameters that hold seeds
+	Params      []Change  // parameters that differ, without seeds
 	Seeds       []Change  // parameters that hold seeds
 	Packages    []Package // empty if a side recorded no packages
 	Environment []Change  // runtime, host, entry point and command
@@ -51,8 +51,8 @@ type Difference struct {
 // maxValues is the maximum number of different values that a Change lists for a side.
 const maxValues = 5
 
-// Change is a value that differs between the sides. A text has the different values of the runs
-// on a side, separated by commas. It is "" if no run has the value.
+// Change is a value that differs between the sides. A and B list the different values of the runs
+// on each side, separated by commas. They are "" if no run has the value.
 type Change struct {
 	Name   string
 	A, B   string
@@ -80,13 +80,13 @@ type Package struct {
 
 // Code holds the differences between the code of two sides.
 type Code struct {
-	CommitA, CommitB string       // "" if the side recorded no commit or several
+	CommitA, CommitB string       // "" if the side recorded no commit, or several
 	Files            []patch.File // differences between working trees of the same commit
 	Note             string       // reason why the code is not compared, "" if it is compared
 }
 
-// Of returns the differences between two sides. Both sides have at least one run. repeats are
-// the finished runs of the experiment; see NewOutcome. o is nil without an objective.
+// Of returns the differences between two sides. Both sides must have at least one run. repeats
+// are the finished runs of the experiment; see NewOutcome. o is nil if there is no objective.
 func Of(a, b []Run, repeats []Repeat, o *goal.Objective) Difference {
 	d := Difference{Code: codeOf(a, b), Outcome: NewOutcome(a, b, repeats, o)}
 	for _, c := range changesOf(a, b, func(r Run) map[string]string { return r.Params }) {
@@ -127,14 +127,15 @@ func Of(a, b []Run, repeats []Repeat, o *goal.Objective) Difference {
 	return d
 }
 
-// varying reports whether runs of a side differ in more than seeds.
+// varying reports whether runs on a side differ in more than seeds.
 func varying(side []Run) bool {
 	first := KeyOf(side[0])
 	return slices.ContainsFunc(side[1:], func(r Run) bool { return KeyOf(r) != first })
 }
 
-// IsSeed reports whether a parameter with this name holds a random seed. The last part of such a
-// name is seed, or it contains seed as a word, or it is random_state.
+// IsSeed reports whether a parameter with this name holds a random seed. It looks at the part of
+// the name after the last dot or slash, which must contain the word seed or rng, or be one of a
+// few names such as random_state.
 func IsSeed(name string) bool {
 	name = strings.ToLower(name)
 	name = name[strings.LastIndexAny(name, "./")+1:]
@@ -169,10 +170,10 @@ func changesOf(a, b []Run, of func(Run) map[string]string) []Change {
 	return all
 }
 
-// values counts the runs of a side with each value.
+// values holds the values of a parameter on a side.
 type values struct {
 	texts []string // distinct values
-	runs  int      // number of runs that have the value
+	runs  int      // number of runs that have the parameter
 	seen  map[string]bool
 }
 
@@ -226,7 +227,7 @@ func number(text string) (float64, bool) {
 	return f, err == nil && f-f == 0
 }
 
-// ratio returns b divided by a, or 0 if they are not numbers of the same sign.
+// ratio returns b divided by a, or 0 if a and b are not numbers of the same sign.
 func ratio(a, b string) float64 {
 	x, okX := number(a)
 	y, okY := number(b)
@@ -246,17 +247,17 @@ func codeOf(a, b []Run) (c Code) {
 	c.CommitA, c.CommitB = shaA, shaB
 	switch {
 	case !okA || !okB:
-		c.Note = "The code differs between the runs of a side."
+		c.Note = "The runs on one side have different code."
 	case shaA == "" && diffA == "" && shaB == "" && diffB == "":
 		c.Note = "The runs have not recorded their code."
 	case shaA == "" && diffA == "" || shaB == "" && diffB == "":
 		c.Note = "Only one side has recorded its code."
 	case shaA != shaB:
-		c.Note = "The commits differ, and only Git has the lines between them."
+		c.Note = "The commits differ. Use Git to see the changed lines."
 	default:
 		var ok bool
 		if c.Files, ok = patch.Between(diffA, diffB); !ok {
-			c.Note = "The recorded changes are not in the form of git diff."
+			c.Note = "The recorded changes are not in the format of git diff."
 			if diffA == diffB {
 				c.Note = ""
 			}
@@ -266,7 +267,7 @@ func codeOf(a, b []Run) (c Code) {
 }
 
 // codeOfSide returns the commit and the uncommitted changes of the runs on a side. ok is false if
-// they differ.
+// they differ between the runs.
 func codeOfSide(side []Run) (sha, diff string, ok bool) {
 	sha, diff = side[0].GitSHA, side[0].GitDiff
 	for _, r := range side[1:] {
@@ -301,7 +302,8 @@ func Packages(dependencies string) map[string]string {
 	return packages
 }
 
-// packagesOf compares the packages of the runs that have recorded them.
+// packagesOf compares the packages of the two sides. It ignores runs that have not recorded
+// packages.
 func packagesOf(a, b []Run) []Package {
 	recorded := func(side []Run) []Run {
 		return slices.DeleteFunc(slices.Clone(side), func(r Run) bool { return r.Dependencies == "" })
@@ -309,7 +311,7 @@ func packagesOf(a, b []Run) []Package {
 	if a, b = recorded(a), recorded(b); len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	parsed := map[string]map[string]string{} // the runs of a side mostly have the same dependencies
+	parsed := map[string]map[string]string{} // most runs on a side have the same dependencies
 	var all []Package
 	for _, c := range changesOf(a, b, func(r Run) map[string]string {
 		if parsed[r.Dependencies] == nil {

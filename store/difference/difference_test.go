@@ -85,7 +85,7 @@ func TestSentence(t *testing.T) {
 			"Only the seed differs: val/loss +0.1, worse; about 2 times the spread between seeds of this experiment."},
 		{"no difference", other[:1], []Run{with(other[0], func(r *Run) { r.ID = "again" })}, nil, loss, "No recorded difference: val/loss is equal."},
 		{"constant", side("a=1", 2, 2), side("a=2", 1, 1), nil, loss,
-			"a × 2: val/loss −1 on average, better; the runs of a side have equal values (n = 2 and 2)."},
+			"a × 2: val/loss −1 on average, better; the runs on each side have equal values (n = 2 and 2)."},
 		{"no objective", a[:1], b[:1], nil, nil, "lr × 3.3, 2 packages newer, 1 line in train.py."},
 		{"no value", a[:1], []Run{with(b[0], func(r *Run) { r.Value = nil })}, nil, loss,
 			"lr × 3.3, 2 packages newer, 1 line in train.py: no val/loss to compare."},
@@ -106,7 +106,8 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestRepeatsAreAdded compares single runs: other seeds count, and runs with other code do not.
+// TestRepeatsAreAdded compares single runs. Runs with other seeds are added, and runs with other
+// code are not.
 func TestRepeatsAreAdded(t *testing.T) {
 	a, b := side("lr=1", 1, 2, 3), side("lr=2", 4, 5, 6)
 	changed := []Run{with(a[1], func(r *Run) { r.GitDiff, r.ID = diff, "changed" })}
@@ -114,7 +115,7 @@ func TestRepeatsAreAdded(t *testing.T) {
 	if o := d.Outcome; fmt.Sprint(o.IDs) != "[[lr=10 lr=12 lr=11] [lr=20 lr=22 lr=21]]" || o.Others != 4 || o.Mixed || o.SpreadDF != 4 || o.SpreadGroups != 2 {
 		t.Errorf("%+v", o)
 	}
-	// Chosen groups are not extended.
+	// Runs are not added to groups that were chosen explicitly.
 	if o := Of(a[:2], b[:2], repeatsOf(a, b), loss).Outcome; o.Others != 0 || o.Comparison.A.N != 2 {
 		t.Errorf("%+v", o)
 	}

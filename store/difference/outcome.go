@@ -12,10 +12,10 @@ import (
 	"tracker/store/significance"
 )
 
-// Key identifies runs that differ only by their seeds.
+// Key is equal for runs that differ only in their seeds.
 type Key [sha256.Size]byte
 
-// Keyer calculates the Key of a run from its parameters and code.
+// Keyer computes the Key of a run from its parameters and code.
 type Keyer struct{ h hash.Hash }
 
 // NewKeyer returns a Keyer for a run.
@@ -28,7 +28,7 @@ func (k *Keyer) text(text string) {
 	k.h.Write([]byte(text))
 }
 
-// Param adds a parameter. Parameters are added in alphabetical order. Param ignores seeds.
+// Param adds a parameter. Parameters must be added in alphabetical order. Param ignores seeds.
 func (k *Keyer) Param(name, value string) {
 	if !IsSeed(name) {
 		k.text(name)
@@ -36,8 +36,8 @@ func (k *Keyer) Param(name, value string) {
 	}
 }
 
-// Code adds the commit, the uncommitted changes and the packages. It is called after all calls
-// of Param. A run without a record of its code has three empty texts.
+// Code adds the commit, the uncommitted changes and the packages. It must be called after all
+// calls of Param. All arguments are "" for a run that has not recorded its code.
 func (k *Keyer) Code(gitSHA, gitDiff, dependencies string) {
 	for _, text := range []string{"", gitSHA, gitDiff, dependencies} {
 		k.text(text)
@@ -75,23 +75,25 @@ type Outcome struct {
 	Objective *goal.Objective // nil for none
 
 	significance.Comparison
-	// A and B hold the IDs of the runs with values in Comparison. The first ones are the compared
-	// runs. The other ones are Others runs that differ from them only by their seeds.
+	// IDs holds the ids of the runs whose values are in Comparison, for each side. The compared
+	// runs come first. They are followed by a total of Others runs that differ from them only in
+	// their seeds.
 	IDs    [2][]string
 	Others int
 
 	Given    [2]int // number of compared runs
-	OnlySeed bool   // whether the two compared runs differ only by their seeds
-	Mixed    bool   // whether runs of a side differ in more than seeds
+	OnlySeed bool   // whether the two compared runs differ only in their seeds
+	Mixed    bool   // whether runs on a side differ in more than seeds
 
 	Spread       float64 // standard deviation between seeds in the experiment
 	SpreadDF     int     // degrees of freedom of Spread; 0 if it is unknown
-	SpreadGroups int     // number of groups of repeated runs from which Spread is calculated
+	SpreadGroups int     // number of groups of repeated runs from which Spread is computed
 }
 
-// NewOutcome compares the objective of two sides. repeats are sorted newest first. If each side is one run, NewOutcome adds the
-// finished runs that differ from it only by their seeds. The other groups of repeated runs yield
-// the spread between seeds.
+// NewOutcome compares the objective of two sides. repeats must be sorted newest first. If each
+// side is one run, NewOutcome adds to each side the finished runs that differ from its run only
+// in their seeds. The spread between seeds is computed from all groups of repeated runs in
+// repeats.
 func NewOutcome(a, b []Run, repeats []Repeat, o *goal.Objective) Outcome {
 	out := Outcome{Objective: o, Given: [2]int{len(a), len(b)}}
 	if o == nil {
@@ -143,10 +145,10 @@ func NewOutcome(a, b []Run, repeats []Repeat, o *goal.Objective) Outcome {
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// Split divides runs into two sides if they fall into exactly two groups whose runs differ only
-// by their seeds. Otherwise it divides them if they have exactly two sets of parameters apart from
-// seeds. The side of the first run comes first. Split returns nil for any other number of
-// groups, and if the runs are fewer than two.
+// Split divides runs into two sides if they form exactly two groups whose runs differ only in
+// their seeds. Otherwise it divides them if they have exactly two different sets of parameters,
+// apart from seeds. The side of the first run comes first. Split returns nil if neither division
+// is possible.
 func Split(runs []Run) (a, b []Run) {
 	if len(runs) == 2 {
 		return runs[:1], runs[1:]

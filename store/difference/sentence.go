@@ -18,9 +18,9 @@ const (
 	saidText   = 24 // maximum number of characters of a value or name in a sentence
 )
 
-// Sentence returns the differences between two sides and what they do to the objective in one
-// sentence, for example "lr × 3.3, 2 packages newer: val/loss −0.14, better by more than seeds
-// explain (p = 0.02, n = 5 and 5)."
+// Sentence summarizes the differences between two sides and the difference of the objective in
+// one sentence, for example "lr × 3.3, 2 packages newer: val/loss −0.14, better by more than
+// seeds explain (p = 0.02, n = 5 and 5)."
 func (d Difference) Sentence() string {
 	changes := d.changes()
 	verdict := d.Outcome.Verdict()
@@ -36,7 +36,7 @@ func (d Difference) Sentence() string {
 	return text + ": " + verdict + "."
 }
 
-// changes returns the parts of a sentence about the values that differ.
+// changes returns the parts of the sentence about the values that differ.
 func (d Difference) changes() (all []string) {
 	params := slices.Clone(d.Params)
 	slices.SortStableFunc(params, func(a, b Change) int { return cmp.Compare(rank(a), rank(b)) })
@@ -104,7 +104,7 @@ func (c Change) phrase() string {
 }
 
 // RatioText returns the ratio of two numbers, for example "× 3.3". It returns "" if there is no
-// ratio or its digits do not show the change.
+// ratio, if it is extreme, or if it is rounded to 1.
 func (c Change) RatioText() string {
 	if c.Ratio == 0 || c.Ratio < 1e-6 || c.Ratio > 1e6 {
 		return ""
@@ -139,7 +139,7 @@ func (c Code) phrase() string {
 	}
 }
 
-// Commit returns the first characters of a commit.
+// Commit returns the first characters of a commit hash.
 func Commit(sha string) string { return sha[:min(len(sha), 7)] }
 
 // Lines returns the number of changed lines in all files.
@@ -150,8 +150,8 @@ func (c Code) Lines() (n int) {
 	return n
 }
 
-// Verdict returns the difference of the objective and whether seeds alone explain it. It
-// returns "" without an objective.
+// Verdict describes the difference of the objective and whether seeds alone explain it. It
+// returns "" if there is no objective.
 func (o Outcome) Verdict() string {
 	if o.Objective == nil {
 		return ""
@@ -177,7 +177,7 @@ func (o Outcome) Verdict() string {
 	case o.Method == significance.None:
 		return text + better + o.untested()
 	case o.Constant():
-		return text + better + fmt.Sprintf("; the runs of a side have equal values (%s)", n)
+		return text + better + fmt.Sprintf("; the runs on each side have equal values (%s)", n)
 	case o.Significant():
 		if better != "" {
 			better += " by"
@@ -200,7 +200,7 @@ func (o Outcome) Better() string {
 	return ", worse"
 }
 
-// Times returns the size of the difference in standard deviations between the seeds of the
+// Times returns the difference as a multiple of the standard deviation between the seeds of the
 // experiment. It returns 0 if the deviation is unknown.
 func (o Outcome) Times() float64 {
 	if o.SpreadDF == 0 || o.Spread == 0 {
@@ -209,8 +209,8 @@ func (o Outcome) Times() float64 {
 	return math.Abs(o.Difference) / o.Spread
 }
 
-// untested returns a part of a sentence for sides with too few runs for a test. wanted runs of each
-// side are enough to find a difference of several standard deviations.
+// untested returns a part of a sentence for sides with too few runs for a test. With wanted runs
+// on each side, a test can find a difference of several standard deviations.
 func (o Outcome) untested() string {
 	const wanted = 3
 	runs := "one run each"
@@ -250,8 +250,8 @@ func Signed(f float64) string {
 	return sign + digits(math.Abs(f), 2)
 }
 
-// digits formats a number with n significant digits. Numbers from 1000 to a million have all
-// digits before the point.
+// digits formats a number with n significant digits. Numbers from 100 to a million are rounded to
+// integers instead.
 func digits(f float64, n int) string {
 	if f == 0 || f != f || math.IsInf(f, 0) {
 		return strconv.FormatFloat(f, 'g', -1, 64)
@@ -273,7 +273,7 @@ func counted(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// clip shortens a text to saidText characters in one line.
+// clip shortens text to one line of at most saidText characters.
 func clip(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > saidText {
@@ -282,7 +282,7 @@ func clip(text string) string {
 	return text
 }
 
-// Empty reports whether the code does not differ or is not known.
+// Empty reports whether there is no known difference between the code of the two sides.
 func (c Code) Empty() bool {
 	return len(c.Files) == 0 && (c.CommitA == c.CommitB || c.CommitA == "" || c.CommitB == "")
 }

@@ -11,25 +11,26 @@ import (
 // The codes of a column must fit into 64 bits, because trees store sets of codes as bits.
 const (
 	maxBins  = 48
-	maxTexts = 14 // maximum number of texts with their own code; rare texts share a code
+	maxTexts = 14 // maximum number of strings with their own code; rare strings share a code
 )
 
-// coding is a column in the form that trees use. Each run has a small number, its code. The
-// codes from 0 to bins-1 are intervals of numbers in ascending order. The codes from bins on
-// are texts and missing values, which have no order.
+// coding is a column in the form that trees use. Each run has a small number, its code. The codes
+// from 0 to bins-1 stand for intervals of numbers in ascending order. The codes from bins on
+// stand for strings, that is, values that are not numbers, and for missing values. They have no
+// order.
 type coding struct {
 	codes  []uint8
 	bins   int
 	labels []string // label of each code
 	known  int      // number of runs with a value
-	alone  []bool   // for each code: false for the rare texts and for missing values
+	alone  []bool   // for each code: false for the rare strings and for missing values
 
 	ends       []interval       // intervals of the numbers
-	texts      map[string]uint8 // codes of the texts with their own code
-	rest, none uint8            // codes of rare texts and of missing values
+	texts      map[string]uint8 // codes of the strings with their own code
+	rest, none uint8            // codes of rare strings and of missing values
 }
 
-// code returns the code of a value. A number beyond all intervals gets the nearest interval. ok
+// code returns the code of a value. A number outside all intervals gets the nearest interval. ok
 // is false if the column has no code for the value.
 func (c *coding) code(v *string) (code uint8, ok bool) {
 	if v == nil {
@@ -126,8 +127,8 @@ func intervals(numbers []float64) []interval {
 	return all
 }
 
-// mostFrequent returns at most maxTexts texts, sorted by descending number of runs. If there
-// are more than maxTexts texts, mostFrequent omits texts with a single run.
+// mostFrequent returns at most maxTexts strings, sorted by descending number of runs. If there
+// are more than maxTexts strings, mostFrequent omits strings with a single run.
 func mostFrequent(texts map[string]int) []string {
 	var all []string
 	for text, runs := range texts {

@@ -11,7 +11,7 @@ import (
 const (
 	evident     = 3.0  // minimum share of an interaction, in standard errors
 	leastShared = 0.01 // minimum share of an interaction
-	mostLevels  = 6    // maximum number of levels for a column of texts
+	mostLevels  = 6    // maximum number of levels for a column of strings
 	leastLevel  = 0.05 // minimum fraction of the runs in a level
 )
 
@@ -123,7 +123,7 @@ func (t *table) tuned(c int, judged []judgement) samples {
 	}
 	var all samples
 	for _, j := range judged {
-		all = append(all, j.tuned[c]) // in a column of texts, each code is a group
+		all = append(all, j.tuned[c]) // in a column of strings, each code is a group
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func (t *table) points(c int, curve samples, sorted []float64) []Point {
 	return all
 }
 
-// levels returns a curve of column c for each level of column other. A level is one text, or
+// levels returns a curve of column c for each level of column other. A level is one string, or
 // the lowest, middle or highest third of the numbers.
 func (t *table) levels(c, other, p int, of pair, judged []judgement, sorted []float64) []Level {
 	g := t.groups[other]
@@ -188,8 +188,8 @@ func (t *table) levels(c, other, p int, of pair, judged []judgement, sorted []fl
 	return levels
 }
 
-// agree reports whether all levels agree with form. They agree if they have the same shape,
-// which is not Uneven, and overlapping optima.
+// agree reports whether all levels agree with form. They agree if their shape is the same and not
+// Uneven, and if their optima overlap.
 func (t *table) agree(levels []Level, form Form) bool {
 	if form.Shape == Uneven {
 		return false

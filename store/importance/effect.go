@@ -14,7 +14,7 @@ type grouping struct {
 	numbers int       // number of groups with numbers; these groups come first
 	weight  []float64 // fraction of the runs in each group
 	code    []float64 // fraction of the runs with each code
-	middle  []string  // median value of each group; "" for missing values and rare texts
+	middle  []string  // median value of each group; "" for missing values and rare strings
 }
 
 func group(c coding) grouping {

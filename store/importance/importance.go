@@ -3,20 +3,20 @@
 // depend on one another.
 //
 // A random forest (Breiman, "Random forests", 2001) predicts the result from the parameters.
-// Trees make no assumption about the form of a dependence, and handle texts and missing values.
-// The package replaces results by their ranks, so that a few diverged runs do not hide all
-// other runs.
+// Trees make no assumption about the form of a dependence, and handle strings and missing values.
+// The package replaces results with their ranks, so that a few diverged runs do not hide the
+// effects in all other runs.
 //
-// The share of a parameter is half its permutation importance. To measure this, the package
+// The share of a parameter is half its permutation importance. To measure it, the package
 // shuffles the parameter's values among runs that the forest has not seen. The permutation
-// importance is the increase of the squared prediction error, relative to the variance of the
-// results. The curve and the interactions of a parameter are terms of a functional analysis of
-// variance of the forest (Hutter, Hoos and Leyton-Brown, "An efficient approach for assessing
-// hyperparameter importance", 2014).
+// importance is the resulting increase of the squared prediction error, relative to the variance
+// of the results. The curve and the interactions of a parameter are terms of a functional
+// analysis of variance of the forest (Hutter, Hoos and Leyton-Brown, "An efficient approach for
+// assessing hyperparameter importance", 2014).
 //
-// The package halves the runs at random several times and grows a forest on each half. If
-// forests of different halves agree, their agreement is not noise. The share of an interaction
-// is the mean product of the estimates by two forests. To tune the other parameters for a text,
+// The package halves the runs at random several times and grows a forest on each half. If forests
+// of different halves agree, their agreement is not noise. The share of an interaction is the
+// mean product of the estimates by two forests. To tune the other parameters for a string value,
 // one forest chooses the best settings and the second forest predicts their results.
 //
 // The standard error of an estimate is its standard deviation among the halves. This is the
@@ -49,10 +49,10 @@ const (
 	splits     = 12   // number of random divisions of the runs into two halves
 	leastTrees = 12   // minimum number of trees in a forest, used for many runs
 	mostTrees  = 40   // maximum number of trees in a forest, used for few runs
-	mostSeen   = 1000 // maximum number of runs that grow a forest
-	mostJudge  = 500  // maximum number of runs that judge a forest
+	mostSeen   = 1000 // maximum number of runs from which a forest is grown
+	mostJudge  = 500  // maximum number of runs on which a forest is judged
 	mostPairs  = 6    // maximum number of columns with estimated interactions
-	mostTuned  = 200  // maximum number of runs whose settings tune tries
+	mostTuned  = 200  // maximum number of runs whose settings the function tune tries
 	quantile   = 1.96 // two-sided 95% quantile of the normal distribution
 	familywise = 0.2  // probability that at least one column without an effect is Known
 )
@@ -74,12 +74,12 @@ type Estimate struct {
 	Known bool    // set if chance does not explain the effect of the parameter
 	Runs  int     // number of runs with a value of the parameter
 
-	// Form describes the curve. Form is empty if Known is false. Form is also empty if the form
-	// depends on the value of another parameter.
+	// Form describes the curve. It is empty if Known is false or if the form depends on the value
+	// of another parameter.
 	Form
 	Curve []Point
-	// Tuned holds the expected results of text values with well-tuned other parameters. It is
-	// empty for numbers and if the goal is unknown.
+	// Tuned holds the expected result of each string value if the other parameters are well
+	// tuned. It is empty if the parameter has numbers or the goal is unknown.
 	Tuned []Point
 	// With is the parameter with the strongest interaction, or "". Levels holds a curve for
 	// each range of With's values.
@@ -93,14 +93,14 @@ type Estimate struct {
 // Point is a point of a curve. It holds the mean result of the runs with a value, in the units
 // of the target. Low and High are the ends of the 95% confidence interval.
 type Point struct {
-	Value           string // value of the parameter; "" for missing values and rare texts
+	Value           string // value of the parameter; "" for missing values and rare strings
 	Mean, Low, High float64
 	Runs            int
 }
 
 // Level is the curve of a parameter for a range of another parameter's values.
 type Level struct {
-	From, To string // ends of the range, inclusive; equal for a text
+	From, To string // ends of the range, inclusive; equal for a string
 	Form
 	Curve []Point
 
@@ -131,7 +131,7 @@ type Result struct {
 }
 
 // Of estimates the importance of each column for target. target has a number for each run, and
-// none is NaN. If aim is set, Of compares texts by their results with well-tuned other
+// none is NaN. If aim is set, Of compares string values by their results with well-tuned other
 // parameters. Of omits columns with the same value in all runs. The result has no columns if
 // there are fewer than MinRuns runs or if target does not vary. Of returns an error only if ctx
 // is done.
@@ -208,7 +208,7 @@ type judgement struct {
 	forest  forest
 	fit     float64
 	share   []float64   // share of each column
-	tuned   [][]float64 // for each text column and code: result with well-tuned other parameters
+	tuned   [][]float64 // for each column of strings and each code: result with well-tuned other parameters
 	effects *effects
 }
 
@@ -285,9 +285,9 @@ func (t *table) permute(j *judgement, random *rand.Rand, unseen []int) {
 	}
 }
 
-// tune estimates the result of each text with well-tuned other parameters. One forest selects
-// the tenth of the given runs with the best settings for the text. The second forest predicts
-// the text's result with these settings.
+// tune estimates the result of each string value with well-tuned other parameters. One forest
+// selects the tenth of the given runs with the best settings for the value. The second forest
+// predicts the result of the value with these settings.
 func (t *table) tune(both []judgement, runs []int) {
 	sign := 1.0
 	if t.aim == goal.Maximize {

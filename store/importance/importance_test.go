@@ -54,7 +54,7 @@ func find(t *testing.T, r importance.Result, name string) importance.Estimate {
 
 // sweep returns a table with a learning rate whose optimum is in the middle, an optimizer, a
 // batch size that is sometimes a word, a dropout that some runs do not have, and parameters
-// without effect.
+// without an effect.
 func sweep(runs int, seed uint64) *table {
 	random := rand.New(rand.NewPCG(seed, 1))
 	t := &table{target: make([]float64, runs)}
@@ -127,8 +127,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// Among 100 parameters without effect few are known, and among 100 parameters with an effect
-// few are not. A confidence interval of 95 % leaves 2.5 % above it.
+// Of 100 parameters without an effect, few are known. Of 100 parameters with an effect, few are
+// not known. The share is above its 95 % confidence interval in about 2.5 % of the estimates.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	wrong, missed := 0, 0
@@ -166,7 +166,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The share is Sobol's total index: for a sum of independent terms, their relative variances.
+// The share is Sobol's total index. For a sum of independent terms, this is the relative variance
+// of each term.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 3))
@@ -219,7 +220,7 @@ func TestNothingKnown(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	// The minimum number of runs, with a different text in each.
+	// The minimum number of runs, with a different string in each run.
 	least := sweep(importance.MinRuns, 1)
 	if r := least.estimate(t); len(r.Columns) == 0 {
 		t.Error("nothing is said about the fewest runs that are enough")

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	modelTrees = 64   // number of trees that choose, and number of trees that predict
-	nearShare  = 0.15 // fraction of the tested runs that give the interval of a prediction
+	modelTrees = 64   // number of trees for Score, and number of trees for Predict
+	nearShare  = 0.15 // fraction of the tested runs from which the interval of a prediction is computed
 	leastNear  = 20   // minimum number of these runs
 	inInterval = 0.9  // probability that a result is inside the interval of its prediction
 )

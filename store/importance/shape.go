@@ -8,7 +8,7 @@ import (
 
 const (
 	certain = 2.6  // minimum difference along a curve, in standard errors
-	likely  = 1.7  // minimum difference of a text from all other texts, in standard errors
+	likely  = 1.7  // minimum difference of a string from all other strings, in standard errors
 	sloping = 2.0  // minimum difference along each half of a slope, in standard errors
 	turning = 0.12 // minimum rise on both sides of a lowest point, as a fraction of the curve's range
 )
@@ -23,8 +23,8 @@ const (
 	Falling Shape = "falling" // the result falls as the parameter rises
 	Lowest  Shape = "lowest"  // the result is lowest inside the range and higher at both ends
 	Highest Shape = "highest" // the result is highest inside the range and lower at both ends
-	Uneven  Shape = "uneven"  // the result depends on the parameter in no simple shape
-	Between Shape = "between" // one text is clearly lower or higher than all other texts
+	Uneven  Shape = "uneven"  // the result depends on the parameter, but the curve has no simple shape
+	Between Shape = "between" // the result of one string is clearly lower or higher than for all other strings
 )
 
 // Form describes a curve by its shape and its extremes.
@@ -35,7 +35,7 @@ type Form struct {
 
 // Range describes the position of a curve's lowest or highest value.
 type Range struct {
-	At       string // parameter value at the extreme; "" if no text is clearly the lowest or highest
+	At       string // parameter value at the extreme; "" if no string is clearly the lowest or highest
 	From, To string // ends of the interval around At in which the curve is not clearly different
 
 	from, to int // indexes of the groups of From and To
@@ -110,7 +110,8 @@ func numberForm(curve samples, labels []string) Form {
 }
 
 // slopes reports whether the curve rises, or falls, over its whole length. Both halves must
-// clearly rise, or both must clearly fall. No pair of points may clearly go the opposite way.
+// clearly rise, or both must clearly fall, and no pair of points may clearly differ in the
+// opposite direction.
 func (s samples) slopes(low, high int) bool {
 	up := s
 	if low > high {
@@ -170,8 +171,8 @@ func (s samples) lowest(low int, labels []string) Range {
 	return r
 }
 
-// textForm returns the texts with clearly the lowest and clearly the highest result. It ignores
-// points with an empty label, which are missing values and rare texts.
+// textForm returns the strings with clearly the lowest and clearly the highest result. It ignores
+// points with an empty label, which are missing values and rare strings.
 func textForm(curve samples, labels []string) Form {
 	first := func(curve samples) string {
 		mean := curve.mean()
@@ -198,7 +199,7 @@ func textForm(curve samples, labels []string) Form {
 	return f
 }
 
-// round rounds a number to two significant digits. It returns texts unchanged.
+// round rounds a number to two significant digits. It returns any other string unchanged.
 func round(number string) string {
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil {

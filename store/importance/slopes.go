@@ -18,8 +18,8 @@ const (
 	leastFitted = 10    // minimum number of runs in a level
 	leastBend   = 4.0   // minimum curvature of a parabola, in standard errors
 	leastShift  = 4.0   // minimum distance of two best values, in standard errors
-	leastChance = 0.001 // maximum probability that chance explains the difference of the parabolas
-	bestPart    = 0.25  // fraction of a level's runs that give its best value
+	leastChance = 0.001 // maximum probability that chance explains the difference between the parabolas
+	bestPart    = 0.25  // fraction of a level's runs from which its best value is computed
 	curvePlaces = 12    // number of points of a fitted curve
 )
 
@@ -111,7 +111,7 @@ type levelRuns struct {
 	runs     []int
 }
 
-// levelsOf divides the runs into the levels of a column: its texts, or thirds of its numbers.
+// levelsOf divides the runs into the levels of a column: its strings, or thirds of its numbers.
 func (t *table) levelsOf(c int) []levelRuns {
 	g, column := t.groups[c], t.columns[c]
 	place := make([]int, len(g.middle))
@@ -137,10 +137,10 @@ func (t *table) levelsOf(c int) []levelRuns {
 }
 
 // parabolas fits a parabola for each level of a column with enough runs. gain is the fraction of
-// the variance of the ranks that the levels' own slopes and curvatures explain in addition to
-// common ones. chance is the probability of that gain if the slopes and curvatures are equal (Chow,
-// "Tests of equality between sets of coefficients in two linear regressions", 1960). It returns
-// only parabolas with a clear best value.
+// the variance of the ranks that separate slopes and curvatures for each level explain in
+// addition to common ones. chance is the probability of such a gain if the slopes and curvatures
+// are equal in all levels (Chow, "Tests of equality between sets of coefficients in two linear
+// regressions", 1960). fits has only parabolas with a clear best value.
 func (t *table) parabolas(zs []float64, other int) (fits []parabola, gain, chance float64) {
 	var rest, common, total, mean, n float64
 	var pooled [2][2]float64
@@ -202,7 +202,8 @@ func (t *table) parabolas(zs []float64, other int) (fits []parabola, gain, chanc
 	return fits, (common - rest) / total, chance
 }
 
-// fitParabola fits a parabola to the given runs. ok is false if the runs do not determine it.
+// fitParabola fits a parabola to the given runs. ok is false if the runs do not determine the
+// parabola.
 func fitParabola(zs, y []float64, runs []int) (p parabola, ok bool) {
 	var m [3][3]float64
 	var v [3]float64
@@ -248,8 +249,8 @@ func (p *parabola) deviation(z float64) float64 {
 }
 
 // settle sets the best value and its standard error. It reports whether the parabola clearly
-// bends. The best value is the mean of the runs with the best
-// results, because the lowest point of a parabola is wrong if the curve has another form.
+// bends. The best value is the mean of the runs with the best results, because the vertex of the
+// parabola is wrong if the true curve has another form.
 func (p *parabola) settle(zs, y []float64, aim goal.Goal) bool {
 	bend, sign := p.at[2], 1.0
 	if aim == goal.Maximize {
@@ -314,8 +315,8 @@ func (p *parabola) curve(t *table, sorted []float64) []Point {
 	return all
 }
 
-// form returns the form of the parabola. The range holds the places whose interval includes the
-// best result.
+// form returns the form of the parabola. The range includes the positions whose confidence
+// interval includes the best result.
 func (p *parabola) form(aim goal.Goal) Form {
 	text := func(z float64) string { return round(strconv.FormatFloat(math.Exp(z), 'g', -1, 64)) }
 	sign := 1.0

@@ -10,7 +10,8 @@ import (
 	"tracker/store/goal"
 )
 
-// shape is the dependence of a result on the distance from the best learning rate, in powers of ten.
+// shapes holds functions from the distance to the best learning rate, in powers of ten, to the
+// result.
 var shapes = map[string]func(d float64) float64{
 	"parabola": func(d float64) float64 { return 0.4 * d * d },
 	"valley":   func(d float64) float64 { return math.Abs(d) },
@@ -23,8 +24,8 @@ var shapes = map[string]func(d float64) float64{
 	"plateau": func(d float64) float64 { return 1 - math.Exp(-d*d/2) },
 }
 
-// search returns the columns of a random search over a learning rate and two kinds. The best
-// learning rate of the kind b is 10^apart times as large as the best of the kind a.
+// search returns the columns of a random search over a learning rate and two kinds, a and b. The
+// best learning rate of kind b is 10^apart times as large as the best learning rate of kind a.
 func search(runs int, apart, offset, noise float64, shape func(float64) float64, seed uint64) (*table, *Result, []float64) {
 	random := rand.New(rand.NewPCG(seed, 77))
 	rates, kinds, others := make([]*string, runs), make([]*string, runs), make([]*string, runs)
@@ -49,9 +50,9 @@ func search(runs int, apart, offset, noise float64, shape func(float64) float64,
 	return t, r, slices.Sorted(slices.Values(target))
 }
 
-// Best learning rates that are 100 times apart are found in few runs. The stated lower end of the
-// ratio is seldom too large. Equal best learning rates are not called different, whatever the
-// shape, the noise and the difference between the kinds.
+// A few runs are enough to find best learning rates that differ by a factor of 100. The reported
+// lower end of the ratio is seldom too large. Equal best learning rates are not reported as
+// different, whatever the shape, the noise and the difference between the kinds.
 func TestShifts(t *testing.T) {
 	t.Parallel()
 	const seeds = 200

@@ -26,8 +26,9 @@ type node struct {
 
 type forest []tree
 
-// predict returns the tree's prediction for a run. It uses code as the run's code in the given
-// column. Column -1 replaces no code. predict adds the columns of all visited nodes to used.
+// predict returns the tree's prediction for a run. It uses code instead of the run's own code in
+// the given column; column -1 replaces no code. predict adds the columns of all visited nodes to
+// used.
 func (t tree) predict(columns []coding, run, column int, code uint8, used *columnSet) float64 {
 	at := int32(0)
 	for t[at].column >= 0 {
@@ -185,8 +186,8 @@ type part struct {
 // (Fisher, "On grouping for maximum homogeneity", 1958).
 //
 // A column with numbers and other values has two kinds of divisions. In the first kind, a
-// threshold divides the numbers, and all other values are on one side. In the second kind, a
-// text or the missing values are on one side, and all other values are on the opposite side.
+// threshold divides the numbers, and all other values are on one side. In the second kind, one
+// string or the missing values are on one side, and all other values are on the opposite side.
 func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) {
 	var parts [64]part
 	var total part

@@ -11,7 +11,7 @@ import (
 	"tracker/store/importance"
 )
 
-// The tests in this file use functions with a known answer.
+// The tests in this file use functions whose true effects are known.
 
 // tuned returns a sweep in which the best learning rate depends on the optimizer: 0.032 for sgd, 1e-3
 // for adamw and 1e-4 for lion. Each optimizer is equally good at its best rate.
@@ -81,7 +81,8 @@ func TestInteraction(t *testing.T) {
 	}
 }
 
-// If one of two optimizers is better when tuned, it is called the best, even if its mean is worse.
+// If one of two optimizers is better when well tuned, it is reported as the best, even if its
+// mean is worse.
 func TestTuned(t *testing.T) {
 	t.Parallel()
 	for _, aim := range []goal.Goal{goal.Minimize, goal.Maximize} {
@@ -114,8 +115,8 @@ func TestTuned(t *testing.T) {
 	}
 }
 
-// If three optimizers are equally good when tuned, rarely one of them is called the best or the
-// worst.
+// If three optimizers are equally good when well tuned, one of them is only rarely reported as
+// the best or the worst.
 func TestEquallyGood(t *testing.T) {
 	t.Parallel()
 	told := 0
@@ -197,8 +198,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Among parameters without an effect none matters, in nearly all tables: the probability that any
-// of them is named is at most 5 %.
+// If no parameter has an effect, none is reported in nearly all tables. The probability that any
+// of them is reported is at most 5 %.
 func TestNoiseOnly(t *testing.T) {
 	t.Parallel()
 	named, interactions := 0, 0
@@ -256,8 +257,8 @@ func TestNumbersInteract(t *testing.T) {
 	}
 }
 
-// The ratio of the best learning rates of two optimizers is inside its confidence interval, or
-// above it: with few runs, curves are flat and the ratio is too small.
+// The true ratio of the best learning rates of two optimizers is inside the confidence interval
+// or above it: with few runs, curves are flat and the estimated ratio is too small.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	best := map[string]float64{"sgd": -1.5, "adamw": -3, "lion": -4}

@@ -4,21 +4,21 @@ import "slices"
 
 const (
 	// maxEdits is the maximum number of removed and added lines in a part of a file that are
-	// aligned. The memory grows with the square of the number.
+	// aligned. The memory use grows with the square of this number.
 	maxEdits = 600
 	// maxSteps is the maximum number of steps for all parts of all files.
 	maxSteps = 4_000_000
 )
 
-// comparer compares parts of files. It has a limited number of steps.
+// comparer compares parts of files in a limited number of steps.
 type comparer struct{ steps int }
 
 func newComparer() *comparer { return &comparer{steps: maxSteps} }
 
 // compare returns the lines of a and b as a difference. firstA and firstB are the numbers of the
-// first lines. It finds the smallest number of edits by the greedy algorithm of Myers ("An O(ND)
-// Difference Algorithm and Its Variations", 1986). If there are more than maxEdits edits or no
-// steps are left, all lines between the first and the last difference are removed and added.
+// first lines. It finds the smallest number of edits with the greedy algorithm by Myers ("An
+// O(ND) Difference Algorithm and Its Variations", 1986). If there are more than maxEdits edits or
+// no steps are left, all lines from the first to the last difference are removed and added.
 func (c *comparer) compare(a, b []string, firstA, firstB int) []Line {
 	lines := make([]Line, 0, max(len(a), len(b)))
 	i, j := 0, 0
@@ -124,7 +124,8 @@ func walkBack(steps [][]int, x, y int) []Kind {
 	return all
 }
 
-// removedFirst sorts each sequence of changed lines: removed lines before added lines.
+// removedFirst sorts each sequence of changed lines so that removed lines come before added
+// lines.
 func removedFirst(lines []Line) []Line {
 	for at := 0; at < len(lines); {
 		if lines[at].Kind == Same {

@@ -1,9 +1,10 @@
 // Package patch compares the code of two runs. A run records its commit and a diff of the
-// uncommitted changes. Between returns the differences of two working trees with the same commit
-// from their two diffs: a diff contains all lines of the commit that it changes, so the two diffs
-// together contain all lines that differ. Texts compares two versions of a file.
+// uncommitted changes. Between computes the differences between two working trees with the same
+// commit from their two diffs. This works because a diff contains all lines of the commit that it
+// changes, so the two diffs together contain all lines that differ. Texts compares two versions
+// of a file.
 //
-// Lengths of inputs are bounded by the callers. The package limits its own work.
+// The callers limit the length of the inputs. The package limits its own work.
 package patch
 
 import (
@@ -27,7 +28,7 @@ const (
 	Added   Kind = '+'
 )
 
-// Line is a line of a difference without its line end.
+// Line is a line of a difference, without the line ending.
 type Line struct {
 	Kind Kind
 	Text string
@@ -49,12 +50,12 @@ type File struct {
 	Added   int    // number of added lines
 	Removed int    // number of removed lines
 	Changed int    // number of changed lines; a replaced line counts once
-	Note    string // reason for missing lines, "" for none
+	Note    string // reason why lines are missing; "" if no lines are missing
 }
 
 // Between returns the files that differ between two working trees of the same commit, in
-// alphabetical order. a and b are the uncommitted changes in the form of git diff. ok is false if
-// the texts are not diffs or do not belong to the same commit.
+// alphabetical order. a and b are the uncommitted changes in the format of git diff. ok is false
+// if they are not in this format or do not belong to the same commit.
 func Between(a, b string) (files []File, ok bool) {
 	before, okA := parse(a)
 	after, okB := parse(b)
@@ -131,7 +132,7 @@ func (f *File) add(lines []Line, whole bool) {
 	}
 }
 
-// changes holds the differences between the commit and a working tree in one file.
+// changes holds the differences between the commit and a working tree for one file.
 type changes struct {
 	name  string
 	hunks []change
@@ -149,8 +150,9 @@ const (
 	binary    = "The file is binary."
 )
 
-// parse parses the output of git diff and returns changes by the name of the file in the commit.
-// A new file is listed under its new name. ok is false if the text is not empty and has no file.
+// parse parses the output of git diff and returns the changes by the name of the file in the
+// commit. A new file is listed under its new name. ok is false if text is not empty but contains
+// no file.
 func parse(text string) (files map[string]changes, ok bool) {
 	files = map[string]changes{}
 	lines := split(text)
@@ -204,8 +206,8 @@ func parse(text string) (files map[string]changes, ok bool) {
 	return files, len(files) > 0 || strings.TrimSpace(text) == ""
 }
 
-// parseHunk parses the hunk with the given head and returns the number of lines in it. complete
-// is false if the head is invalid or lines are missing.
+// parseHunk parses the hunk with the given header and returns the number of its lines. complete
+// is false if the header is invalid or lines are missing.
 func parseHunk(head string, lines []string) (h change, next int, complete bool) {
 	ranges := strings.Fields(head)
 	if len(ranges) < 4 {
@@ -252,7 +254,7 @@ func parseRange(text, sign string) (at, n int, ok bool) {
 	return at, n, ok && err == nil && at >= 0 && n >= 0 && at < 1<<40 && n < 1<<40
 }
 
-// nameOf returns the file in a line with --- or +++, or "" for /dev/null.
+// nameOf returns the name of the file in a line that begins with --- or +++, or "" for /dev/null.
 func nameOf(text, prefix string) string {
 	name, _, _ := strings.Cut(text, "\t")
 	if name = unquote(name); name == "/dev/null" {
@@ -261,7 +263,7 @@ func nameOf(text, prefix string) string {
 	return strings.TrimPrefix(name, prefix)
 }
 
-// nameInHeader returns the new name in a line that begins with diff --git.
+// nameInHeader returns the new name of the file in a line that begins with diff --git.
 func nameInHeader(line string) string {
 	if at := strings.LastIndex(line, " b/"); at >= 0 {
 		return line[at+len(" b/"):]
@@ -281,11 +283,11 @@ func unquote(name string) string {
 	return name
 }
 
-// merge returns the differences between two versions of a file that have the same version in the
-// commit. ok is false if the versions in the commit differ.
+// merge returns the differences between two versions of a file that are based on the same commit.
+// ok is false if a and b have different lines of the commit.
 func (c *comparer) merge(a, b changes) (f File, ok bool) {
 	f = File{Name: cmp.Or(b.name, a.name), Note: cmp.Or(a.note, b.note)}
-	shiftA, shiftB := 0, 0 // difference of line numbers to the commit
+	shiftA, shiftB := 0, 0 // difference from the line numbers in the commit
 	for len(a.hunks) > 0 || len(b.hunks) > 0 {
 		// The next hunks of a and b that overlap or touch.
 		start, end := nextStart(a.hunks, b.hunks), 0
@@ -326,8 +328,8 @@ func nextStart(a, b []change) int {
 	return min(a[0].at, b[0].at)
 }
 
-// baseLines adds the lines of the commit in hunks to base. It returns false if base has another
-// text for a line.
+// baseLines adds the lines of the commit in hunks to base. It returns false if base has a
+// different line with the same number.
 func baseLines(base map[int]string, hunks []change) bool {
 	for _, h := range hunks {
 		for i, text := range h.old {
@@ -340,7 +342,7 @@ func baseLines(base map[int]string, hunks []change) bool {
 	return true
 }
 
-// apply returns the lines from start to end of the commit after the changes in hunks. It returns
+// apply applies the changes in hunks to the lines from start to end of the commit. It returns
 // false if hunks overlap.
 func apply(base map[int]string, start, end int, hunks []change) (lines []string, ok bool) {
 	at := start

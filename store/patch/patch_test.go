@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// text writes a difference in the form of git diff, without heads.
+// text returns a difference in the format of git diff, without headers.
 func text(f File) string {
 	var b strings.Builder
 	for _, h := range f.Hunks {
@@ -85,15 +85,15 @@ func TestTexts(t *testing.T) {
 	if f := Texts("x", "", "a\nb\n"); text(f) != "@0\n+a|0|1\n+b|0|2\n" {
 		t.Error(text(f))
 	}
-	// More edits than are aligned.
+	// There are too many edits to align them.
 	long := strings.Repeat("a\n", 5000)
 	if f := Texts("x", long, strings.Repeat("b\n", 5000)); f.Changed != 5000 {
 		t.Errorf("%d lines of a long file changed", f.Changed)
 	}
 }
 
-// TestCompareRandom compares random texts: the difference contains both texts, and it is as short as the longest
-// common subsequence allows.
+// TestCompareRandom compares random versions. The difference contains both versions and has the
+// minimum length, which follows from their longest common subsequence.
 func TestCompareRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func() []string {
@@ -146,7 +146,8 @@ func common(a, b []string) int {
 	return row[len(b)]
 }
 
-// TestBetweenLikeGit changes random files in two ways and compares the difference with git's diff of the two.
+// TestBetweenLikeGit changes random files in two ways and compares the result of Between with
+// git's diff of the two versions.
 func TestBetweenLikeGit(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	base := make([]string, 60)
@@ -187,7 +188,8 @@ func TestBetweenLikeGit(t *testing.T) {
 			t.Fatalf("%v, %d files", ok, len(files))
 		}
 		whole := Texts("x", strings.Join(a, "\n"), strings.Join(b, "\n"))
-		// Every changed line is there with its number, and the numbers of unchanged lines fit.
+		// Every changed line is present with its number, and the numbers of the unchanged lines
+		// are consistent.
 		for _, h := range files[0].Hunks {
 			for _, l := range h.Lines {
 				if l.A > 0 && a[l.A-1] != l.Text || l.B > 0 && b[l.B-1] != l.Text {

@@ -179,7 +179,7 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id strin
 		}
 		switch {
 		case status == domain.InProgress && p.EndDate != nil:
-			return domain.Invalid("end_date", "An experiment in progress can't have an end_date; set the status to STOPPED or FINISHED, too.")
+			return domain.Invalid("end_date", "An experiment in progress can't have an end_date; also set the status to STOPPED or FINISHED.")
 		case p.EndDate != nil:
 			end = p.EndDate
 		case status != domain.InProgress && end == nil:

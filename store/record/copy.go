@@ -19,12 +19,12 @@ type Target interface {
 	Read(ctx context.Context, fn func(TargetTx) error) error
 	Write(ctx context.Context, fn func(TargetTx) error) error
 	Append(ctx context.Context, fn func(TargetTx) error) error
-	// Claim stores the bytes of an artifact and claims their blob. The function use must be
-	// called in the transaction that inserts the artifact. The function returns the id of the
-	// blob. The function release ends a claim that was not used.
+	// Claim stores the bytes of an artifact and claims their blob. use must be called in the
+	// transaction that inserts the artifact; it returns the id of the blob. release ends a claim
+	// that was not used.
 	Claim(ctx context.Context, hash string, size int64) (use func(Tx) (int64, error), release func(), err error)
 	// Discard moves an artifact to the trash. If the artifact can't be moved, refused is the
-	// reason. If the artifact was moved, refused is "".
+	// reason; otherwise refused is "".
 	Discard(ctx context.Context, id string) (refused string, err error)
 }
 
@@ -42,8 +42,8 @@ type TargetTx interface {
 	Copied(ref Ref) error
 }
 
-// ConflictError reports that records can't be written at present. Message is a sentence that
-// also names the remedy.
+// ConflictError reports that records can't be written at present. Message is a sentence that also
+// says what to do about it.
 type ConflictError struct{ Message string }
 
 func (e *ConflictError) Error() string { return e.Message }
@@ -60,7 +60,7 @@ type Copier struct {
 	// fingerprints.
 	Fresh  bool
 	DryRun bool
-	// NoArtifacts is set to omit artifacts.
+	// NoArtifacts omits artifacts from the copy.
 	NoArtifacts bool
 	// Base returns the fingerprint of a record at the time when the record was last equal in
 	// From and To. It returns "" if the fingerprint is unknown. If Base is nil, the Copier uses
@@ -70,7 +70,7 @@ type Copier struct {
 	// format of record is kind/id. Peer can be nil.
 	Peer func(record string) bool
 	// Bare returns the id of a blob row without bytes. It is set if From is a complete database
-	// and To gets a part of From. The Copier calls Bare for the artifacts in Needed whose
+	// and To gets only a part of it. The Copier calls Bare for the artifacts in Needed whose
 	// records have Context set.
 	Bare   func(tx Tx, hash string, size int64) (int64, error)
 	Needed map[string]bool // artifacts that copied records refer to, as resource/id
@@ -86,8 +86,8 @@ type Copier struct {
 	written   []writtenRecord // records whose late parts are not written yet
 
 	read    buffer   // points that were read last
-	sent    buffer   // points of the last write in the background
-	sending *sending // last write in the background; nil after wait
+	sent    buffer   // points of the last background write
+	sending *sending // last background write; nil after wait
 }
 
 type writtenRecord struct {
@@ -95,11 +95,11 @@ type writtenRecord struct {
 	state State
 }
 
-// lateRecords is the maximum number of records whose late parts are written in one transaction.
-// See Part.Late.
+// lateRecords is the maximum number of records whose late parts (Part.Late) are written in one
+// transaction.
 const lateRecords = 200
 
-// Copy copies the given records. A container must come before the records in the container.
+// Copy copies the given records. A container must come before the records in it.
 func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
 	c.copied = map[string]Ref{}
 	for _, ref := range refs {
@@ -286,8 +286,8 @@ func (c *Copier) write(ctx context.Context, ref Ref, state State, v verdict) err
 }
 
 // clear deletes the rows of one part of a record before the record is replaced. If the part has
-// an Unlink statement, clear removes the reference only if From contains the target of the
-// reference. If From lacks the target, From can't contain the reference.
+// an Unlink statement, clear removes the reference only if From has the target of the reference.
+// Without the target, From can't have the reference either.
 func (c *Copier) clear(to Tx, p *Part, id string) error {
 	statement := p.Clear
 	if p.Unlink != "" {
@@ -312,9 +312,9 @@ func (c *Copier) clear(to Tx, p *Part, id string) error {
 	return err
 }
 
-// stub writes the row of a run that other records need, and the rows of the needed artifacts of
-// the run. It does nothing unless c.Fresh is set, because an existing database gets no
-// incomplete runs.
+// stub writes the row of a run that other records need, and the rows of the run's needed
+// artifacts. It does nothing if c.Fresh is not set, because incomplete runs are not added to an
+// existing database.
 func (c *Copier) stub(ctx context.Context, ref Ref) error {
 	if !c.Fresh {
 		return nil

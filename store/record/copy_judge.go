@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// verdict is the decision whether a record is kept, inserted or replaced.
+// verdict is the decision whether the target's record stays as it is, or the record is inserted
+// or replaced.
 type verdict int
 
 const (
@@ -111,7 +112,7 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, er
 	return keep, state, c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
 }
 
-// state returns the state of a record in From. It keeps the points of a run in c.read.
+// state returns the state of a record in From. It stores the points of a run in c.read.
 func (c *Copier) state(ref Ref) (State, error) {
 	c.read.begin(ref.ID)
 	return c.From.state(ref.Kind, ref.ID, c.read.add)
@@ -150,9 +151,9 @@ func (c *Copier) fromHas(record string) (bool, error) {
 	return c.From.Has(record)
 }
 
-// mayInsert returns an error if the user may not add the record. The result there reports
-// whether the record's project and container exist. A dry run does not check for containers,
-// because the copy might insert them.
+// mayInsert returns an error if the user may not add the record. there reports whether the
+// record's project and container exist. A dry run does not check for containers, because the copy
+// might insert them.
 func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err error) {
 	if ref.Kind == projectKind {
 		return true, tx.AllowCreate("")
@@ -175,8 +176,8 @@ func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err err
 	return c.hasOwners(tx.Records(), ref)
 }
 
-// hasOwners reports whether the target database contains all records that the given record
-// needs to exist.
+// hasOwners reports whether the target database has every owner of the given record, that is,
+// every record that it can't exist without.
 func (c *Copier) hasOwners(to Tx, ref Ref) (there bool, err error) {
 	for i := range ref.Kind.Parts {
 		p := &ref.Kind.Parts[i]
@@ -199,8 +200,8 @@ func (c *Copier) hasOwners(to Tx, ref Ref) (there bool, err error) {
 	return true, nil
 }
 
-// mayAdd returns an error if the user may not add records to a project. The result there is
-// false if the project does not exist or is in the trash.
+// mayAdd returns an error if the user may not add records to a project. there is false if the
+// project does not exist or is in the trash.
 func mayAdd(tx TargetTx, projectID string) (there bool, err error) {
 	err = tx.Records().Row(`SELECT EXISTS (SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL)`, projectID).Scan(&there)
 	if err == nil && there {

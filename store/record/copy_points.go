@@ -10,12 +10,13 @@ import (
 
 const (
 	// copyPoints and copyPointsFresh are the maximum numbers of points in a transaction. Each
-	// transaction rewrites each series that gets points. A new database allows larger
-	// transactions, because no other write waits.
+	// transaction rewrites each series that gets points. In a new database, transactions can be
+	// larger, because no other writes wait for them.
 	copyPoints      = 32768
 	copyPointsFresh = 65536
-	// heldPoints is the maximum number of points in a buffer of a Copier. The points of a run
-	// that fit into a buffer are read once. They are written in the order of writing.
+	// heldPoints is the maximum number of points in a buffer of a Copier. If the points of a run
+	// fit into a buffer, they are read only once, and are written in the order in which they were
+	// first written.
 	heldPoints = 1 << 17
 )
 
@@ -23,7 +24,7 @@ const (
 type buffer struct {
 	run    string // id of the run; "" if points does not hold all points of a run
 	points []points.Copy
-	order  []*points.Copy // elements of points to write, in the order of writing
+	order  []*points.Copy // elements of points to write, in the order in which they were first written
 }
 
 // choose sets order to the points for which keep returns true.
@@ -75,8 +76,8 @@ func (c *Copier) hold(id string) error {
 }
 
 // points copies the points of a run. It copies all points of a new run. For an existing run, it
-// copies the points of each metric from the first difference on. The write continues after
-// points returns; wait waits for its end.
+// copies the points of each metric from the first difference on. The write can continue after
+// points has returned; wait waits until it has ended.
 func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence) error {
 	num, err := c.From.Num(ref.ID)
 	if err != nil {
@@ -125,8 +126,8 @@ func (c *Copier) batchSize() int {
 	return copyPoints
 }
 
-// send waits for the previous write and begins to write the points in c.read.order. It
-// exchanges c.read for the buffer of the previous write.
+// send waits for the previous write and begins to write the points in c.read.order. It swaps
+// c.read with the buffer of the previous write.
 func (c *Copier) send(ctx context.Context, ref Ref) error {
 	if err := c.wait(); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (c *Copier) send(ctx context.Context, ref Ref) error {
 	return nil
 }
 
-// wait waits for the write that send has begun, and returns its error.
+// wait waits for the write that send has started, and returns the error of that write.
 func (c *Copier) wait() error {
 	s := c.sending
 	if s == nil {
@@ -153,8 +154,9 @@ func (c *Copier) wait() error {
 	return s.err
 }
 
-// change runs fn in a write transaction of the target, after the write that send has begun.
-// Because writes never run at the same time, equal records give an equal database.
+// change runs fn in a write transaction of the target, after waiting for the write that send has
+// started. Because writes never run at the same time, copies of equal records are equal
+// databases.
 func (c *Copier) change(ctx context.Context, fn func(TargetTx) error) error {
 	if err := c.wait(); err != nil {
 		return err

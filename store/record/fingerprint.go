@@ -20,9 +20,9 @@ type State struct {
 	// Content is a hash of the content without the references. Content is "" in a state from an
 	// earlier version of the program.
 	Content string `json:"content"`
-	// References lists the references of the record. Another database might lack the target of
-	// a reference. A reference is the name of a part and the target as kind/id. If the part has
-	// several columns, the reference ends with a hash of the rows.
+	// References lists the references of the record. Another database might lack the target of a
+	// reference. A reference consists of the name of a part and the target as kind/id. If the
+	// part has several columns, a hash of the rows follows.
 	References []string `json:"references,omitzero"`
 }
 
@@ -103,8 +103,8 @@ func putSorted(sum hash.Hash, name string, rows [][]any, content func([]any) []a
 	}
 }
 
-// hashedBytes is the approximate number of bytes that pointsInto passes to put. A hash takes
-// long for many short texts.
+// hashedBytes is the approximate number of bytes that pointsInto passes to put at once. Hashing
+// many short strings one by one would be slow.
 const hashedBytes = 4096
 
 // pointsInto calls put with the lines of the metrics of an iteration: the name of each metric,

@@ -29,8 +29,8 @@ type Part struct {
 	Clear   string // statement that deletes the rows written by Write
 	Write   string
 	Late    bool // Write runs after all records were inserted
-	// References lists the columns with the ids of other records. A copy can include this
-	// record without including the other record.
+	// References lists the columns with the ids of other records. A copy can include this record
+	// without the other record.
 	References []Reference
 	// Link is set if each complete row is a reference. If only To contains such a row, the copy
 	// does not delete the row.
@@ -60,7 +60,7 @@ type Column struct {
 // name returns the name of the SQL parameter for the column.
 func (c Column) name() string { return c.SQL[strings.LastIndexAny(c.SQL, " .")+1:] }
 
-// TextKind is the kind of text in a column. The schema checks values that are not texts.
+// TextKind is the kind of text in a column. Non-text values are checked by the schema.
 type TextKind int
 
 // These are the kinds of text.
@@ -79,7 +79,7 @@ const (
 )
 
 // Kinds lists all kinds in the order in which records are copied. The kind of a container comes
-// before the kinds of the records in the container.
+// before the kinds of the records in it.
 var Kinds = []*Kind{projectKind, experimentKind, iterationKind, loggedModelKind, wandbArtifactKind, reportKind, modelKind, modelVersionKind}
 
 func init() {
@@ -93,7 +93,7 @@ func init() {
 
 var parameter = regexp.MustCompile(`:[a-z_0-9]+`)
 
-// number builds the query p.read. It also replaces the names of SQL parameters by their
+// number builds the query p.read. It also replaces the names of SQL parameters with their
 // numbers.
 func (p *Part) number() {
 	var columns []string

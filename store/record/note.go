@@ -8,14 +8,15 @@ import (
 	"tracker/store/transfer"
 )
 
-// These are the states of rows in the source table that belong to copied records. The row of a
-// record holds the fingerprint that the record had when it was copied to this database.
+// These are the values of the state column in the rows of the source table that belong to copied
+// records. The row of a record holds the fingerprint that the record had when it was copied to
+// this database.
 const (
 	copied  = "archive"
 	copying = "archive, not finished"
 )
 
-// Note holds the state of a record at the time when the record was copied to this database.
+// Note describes a record at the time when it was copied to this database.
 type Note struct {
 	Fingerprint string // result of State.Noted; "" if the record was never copied
 	Unfinished  bool   // the copy was started but not finished
@@ -51,15 +52,16 @@ func (tx Tx) SetNote(ref Ref, n Note, now scalar.Time) error {
 	return err
 }
 
-// synced is the state of rows in the source table that Synced reads. The row of a record holds
-// the fingerprint that the record had when it was last equal in this database and a peer.
+// synced is the value of the state column in the rows of the source table that Synced reads. The
+// row of a record holds the fingerprint that the record had when it was last equal in this
+// database and a peer.
 const synced = "sync"
 
 func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
 
-// Synced returns the fingerprint that a record had when it was last equal in this database and
-// a peer's database. The format of record is kind/id. The result is a text from State.Noted, or
-// "" if the fingerprint is unknown.
+// Synced returns the fingerprint that a record had when it was last equal in this database and a
+// peer's database. The format of record is kind/id. The fingerprint is a result of State.Noted,
+// or "" if it is unknown.
 func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	err = tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -4,15 +4,15 @@
 //
 // Kinds holds the SQL statements that read and write the rows of each kind of record. The
 // statements use ids instead of row numbers. The fingerprint of a record is a hash of its
-// content. Two databases with the same record have the same fingerprint, because the content
-// contains no row numbers.
+// content. The fingerprint of a record is the same in all databases that have the record, because
+// the content contains no row numbers.
 //
 // A Copier inserts new records. It replaces records that have changed only in the source. It
 // reports records that have changed in both databases and leaves these records unchanged. If a
 // copy is interrupted, the next copy finishes the work.
 //
-// The target checks the rights of the user in each write transaction. A function of the caller
-// checks the texts of each record, because the source database might be untrusted.
+// The target checks the rights of the user in each write transaction. A function passed by the
+// caller checks the text values of each record, because the source database might be untrusted.
 package record
 
 import (
@@ -26,8 +26,7 @@ import (
 // Tx is a transaction that reads and writes records.
 type Tx struct {
 	*points.Tx
-	// Check returns an error if a column does not accept the text. kind is the TextKind of the
-	// column.
+	// Check returns an error if a column with the given TextKind does not accept text.
 	Check func(kind TextKind, text string) error
 }
 
@@ -93,8 +92,8 @@ func (tx Tx) Num(id string) (num int64, err error) {
 // maxRecord is the maximum size in bytes of a record's values in one table.
 const maxRecord = 512 << 20
 
-// Rows reads the rows of one part of a record and checks their texts. It returns a *SizeError
-// if the rows are larger than maxRecord.
+// Rows reads the rows of one part of a record and checks their text values. It returns a
+// *SizeError if the rows are larger than maxRecord.
 func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
 	rows, err := tx.Tx.Rows(p.read, id)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A reference in a State is a text with two or three fields, separated by spaces. The first
-// field is the name of the part. The second field is the target, as kind/id. The third field is
-// a hash of the rows. It exists only if the part has columns besides the target.
+// A reference in a State is a string with two or three fields, separated by spaces. The first
+// field is the name of the part. The second field is the target, as kind/id. If the part has
+// columns besides the target, the third field is a hash of the rows.
 
 // parentPart is the name of the part that refers to the parent of a run. A user can remove this
 // kind of reference while both runs exist. Other kinds of references can't be removed while
@@ -82,10 +82,9 @@ func (s State) Targets() []string {
 	return all
 }
 
-// Noted returns the text that is stored for a state that two databases share. The text contains
-// the hash of the content and the hashes of some references. The text includes a reference if
-// the function has returns true for the target. Only an included reference can later count as
-// removed.
+// Noted returns the string that is stored for a state that two databases share. It contains the
+// hash of the content and the hashes of some references. A reference is included if has(target)
+// is true. Only an included reference can later count as removed.
 func (s State) Noted(has func(record string) bool) string {
 	var hashes []string
 	for _, r := range s.References {
@@ -109,8 +108,8 @@ func hashOf(reference string) string {
 //
 // base describes the last common state. base is a result of State.Noted, a fingerprint from an
 // earlier version of the program, or "" if the common state is unknown. If only one state
-// contains a reference, the difference counts as a change only if shared returns true for the
-// target. The function shared reports whether both databases contain a record.
+// contains a reference, this counts as a change only if shared(target) is true. shared(record)
+// reports whether both databases contain a record.
 func Changes(from, to State, base string, shared func(record string) bool) (fromChanged, toChanged bool) {
 	if from.Fingerprint == to.Fingerprint {
 		return false, false

@@ -19,9 +19,8 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 }
 
 // Only selects records from refs, the records of a project. It selects the records in wanted,
-// which lists records as kind/id. It also selects the needed records and all projects,
-// experiments and models. It sets Context for these additional records. missing is the first
-// wanted record that refs lacks.
+// which lists them as kind/id. It also selects the needed records and all projects, experiments
+// and models, and sets Context for these. missing is the first wanted record that is not in refs.
 func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, missing string) {
 	isWanted, there := map[string]bool{}, map[string]bool{}
 	for _, w := range wanted {
@@ -84,8 +83,8 @@ func (tx Tx) OfRuns(ids []string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// All returns all records of a database that was made for an archive. It sets Context for the
-// records in context, which lists records as kind/id.
+// All returns all records of a database that was created for an archive. It sets Context for the
+// records in context, which lists them as kind/id.
 func (tx Tx) All(context []string) (refs []Ref, err error) {
 	others := map[string]bool{}
 	for _, c := range context {

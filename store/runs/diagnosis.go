@@ -27,7 +27,7 @@ const (
 	diagnosedLines   = 200  // maximum number of console lines that are searched for a crash
 	diagnosedBytes   = 64 << 10
 	shownConsole     = 8  // maximum number of console lines in a diagnosis
-	maxAlike         = 20 // maximum number of ids of iterations that failed alike
+	maxAlike         = 20 // maximum number of ids of iterations that failed in the same way
 	systemMinutes    = 5  // minutes of system metrics that are read
 	lastSeenTemplate = "2006-01-02 15:04:05 UTC"
 )
@@ -41,7 +41,7 @@ type Diagnosis struct {
 	Console []console.Line `json:"console"`
 	// ConsoleLine is the number of the line that shows the crash, or nil.
 	ConsoleLine *int64 `json:"console_line"`
-	// Alike holds the ids of other iterations that failed alike, newest first, at most 20. The
+	// Alike holds the ids of other iterations that failed in the same way, newest first, at most 20. The
 	// newest iterations of the experiment were compared. AlikeTotal includes omitted ids.
 	Alike      []string `json:"alike"`
 	AlikeTotal int      `json:"alike_total"`

@@ -86,7 +86,7 @@ func TestDiagnosis(t *testing.T) {
 				t.Fatalf("%q", texts)
 			}
 			wantTexts(t, texts[:2], "end: The run failed with FloatingPointError: the loss is nan at step 81.", "bad_value: train/loss is NaN from step 80 on.")
-			for i, prefix := range []string{"moved: grad_norm rose ", "parameter: lr is 0.3, ", "alike: 3 other runs failed alike."} {
+			for i, prefix := range []string{"moved: grad_norm rose ", "parameter: lr is 0.3, ", "alike: 3 other runs failed in the same way."} {
 				if !strings.HasPrefix(texts[2+i], prefix) {
 					t.Errorf("%q", texts)
 				}
@@ -136,7 +136,7 @@ func TestDiagnosisOfEnds(t *testing.T) {
 	b.Clock.Add(time.Hour)
 	_, texts = b.diagnosis(t, lost)
 	// The iteration of the fixture is silent as well.
-	wantTexts(t, texts, "end: The run was lost: it was last seen at 2026-11-21 09:30:00 UTC and did not report its end.", "alike: 1 other run failed alike.")
+	wantTexts(t, texts, "end: The run was lost: it was last seen at 2026-11-21 09:30:00 UTC and did not report its end.", "alike: 1 other run failed in the same way.")
 
 	stopped := b.NewIteration(t)
 	b.end(t, stopped, domain.Killed, "Stopped by hand")

@@ -85,7 +85,7 @@ func checkStop(tx *domain.Tx, it domain.IterationState) error {
 	case imported:
 		return domain.Errorf(domain.CodeConflict, "Imported runs can't be stopped from here, because their scripts do not talk to this server.")
 	case mlflow:
-		return domain.Errorf(domain.CodeConflict, "MLflow's clients can't be stopped from here. Stop the script on its machine.")
+		return domain.Errorf(domain.CodeConflict, "Runs of MLflow's clients can't be stopped from here. Stop the script on its machine.")
 	case domain.Running.Lost(tx.DB.LastSeen.Latest(it.Num, lastSeen), tx.Now):
 		return domain.Errorf(domain.CodeConflict, "A lost run can't be stopped, because its script does not talk to this server any more.")
 	}

@@ -138,7 +138,7 @@ func (s *modelStats) add(step scalar.Step, v scalar.Value) {
 	s.Min, s.Max, s.Sum = min(s.Min, v), max(s.Max, v), s.Sum+v
 }
 
-// statistic returns a statistic of a metric, and whether the run has the metric.
+// statistic returns a statistic of a metric. ok is false if the run does not have it.
 func (r *modelRun) statistic(f filter.Ref) (float64, bool) {
 	s := r.metrics[f.Name]
 	if s == nil {

@@ -6,9 +6,9 @@ import "math"
 // 10 have 184,756.
 const maxPermutations = 200_000
 
-// permute returns the share of the divisions of all values into two groups of the given sizes
-// whose |t| is at least the |t| of the given division. The given division is one of them, so the
-// share is not 0.
+// permute considers all divisions of the values into two groups with the sizes of a and b. It
+// returns the share of divisions whose |t| is at least the |t| of a and b. The share is not 0,
+// because a and b themselves are one of the divisions.
 func permute(a, b []float64) float64 {
 	all := append(append(make([]float64, 0, len(a)+len(b)), a...), b...)
 	center := GroupOf(all)
@@ -17,7 +17,7 @@ func permute(a, b []float64) float64 {
 		return 1
 	}
 	var total, squares float64
-	for i, v := range all { // centered and scaled values lose no digits in the sums below
+	for i, v := range all { // the sums below lose no digits if values are centered and scaled
 		all[i] = (v - center.Mean) / scale
 		total += all[i]
 		squares += all[i] * all[i]
@@ -42,7 +42,7 @@ func permute(a, b []float64) float64 {
 		sum += v
 		square += v * v
 	}
-	// Equal divisions differ by rounding, so a little less counts as at least.
+	// Because of rounding, a slightly smaller value counts as equal.
 	least := statistic(sum, square)*(1-1e-9) - 1e-12
 	count, extreme := 0, 0
 	var choose func(from, left int, sum, square float64)
@@ -61,7 +61,8 @@ func permute(a, b []float64) float64 {
 	return float64(extreme) / float64(count)
 }
 
-// binomial returns the number of choices of k out of n things, or more than maxPermutations.
+// binomial returns n choose k. If this is more than maxPermutations, it returns any number above
+// maxPermutations.
 func binomial(n, k int) int {
 	k = min(k, n-k)
 	c := 1

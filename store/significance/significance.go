@@ -1,8 +1,8 @@
 // Package significance compares the results of two groups of runs that were repeated with other
-// random seeds. Compare returns the difference of the means, an interval for it, and the
-// probability of a difference of this size if both groups had the same distribution.
+// random seeds. Compare returns the difference of the means, a confidence interval, and the
+// probability of a difference at least this large if both groups had the same distribution.
 //
-// The interval is the one of Welch's t-test. Colas, Sigaud and Oudeyer ("A Hitchhiker's Guide to
+// The interval comes from Welch's t-test. Colas, Sigaud and Oudeyer ("A Hitchhiker's Guide to
 // Statistical Comparisons of Reinforcement Learning Algorithms", 2019) recommend this test for a
 // few seeds: its rate of false positives is near the chosen level even if the groups differ in
 // spread, unlike Student's t-test, the rank test and the bootstrap.
@@ -18,13 +18,13 @@ import (
 )
 
 // Level is the probability below which a difference counts as more than chance. An interval
-// contains the true difference with the probability 1 - Level.
+// contains the true difference with probability 1 - Level.
 const Level = 0.05
 
-// rounding is the largest difference, relative to the means, that is due to the rounding of sums.
+// rounding is the largest difference, relative to the means, that counts as a rounding error.
 const rounding = 1e-12
 
-// Method is the test that yields the probability of a Comparison.
+// Method is the test from which Comparison.P was computed.
 type Method string
 
 // Values of Method.
@@ -37,7 +37,7 @@ const (
 // Group holds the number, the mean and the standard deviation of the values of a group.
 type Group struct {
 	N    int
-	Mean float64 // NaN without values
+	Mean float64 // NaN if there are no values
 	SD   float64 // sample standard deviation; NaN for fewer than two values
 }
 
@@ -51,7 +51,8 @@ func GroupOf(values []float64) Group {
 	for _, v := range values {
 		largest = max(largest, math.Abs(v))
 	}
-	// The sums are of values divided by a power of two, so that they stay finite and exact.
+	// The values are divided by a power of two before they are summed, so that the sums stay
+	// finite and exact.
 	_, exponent := math.Frexp(largest)
 	scale, mean := math.Ldexp(1, exponent-1), 0.0
 	for _, v := range values {
@@ -77,7 +78,7 @@ func GroupOf(values []float64) Group {
 type Comparison struct {
 	A, B       Group
 	Difference float64 // mean of B minus mean of A
-	Low, High  float64 // Welch's interval of the difference; NaN without a test
+	Low, High  float64 // confidence interval of the difference by Welch's test; NaN without a test
 	P          float64 // probability under the null hypothesis, two-sided; NaN without a test
 	Method     Method
 }
@@ -85,20 +86,20 @@ type Comparison struct {
 // Significant reports whether the difference is more than chance explains, at Level.
 func (c Comparison) Significant() bool { return c.Method != None && c.P < Level }
 
-// Constant reports whether the values of each group are equal, so that there is no spread to
+// Constant reports whether all values of each group are equal, so that there is no spread to
 // compare the difference with.
 func (c Comparison) Constant() bool { return c.A.SD == 0 && c.B.SD == 0 }
 
-// Compare compares the finite values of two groups. It ignores other values. Both groups must
-// have two values at least, or else the result has no test.
+// Compare compares the finite values of two groups. It ignores other values. If a group has fewer
+// than two values, the result has no test.
 //
-// The test is an exact permutation test of Welch's t if it is able to find a difference at Level
-// and there are at most maxPermutations divisions of the values into two groups. This test makes
-// no assumption on the distribution. The statistic t instead of the difference keeps the test valid
-// for large groups of unequal spread (Janssen, "Studentized permutation tests for non-i.i.d.
-// hypotheses and the generalized Behrens-Fisher problem", 1997). For other sizes, the test is
-// Welch's t-test ("The generalization of Student's problem when several different population
-// variances are involved", 1947).
+// The test is an exact permutation test of Welch's t if such a test can find a difference at
+// Level, and if there are at most maxPermutations divisions of the values into two groups. This
+// test makes no assumption about the distribution. Using t instead of the difference keeps the
+// test valid for large groups of unequal spread (Janssen, "Studentized permutation tests for
+// non-i.i.d. hypotheses and the generalized Behrens-Fisher problem", 1997). For other sizes, the
+// test is Welch's t-test ("The generalization of Student's problem when several different
+// population variances are involved", 1947).
 func Compare(a, b []float64) Comparison {
 	a, b = finite(a), finite(b)
 	c := Comparison{A: GroupOf(a), B: GroupOf(b), Low: math.NaN(), High: math.NaN(), P: math.NaN()}
@@ -131,8 +132,8 @@ func Compare(a, b []float64) Comparison {
 	return c
 }
 
-// Pooled returns the common standard deviation of groups with two values or more, and its
-// degrees of freedom. It returns 0 degrees of freedom if no group has two values.
+// Pooled returns the common standard deviation of the groups with at least two values, and its
+// degrees of freedom. If no group has two values, it returns 0 degrees of freedom.
 func Pooled(groups [][]float64) (sd float64, df int) {
 	sum := 0.0
 	for _, values := range groups {

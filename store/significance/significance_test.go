@@ -15,7 +15,7 @@ func near(t *testing.T, name string, got, want, tolerance float64) {
 	}
 }
 
-// TestWelch compares the test with values that were calculated by hand.
+// TestWelch compares results with values that were computed by hand.
 func TestWelch(t *testing.T) {
 	// The variances are 1 and 4: se² = 1/3 + 4/3 = 5/3, df = (5/3)² / ((1/3)²/2 + (4/3)²/2) = 50/17.
 	c := Compare([]float64{1, 2, 3}, []float64{4, 6, 8})
@@ -34,7 +34,7 @@ func TestWelch(t *testing.T) {
 	}
 }
 
-// TestPermutation compares exact tests with numbers of divisions that were counted by hand.
+// TestPermutation compares results with numbers of divisions that were counted by hand.
 func TestPermutation(t *testing.T) {
 	for _, c := range []struct {
 		a, b []float64
@@ -108,7 +108,8 @@ func TestFew(t *testing.T) {
 	}
 }
 
-// TestErrorRates compares random groups: of the same distribution, and with a known shift.
+// TestErrorRates compares random groups from the same distribution, and random groups with a
+// known shift.
 func TestErrorRates(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	normal := func(n int, mean, sd float64) []float64 {
@@ -167,7 +168,7 @@ func TestErrorRates(t *testing.T) {
 	}
 }
 
-// TestPooled compares the pooled spread with a value that was calculated by hand.
+// TestPooled compares the pooled spread with a value that was computed by hand.
 func TestPooled(t *testing.T) {
 	// Sums of squares 2 and 8 with 2 + 2 degrees of freedom; a single value adds nothing.
 	sd, df := Pooled([][]float64{{1, 2, 3}, {4, 6, 8}, {100}, nil})

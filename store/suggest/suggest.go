@@ -1,8 +1,9 @@
 // Package suggest proposes settings for the next runs of an experiment.
 //
-// Candidates are drawn by the tree-structured Parzen estimator that sweeps use, drawn at random, or
-// copied from the best runs. A random forest orders the candidates, and a second forest predicts their
-// results. Numbers stay within the range of the runs. Texts and other values are values of runs.
+// Candidates are drawn by the tree-structured Parzen estimator that sweeps use, drawn at random,
+// or copied from the best runs. A random forest orders the candidates, and a second forest
+// predicts their results. Suggested numbers are within the range of the numbers in the runs. All
+// other suggested values are values of runs.
 package suggest
 
 import (
@@ -33,13 +34,13 @@ const (
 	mostRank     = 0.35 // maximum expected rank of a suggestion
 	worstRank    = 0.8  // maximum rank at the worse end of the interval of a suggestion
 	mostSettings = 8    // maximum number of parameters that vary
-	mostChoices  = 12   // maximum number of distinct numbers that are choices
+	mostChoices  = 12   // maximum number of distinct numbers that are treated as choices
 	mostSeen     = 200  // maximum number of runs that the estimator uses
-	drawn        = 120  // candidates of the estimator
-	random       = 120  // random candidates
-	copied       = 30   // candidates from the best runs
-	apart        = 0.15 // minimum difference of two suggestions in one number, as a fraction of its range
-	nearlyBest   = 0.08 // maximum difference of a suggestion's score from the best score
+	drawn        = 120  // number of candidates drawn by the estimator
+	random       = 120  // number of random candidates
+	copied       = 30   // number of candidates copied from the best runs
+	apart        = 0.15 // minimum difference between two suggestions in a number, as a fraction of its range
+	nearlyBest   = 0.08 // maximum difference between a suggestion's score and the best score
 )
 
 // Setting is the value of a parameter.
@@ -51,7 +52,7 @@ type Suggestion struct {
 	importance.Prediction
 }
 
-// Reason says why there are no suggestions.
+// Reason is the reason why there are no suggestions.
 type Reason string
 
 // Values of Reason.
@@ -145,7 +146,7 @@ type space struct {
 	seed       uint64
 }
 
-// dimension is a parameter that varies: numbers in a range, or a list of choices.
+// dimension is a parameter that varies. Its values are numbers in a range, or a list of choices.
 type dimension struct {
 	name      string
 	values    []*string // values of the runs
@@ -225,7 +226,7 @@ func newDimension(name string, values []*string) dimension {
 
 func (d dimension) ok() bool { return len(d.choices) > 0 || d.low < d.high }
 
-// place returns the position of a value between 0 and 1.
+// place returns the position of a value as a number between 0 and 1.
 func (d dimension) place(v string) float64 {
 	if d.choices != nil {
 		return (float64(slices.Index(d.choices, v)) + 0.5) / float64(len(d.choices))
@@ -237,8 +238,9 @@ func (d dimension) place(v string) float64 {
 	return (f - d.low) / (d.high - d.low)
 }
 
-// value returns the value at a position between 0 and 1. A number is rounded to two significant
-// digits, if the rounded number is within the range.
+// value returns the value at a position between 0 and 1. Numbers are rounded to two significant
+// digits, or to four if the range is narrow, unless the rounded number would be outside the
+// range.
 func (d dimension) value(u float64) string {
 	u = max(0, min(1, u))
 	if d.choices != nil {
@@ -278,8 +280,8 @@ func (s *space) settings(p point) map[string]string {
 	return all
 }
 
-// contradicts reports whether a candidate has a number that the estimate calls clearly worse than
-// the best.
+// contradicts reports whether a candidate has a number that is clearly worse than the best one
+// according to the estimate.
 func (s *space) contradicts(r importance.Result, p point) bool {
 	settings := s.settings(p)
 	outside := func(f importance.Form, value string) bool {
@@ -401,8 +403,8 @@ func (s *space) pointOf(run int) (p point, ok bool) {
 
 func key(dimension int) string { return "p" + strconv.Itoa(dimension) }
 
-// config returns the configuration of the estimator. Its dimensions are the positions between 0
-// and 1, and lists of choices.
+// config returns the configuration of the estimator. A range becomes positions between 0 and 1,
+// and a list of choices becomes their indexes.
 func (s *space) config() (sweep.Config, error) {
 	parameters := map[string]any{}
 	for i, d := range s.dimensions {

@@ -81,8 +81,8 @@ func settings(one suggest.Suggestion) map[string]string {
 	return of
 }
 
-// TestNext repeats the suggested runs. Their results are among the better results, and about 90% of
-// them are inside their intervals.
+// TestNext runs the suggested settings. The results are among the better results, and about 90%
+// of them are inside the predicted intervals.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	for _, aim := range []goal.Goal{goal.Minimize, goal.Maximize} {
@@ -122,7 +122,8 @@ func TestNext(t *testing.T) {
 				t.Errorf("%s, %d runs: %d of %d searches have suggestions; %d of %d suggestions are among the better half",
 					aim, runs, given, seeds, better, total/50)
 			}
-			// The best result so far limits an interval, so that a new best result is outside.
+			// An interval does not extend beyond the best result so far, so a new best result is
+			// outside it.
 			if inside*100 < 70*total || worse*100 > 10*total {
 				t.Errorf("%s, %d runs: %d of %d results are inside their intervals, and %d are worse", aim, runs, inside, total, worse)
 			}
@@ -130,7 +131,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Without an effect, with few runs and with much noise there are no suggestions.
+// There are no suggestions if no parameter has an effect, if there are few runs, or if there is
+// much noise.
 func TestNoSuggestion(t *testing.T) {
 	t.Parallel()
 	if _, reason, _ := searched(suggest.MinRuns-1, 0.1, goal.Minimize, 1).next(t); reason != suggest.FewRuns {

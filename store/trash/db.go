@@ -1,9 +1,9 @@
 // Package trash lists, restores and purges deleted records.
 //
-// The deletion of a record sets a date in one row, regardless of the record's contents. Restore
-// clears the date. Purge deletes the record and its contents permanently. Purge uses short
-// transactions, so that other writers need not wait. PurgeExpired purges records that are older
-// than a limit.
+// Deleting a record sets a date in one row, however many records it contains. Restore clears the
+// date. Purge permanently deletes the record and all records in it. It uses short transactions,
+// so that other writers need not wait long. PurgeExpired purges records that have been in the
+// trash longer than a limit.
 package trash
 
 import (
@@ -13,7 +13,7 @@ import (
 	"tracker/store/files"
 )
 
-// DB has the methods that open their own transactions.
+// DB lists, restores and purges records. Its methods run their own transactions.
 type DB struct {
 	base  *domain.DB
 	files *files.DB
@@ -22,7 +22,7 @@ type DB struct {
 // New returns a DB for the trash in base.
 func New(base *domain.DB, files *files.DB) *DB { return &DB{base, files} }
 
-// View has the methods that read one snapshot. Each method uses the actor of tx.
+// View reads the trash in one transaction. It checks the rights of the actor tx.Actor.
 type View struct{ tx *domain.Tx }
 
 // In returns a View of the trash that is visible in tx.

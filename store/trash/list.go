@@ -10,8 +10,8 @@ import (
 )
 
 // Trashed describes a record in the trash and counts the records in it. A restore or purge also
-// affects the counted records. A contained record that was deleted earlier has its own entry.
-// Trashed does not count such a record, and Restore does not restore it with its container.
+// affects the counted records. A contained record that was deleted earlier has its own entry: it
+// is not counted, and Restore does not restore it with its container.
 type Trashed struct {
 	ID          string           `json:"id" db:"id"` // id of the record
 	Kind        domain.TrashKind `json:"kind" db:"kind"`
@@ -260,8 +260,8 @@ func (v *View) Trashed(id string) (Trashed, error) {
 
 // trashed returns the record in the trash with the given id. It checks that actor has the right
 // to delete. It returns NOT_FOUND if the record is not in the trash. Clients can choose the ids
-// of iterations. If an iteration and another record have equal ids, trashed returns the other
-// record.
+// of iterations, so an iteration and another record can have the same id; trashed then returns
+// the other record.
 func trashed(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err error) {
 	err = tx.Get(&t, `SELECT `+trashColumns+` `+trashRows+`WHERE trashed.id = ? ORDER BY trashed.kind = 'iteration' LIMIT 1`, id)
 	if err != nil {
@@ -271,7 +271,7 @@ func trashed(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err error
 }
 
 func errHeld(t Trashed) error {
-	return domain.Errorf(domain.CodeConflict, "%q belongs to a record that is in the trash, too; restore that one first.", t.Name)
+	return domain.Errorf(domain.CodeConflict, "%q belongs to a record that is also in the trash; restore that record first.", t.Name)
 }
 
 // String returns the kind and the quoted name of the record.
@@ -285,6 +285,6 @@ func tooMany(ids []string) error {
 	return nil
 }
 
-// Age returns the time that deleted records stay in the trash. It returns 0 if records are
-// deleted permanently at once.
+// Age returns how long deleted records stay in the trash. It is 0 if records are deleted
+// permanently at once.
 func (db *DB) Age() time.Duration { return db.base.Options.TrashAge }

@@ -17,12 +17,13 @@ import (
 const purgePause = time.Hour
 
 // Limits for one purge transaction, so that other writers need not wait long. A transaction
-// deletes up to purgedArtifacts artifacts, or fewer if they take long. After the last artifact,
-// transactions delete iterations, up to purgedIterations iterations or purgedPoints points and
-// console lines. All points of an iteration are deleted in one transaction.
+// deletes up to purgedArtifacts artifacts, or fewer if they take long. Once there are no more
+// artifacts, each transaction deletes up to purgedIterations iterations, or as many as have up to
+// purgedPoints points and console lines. All points of an iteration are deleted in one
+// transaction.
 const (
 	purgedArtifacts  = 1000
-	purgedStep       = 50 // number of artifacts that one statement deletes
+	purgedStep       = 50 // maximum number of artifacts that one statement deletes
 	purgedIterations = 100
 	purgedPoints     = 200_000
 )
@@ -60,7 +61,7 @@ func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 	return err
 }
 
-// purgePart deletes a record, or a part of its contents if the record has many artifacts or
+// purgePart deletes a record, or only some of the records in it if there are many artifacts or
 // iterations. more is set if the record still exists. The first call sets the record's deletion
 // date to 0. With this date, the record is not listed in the trash and can't be restored.
 func purgePart(tx *domain.Tx, t Trashed) (more bool, err error) {

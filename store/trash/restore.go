@@ -68,6 +68,6 @@ func refuseIfModelHeld(tx *domain.Tx, t Trashed) error {
 	if err != nil {
 		return err
 	}
-	return domain.Errorf(domain.CodeConflict, "Version %d of the model %q came from a record that is in the trash, too; restore that one first.",
+	return domain.Errorf(domain.CodeConflict, "Version %d of the model %q came from a record that is also in the trash; restore that record first.",
 		version, t.Name)
 }

@@ -25,7 +25,7 @@ func newTrashBed(t testing.TB) *bed {
 	return newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
 }
 
-// shown describes all records that a reader of the database finds, one line for each.
+// shown describes all records outside the trash, with one line for each record.
 func shown(t testing.TB, db *store.DB) (lines []string) {
 	t.Helper()
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -104,8 +104,8 @@ func trashed(t testing.TB, db *store.DB) (ids []string) {
 	return ids
 }
 
-// filled is a bed with a record of every kind, and the ids of a record of each kind that nothing
-// refers to.
+// filled is a bed with records of every kind. For each kind, ids has the id of a record to which
+// no other record refers.
 type filled struct {
 	*bed
 	full string // a project

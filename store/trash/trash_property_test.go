@@ -21,10 +21,10 @@ type node struct {
 	purged  bool
 }
 
-// shown reports whether neither the record nor a containing record is deleted.
+// shown reports whether neither the record nor any of its containers is deleted.
 func (n *node) shown() bool { return n == nil || !n.deleted && !n.purged && n.parent.shown() }
 
-// there reports whether the record and all containing records exist, deleted or not.
+// there reports whether the record and all of its containers exist, in the trash or not.
 func (n *node) there() bool { return n == nil || !n.purged && n.parent.there() }
 
 // After deletions, restores and purges in a random order, the listings and the trash agree with a
@@ -84,7 +84,7 @@ func TestTrashProperty(t *testing.T) {
 					want = domain.CodeNotFound
 				}
 				if random.IntN(4) > 0 && want == "" {
-					continue // otherwise no records would remain soon
+					continue // otherwise all records would soon be purged
 				}
 				if got := codeOf(f.Trash.Purge(ctx, domain.System, n.id)); got != want {
 					t.Fatalf("seed %d: purging the %s: %q, want %q", seed, n.kind, got, want)

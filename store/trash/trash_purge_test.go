@@ -35,7 +35,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// Expired records are purged at the start of a server and by hand. Other records stay.
+// Expired records are purged when a server starts and on demand. Other records stay.
 func TestExpiry(t *testing.T) {
 	b := newTrashBed(t)
 	old, young := b.NewIteration(t), b.NewIteration(t)
@@ -62,7 +62,7 @@ func TestExpiry(t *testing.T) {
 	if empty(b.DB, time.Hour); !slices.Equal(purged, []string{old}) || kept != nil {
 		t.Errorf("purged %v, kept %v", purged, kept)
 	}
-	// A run is not purged before a version in the trash that refers to it.
+	// A run is not purged while a version in the trash refers to it.
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET deleted_date = deleted_date - 7200000 WHERE id = ?`, b.Iteration)
 	if empty(b.DB, time.Hour); purged != nil || !slices.Equal(kept, []string{b.Iteration}) {
@@ -80,8 +80,8 @@ func TestExpiry(t *testing.T) {
 	wantClean(t, db)
 }
 
-// A large record is purged in several transactions. If that is interrupted, it can't be restored,
-// and the next purge continues.
+// A large record is purged in several transactions. If the purge is interrupted, the record can't
+// be restored, and the next purge continues.
 func TestPurgeInParts(t *testing.T) {
 	for _, kind := range []domain.TrashKind{domain.TrashedProject, domain.TrashedExperiment} {
 		var cancel context.CancelFunc

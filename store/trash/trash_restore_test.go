@@ -10,8 +10,8 @@ import (
 	"tracker/store/trash"
 )
 
-// A record that was deleted alone stays deleted when its containing record is restored, and can't
-// be restored before it.
+// A record that was deleted separately stays deleted when its container is restored. It can't be
+// restored before its container.
 func TestRestoreInside(t *testing.T) {
 	b := newTrashBed(t)
 	first, second := b.NewIteration(t), b.NewIteration(t)
@@ -62,7 +62,8 @@ func TestRestoreSeveral(t *testing.T) {
 	wantCode(t, b.Trash.Restore(ctx, domain.System, make([]string, domain.MaxLimit+1)...), domain.CodeInvalidPayload)
 }
 
-// The name of a model in the trash is free. If it is taken, the model can't be restored.
+// Another model can use the name of a model in the trash. The model in the trash then can't be
+// restored.
 func TestRestoreNameTaken(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.Project, "net")

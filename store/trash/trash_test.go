@@ -15,8 +15,8 @@ import (
 	"tracker/store/users"
 )
 
-// A deleted record of each kind is not found, is in the trash with the numbers of its contents,
-// and is unchanged after it is restored.
+// A deleted record of each kind is not found outside the trash, is listed in the trash with the
+// right counts, and is unchanged after it is restored.
 func TestTrash(t *testing.T) {
 	f := newFilled(t)
 	before := shown(t, f.DB)
@@ -71,7 +71,7 @@ func TestTrash(t *testing.T) {
 	}
 }
 
-// The view of all points excludes runs in the trash, whether they or their containing record was
+// The view of all points excludes runs in the trash, whether the run itself or its container was
 // deleted.
 func TestPointsWithoutTrash(t *testing.T) {
 	b := newTrashBed(t)
@@ -107,8 +107,8 @@ func TestPointsWithoutTrash(t *testing.T) {
 	}
 }
 
-// A run whose versions are in the trash can be deleted. The versions are restored after it and
-// purged before it.
+// A run can be deleted if its model versions are in the trash. The run must be restored before
+// the versions, and purged after them.
 func TestTrashOfVersions(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.Project, "net")
@@ -130,7 +130,7 @@ func TestTrashOfVersions(t *testing.T) {
 	}
 	wantOK(t, b.Trash.Restore(ctx, domain.System, version))
 
-	// The same for the model, whose version was not deleted alone.
+	// The same applies to the model, whose version was not deleted separately.
 	wantOK(t, b.Models.DeleteModel(ctx, domain.System, m))
 	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.Iteration))
 	wantCode(t, b.Trash.Restore(ctx, domain.System, m), domain.CodeConflict)
@@ -140,7 +140,7 @@ func TestTrashOfVersions(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A restored version is not in production if another version is in production by then.
+// A restored version is not in production if another version has been put into production since.
 func TestTrashOfProduction(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.Project, "net")
@@ -166,7 +166,7 @@ func TestTrashOfProduction(t *testing.T) {
 	}
 }
 
-// Users who may delete in a project can see its trash, restore and purge it.
+// Users with the right to delete in a project can list, restore and purge its trash.
 func TestTrashPermissions(t *testing.T) {
 	b := newTrashBed(t)
 	user := func(name string, p users.PermissionPatch) domain.Actor {
@@ -232,7 +232,7 @@ func TestReadTrash(t *testing.T) {
 		}
 	}
 	ids := func(f domain.TrashFilter) (all []string) {
-		for _, sort := range []string{"", "name"} { // with and without a search
+		for _, sort := range []string{"", "name"} { // without and with a search
 			all = nil
 			l := must(b.Runs.Iterations(also, domain.System, b.Experiment, runs.IterationQuery{Page: domain.FirstPage, Sort: sort, Trash: f}))(t)
 			for _, i := range l.Data {
@@ -283,7 +283,7 @@ func TestCreateIterationOfTrash(t *testing.T) {
 	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
-// The disk use distinguishes artifacts in the trash from others.
+// The disk usage distinguishes artifacts in the trash from other artifacts.
 func TestTrashUsage(t *testing.T) {
 	b := newTrashBed(t)
 	shared := b.Keep(t, b.Experiment, files.NewArtifact{Name: "a"}, "same")

@@ -35,8 +35,8 @@ func IsAPIKey(s string) bool {
 func withoutPrefix(s string) string { return s[strings.LastIndexByte(s, '-')+1:] }
 
 func hashAPIKey(key string) []byte {
-	// The key is random and about as long as the hash, so a slow password hash would add
-	// nothing.
+	// The key is random and has about as many bits as the hash, so a slow password hash would add
+	// no security.
 	sum := sha256.Sum256([]byte(withoutPrefix(key)))
 	return sum[:]
 }
@@ -73,7 +73,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name
 	})
 }
 
-// randomKey returns apiKeyLength random letters and digits, about 238 bits.
+// randomKey returns apiKeyLength random letters and digits, which are about 238 random bits.
 func randomKey() (string, error) {
 	var key []byte
 	b := make([]byte, 2*apiKeyLength)
@@ -82,7 +82,7 @@ func randomKey() (string, error) {
 			return "", err
 		}
 		for _, x := range b {
-			// Larger values would favor the first letters: 248 is a multiple of
+			// Skip values from 248 on, which would favor the first letters. 248 is a multiple of
 			// len(apiKeyLetters).
 			if x < 248 && len(key) < apiKeyLength {
 				key = append(key, apiKeyLetters[int(x)%len(apiKeyLetters)])

@@ -10,7 +10,7 @@ import (
 	"tracker/store/domain"
 )
 
-// DB has the methods that open their own transactions.
+// DB reads and writes accounts. Its methods run their own transactions.
 type DB struct {
 	base *domain.DB
 }
@@ -18,7 +18,7 @@ type DB struct {
 // New returns a DB for the accounts in base.
 func New(base *domain.DB) *DB { return &DB{base} }
 
-// View has the methods that read one snapshot. Each method uses the actor of tx.
+// View reads accounts in one transaction. It checks the rights of the actor tx.Actor.
 type View struct{ tx *domain.Tx }
 
 // In returns a View of the accounts that are visible in tx.

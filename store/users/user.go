@@ -63,8 +63,8 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (domain.Use
 	return a.User, nil
 }
 
-// dummyHash returns a bcrypt hash with the given cost that matches no known password. SignIn
-// uses it for unknown users, so that the answer takes as long as for a known user.
+// dummyHash returns a bcrypt hash with the given cost that matches no known password. SignIn uses
+// it for unknown users, so that it takes as long as for a known user.
 func dummyHash(cost int) string {
 	return fmt.Sprintf("$2a$%02d$LB1dwzP/A8Ni80WifSbTpeSngtp25MsGVynFYOrc56LnGQxOcqrae", cost)
 }
@@ -106,8 +106,8 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 		return "", err
 	}
 	err = domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
-		// Earlier tokens stay refreshable, because password_changed is not set for the first
-		// password.
+		// Tokens issued before this can still be refreshed, because password_changed is not set
+		// for the first password.
 		n, err := tx.Exec(`UPDATE user SET password_hash = ? WHERE username = ? AND password_hash = ''`, hash, DefaultUsername)
 		if n == 0 {
 			generated = "" // another process has set a password
@@ -228,8 +228,8 @@ func (db *DB) hashPassword(ctx context.Context, password string) (string, error)
 	return string(h), err
 }
 
-// UpdateUser changes an account. The actor must be the user or an admin. Only an admin may
-// change IsAdmin. The default user always stays an admin.
+// UpdateUser changes an account. The actor must be the user or an admin. Only an admin may change
+// IsAdmin. The default user always remains an admin.
 func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p UserPatch) error {
 	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { return tx.SameUser(actor, id) }); err != nil {
 		return err
@@ -283,8 +283,8 @@ func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p U
 	})
 }
 
-// DeleteUser deletes an account and its permissions. It keeps the records that the user
-// created. The default user can't be deleted. The actor must be the user or an admin.
+// DeleteUser deletes an account and its permissions, but not the records that the user created.
+// The default user can't be deleted. The actor must be the user or an admin.
 func (db *DB) DeleteUser(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.SameUser(actor, id); err != nil {
