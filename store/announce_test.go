@@ -11,7 +11,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// unannounced holds the tables whose changes are not announced by triggers, with the reason.
+// unannounced holds the tables whose changes are not announced by triggers, with the reasons.
 var unannounced = map[string]string{
 	"series": "points announces it", "metric": "points", "metric_moved": "points", "recent": "points", "rollup": "points",
 	"console_line":   "WriteConsole announces it",
@@ -28,8 +28,8 @@ var unannounced = map[string]string{
 	"checksum_due": "internal", "counter": "internal", "idempotency": "internal", "owner": "internal", "sqlite_sequence": "internal",
 }
 
-// Triggers announce the changes of every table, or the table has a reason in unannounced. A new
-// table fails.
+// Triggers announce the changes to each table that is not in unannounced. The test fails if a new
+// table is in neither list.
 func TestEveryTableIsAnnounced(t *testing.T) {
 	db, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4})
 	if err != nil {
@@ -64,8 +64,8 @@ func TestEveryTableIsAnnounced(t *testing.T) {
 	}
 }
 
-// A failed write announces nothing, and neither does the time when a run was last seen. A
-// deletion without a trash is announced.
+// A failed write announces nothing, and neither does an update of last_seen. A deletion without a
+// trash is announced.
 func TestWhatIsAnnounced(t *testing.T) {
 	ctx := t.Context()
 	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})

@@ -45,7 +45,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// logPoints logs steps points of each of names metrics for each of runs, size points in one call.
+// logPoints logs the given number of steps for the given number of metrics of each run, size
+// points per call.
 func logPoints(b *testing.B, bed *bed, runs []string, names, steps, size int) (samples int) {
 	b.Helper()
 	for _, run := range runs {
@@ -69,8 +70,9 @@ func logPoints(b *testing.B, bed *bed, runs []string, names, steps, size int) (s
 	return samples
 }
 
-// BenchmarkPush copies 1,000,000 points from one database to another, as `tracker push` does:
-// the names of all records, then archives of 20 runs with the states of their records.
+// BenchmarkPush copies 1,000,000 points from one database to another, as `tracker push` does. It
+// first lists all records, and then copies archives of 20 runs each, with the states of their
+// records.
 func BenchmarkPush(b *testing.B) {
 	for b.Loop() {
 		bed := newBedWith(b, store.Options{Exclusive: true})

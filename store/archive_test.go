@@ -116,7 +116,7 @@ func (b *bed) fill(t *testing.T) {
 	}))
 }
 
-// export returns an archive.
+// export returns the exported archive.
 func (b *bed) export(t *testing.T, q archive.Query) []byte {
 	t.Helper()
 	return exported(t, b.DB, q)
@@ -147,8 +147,8 @@ var archivedTables = []string{"project", "experiment", "iteration", "tag", "prop
 var otherTables = []string{"api_key", "blob", "blob_inline", "blob_piece", "blob_pin", "checksum_due", "counter", "idempotency", "metric", "metric_moved",
 	"owner", "recent", "rollup", "search_key", "search_value", "source", "sqlite_sequence", "upload", "user", "user_permission"}
 
-// TestArchivedTables fails if there is a new table. Its author has to decide whether archives
-// contain it, in record.Kinds.
+// TestArchivedTables fails if there is a new table. Its author must decide in record.Kinds
+// whether archives contain it.
 func TestArchivedTables(t *testing.T) {
 	db := raw(t, open(t, store.Options{}).Path())
 	rows := must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table'`))(t)
@@ -210,7 +210,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 		t.Errorf("again: %+v", r)
 	}
 
-	// An experiment, and a run.
+	// Export an experiment and a run.
 	for _, q := range []archive.Query{{ExperimentID: b.experiment}, {IterationIDs: []string{b.iteration}},
 		{ExperimentID: b.experiment, Filter: `param.lr = 0.1`}} {
 		part := b.export(t, q)
@@ -289,8 +289,8 @@ func rowsOf(t *testing.T, content []byte, table string) string {
 	return out.String()
 }
 
-// TestArchiveGrown imports an archive of a run that has grown and changed since the last archive,
-// and then an archive of a run that was changed on both sides.
+// TestArchiveGrown imports an archive of a run that has grown and changed since the last archive.
+// It then imports an archive of a run that was changed in both databases.
 func TestArchiveGrown(t *testing.T) {
 	b := fullBed(t)
 	q := archive.Query{ProjectID: b.project}
@@ -330,7 +330,7 @@ func TestArchiveGrown(t *testing.T) {
 	}
 }
 
-// TestArchiveStopped interrupts an import after each record, and continues it.
+// TestArchiveStopped interrupts an import after each record and then resumes it.
 func TestArchiveStopped(t *testing.T) {
 	b := fullBed(t)
 	q := archive.Query{ProjectID: b.project}
@@ -380,8 +380,8 @@ func TestArchiveRights(t *testing.T) {
 	wantCode(t, err, domain.CodeProjectPermissionRequired)
 }
 
-// TestArchiveOfEarlierVersion imports an archive whose database has small pages and a
-// write-ahead log, as earlier versions of the program have made it.
+// TestArchiveOfEarlierVersion imports an archive whose database has small pages and uses a
+// write-ahead log, as in archives from earlier versions of the program.
 func TestArchiveOfEarlierVersion(t *testing.T) {
 	b := fullBed(t)
 	files := unzip(t, b.export(t, archive.Query{ProjectID: b.project}))
@@ -428,7 +428,7 @@ func TestArchiveStates(t *testing.T) {
 }
 
 // TestArchiveLongRun copies a run with too many points for a buffer, and then the points that
-// were added.
+// were added to it.
 func TestArchiveLongRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("logs 150,000 points")

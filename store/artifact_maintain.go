@@ -41,9 +41,9 @@ func (db *DB) Collect(ctx context.Context) (deleted int, err error) {
 
 // CollectOrphans finds the orphaned bytes in all configured backends and calls found for each
 // orphan. If remove is set, CollectOrphans deletes each orphan before it calls found. Staged
-// bytes are orphans if they are older than age. Bytes with a claim of a killed command are
-// orphans if the claim is older than age. If bytes might still be in use, CollectOrphans keeps
-// the bytes and sets Orphan.Kept. Other processes can read and write at the same time.
+// bytes are orphans if they are older than age. Bytes claimed by a killed command are orphans if
+// the claim is older than age. If bytes might still be in use, CollectOrphans does not delete
+// them and sets Orphan.Kept. Other processes can read and write at the same time.
 func (db *DB) CollectOrphans(ctx context.Context, age time.Duration, remove bool, found func(artifact.Orphan)) error {
 	return db.base.Artifacts.Collect(ctx, artifact.Collection{Age: age, Scan: true, DryRun: !remove, Found: found})
 }
@@ -67,10 +67,10 @@ func (db *DB) MigrateArtifacts(ctx context.Context, m artifact.Migration, copied
 	return db.base.Artifacts.Migrate(ctx, m, copied, done)
 }
 
-// CheckArtifacts checks that the content of each artifact exists and has the right size. If
-// deep is set, CheckArtifacts also reads all contents and checks their hashes. It calls
-// progress with the number of bytes checked so far and the total; progress can be nil. Other
-// processes can read and write at the same time. CheckArtifacts does not report orphans.
+// CheckArtifacts checks that the bytes of each artifact exist and have the right size. If deep is
+// set, CheckArtifacts also reads all bytes and checks their hashes. It calls progress with the
+// number of bytes checked so far and the total; progress can be nil. Other processes can read and
+// write at the same time. CheckArtifacts does not report orphans.
 func (db *DB) CheckArtifacts(ctx context.Context, deep bool, progress func(done, total int64)) ([]Problem, error) {
 	var found []Problem
 	var failed error
@@ -116,8 +116,7 @@ func (db *DB) describeDamage(ctx context.Context, d artifact.Damage) (string, er
 	return fmt.Sprintf("Artifact %q (%s)%s in %s: %v", a.Name, a.ID, others, d.Backend, d.Err), nil
 }
 
-// wrongPieces returns a problem for each inline blob with pieces that do not add up to its
-// size.
+// wrongPieces returns a problem for each inline blob whose pieces do not add up to its size.
 func wrongPieces(t *domain.Tx) ([]Problem, error) {
 	texts, err := artifact.CheckInline(t.Tx)
 	var found []Problem

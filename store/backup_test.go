@@ -24,8 +24,8 @@ func filesIn(t testing.TB, folder string) (all []string) {
 	return all
 }
 
-// A backup during writes is a snapshot: all writes that were acknowledged before are in it, and
-// every batch is in it completely or not at all.
+// A backup during writes is a snapshot. It has all writes that were acknowledged before the
+// backup, and each batch either completely or not at all.
 func TestBackupWhileOthersWrite(t *testing.T) {
 	b := newBed(t)
 	var wg sync.WaitGroup
@@ -129,7 +129,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	if err := b.Backup(gone, filepath.Join(folder, "copy.db")); err == nil {
 		t.Error("a copy for a caller who has gone")
 	}
-	// A damaged database results in no copy.
+	// A damaged database is not copied.
 	path, _ := closedDatabase(t)
 	root := ask[int64](t, raw(t, path), `SELECT rootpage FROM sqlite_schema WHERE name = 'metric'`)
 	damaged := open(t, store.Options{Path: path})
@@ -146,7 +146,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	wantOK(t, store.Verify(ctx, filepath.Join(folder, "copy.db")))
 }
 
-// Verify changes nothing, not even files beside the database.
+// Verify changes no files, not even files beside the database.
 func TestVerifyOnlyReads(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 0, 1)

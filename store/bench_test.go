@@ -18,7 +18,7 @@ import (
 // benchClients is the number of concurrent callers.
 const benchClients = 8
 
-// benchBed returns a bed that counts commits, and reports the number of requests for each commit.
+// benchBed returns a bed that counts commits and reports the number of requests per commit.
 func benchBed(b *testing.B) *bed {
 	var commits, jobs atomic.Int64
 	bed := newBedWith(b, store.Options{OnCommit: func(s sqlite.CommitStats) {

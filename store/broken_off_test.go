@@ -10,8 +10,8 @@ import (
 	"tracker/store/domain"
 )
 
-// TestReadsThatAreBrokenOff cancels many reads at random moments, like browsers that leave a
-// page. Other reads must not be affected.
+// TestReadsThatAreBrokenOff cancels many reads at random moments, as browsers do when users leave
+// a page. Other reads must not be affected.
 func TestReadsThatAreBrokenOff(t *testing.T) {
 	b := newBed(t)
 	var wait sync.WaitGroup

@@ -26,11 +26,11 @@ type Problem struct {
 // checkedPoints is the number of points that Check reads in one transaction.
 const checkedPoints = 500_000
 
-// Check verifies the structure of the SQLite file, the references between records, and all
-// stored values that can be computed from other values. If repair is set, Check computes wrong
-// values again. Other processes can write at the same time. Check uses several transactions,
-// because SQLite can't reset the write-ahead log during a transaction. The longest transaction
-// is SQLite's integrity check. It takes a third of a second for a million points.
+// Check verifies the structure of the SQLite file, the references between records, and all stored
+// values that can be computed from other values. If repair is set, Check recomputes wrong values.
+// Other processes can write at the same time. Check uses several transactions, because SQLite
+// can't reset the write-ahead log during a transaction. The longest transaction is SQLite's
+// integrity check, which takes a third of a second for a million points.
 func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 	problems, err := db.problems(ctx)
 	if sqlite.IsDamaged(err) {
@@ -51,7 +51,7 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 	return problems, nil
 }
 
-// problems returns all problems without repairing them.
+// problems finds all problems and does not repair them.
 func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 	add := func(find func(*domain.Tx) ([]Problem, error)) error {
 		found, err := domain.Read(ctx, db.base, find)
@@ -62,7 +62,7 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 		if err := db.base.Kernel.Checkpoint(ctx); !sqlite.IsFull(err) {
 			return err
 		}
-		return nil // no error: Check works on a full disk
+		return nil // not an error, because Check must also work when the disk is full
 	}
 	note := db.base.Kernel.Note() // read before the snapshots, so that the snapshots include the commits counted in note
 	if err := add(func(tx *domain.Tx) ([]Problem, error) { return lostWrites(tx, note) }); err != nil {
@@ -136,7 +136,7 @@ func textProblems(texts []string) []Problem {
 	return found
 }
 
-// someOf returns rows as a text for a message. It cuts each row at 200 bytes.
+// someOf formats rows for a message. It truncates each row to 200 bytes.
 func someOf(rows []string) string {
 	if len(rows) == 0 {
 		return "nothing instead"
@@ -151,7 +151,8 @@ func someOf(rows []string) string {
 	return strings.Join(all, ", ")
 }
 
-// pointProblems returns a function that calls find and adds the iteration's id to each problem.
+// pointProblems returns a function that calls find and adds the id of the iteration to each
+// problem.
 func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain.Tx) ([]Problem, error) {
 	return func(t *domain.Tx) ([]Problem, error) {
 		found, err := find(t.Points())
@@ -174,7 +175,7 @@ func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain
 	}
 }
 
-// wrongVersions returns a problem for each model with a version counter below its highest
+// wrongVersions returns a problem for each model whose version counter is lower than its highest
 // version number.
 func wrongVersions(t *domain.Tx) ([]Problem, error) {
 	var all []struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // Check finds a flipped bit in an index or in an indexed column, and shows the rows of both. The
-// repair builds the index again from the table.
+// repair rebuilds the index from the table.
 func TestCheckRepairsIndexes(t *testing.T) {
 	b := newBed(t)
 	for _, name := range []string{"alpha", "needle", "omega"} {

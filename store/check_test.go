@@ -141,7 +141,7 @@ func TestRepairedStatistics(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// After a repair, a counter that was too low assigns no seq twice.
+// After a repair of a counter that was too low, no seq is assigned twice.
 func TestRepairedCounter(t *testing.T) {
 	b := newSeries(t)
 	execSQL(t, raw(t, b.Path()), `UPDATE counter SET value = 2`)
@@ -155,7 +155,7 @@ func TestRepairedCounter(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Check reports a damaged page, and repairs nothing in such a database.
+// Check reports a damaged page and does not repair anything in such a database.
 func TestCheckOfADamagedPage(t *testing.T) {
 	for _, table := range []string{"metric", "series", "metric_moved", "iteration_by_name", "user"} {
 		t.Run(table, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestCheckOfADamagedPage(t *testing.T) {
 	}
 }
 
-// Check reports nothing, and repairs nothing, while others write.
+// Check reports and repairs nothing during concurrent writes.
 func TestCheckWhileOthersWrite(t *testing.T) {
 	b := newBed(t)
 	stop := make(chan struct{})
@@ -205,7 +205,7 @@ func TestCheckWhileOthersWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// churn does one of several kinds of writes.
+// churn executes one of several kinds of writes.
 func churn(b *bed, w, i int) error {
 	iteration := b.iteration
 	if i%5 == 4 {

@@ -13,7 +13,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// closeLater begins to close db and returns when it accepts no more writes.
+// closeLater begins to close db and returns once db accepts no more writes.
 func closeLater(db *store.DB) (wait func() error) {
 	done := make(chan error, 1)
 	go func() { done <- db.Close() }()

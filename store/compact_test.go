@@ -59,7 +59,7 @@ func TestReadDuringACompaction(t *testing.T) {
 	}
 }
 
-// Reads find all acknowledged points while others write and compact.
+// Reads find all acknowledged points during concurrent writes and compactions.
 func TestReadsWhileOthersWriteAndCompact(t *testing.T) {
 	b := newBed(t)
 	stop := make(chan struct{})

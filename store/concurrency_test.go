@@ -16,7 +16,7 @@ import (
 	"tracker/store/users"
 )
 
-// answers collects the ids of acknowledged writes.
+// answers holds the ids that acknowledged writes have returned.
 type answers struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -185,7 +185,7 @@ func TestDeletingAnIterationWhileOthersWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A permission that is revoked is missing in the next write.
+// Once a permission is revoked, the next write is rejected.
 func TestTakingAPermissionWhileItIsUsed(t *testing.T) {
 	b := newBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID

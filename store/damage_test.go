@@ -34,7 +34,7 @@ func closedDatabase(t testing.TB) (path, iteration string) {
 	return b.Path(), b.iteration
 }
 
-// openDamaged returns the message about a damaged file, "" for none.
+// openDamaged returns the error message of opening a damaged file, or "" if there is no error.
 func openDamaged(t testing.TB, path, iteration string) string {
 	t.Helper()
 	db, err := store.Open(ctx, store.Options{Path: path, BcryptCost: 4})
@@ -80,7 +80,7 @@ func TestDamagedFiles(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		damage func([]byte) []byte
-		says   string // alternatives, separated by |
+		says   string // accepted messages, separated by |
 	}{
 		{"text", func([]byte) []byte { return []byte(strings.Repeat("no database, ", 500)) }, "damaged"},
 		{"zeros", func(d []byte) []byte { return make([]byte, len(d)) }, "damaged"},
@@ -166,7 +166,7 @@ func TestFlippedBytes(t *testing.T) {
 	}
 }
 
-// A truncated or damaged log is used up to the damage.
+// A truncated or damaged log is used up to the position of the damage.
 func TestDamagedLog(t *testing.T) {
 	b := newBed(t)
 	for i := range 30 {

@@ -9,7 +9,7 @@ import (
 	"tracker/store/runs"
 )
 
-// WriterPragma runs a pragma on the writer's connection and returns its answer.
+// WriterPragma runs a pragma on the writer's connection and returns its result.
 func (db *DB) WriterPragma(pragma string) (n int64, err error) {
 	err = domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 		return tx.Row(`PRAGMA ` + pragma).Scan(&n)
@@ -17,7 +17,7 @@ func (db *DB) WriterPragma(pragma string) (n int64, err error) {
 	return n, err
 }
 
-// Read runs fn on one snapshot, like a read.
+// Read runs fn in a read transaction.
 func (db *DB) Read(ctx context.Context, fn func() error) error {
 	return db.base.Ask(ctx, func(*domain.Tx) error { return fn() })
 }
@@ -33,7 +33,7 @@ func SetMigrations(files fs.FS) (restore func()) {
 func ReadMigrations() ([]string, error) { return schema().Scripts() }
 
 // Compact moves all points of the head to the metric table, as the server does regularly. Without
-// the lock it does nothing.
+// the lock, it does nothing.
 func (db *DB) Compact() error { return db.base.Points.Compact(context.Background()) }
 
 // MetricsWhile takes a snapshot, calls fn, and then lists the points of an iteration in the

@@ -40,7 +40,7 @@ func ask[T any](t testing.TB, db *sql.DB, query string, args ...any) T {
 	return storetest.Ask[T](t, db, query, args...)
 }
 
-// bed is a storetest.Bed with short names for its parts.
+// bed is a storetest.Bed with short names for its fields.
 type bed struct {
 	*storetest.Bed
 	clock                          *clock

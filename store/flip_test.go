@@ -25,7 +25,7 @@ var (
 	flipFile = flag.String("flip-file", "", "closed database for TestFlipsByTable")
 )
 
-// rowsByTable returns a text for each table that identifies its rows.
+// rowsByTable returns for each table a string that identifies its rows.
 func rowsByTable(t testing.TB, path string) map[string]string {
 	t.Helper()
 	db := must(sql.Open("sqlite", sqlite.DSN(path)))(t)
@@ -112,7 +112,7 @@ func checkFlipped(t testing.TB, path string, damaged []byte) []string {
 	return texts
 }
 
-// A check finds each changed bit of a point, and names the run and the metric.
+// A check finds every flipped bit of a point and names the run and the metric.
 func TestFlippedPoints(t *testing.T) {
 	b := newPlainBed(t)
 	for _, key := range []string{"loss", "acc", "lr"} {
@@ -147,7 +147,8 @@ func TestFlippedPoints(t *testing.T) {
 		}
 		changed++
 		found := strings.Join(checkFlipped(t, path, damaged), "\n")
-		// SQLite takes a point with a smaller series_id for one of the series around it.
+		// If the bit is in series_id, the point seems to belong to another series, and SQLite
+		// reports only the order of the rows.
 		if strings.Contains(found, "row not in PRIMARY KEY order for metric") {
 			continue
 		}
@@ -160,8 +161,8 @@ func TestFlippedPoints(t *testing.T) {
 	}
 }
 
-// TestFlipsByTable logs how many random changes of a bit a check finds in each table. It is run
-// with go test ./store -run TestFlipsByTable -v -flips 400 -flip-file tracker.db.
+// TestFlipsByTable logs how many randomly flipped bits a check finds in each table. Run it with
+// go test ./store -run TestFlipsByTable -v -flips 400 -flip-file tracker.db.
 func TestFlipsByTable(t *testing.T) {
 	path := *flipFile
 	if path == "" {

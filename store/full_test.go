@@ -12,7 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// leaveRoom lets the database grow by this number of pages at most.
+// leaveRoom lets the database grow by at most the given number of pages.
 func leaveRoom(t testing.TB, db *store.DB, pages int64) {
 	t.Helper()
 	now := must(db.WriterPragma("page_count"))(t)
@@ -71,8 +71,8 @@ func TestFullDisk(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// If a statement without triggers finds the disk full, SQLite rolls back the whole transaction. The
-// other writes of the transaction need less space and must succeed.
+// If a statement without triggers finds the disk full, SQLite rolls back the whole transaction.
+// The other writes in the transaction need less space and must still succeed.
 func TestFullDiskForOneOfMany(t *testing.T) {
 	var c commits
 	b := newBedWith(t, store.Options{OnCommit: c.Add})

@@ -12,7 +12,7 @@ import (
 	"tracker/store/runs"
 )
 
-// TestKeysOfAnOlderFileAreCounted opens a file from before names were counted.
+// TestKeysOfAnOlderFileAreCounted opens a file from a version that did not count names yet.
 func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.db")
 	all := must(store.ReadMigrations())(t)

@@ -18,7 +18,8 @@ import (
 )
 
 // childCompacts writes points with every method until it is killed, while another goroutine
-// compacts continuously. It prints the acknowledged points: a key and its number of points.
+// compacts continuously. For each acknowledged write, it prints the key and the number of points
+// written so far.
 func childCompacts(db *store.DB, iteration string) error {
 	failed := make(chan error)
 	go func() {
@@ -50,9 +51,9 @@ func childCompacts(db *store.DB, iteration string) error {
 	return <-failed
 }
 
-// A process is killed 25 times at a random moment while it compacts the same file. Each
-// acknowledged point is stored once. The only other stored points are from the last write of each
-// writer.
+// A process that compacts the same file is killed 25 times, each time at a random moment. Each
+// acknowledged point is stored once. The only other stored points come from the last write of
+// each writer.
 func TestKilledWhileCompacting(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true})
 	wantOK(t, b.Close())
@@ -76,7 +77,7 @@ func TestKilledWhileCompacting(t *testing.T) {
 				kill.Reset(time.Duration(rand.IntN(100)) * time.Millisecond) // the random moment
 			}
 		}
-		cmd.Wait() // killing it is an error
+		cmd.Wait() // returns an error, because the process was killed
 		if complaint.Len() > 0 {
 			t.Fatal(complaint.String())
 		}

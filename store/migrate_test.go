@@ -120,7 +120,7 @@ func TestFailingMigrationChangesNothing(t *testing.T) {
 	wantClean(t, db)
 }
 
-// A file that is not a database of this program, or belongs to a newer one, is refused and not
+// A file that belongs to another program or to a newer version of this one is rejected and not
 // changed.
 func TestForeignDatabasesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -175,7 +175,7 @@ func TestEmptyFilesAreAccepted(t *testing.T) {
 	}
 }
 
-// If many processes open a file at once, it is migrated once. Other calls of Open may return
+// If many processes open a file at once, it is migrated only once. Other calls of Open can return
 // UNAVAILABLE during the migration.
 func TestMigratingAtOnce(t *testing.T) {
 	all := func(t *testing.T, path string, now func() time.Time) {

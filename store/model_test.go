@@ -15,7 +15,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// model is the expected state of the metrics of a database, in simple form.
+// model is a simple implementation of the expected state of all metrics in a database.
 type model struct {
 	iterations []*modelIteration
 	gone       []string // ids of deleted points
@@ -33,7 +33,7 @@ type modelPoint struct {
 	firstStep   scalar.Step
 }
 
-// refusal returns the code with which writes to the iteration are refused, or "".
+// refusal returns the code of the error for writes to the iteration, or "" if they are allowed.
 func (i *modelIteration) refusal() domain.Code {
 	switch {
 	case i.deleted:
@@ -80,7 +80,7 @@ func (i *modelIteration) nextStep(key string) (step scalar.Step, ok bool) {
 		}
 	}
 	if step == 0 {
-		// All steps are negative, or there are none.
+		// All steps are negative, or there are no points.
 		for n, p := range i.of(key) {
 			if n == 0 || p.Step+1 > step {
 				step = p.Step + 1
@@ -110,7 +110,8 @@ func (i *modelIteration) listed(key *string) []*modelPoint {
 	return all
 }
 
-// find returns the point with an id, if the model has it.
+// find returns the point with the given id and its iteration, or nil if the model does not have
+// the point.
 func (m *model) find(id string) (*modelIteration, *modelPoint) {
 	for _, i := range m.iterations {
 		for _, p := range i.points {
@@ -153,8 +154,8 @@ type statistics struct {
 	Sum              float64
 }
 
-// statistics computes the expected row of a series, and the largest difference of a sum in
-// another order.
+// statistics computes the expected row of a series. tolerance is the largest possible difference
+// if the values are summed in a different order.
 func (i *modelIteration) statistics(key string) (s statistics, tolerance float64) {
 	s.Key = key
 	for n, p := range i.of(key) {
@@ -191,8 +192,8 @@ func (s statistics) same(want statistics, tolerance float64) bool {
 	return sums && s == want
 }
 
-// knownStatistics returns the statistics of an iteration as a handle reads them; none if it was
-// deleted.
+// knownStatistics returns the statistics of an iteration as a handle reads them. It returns none
+// if the iteration was deleted.
 func knownStatistics(t testing.TB, db *store.DB, iteration string) map[string]statistics {
 	t.Helper()
 	found, err := db.StatisticsOf(iteration)

@@ -11,7 +11,7 @@ import (
 	"tracker/store/domain"
 )
 
-// wantPrivate checks that others can't read a file.
+// wantPrivate checks that other users can't read a file.
 func wantPrivate(t testing.TB, path string) {
 	t.Helper()
 	if mode := must(os.Stat(path))(t).Mode(); mode.Perm() != 0o600 {
@@ -24,7 +24,7 @@ var oddNames = []string{
 	"ŭnıcode 🙂.db", "new\nline.db", ":memory:", "file:x.db?mode=memory", "-dash", "a.db-wal", strings.Repeat("n", 80),
 }
 
-// Every path that the file system accepts is the path of one database, with its companion files
+// A database can have any path that the file system accepts. Its companion files are created
 // beside it.
 func TestOddPaths(t *testing.T) {
 	for _, name := range oddNames {

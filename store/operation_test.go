@@ -13,15 +13,15 @@ import (
 	"tracker/store/scalar"
 )
 
-// operation is a write to the store and to the model. The write to the model takes the ids of the
-// new points and returns the expected error.
+// operation is a write to both the store and the model. The write to the model takes the ids of
+// the new points and returns the expected error.
 type operation struct {
 	name  string
 	store func(*store.DB) (ids []string, err error)
 	model func(ids []string) (want int, code domain.Code)
 }
 
-// pick returns an iteration. In rare cases the iteration is deleted.
+// pick returns a random iteration. It rarely returns a deleted one.
 func (p *property) pick() *modelIteration {
 	i := p.iterations[p.IntN(len(p.iterations))]
 	if i.deleted && p.IntN(10) > 0 {
@@ -105,7 +105,7 @@ func (p *property) batch(i *modelIteration) operation {
 		func(ids []string) (int, domain.Code) { return p.apply(i, batch, ids) }}
 }
 
-// apply writes to the model with the given ids.
+// apply writes points with the given ids to the model.
 func (p *property) apply(i *modelIteration, metrics []points.Sample, ids []string) (int, domain.Code) {
 	if code := i.refusal(); code != "" {
 		return 0, code

@@ -143,8 +143,8 @@ func TestTwoHandlesWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A change through one handle is visible to the next write through the other one, regardless of
-// its caches.
+// A change through one handle is visible to the next write through the other handle, despite the
+// other handle's caches.
 func TestHandlesSeeEachOther(t *testing.T) {
 	b := newBed(t)
 	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
@@ -195,7 +195,7 @@ func wantNoSeqTwice(t *testing.T, db *store.DB) {
 	}
 }
 
-// A killed process does not hold its lock.
+// The lock of a killed process is released.
 func TestLockOfAnotherProcess(t *testing.T) {
 	b := newBed(t)
 	path, iteration := b.Path(), b.iteration

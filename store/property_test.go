@@ -15,8 +15,8 @@ import (
 	"tracker/store/runs"
 )
 
-// Random writes agree with the model, one at a time from two handles, and many in one
-// transaction.
+// The results of random writes agree with the model, both one at a time from two handles and many
+// in one transaction.
 func TestRandomWrites(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprintf("one by one, seed %d", seed), func(t *testing.T) { newProperty(t, seed).run(500, 1) })
@@ -47,8 +47,8 @@ func newProperty(t *testing.T, seed uint64) *property {
 	return p
 }
 
-// run does this number of rounds with together operations each. If together is more than 1, the
-// operations of a round wait for the writer together.
+// run executes the given number of rounds. Each round has together operations. If together is
+// more than 1, the operations of a round are queued for the writer at the same time.
 func (p *property) run(rounds, together int) {
 	for round := range rounds {
 		p.clock.Add(time.Duration(p.IntN(3)) * time.Second)

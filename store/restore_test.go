@@ -33,7 +33,7 @@ func newBackedUp(t testing.TB, o store.Options) *backedUp {
 	return b
 }
 
-// wantPoints checks that the database at path has no problems and has these points.
+// wantPoints checks that the database at path has no problems and has the given points.
 func (b *backedUp) wantPoints(t testing.TB, path string, want []runs.Metric) {
 	t.Helper()
 	db, err := store.Open(ctx, store.Options{Path: path, BcryptCost: 4})
@@ -111,7 +111,7 @@ func TestRestoreWhileServing(t *testing.T) {
 	}
 }
 
-// The write-ahead log of a killed server is moved away with its database.
+// The write-ahead log of a killed server is moved away together with the database.
 func TestRestoreOverTheDatabaseOfAKilledProcess(t *testing.T) {
 	b := newBackedUp(t, store.Options{})
 	killed := filepath.Join(t.TempDir(), "killed.db")
@@ -202,7 +202,7 @@ func TestRestoringWhatIsNoBackup(t *testing.T) {
 	}
 }
 
-// A restore that can't move the old database away changes nothing.
+// A restore that can't move away the old database changes nothing.
 func TestRestoreTwiceInASecond(t *testing.T) {
 	b := newBackedUp(t, store.Options{})
 	wantOK(t, b.Close())

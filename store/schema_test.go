@@ -46,8 +46,8 @@ func dumpSchema(t testing.TB, db *sql.DB) string {
 	return b.String()
 }
 
-// The whole schema is in testdata, so that a diff shows every change. go test ./store -run
-// TestSchema -update writes it.
+// The whole schema is stored in testdata, so that a diff shows every change. Use go test ./store
+// -run TestSchema -update to update it.
 func TestSchema(t *testing.T) {
 	const golden = "../testdata/schema.sql"
 	db := open(t, store.Options{})
@@ -95,7 +95,7 @@ func fillAll(t testing.TB, b *bed, user string) (project string) {
 	return project
 }
 
-// fillSweep creates a sweep with a run that was given to an agent.
+// fillSweep creates a sweep with a run that was assigned to an agent.
 func fillSweep(t testing.TB, b *bed, project string) {
 	t.Helper()
 	id := uuid.NewString()[:8]
@@ -198,7 +198,7 @@ func TestDeletingAParentKeepsItsChildren(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// The number of a deleted parent is not used again, so its child does not get another parent.
+// The number of a deleted parent is not reused, so its child does not get another parent.
 func TestNumbersOfIterationsAreNotUsedAgain(t *testing.T) {
 	b := newBed(t)
 	file := raw(t, b.Path())

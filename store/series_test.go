@@ -77,7 +77,8 @@ func TestStatistics(t *testing.T) {
 				m.Key = "bulk"
 				wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{m}))
 			}
-			// The same statistics, computed from the points after deleting one.
+			// Compare with the statistics that are computed from all points after one point was
+			// deleted.
 			for _, p := range c.points {
 				b.log(t, "computed", p.step, p.value)
 			}
@@ -157,7 +158,8 @@ func TestMovedPointKeepsItsTimeOfWriting(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A series is deleted with its last point, and a new one begins at 0.
+// A series is deleted together with its last point. A new series with the same key begins at step
+// 0.
 func TestEmptiedSeries(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
@@ -185,7 +187,7 @@ func TestEmptiedSeries(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A moved point has no second id with its earlier or its new place.
+// A moved point has no second id from its earlier or its new place.
 func TestIDsOfMovedPoints(t *testing.T) {
 	b := newPlainBed(t)
 	id := b.log(t, "loss", 1, 1)

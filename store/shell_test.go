@@ -14,8 +14,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// shell runs a query in SQLite's shell, which must be installed, and returns the lines of its
-// output.
+// shell runs a query in SQLite's shell and returns the lines of the output. The shell must be
+// installed.
 func shell(t testing.TB, path, query string) []string {
 	t.Helper()
 	cmd := exec.Command("sqlite3", "-readonly", "-nullvalue", "NULL", "-separator", "|", path, query)

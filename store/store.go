@@ -4,9 +4,9 @@
 // DB and View have a field for each package of records, such as Runs and Projects. These
 // packages use package domain for transactions and rights.
 //
-// A method that users can call takes an actor. The method checks permission, existence and
-// state in the transaction that does the work. Its errors are *domain.Error values, or
-// domain.AsError converts them. All methods of DB are safe for concurrent use.
+// A method that is called for users takes an actor. It checks permission, existence and state in
+// the transaction that does the work. Its errors are *domain.Error values, or can be converted by
+// domain.AsError. All methods of DB are safe for concurrent use.
 package store
 
 import (
@@ -129,7 +129,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openBase calls Open and returns the base of the DB, for package archive.
+// openBase calls Open and returns the base of the DB. Package archive uses it.
 func openBase(ctx context.Context, o Options) (*domain.DB, error) {
 	db, err := Open(ctx, o)
 	if err != nil {
@@ -157,7 +157,7 @@ func schema() sqlite.Schema {
 // and closes the file. Further calls do nothing.
 func (db *DB) Close() error { return db.base.Kernel.Close() }
 
-// Base returns the state that all packages of records share. Only tests use Base.
+// Base returns the domain.DB that all packages share. Only tests use Base.
 func (db *DB) Base() *domain.DB { return db.base }
 
 // Path returns the absolute path of the database file.
@@ -181,7 +181,7 @@ func (db *DB) Backup(ctx context.Context, path string) error { return db.base.Ke
 // it. It does not change the file.
 func Verify(ctx context.Context, path string) error { return schema().Verify(ctx, path) }
 
-// Restore replaces the database dst by the backup src. It returns the path of the moved old
+// Restore replaces the database dst with the backup src. It returns the new path of the old
 // database, or "" if there was none. Restore returns an error if a server uses dst. It also
 // returns an error if dst exists and force is not set.
 func Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {

@@ -15,8 +15,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// The migration that added the trash creates the tables of models again. Their rows and
-// references stay.
+// The migration that added the trash recreates the tables of models. Their rows and references
+// are preserved.
 func TestTrashMigrationKeepsModels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.db")
 	scripts := must(store.ReadMigrations())(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // Every number is the same after a round trip through the file and through JSON, except for the
-// sign of a zero, which SQLite does not keep.
+// sign of a zero, which SQLite does not store.
 func TestValuesAreStoredAsTheyAre(t *testing.T) {
 	b := newBed(t)
 	values := []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 1.0 / 3, math.Pi, 1 << 53, 1<<53 + 2, -(1 << 60), 1 << 63, 1e15, 1e16, 123456789,

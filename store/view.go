@@ -14,11 +14,11 @@ import (
 	"tracker/store/wandb"
 )
 
-// View reads one snapshot for one actor. All reads see the same state of the database, even if
-// others write at the same time. A View is valid only during the call of the function that
-// received it. Several goroutines must not use a View at the same time.
+// View reads one snapshot for one actor. All reads see the same state of the database, even
+// during concurrent writes. A View is valid only until the function that received it returns.
+// Several goroutines must not use a View at the same time.
 //
-// The methods of View and DB with equal names have the same rules and errors.
+// Methods of View and DB with the same name have the same rules and errors.
 type View struct {
 	Runs   *runs.View
 	Files  *files.View

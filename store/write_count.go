@@ -14,8 +14,8 @@ import (
 // countPause is the minimum time between two counted commits.
 const countPause = 5 * time.Second
 
-// writeCount detects a deleted write-ahead log. The log holds the latest commits. If the log
-// was deleted, the file opens in the state of the last checkpoint, and SQLite reports no error.
+// writeCount detects a deleted write-ahead log. The log holds the latest commits. If it was
+// deleted, the file opens in the state of the last checkpoint, and SQLite reports no error.
 //
 // A server counts commits, at most one commit per countPause. It stores the count in the counter
 // table. After the commit, it also stores the count in the lock file, which is not a part of the
@@ -63,7 +63,7 @@ func (c *writeCount) Committed() {
 	}
 }
 
-// RolledBack forgets the increase of the current transaction.
+// RolledBack discards the increase of the current transaction.
 func (c *writeCount) RolledBack(int64) { c.new = false }
 
 // countOf returns the count in the database.

@@ -12,7 +12,8 @@ import (
 	"tracker/store"
 )
 
-// killed returns a copy of a database in the state that a server killed now would leave.
+// killed returns a copy of a database in the state in which a kill of the server would leave it
+// now.
 func killed(t *testing.T, db *store.DB, suffixes ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tracker.db")
@@ -50,7 +51,8 @@ func TestDeletedWriteAheadLog(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 1, 1)
 	wantLoss(t, killed(t, b.DB, "-wal"), false)
-	// All of a new database is in the log; opening the file without it creates a new database.
+	// A new database is still completely in the log. Opening the file without the log creates a
+	// new database.
 	wantLoss(t, killed(t, b.DB), true)
 
 	// Another program writes the log into the file.
@@ -79,7 +81,7 @@ func TestWriteCountAfterAClose(t *testing.T) {
 	wantLoss(t, path, false)
 }
 
-// A restored backup has lost no commits, although it is older.
+// A restored backup counts as having lost no commits, although it is older.
 func TestWriteCountAfterARestore(t *testing.T) {
 	b := newBed(t)
 	b.log(t, "loss", 1, 1)

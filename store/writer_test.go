@@ -56,7 +56,7 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 func TestFailingJobTakesNoOtherDown(t *testing.T) {
 	b := newBed(t)
 	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.1"))(t)
-	// Writes of a job before it fails are undone, too.
+	// Writes that a job made before it failed are also undone.
 	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER half AFTER INSERT ON tag WHEN NEW.value = 'half'
 		BEGIN SELECT RAISE(FAIL, 'half done'); END`)
 	tag := func(value string) error {

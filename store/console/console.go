@@ -1,7 +1,7 @@
 // Package console stores the lines that runs print. The lines of a run are numbered from 0. A
-// line replaces an older line with the same number, so a client that got no answer can safely
+// line replaces an older line with the same number, so a client that got no response can safely
 // repeat its request. The package stores only the newest lines of a run. If older lines were
-// dropped, a notice replaces the first stored line. Long lines are cut.
+// dropped, a notice replaces the first stored line. Long lines are truncated.
 //
 // The package identifies a run by its iteration number. It does not check users or rights.
 package console
@@ -21,7 +21,7 @@ const (
 	// MaxLines is the maximum number of stored lines. The lines with the largest numbers are
 	// stored. If older lines were dropped, a notice replaces the first stored line.
 	MaxLines = 50_000
-	// MaxLine is the maximum length of a line in bytes. Longer lines are cut.
+	// MaxLine is the maximum length of a line in bytes. Longer lines are truncated.
 	MaxLine = 8 << 10
 	// MaxNumber is the maximum line number.
 	MaxNumber = 1 << 40
@@ -93,7 +93,7 @@ func notice(number int64) string {
 	return fmt.Sprintf("… earlier lines, up to number %d, were dropped", number)
 }
 
-// cut returns s with at most MaxLine bytes. It ends a shortened line with a mark.
+// cut truncates s to MaxLine bytes. A truncated line ends with an ellipsis.
 func cut(s string) string {
 	if len(s) <= MaxLine {
 		return s

@@ -18,8 +18,8 @@ func StudentTails(t, df float64) float64 {
 	return incompleteBeta(df/(df+t*t), df/2, 0.5)
 }
 
-// StudentQuantile returns the t for which StudentCDF is p, for 0.5 < p < 1. It halves an interval
-// until two neighbouring numbers are left.
+// StudentQuantile returns the t for which StudentCDF is p, for 0.5 < p < 1. It bisects an
+// interval.
 func StudentQuantile(p, df float64) float64 {
 	low, high := 0.0, 1.0
 	for StudentCDF(high, df) < p && high < 1e300 {

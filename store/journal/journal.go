@@ -5,7 +5,7 @@
 // and drops the change if the transaction is rolled back. A Journal holds at most maxChanges
 // changes.
 //
-// A Journal rejects a cursor if it has dropped later changes. A Journal also rejects a cursor
+// A Journal rejects a cursor if it has dropped changes after the cursor. It also rejects a cursor
 // from before a restart, and a cursor from before another process wrote to the file. After a
 // rejection, the reader starts with a new cursor.
 package journal

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The implementation can be replaced here as long as nothing else imports it.
+// The implementation can be replaced in this package as long as no other package imports it.
 func TestNothingElseImportsTheImplementation(t *testing.T) {
 	checked := 0
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {

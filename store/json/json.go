@@ -1,9 +1,9 @@
-// Package json reads and writes JSON. It is strict: the text must be UTF-8, field names are
+// Package json reads and writes JSON. It is strict: the input must be UTF-8, field names are
 // case-sensitive, and an object must not contain duplicate names.
 //
-// Only this package imports the implementation. The implementation has the interface of
-// encoding/json/v2 and encoding/json/jsontext, and has no releases. After the standard library
-// includes these packages without an experiment, only the imports of this file will change.
+// Only this package imports the implementation, which has no releases and the same API as
+// encoding/json/v2 and encoding/json/jsontext. Once the standard library includes these packages
+// without an experiment flag, only the imports of this file need to change.
 package json
 
 import (
@@ -118,7 +118,7 @@ func RejectUnknownMembers(v bool) Options { return json.RejectUnknownMembers(v) 
 // AllowDuplicateNames returns the option that accepts objects with duplicate names.
 func AllowDuplicateNames(v bool) Options { return jsontext.AllowDuplicateNames(v) }
 
-// AllowInvalidUTF8 returns the option that replaces invalid UTF-8 by U+FFFD. Without the
+// AllowInvalidUTF8 returns the option that replaces invalid UTF-8 with U+FFFD. Without the
 // option, invalid UTF-8 is an error.
 func AllowInvalidUTF8(v bool) Options { return jsontext.AllowInvalidUTF8(v) }
 

@@ -1,8 +1,8 @@
 package json
 
-// Values returns an upper bound for the number of values in a JSON text. It counts commas and
+// Values returns an upper bound for the number of values in a JSON document. It counts commas and
 // opening brackets outside strings, and adds 1. Member names are not counted as values. Values
-// does not allocate memory, so a server can reject a body before decoding it.
+// does not allocate memory, so a server can use it to reject a body before decoding it.
 func Values(text []byte) int {
 	n := 1
 	for i := 0; i < len(text); i++ {

@@ -1,13 +1,13 @@
-// Package lastseen stores the time of the last write to each iteration. It first stores a time
-// in memory, because updating an iteration's row with each point would write two pages. A flush
+// Package lastseen stores the time of the last write to each iteration. It first stores a time in
+// memory, because updating an iteration's row with each point would write two more pages. A flush
 // writes all pending times to the rows of iterations. The next transaction that changes other
 // tables includes a flush. If there is no such transaction for a few seconds, a separate
 // transaction flushes the times.
 //
 // Times is a participant in each commit. It publishes a time after the transaction is on disk,
-// and drops the time if the transaction is rolled back. Readers get the times that are missing
-// in their snapshot. In the database, the package uses only the numbers of iterations and the
-// column last_seen.
+// and drops the time if the transaction is rolled back. Readers get the times that are missing in
+// their snapshot. In the database, the package uses only the columns num and last_seen of the
+// iteration table.
 package lastseen
 
 import (
@@ -23,7 +23,7 @@ import (
 type Times struct {
 	sqlite.Passive
 
-	// Only the writer uses the next three fields. touched holds the touches of the current
+	// Only the writer uses touched, due and written. touched holds the touches of the current
 	// transaction. due is set if the transaction must flush the times. written is set if the
 	// transaction has flushed the times.
 	touched []touch
@@ -66,7 +66,7 @@ func (s *Times) Touch(nums []int64, at scalar.Time) {
 	}
 }
 
-// Flushes returns the number of flushes so far. The result is the argument of Since.
+// Flushes returns the number of flushes so far, which is an argument for Since.
 func (s *Times) Flushes() int64 { return s.flushes.Load() }
 
 // Mark returns the number of touches in the current transaction so far.

@@ -44,8 +44,8 @@ CREATE TABLE experiment (
 
 CREATE INDEX experiment_by_project ON experiment (project_id, created_date, id);
 
--- num is the key that everything logged hangs on: it is eight times shorter
--- than id, and grows in the order of creation.
+-- num is the key that logged data refer to. It is eight times shorter than id and grows in the
+-- order of creation.
 CREATE TABLE iteration (
     num           INTEGER PRIMARY KEY AUTOINCREMENT,
     id            TEXT    NOT NULL UNIQUE,
@@ -101,10 +101,10 @@ CREATE TABLE tag (
     CHECK ((project_id IS NOT NULL) + (experiment_id IS NOT NULL) + (iteration_num IS NOT NULL) = 1)
 ) STRICT;
 
--- One row for each metric name of an iteration, with the running statistics of
--- its points. A NaN is kept as NULL. min, max and sum are over the finite
--- values, of which there are `finite`; last is the value at the largest step
--- (of equal steps the one written last).
+-- One row for each metric name of an iteration, with the statistics of its points. NaN is stored
+-- as NULL. min, max and sum cover only finite values, and finite is the number of finite values.
+-- last is the value at the largest step. If several points have this step, it is the value that
+-- was written last.
 CREATE TABLE series (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
@@ -122,9 +122,9 @@ CREATE TABLE series (
     UNIQUE (iteration_num, key)
 ) STRICT;
 
--- seq is unique over the whole file and grows in the order of writing.
--- There is no foreign key on series_id, which would cost a look-up for each
--- point: the trigger below removes the points, `tracker check` proves it.
+-- seq is unique in the whole file and grows in the order of writing. series_id is not a foreign
+-- key, which would need a lookup for each point. Instead, the trigger below removes the points of
+-- a deleted series, and `tracker check` verifies this.
 CREATE TABLE metric (
     series_id   INTEGER NOT NULL,
     step        INTEGER NOT NULL,
@@ -134,8 +134,8 @@ CREATE TABLE metric (
     PRIMARY KEY (series_id, step, seq)
 ) STRICT, WITHOUT ROWID;
 
--- The points whose key or step a PATCH has changed: the id that they were
--- given names the old place.
+-- The points whose key or step was changed by a PATCH. Their ids still contain the old series and
+-- step.
 CREATE TABLE metric_moved (
     seq           INTEGER PRIMARY KEY,
     old_series_id INTEGER NOT NULL,
@@ -158,7 +158,7 @@ CREATE TABLE counter (
 
 INSERT INTO counter (name, value) VALUES ('metric_seq', 0);
 
--- The answers to requests that carried an Idempotency-Key, kept for a day.
+-- The responses to requests with an Idempotency-Key. They are stored for a day.
 CREATE TABLE idempotency (
     user_id      TEXT    NOT NULL,
     path         TEXT    NOT NULL,
@@ -171,8 +171,8 @@ CREATE TABLE idempotency (
 
 CREATE INDEX idempotency_by_date ON idempotency (created_date);
 
--- All points by name, for people who read the file with other tools. The
--- columns are part of what the service promises. value is NULL for NaN.
+-- All points with the names of their metrics, for users who read the file with other tools. The
+-- columns are part of the public interface. value is NULL for NaN.
 CREATE VIEW metric_points (iteration_id, key, step, value, recorded_at) AS
 SELECT iteration.id, series.key, metric.step, metric.value, metric.recorded_at
 FROM metric

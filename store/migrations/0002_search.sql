@@ -1,7 +1,7 @@
--- How many iterations of an experiment have each parameter and metric name, so
--- that names can be listed and searched without a look at every row that has
--- one. The triggers below keep it true: they run when a series or a parameter
--- is new or gone, never when a point is added.
+-- The number of iterations of an experiment that have each parameter and metric name. With it,
+-- names can be listed and searched without reading every series and parameter. The triggers below
+-- update it. They run when a series or parameter is added or deleted, but not when a point is
+-- added.
 CREATE TABLE experiment_key (
     experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
     kind          TEXT    NOT NULL CHECK (kind IN ('metric', 'param')),
@@ -22,13 +22,13 @@ FROM parameter
 JOIN iteration ON iteration.num = parameter.iteration_num
 GROUP BY 1, 3;
 
--- The statistics of a metric lie with its iteration, 4 KiB and more away from
--- those of the same metric in the next one. A search reads them for all
--- iterations, so the metrics that are searched for get a copy in which they lie
--- side by side. The id is that of the search_key times 2^32, plus the number of
--- the iteration; count is 0 for an iteration that does not have the metric.
--- Copied is what rests. The triggers drop a copy when its original changes, so
--- that whatever is here is true, and anything may be deleted at any time.
+-- Copies of statistics for searches. The original statistics are stored by iteration, so the
+-- statistics of one metric are 4 KiB or more apart. A search reads them for all iterations, so
+-- the statistics of searched metrics are copied to search_value, where they are adjacent. The id
+-- is the id of the search_key times 2^32, plus the number of the iteration. count is 0 for an
+-- iteration without the metric. Only statistics that are not about to change are copied. The
+-- triggers delete a copy when its original changes, so copies are never wrong. Copies can be
+-- deleted at any time.
 CREATE TABLE search_key (
     id  INTEGER PRIMARY KEY,
     key TEXT    NOT NULL UNIQUE
@@ -56,7 +56,7 @@ CREATE TRIGGER series_changed AFTER UPDATE ON series BEGIN
         SELECT (search_key.id << 32) + NEW.iteration_num FROM search_key WHERE search_key.key = NEW.key);
 END;
 
--- A series is never renamed but by people who write to the file themselves.
+-- A series is renamed only by users who write to the file with other tools.
 CREATE TRIGGER series_renamed AFTER UPDATE OF key ON series WHEN NEW.key <> OLD.key BEGIN
     INSERT INTO experiment_key (experiment_id, kind, key, iterations)
     SELECT experiment_id, 'metric', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
@@ -68,8 +68,9 @@ CREATE TRIGGER series_renamed AFTER UPDATE OF key ON series WHEN NEW.key <> OLD.
         SELECT (search_key.id << 32) + OLD.iteration_num FROM search_key WHERE search_key.key = OLD.key);
 END;
 
--- When an iteration goes, it is gone before its series and parameters are, so
--- that these count down nothing; iteration_deleted has done it for all of them.
+-- If an iteration is deleted, its series and parameters are deleted after it. The triggers for
+-- series and parameters then change no count, because iteration_deleted has already changed all
+-- of them.
 CREATE TRIGGER series_removed AFTER DELETE ON series BEGIN
     UPDATE experiment_key SET iterations = iterations - 1
     WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)

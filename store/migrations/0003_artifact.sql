@@ -1,8 +1,8 @@
--- The bytes of artifacts, one row for each content in each backend. Identical
--- bytes are stored once, and go with the last resource that has them. While
--- deleting is 1 the bytes are being removed and the resources that have them
--- are hidden; deleting_until is when the process that does it will have ended
--- it, NULL for the server, which is known to have gone when the next one starts.
+-- The bytes of artifacts. Identical bytes are stored once per backend, and are removed with the
+-- last resource that refers to them. While deleting is 1, the bytes are being removed, and
+-- resources that refer to them are hidden. deleting_until is the time by which the removing
+-- process will have finished. It is NULL for the server, which has certainly ended when the next
+-- server starts.
 CREATE TABLE blob (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
     backend        TEXT    NOT NULL CHECK (backend IN ('inline', 'filesystem', 's3')),
@@ -13,8 +13,8 @@ CREATE TABLE blob (
     UNIQUE (backend, hash)
 ) STRICT;
 
--- The writes under way that rely on the bytes of a blob before a resource says
--- so. expires_date is NULL for a pin of the server.
+-- Running writes that need the bytes of a blob, although no resource refers to the blob yet.
+-- expires_date is NULL for a pin of the server.
 CREATE TABLE blob_pin (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     blob_id      INTEGER NOT NULL REFERENCES blob (id) ON DELETE CASCADE,
@@ -23,8 +23,7 @@ CREATE TABLE blob_pin (
 
 CREATE INDEX blob_pin_by_blob ON blob_pin (blob_id);
 
--- What the backend inline has. hash is NULL while bytes come in, and when they
--- are being removed.
+-- The blobs in the inline backend. hash is NULL while bytes are being received or removed.
 CREATE TABLE blob_inline (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     hash          TEXT    UNIQUE,
@@ -32,7 +31,7 @@ CREATE TABLE blob_inline (
     modified_date INTEGER NOT NULL
 ) STRICT;
 
--- The bytes of the backend inline, in pieces of 256 KiB; the last is shorter.
+-- The bytes of the inline backend, in pieces of 256 KiB. The last piece is shorter.
 CREATE TABLE blob_piece (
     inline_id INTEGER NOT NULL REFERENCES blob_inline (id) ON DELETE CASCADE,
     part      INTEGER NOT NULL,
@@ -57,8 +56,9 @@ CREATE INDEX resource_by_experiment ON resource (experiment_id, num);
 CREATE INDEX resource_by_iteration ON resource (iteration_num, num) WHERE iteration_num IS NOT NULL;
 CREATE INDEX resource_by_blob ON resource (blob_id);
 
--- Artifacts that come in several requests. received bytes are durable in the
--- upload's file; resource_id is NULL until all are, and the resource is made.
+-- Artifacts that are uploaded in several requests. received is the number of bytes that are
+-- durable in the upload's file. resource_id is NULL until all bytes are received and the resource
+-- is created.
 CREATE TABLE upload (
     id            TEXT    NOT NULL PRIMARY KEY,
     experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,

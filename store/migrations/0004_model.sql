@@ -1,6 +1,5 @@
--- A model is a name under which the versions of what was trained are kept.
--- last_version is the number that was given last: it never goes down, so that
--- no number is given twice.
+-- A model is a name for the versions of a trained model. last_version is the number of the newest
+-- version. It never decreases, so that no number is used twice.
 CREATE TABLE model (
     id           TEXT    NOT NULL PRIMARY KEY,
     project_id   TEXT    NOT NULL REFERENCES project (id) ON DELETE CASCADE,
@@ -12,8 +11,9 @@ CREATE TABLE model (
     UNIQUE (project_id, name)
 ) STRICT;
 
--- The references to iteration and resource have no action: a version keeps
--- what it came from, and only goes together with it when the project goes.
+-- The references to iteration and resource have no action, so that a version prevents the
+-- deletion of the records that it came from. They are deleted together only if the project is
+-- deleted.
 CREATE TABLE model_version (
     id            TEXT    NOT NULL PRIMARY KEY,
     model_id      TEXT    NOT NULL REFERENCES model (id) ON DELETE CASCADE,

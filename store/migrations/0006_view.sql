@@ -1,5 +1,5 @@
--- What people look at in an experiment, under a name: query is that of the
--- dashboard's address. Who made it may be gone.
+-- Saved views of an experiment. query is the query string of the dashboard's URL. created_by is
+-- NULL for the command line or if the user was deleted.
 CREATE TABLE experiment_view (
     id            TEXT    NOT NULL PRIMARY KEY,
     experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,

@@ -1,9 +1,8 @@
--- A record with a deleted_date is in the trash, and so is all that it holds: an
--- experiment in a project in the trash is not marked itself. So deleting and
--- restoring change one row, however much it holds, and what was deleted alone
--- before stays deleted when the record that holds it is restored. deleted_by is the
--- id of a user, NULL for the command line. A date of 0 is that of a record that is
--- being purged, in several transactions.
+-- A record with a deleted_date is in the trash, together with all records in it. The records in
+-- it have no deleted_date. Deleting or restoring a record therefore changes only one row. A
+-- record that was deleted separately stays deleted when its container is restored. deleted_by is
+-- the id of a user; NULL for the command line. The date 0 marks a record that is being purged in
+-- several transactions.
 ALTER TABLE project ADD COLUMN deleted_date INTEGER;
 ALTER TABLE project ADD COLUMN deleted_by TEXT;
 ALTER TABLE experiment ADD COLUMN deleted_date INTEGER;
@@ -15,9 +14,9 @@ ALTER TABLE resource ADD COLUMN deleted_by TEXT;
 ALTER TABLE model_version ADD COLUMN deleted_date INTEGER;
 ALTER TABLE model_version ADD COLUMN deleted_by TEXT;
 
--- The name of a model is unique among those that are not in the trash. A constraint
--- can't be dropped, so the table is made again. Dropping a table deletes what
--- refers to it, so the versions are kept aside, too.
+-- The name of a model is unique among the models outside the trash. A constraint can't be
+-- dropped, so the table is created again. Dropping a table deletes the rows that refer to it, so
+-- the versions are also copied and restored.
 CREATE TABLE kept_model AS SELECT * FROM model;
 CREATE TABLE kept_version AS SELECT * FROM model_version;
 DROP TABLE model_version;
@@ -64,13 +63,13 @@ CREATE INDEX model_version_by_iteration ON model_version (iteration_num);
 CREATE INDEX model_version_by_resource ON model_version (resource_num) WHERE resource_num IS NOT NULL;
 CREATE UNIQUE INDEX model_version_in_production ON model_version (model_id) WHERE stage = 'PRODUCTION';
 
--- Counts and pages of what is not in the trash read these alone.
+-- Counts and pages of records outside the trash read only these indexes.
 DROP INDEX experiment_by_project;
 CREATE INDEX experiment_by_project ON experiment (project_id, created_date, id, deleted_date);
 DROP INDEX iteration_by_experiment;
 CREATE INDEX iteration_by_experiment ON iteration (experiment_id, num, deleted_date);
 
--- The trash is listed and purged by these.
+-- Indexes for listing and purging the trash.
 CREATE INDEX project_deleted ON project (deleted_date) WHERE deleted_date IS NOT NULL;
 CREATE INDEX experiment_deleted ON experiment (deleted_date) WHERE deleted_date IS NOT NULL;
 CREATE INDEX iteration_deleted ON iteration (deleted_date) WHERE deleted_date IS NOT NULL;
@@ -135,7 +134,7 @@ CREATE TRIGGER parameter_removed AFTER DELETE ON parameter BEGIN
     AND kind = 'param' AND key = OLD.key;
 END;
 
--- An iteration leaves the counts when it goes into the trash, or is deleted without.
+-- An iteration is no longer counted once it is moved to the trash or deleted.
 CREATE TRIGGER iteration_discarded AFTER UPDATE OF deleted_date ON iteration
 WHEN OLD.deleted_date IS NULL AND NEW.deleted_date IS NOT NULL BEGIN
     UPDATE experiment_key SET iterations = iterations - 1

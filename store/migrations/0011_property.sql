@@ -1,4 +1,4 @@
--- Texts with a name that a record has beside its tags, which are words.
+-- Properties of records. A property has a key and a text value.
 CREATE TABLE property (
     experiment_id    TEXT    REFERENCES experiment (id) ON DELETE CASCADE,
     iteration_num    INTEGER REFERENCES iteration (num) ON DELETE CASCADE,
@@ -18,7 +18,7 @@ CREATE UNIQUE INDEX property_by_model ON property (model_id, key) WHERE model_id
 
 CREATE UNIQUE INDEX property_by_model_version ON property (model_version_id, key) WHERE model_version_id IS NOT NULL;
 
--- Data that runs have read. A dataset is described once in an experiment.
+-- Datasets that runs have read. A dataset has one row per experiment.
 CREATE TABLE dataset (
     id            INTEGER PRIMARY KEY,
     experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
@@ -31,8 +31,8 @@ CREATE TABLE dataset (
     UNIQUE (experiment_id, name, digest)
 ) STRICT;
 
--- Which runs have read it, and what for: training, for example. Tags are a JSON object
--- with what else the client said of it.
+-- The datasets that each run has read. context is the purpose, for example training. tags is a
+-- JSON object with further data from the client.
 CREATE TABLE iteration_dataset (
     iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
     dataset_id    INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE,
@@ -43,6 +43,6 @@ CREATE TABLE iteration_dataset (
 
 CREATE INDEX iteration_dataset_by_dataset ON iteration_dataset (dataset_id);
 
--- When name, description, status or properties were last changed; 0 for never, or
--- before this column was there.
+-- The time when the name, description, status or properties were last changed. 0 means that they
+-- were not changed since this column was added.
 ALTER TABLE experiment ADD COLUMN updated_date INTEGER NOT NULL DEFAULT 0;

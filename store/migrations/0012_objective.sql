@@ -1,3 +1,3 @@
--- What the runs of an experiment are judged by: "minimize val/loss", "maximize accuracy",
--- "none", or '' where it follows from the names of the metrics.
+-- The objective by which the runs of an experiment are compared: "minimize val/loss", "maximize
+-- accuracy", "none", or '' if it is guessed from the names of the metrics.
 ALTER TABLE experiment ADD COLUMN objective TEXT NOT NULL DEFAULT '';

@@ -1,5 +1,5 @@
--- Files of other tools that runs were imported from, and up to where they were
--- read. A run that was deleted leaves its rows, so that it is not imported again.
+-- Files of other tools from which runs were imported, and the positions up to which they were
+-- read. The rows of a deleted run remain, so that the run is not imported again.
 CREATE TABLE source (
     id            TEXT    NOT NULL PRIMARY KEY,
     iteration_num INTEGER REFERENCES iteration (num) ON DELETE SET NULL,

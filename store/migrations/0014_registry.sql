@@ -1,7 +1,6 @@
--- A version that another tracker's client registers may have no iteration: it
--- names its files by source, and location is where they are when source refers
--- to something else. run_id is the run that the client named when the project
--- has no such iteration.
+-- A version that was registered by a client of another tracker can lack an iteration. source
+-- refers to its files. If source refers to another record, location is the location of the files.
+-- run_id is the run that the client named, if the project has no such iteration.
 ALTER TABLE model_version ALTER COLUMN iteration_num DROP NOT NULL;
 
 ALTER TABLE model_version ADD COLUMN source TEXT NOT NULL DEFAULT '';
@@ -12,8 +11,8 @@ ALTER TABLE model_version ADD COLUMN run_id TEXT NOT NULL DEFAULT '';
 
 ALTER TABLE model_version ADD COLUMN run_link TEXT NOT NULL DEFAULT '';
 
--- A version with beside is in PRODUCTION together with the one that was put there
--- after it, by a client that asked to archive none.
+-- If beside is 1, the version stays in PRODUCTION together with a version that was put into
+-- PRODUCTION later, because the client asked not to archive existing versions.
 ALTER TABLE model_version ADD COLUMN beside INTEGER NOT NULL DEFAULT 0 CHECK (beside IN (0, 1));
 
 DROP INDEX model_version_in_production;
@@ -32,9 +31,8 @@ CREATE TABLE model_alias (
 
 CREATE INDEX model_alias_by_version ON model_alias (version_id, alias);
 
--- A logged model is the files of a trained model in an experiment, with what is
--- known about them. The files are artifacts of the experiment below models/{id}.
--- params is a JSON object of texts.
+-- A logged model describes the files of a trained model in an experiment. The files are artifacts
+-- of the experiment below models/{id}. params is a JSON object whose values are strings.
 CREATE TABLE logged_model (
     num           INTEGER PRIMARY KEY AUTOINCREMENT,
     id            TEXT    NOT NULL UNIQUE,
@@ -54,7 +52,7 @@ CREATE INDEX logged_model_by_iteration ON logged_model (iteration_num) WHERE ite
 
 CREATE INDEX resource_by_name ON resource (experiment_id, name) WHERE iteration_num IS NULL;
 
--- The logged models that an iteration read and wrote.
+-- The logged models that an iteration has read or written.
 CREATE TABLE logged_model_use (
     iteration_num    INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
     role             TEXT    NOT NULL CHECK (role IN ('input', 'output')),
@@ -65,8 +63,8 @@ CREATE TABLE logged_model_use (
 
 CREATE INDEX logged_model_use_by_model ON logged_model_use (logged_model_num);
 
--- The points of an iteration that measure a logged model; they are points of the
--- iteration, too. A value of NULL is NaN.
+-- The points of an iteration that measure a logged model. They are also points of the iteration.
+-- The value NULL means NaN.
 CREATE TABLE logged_model_metric (
     logged_model_num INTEGER NOT NULL REFERENCES logged_model (num) ON DELETE CASCADE,
     key              TEXT    NOT NULL,
@@ -81,7 +79,7 @@ CREATE TABLE logged_model_metric (
 
 CREATE INDEX logged_model_metric_by_iteration ON logged_model_metric (iteration_num);
 
--- The properties of a logged model are what its clients call tags.
+-- Clients call the properties of a logged model tags.
 CREATE TABLE property_next (
     experiment_id    TEXT    REFERENCES experiment (id) ON DELETE CASCADE,
     iteration_num    INTEGER REFERENCES iteration (num) ON DELETE CASCADE,

@@ -1,5 +1,5 @@
--- The lines that a run has printed, by number from 0. A line may be written again, as
--- that of a progress bar is. The oldest are deleted when there are too many.
+-- The lines that a run has printed, numbered from 0. A line can be replaced, for example by a
+-- progress bar. If there are too many lines, the oldest are deleted.
 CREATE TABLE console_line (
     iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
     number        INTEGER NOT NULL CHECK (number >= 0),

@@ -1,4 +1,4 @@
--- Points of runs in the trash are not among all points.
+-- The view metric_points excludes points of runs in the trash.
 DROP VIEW metric_points;
 
 CREATE VIEW metric_points (iteration_id, key, step, value, recorded_at) AS

@@ -1,4 +1,4 @@
--- What W&B's clients say about a run that has no place among the other records.
+-- Data about runs from W&B's clients that do not fit into other tables.
 CREATE TABLE wandb_run (
     iteration_num INTEGER PRIMARY KEY REFERENCES iteration (num) ON DELETE CASCADE,
     name          TEXT    NOT NULL,
@@ -7,7 +7,7 @@ CREATE TABLE wandb_run (
     about         TEXT    NOT NULL
 ) STRICT;
 
--- The values of a history that are no numbers, by step: an object of JSON.
+-- Non-numeric values in the history of a run, as a JSON object for each step.
 CREATE TABLE wandb_row (
     iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
     step          INTEGER NOT NULL,
@@ -15,7 +15,7 @@ CREATE TABLE wandb_row (
     PRIMARY KEY (iteration_num, step)
 ) STRICT, WITHOUT ROWID;
 
--- Keys of accounts: unlike tokens they are kept, as hashes, and can be revoked.
+-- API keys of accounts. Unlike tokens, they are stored, as hashes, and can be revoked.
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
     user_id      TEXT    NOT NULL REFERENCES user (id) ON DELETE CASCADE,

@@ -1,4 +1,5 @@
--- Versions of artifacts that W&B's clients have logged. Their files are artifacts of the run, named NAME:vN/FILE.
+-- Versions of artifacts that were logged by W&B's clients. Their files are artifacts of the run,
+-- named NAME:vN/FILE.
 CREATE TABLE wandb_artifact (
     num           INTEGER PRIMARY KEY AUTOINCREMENT,
     id            TEXT    NOT NULL UNIQUE,
@@ -40,7 +41,7 @@ CREATE TABLE wandb_artifact_use (
 
 CREATE INDEX wandb_artifact_use_by_iteration ON wandb_artifact_use (iteration_num);
 
--- The MD5 of the files of a version, in base64 as its manifest has them.
+-- The MD5 hashes of the files of a version, in base64 as in its manifest.
 CREATE TABLE wandb_file (
     artifact_num INTEGER NOT NULL REFERENCES wandb_artifact (num) ON DELETE CASCADE,
     name         TEXT    NOT NULL,

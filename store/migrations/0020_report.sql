@@ -1,4 +1,4 @@
--- Pages of Markdown about the runs of a project. Who made one may be gone.
+-- Markdown pages about the runs of a project. created_by is NULL for the command line or a deleted user.
 CREATE TABLE report (
     id           TEXT    NOT NULL PRIMARY KEY,
     project_id   TEXT    NOT NULL REFERENCES project (id) ON DELETE CASCADE,

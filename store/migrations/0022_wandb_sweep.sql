@@ -1,4 +1,4 @@
--- Searches for good settings that W&B's clients carry out.
+-- Sweeps: searches for good settings that are carried out by W&B's clients.
 CREATE TABLE wandb_sweep (
     num           INTEGER PRIMARY KEY AUTOINCREMENT,
     id            TEXT    NOT NULL UNIQUE,
@@ -12,7 +12,8 @@ CREATE TABLE wandb_sweep (
 
 CREATE INDEX wandb_sweep_by_experiment ON wandb_sweep (experiment_id);
 
--- The runs that a sweep has given to its agents. Each is an iteration from the moment when its client starts it.
+-- The runs that a sweep has assigned to its agents. A run becomes an iteration when its client
+-- starts it.
 CREATE TABLE wandb_trial (
     sweep_num  INTEGER NOT NULL REFERENCES wandb_sweep (num) ON DELETE CASCADE,
     number     INTEGER NOT NULL,

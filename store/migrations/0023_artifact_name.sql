@@ -1,2 +1,2 @@
--- Files of a run are found by their names.
+-- An index for finding the files of a run by name.
 CREATE INDEX resource_by_iteration_name ON resource (iteration_num, name) WHERE iteration_num IS NOT NULL;

@@ -1,9 +1,9 @@
--- The sum, modulo 2^64, of the checksums of the points in the statistics of a series. It
--- shows whether a step, time or value has changed on the disk.
+-- The sum, modulo 2^64, of the checksums of the points that are included in the statistics of a
+-- series. It shows whether a step, time or value has changed on disk.
 ALTER TABLE series ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 
--- The series of files of earlier versions. Their checksums lack the points that were
--- written before. A server adds these in the background after its start.
+-- Series from earlier versions of the program, whose checksums lack the points that were written
+-- before this migration. A server adds these points in the background after it has started.
 CREATE TABLE checksum_due (
     series_id INTEGER PRIMARY KEY
 ) STRICT;

@@ -1,6 +1,6 @@
-// Package scalar defines the types of single values: times, metric values, steps and texts.
-// Each type reads and writes JSON, rejects invalid input with an error message, and is stored
-// in SQLite without loss.
+// Package scalar defines the types of single values: times, metric values, steps and parameter
+// values. Each type reads and writes JSON, rejects invalid input with an error message, and is
+// stored in SQLite without loss.
 package scalar
 
 import (
@@ -184,8 +184,8 @@ func (s Step) MarshalJSONTo(enc *json.Encoder) error {
 	return enc.WriteToken(json.Int(int64(s)))
 }
 
-// Text is the value of a parameter. In JSON, a text can be a string, a number or a boolean.
-// Numbers and booleans are stored exactly as written in the input.
+// Text is the value of a parameter. In JSON, it can be a string, a number or a boolean. Numbers
+// and booleans are stored exactly as written in the input.
 type Text string
 
 // UnmarshalJSONFrom reads a string, a number or a boolean.

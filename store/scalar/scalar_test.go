@@ -10,8 +10,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// decoded returns the value that T decodes from a JSON text, formatted by Go and
-// as JSON again. It returns "refused" if T rejects the text.
+// decoded decodes JSON text into a T. It returns the value formatted by Go, and encoded as JSON
+// again. It returns "refused" if T rejects the text.
 func decoded[T any](text string) (value, again string) {
 	var v T
 	if err := json.Unmarshal([]byte(text), &v); err != nil {

@@ -11,7 +11,8 @@ import (
 	"tracker/store"
 )
 
-// CopyFiles copies a database file and its write-ahead log, as a killed process leaves them.
+// CopyFiles copies a database file and its write-ahead log, as a killed process would leave them
+// behind.
 func CopyFiles(t testing.TB, from, to string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {

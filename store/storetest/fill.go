@@ -110,7 +110,8 @@ func fillWandb(t testing.TB, b *Bed, experiment, iteration string) {
 	Must(b.Wandb.UseArtifact(ctx, domain.System, made.ID, iteration))(t)
 }
 
-// CopyForSearch copies the statistics of a metric for all iterations, as a search does.
+// CopyForSearch copies the statistics of a metric for all iterations, as is done in the
+// background for searches.
 func CopyForSearch(db *store.DB, key string) error {
 	return domain.Change(ctx, db.Base(), domain.System, func(tx *domain.Tx) error {
 		var nums []int64

@@ -22,7 +22,7 @@ import (
 
 var ctx = context.Background()
 
-// Clock is a clock that only the test moves.
+// Clock is a clock that moves only when the test calls Add.
 type Clock struct{ ms atomic.Int64 }
 
 // NewClock returns a clock set to 09:30 UTC on 21 November 2026.
@@ -52,14 +52,14 @@ func New(t testing.TB) *Bed {
 	return NewWith(t, store.Options{Exclusive: true})
 }
 
-// NewPlain is New without the lock, like a command. Writes of points go directly to the metric
-// table and update the statistics of the series.
+// NewPlain is New without the lock, as for a command. Points are written directly to the metric
+// table, and the statistics of the series are updated.
 func NewPlain(t testing.TB) *Bed {
 	t.Helper()
 	return NewWith(t, store.Options{})
 }
 
-// NewWith is New with the given options. It replaces zero options by values for tests.
+// NewWith is New with the given options. It replaces unset options with values for tests.
 func NewWith(t testing.TB, o store.Options) *Bed {
 	t.Helper()
 	b := &Bed{Clock: NewClock()}

@@ -55,8 +55,8 @@ func Hold(t testing.TB, db *store.DB) (release func()) {
 	return release
 }
 
-// Queue runs write in a goroutine while Hold blocks the writer. Queue returns after write is in
-// the writer's queue or has returned. wait waits for the end of write and returns its error.
+// Queue runs write in a goroutine while Hold blocks the writer. Queue returns once write is in
+// the writer's queue or has returned. wait waits until write has returned, and returns its error.
 func Queue(db *store.DB, write func() error) (wait func() error) {
 	done := make(chan struct{})
 	before := db.QueueLength()
@@ -79,7 +79,7 @@ func Queue(db *store.DB, write func() error) (wait func() error) {
 	}
 }
 
-// Job queues fn for the writer, like a write, and waits for the result.
+// Job runs fn in the writer and returns its error.
 func Job(ctx context.Context, db *store.DB, fn func() error) error {
 	return domain.Change(ctx, db.Base(), domain.System, func(*domain.Tx) error { return fn() })
 }
