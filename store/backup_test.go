@@ -173,7 +173,7 @@ func TestVerifyOnlyReads(t *testing.T) {
 	wantCode(t, store.Verify(ctx, empty), domain.CodeInvalidPayload)
 }
 
-// contents returns the contents of all files in a folder.
+// contents returns the bytes of all files in a folder, by name.
 func contents(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -163,7 +163,7 @@ func (db *DB) Base() *domain.DB { return db.base }
 // Path returns the absolute path of the database file.
 func (db *DB) Path() string { return db.base.Kernel.Path() }
 
-// Ping checks that the database can answer a query.
+// Ping checks that the database can run a query.
 func (db *DB) Ping(ctx context.Context) error { return db.base.Kernel.Ping(ctx) }
 
 // QueueLength returns the number of writes waiting for the writer.

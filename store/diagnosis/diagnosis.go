@@ -28,7 +28,7 @@ const (
 	End       FindingKind = "end"       // how the run ended
 	BadValue  FindingKind = "bad_value" // the first metric that was NaN or infinite, or that exploded
 	Moved     FindingKind = "moved"     // another metric that changed before the first bad value
-	Band      FindingKind = "band"      // a metric that left the band of the runs that finished
+	Band      FindingKind = "band"      // a metric that left the band of the finished runs
 	Parameter FindingKind = "parameter" // a parameter that sets the run apart
 	System    FindingKind = "system"    // state of the machine at the end
 	Alike     FindingKind = "alike"     // number of other runs that failed in the same way

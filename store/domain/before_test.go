@@ -11,7 +11,7 @@ import (
 )
 
 // If a field has changed since the client read it, a patch changes nothing. Fields that have not
-// changed can be set, and setting a field to its present value is not a conflict.
+// changed can be set, and setting a field to its current value is not a conflict.
 func TestBefore(t *testing.T) {
 	r := newBed(t)
 	model := newModel(t, r, r.Project, "fraud")
@@ -83,7 +83,7 @@ func TestBefore(t *testing.T) {
 		Before: domain.Before{"status": domain.Fingerprint(string(domain.InProgress))}}), domain.CodeConflict)
 }
 
-// A text has the same fingerprint after a browser has sent it back.
+// Text has the same fingerprint after a browser has sent it back.
 func TestFingerprint(t *testing.T) {
 	if domain.Fingerprint("a\r\nb\rc\x00") != domain.Fingerprint("a\nb\nc\uFFFD") {
 		t.Error("line ends count")

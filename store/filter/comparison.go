@@ -224,8 +224,8 @@ func parseSpan(text string) (time.Duration, bool) {
 	return time.Duration(sum), sum > 0
 }
 
-// parseTime reads a time, a date, the word today or yesterday, or a span of time, which means
-// that long before now. A date, today or yesterday stands for 00:00 UTC on that day.
+// parseTime reads a time, a date, the word today or yesterday, or a span of time before now. A
+// date, today or yesterday stands for 00:00 UTC on that day.
 func parseTime(t token, now time.Time) (scalar.Time, *Error) {
 	if midnight := now.UTC().Truncate(24 * time.Hour); t.is("today") {
 		return scalar.TimeOf(midnight), nil

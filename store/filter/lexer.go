@@ -242,7 +242,7 @@ func (l *lexer) span() string {
 	}
 }
 
-// quotedText reads a text in single or double quotes. It replaces the escape sequences.
+// quotedText reads text in single or double quotes. It replaces the escape sequences.
 func (l *lexer) quotedText(t token) (token, *Error) {
 	t.kind = textToken
 	quote := l.peek(0)

@@ -43,7 +43,7 @@ func byStep(a, b point) int {
 // byTime compares two points by time, then by step, then by seq.
 func byTime(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), byStep(a, b)) }
 
-// sorted returns a copy of points sorted by byStep.
+// sorted returns points sorted by byStep. It does not change points.
 func sorted(points []point) []point {
 	if slices.IsSortedFunc(points, byStep) {
 		return points

@@ -248,7 +248,7 @@ func TestRefusedSamples(t *testing.T) {
 	}
 }
 
-// A sample without a step or time gets the next step of its series and the present time.
+// A sample without a step or time gets the next step of its series and the current time.
 func TestStepsAndTimesByDefault(t *testing.T) {
 	b := newBed(t, true)
 	wantOK(t, b.write(sqlite.Append, func(tx *Tx) error {

@@ -197,8 +197,8 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id strin
 	})
 }
 
-// DeleteExperiment moves an experiment and its contents to the trash. It returns CONFLICT if a
-// model version refers to an iteration or artifact in the experiment. It requires the right to
+// DeleteExperiment moves an experiment and all records in it to the trash. It returns CONFLICT if
+// a model version refers to an iteration or artifact in the experiment. It requires the right to
 // delete.
 func (db *DB) DeleteExperiment(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {

@@ -160,8 +160,8 @@ func (db *DB) UpdateProject(ctx context.Context, actor domain.Actor, id string, 
 	})
 }
 
-// DeleteProject moves a project and its contents to the trash. It returns CONFLICT if a model
-// version in another project refers to a record in the project. It requires the right to
+// DeleteProject moves a project and all records in it to the trash. It returns CONFLICT if a
+// model version in another project refers to a record in the project. It requires the right to
 // delete.
 func (db *DB) DeleteProject(ctx context.Context, actor domain.Actor, id string) error {
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {

@@ -55,7 +55,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("the long line has %d bytes and ends with %q", len(text), text[len(text)-5:])
 	}
 
-	// The console keeps only the newest lines.
+	// Only the newest lines of the console are retained.
 	b.print(t, console.MaxLines+1, "last")
 	dropped := "2-50002: 2=… earlier lines, up to number 2, were dropped"
 	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)

@@ -14,7 +14,7 @@ type End struct {
 	// other date is earlier than the creation of the iteration, SetEnd stores the creation
 	// date.
 	Given bool
-	// KeepStop keeps the stop request of a run that continues.
+	// KeepStop leaves the stop request unchanged, for a run that continues.
 	KeepStop bool
 }
 

@@ -244,7 +244,7 @@ func TestLatePointsInTheOpenRow(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// Wrong rollups are detected and computed again.
+// Wrong rollups are detected and recomputed.
 func TestRollupsAreCheckedAndRepaired(t *testing.T) {
 	sound := newPlainBed(t)
 	all := make([]points.Sample, 6000)

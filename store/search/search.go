@@ -54,7 +54,7 @@ type Query struct {
 	Fold   bool         // list a child under its parent if both are hits
 	Parent *string      // with Fold: list only children of the iteration with this id; nil for the top level
 	// Uncounted ends the search at the first hit after the page, without a count of all hits.
-	// Uncounted and Fold exclude each other.
+	// Uncounted and Fold can't be combined.
 	Uncounted bool
 }
 

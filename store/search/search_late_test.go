@@ -160,7 +160,7 @@ func TestSearchInASnapshot(t *testing.T) {
 			b.Clock.Add(time.Minute)
 			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 3}))(t)
 			reader := b.DB
-			if !exclusive { // like a command beside the server
+			if !exclusive { // like a command that runs beside the server
 				reader = open(t, store.Options{Path: b.Path(), Now: b.Clock.Now})
 			}
 			q := runs.IterationQuery{Page: domain.FirstPage, Filter: "metric.loss.count < 3 and metric.loss < 10", Sort: "metric.loss",

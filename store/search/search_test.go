@@ -81,7 +81,7 @@ func TestSearchBySortTable(t *testing.T) {
 		{"", "name", "a b c d e f g"},
 		{"", "-name", "g f e d c b a"},
 		{"", "param.lr", "b a f d g c e"},        // 0.1 and 0.10 are equal: the older one first
-		{"", "-param.lr", "d a f b c g e"},       // texts after numbers
+		{"", "-param.lr", "d a f b c g e"},       // other values after numbers
 		{"", "metric.loss", "f a e c b g d"},     // NaN after numbers, runs without the metric last
 		{"", "-metric.loss", "c a e f b g d"},    //
 		{"", "metric.loss.min", "e a b c d f g"}, // no minimum without a finite value

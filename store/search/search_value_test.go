@@ -114,7 +114,8 @@ func TestCopiesAreOfWhatRests(t *testing.T) {
 	f.must(f.db.Base().Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
-	// A single missing copy causes no write, regardless of the time without changes.
+	// If only a single copy is missing, it is not written, however long the metric has not
+	// changed.
 	f.clock.Add(2 * search.RestTime.Milliseconds())
 	f.must(f.db.Base().Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})

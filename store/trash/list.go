@@ -206,7 +206,7 @@ func (db *DB) List(ctx context.Context, actor domain.Actor, q Query) (domain.Lis
 	return view(ctx, db, actor, func(v *View) (domain.List[Trashed], error) { return v.List(q) })
 }
 
-// countTrashed sets the purge date of t and the counts of its contents.
+// countTrashed sets the purge date of t and the counts of the records in it.
 func countTrashed(tx *domain.Tx, t *Trashed) error {
 	t.PurgeDate = t.DeletedDate + scalar.Time(tx.DB.Options.TrashAge.Milliseconds())
 	const artifacts = `SELECT count(*), coalesce(sum(blob.size_bytes), 0)

@@ -31,9 +31,9 @@ const (
 // purgedAtOnce is the number of records that Empty reads in one query.
 const purgedAtOnce = 1000
 
-// Purge permanently deletes a record in the trash and its contents. A background task deletes
-// the bytes of the artifacts. Purge returns CONFLICT if a model version in the trash refers to
-// the record. It requires the right to delete.
+// Purge permanently deletes a record in the trash and all records in it. A background task
+// deletes the bytes of the artifacts. Purge returns CONFLICT if a model version in the trash
+// refers to the record. It requires the right to delete.
 func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 	t, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (Trashed, error) { return trashed(tx, actor, id) })
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Restore restores records and their contents from the trash. If Restore returns an error, no
-// record is restored. Restore returns NOT_FOUND if a record is not in the trash. It returns
+// Restore restores records and all records in them from the trash. If Restore returns an error,
+// no record is restored. Restore returns NOT_FOUND if a record is not in the trash. It returns
 // CONFLICT if a containing record is in the trash, or if another record has taken the name. It
 // requires the right to delete.
 func (db *DB) Restore(ctx context.Context, actor domain.Actor, ids ...string) error {
