@@ -19,10 +19,10 @@ import (
 const (
 	maxOwnMetrics    = 60   // maximum number of metrics of the iteration that are read
 	maxGauges        = 24   // maximum number of system metrics of the iteration that are read
-	ownPoints        = 500  // maximum number of points of each
+	ownPoints        = 500  // maximum number of points of each metric
 	partPoints       = 1000 // maximum number of points of a part of a metric
 	maxSiblings      = 100  // maximum number of finished iterations whose metrics are read
-	siblingPoints    = 100  // maximum number of points of each
+	siblingPoints    = 100  // maximum number of points of each metric
 	maxSiblingKeys   = 8    // maximum number of metrics that are read of finished iterations
 	diagnosedLines   = 200  // maximum number of console lines that are searched for a crash
 	diagnosedBytes   = 64 << 10
@@ -41,15 +41,15 @@ type Diagnosis struct {
 	Console []console.Line `json:"console"`
 	// ConsoleLine is the number of the line that shows the crash, or nil.
 	ConsoleLine *int64 `json:"console_line"`
-	// Alike holds the ids of other iterations that failed in the same way, newest first, at most 20. The
-	// newest iterations of the experiment were compared. AlikeTotal includes omitted ids.
+	// Alike holds the ids of other iterations that failed in the same way, newest first, at most
+	// 20. The newest iterations of the experiment were compared. AlikeTotal includes omitted ids.
 	Alike      []string `json:"alike"`
 	AlikeTotal int      `json:"alike_total"`
 }
 
-// Shows reports whether the page of an iteration should show its diagnosis without a request:
-// the iteration failed or was lost, or a metric to minimize or maximize has no finite value at
-// its end. s is the summary of the iteration.
+// Shows reports whether the page of an iteration should show its diagnosis without being asked.
+// This is the case if the iteration failed or was lost, or if the last value of a metric with a
+// goal is not finite. s is the summary of the iteration.
 func (s Summary) Shows(status domain.IterationStatus, lost bool) bool {
 	if status == domain.Failed || lost {
 		return true
@@ -127,8 +127,8 @@ func alikeRuns(all []compared, failed []int, self int) (alike []int) {
 	return alike
 }
 
-// readConsole reads the last console lines. A traceback in the console replaces a crash of in
-// without a traceback.
+// readConsole reads the last console lines. A crash in these lines becomes in.Crash if there is
+// no other crash, or if only the crash in these lines has a traceback.
 func (d *Diagnosis) readConsole(tx *domain.Tx, num int64, in *diagnosis.Input) error {
 	lines, crash, err := consoleEnd(tx, num, diagnosedLines, diagnosedBytes)
 	if err != nil || len(lines) == 0 {
@@ -257,7 +257,7 @@ func (r *curveReader) curves(num int64, q points.CurveQuery) ([]diagnosis.Series
 	return all, err
 }
 
-// bounds returns the values. Missing values become NaN.
+// bounds converts the values to float64. Missing values become NaN.
 func bounds(values []*points.Value) []float64 {
 	all := make([]float64, len(values))
 	for i, v := range values {
