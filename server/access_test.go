@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A route is refused without the permission that it needs, and nothing changes. With that
-// permission alone it succeeds.
+// A request without the needed permission is rejected and changes nothing. With only that
+// permission it succeeds.
 func TestEachPermissionMissingInTurn(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -102,8 +102,8 @@ func TestTokenIsNeededButForSignInAndHealth(t *testing.T) {
 	}
 }
 
-// An id that is malformed or unknown gives 404. A caller without a token gets 401 and
-// does not learn which records exist.
+// A malformed or unknown id gives 404. A caller without a token gets 401 and so does not learn
+// which records exist.
 func TestWhatDoesNotExistIs404(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -167,7 +167,7 @@ func TestPermissionChangeHoldsAtOnce(t *testing.T) {
 	a.get(path, as(ada)).fails(403, "PROJECT_PERMISSION_REQUIRED", "")
 }
 
-// The writer caches who may write points. A lost right takes effect at once.
+// The writer caches who may write points. Revoking a permission takes effect at once anyway.
 func TestPointsAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

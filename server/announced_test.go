@@ -8,13 +8,14 @@ import (
 	"tracker/ui/uitest"
 )
 
-// unannounced holds the writes after which pages may change without an event, with the reason.
+// unannounced maps a write that sends no event, although it can change pages, to the reason for
+// this.
 var unannounced = map[string]string{
 	"PATCH /experiment/{id}": "event streams report changes of runs, not of the experiment",
 }
 
-// Every write is announced: the event stream of each page that it changes sends an event, and no
-// remembered search is out of date.
+// Every write is announced: the event streams of all pages that it changes send an event, and no
+// cached search result is stale.
 func TestEveryWriteIsAnnounced(t *testing.T) {
 	t.Parallel()
 	a := start(t)

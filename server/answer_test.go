@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// answer is a response that was read to its end.
+// answer is a response whose body has been read.
 type answer struct {
 	t      testing.TB
 	what   string // the request
@@ -27,8 +27,7 @@ func (r answer) wants(status int) answer {
 	return r
 }
 
-// fails checks that the answer is an error; field is "" for an error without a
-// field.
+// fails checks that the response is this error. field is "" if the error names no field.
 func (r answer) fails(status int, code, field string) answer {
 	r.t.Helper()
 	r.wants(status)
@@ -42,15 +41,15 @@ func (r answer) fails(status int, code, field string) answer {
 	return r
 }
 
-// is checks that the answer is 200 or 201 with exactly this JSON. The string
-// "<any>" in it matches any value.
+// is checks that the response has status 200 or 201 and exactly this JSON. The string "<any>" in it
+// matches any value.
 func (r answer) is(want string) answer {
 	r.t.Helper()
 	r.compare(want, true)
 	return r
 }
 
-// has is like is, but the JSON may have more fields. Lists must be complete.
+// has is like is, but objects in the response may have further fields. Lists must be complete.
 func (r answer) has(want string) answer {
 	r.t.Helper()
 	r.compare(want, false)
@@ -78,7 +77,7 @@ func (r answer) id() string {
 	return got.ID
 }
 
-// ids returns the ids in the answer to a batch, or in a page of a listing.
+// ids returns the ids in the response to a batch or in a page of a list.
 func (r answer) ids() []string {
 	r.t.Helper()
 	var got struct {
@@ -94,7 +93,7 @@ func (r answer) ids() []string {
 	return got.IDs
 }
 
-// parse reads JSON. It keeps the text of numbers.
+// parse parses JSON. Numbers keep their literal text.
 func parse(t testing.TB, text string) any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -106,8 +105,7 @@ func parse(t testing.TB, text string) any {
 	return v
 }
 
-// difference returns the path where got differs from want, "" if they are
-// equal.
+// difference returns the JSON path at which got differs from want, or "" if they are equal.
 func difference(at string, want, got any, exact bool) string {
 	if want == "<any>" {
 		return ""
@@ -150,8 +148,8 @@ func difference(at string, want, got any, exact bool) string {
 	return ""
 }
 
-// row is a request and its expected answer. Empty fields are not checked,
-// except the code and field of an error, which must be exactly these.
+// row is a request and its expected response. Empty fields are not checked, except code and field,
+// which are always checked for an error.
 type row struct {
 	name   string // "" for method and path
 	method string
@@ -161,8 +159,8 @@ type row struct {
 	status int
 	code   string
 	field  string
-	is     string // the JSON of the answer
-	has    string // a part of it
+	is     string // the complete JSON of the response
+	has    string // a part of the JSON
 }
 
 // run sends the rows in order, each in a subtest.

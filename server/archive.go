@@ -37,8 +37,8 @@ func (s *Server) exportRecords(c *call) error {
 	return s.exportArchive(c, archive.Query{ProjectID: c.vars["id"], Records: body.Records}, false)
 }
 
-// exportArchive writes the archive to a temporary file and then sends that file. The response
-// can therefore still be an error if the export fails.
+// exportArchive writes the archive to a temporary file before it sends it, so that a failed export
+// can still be answered with an error.
 func (s *Server) exportArchive(c *call, q archive.Query, report bool) error {
 	f, err := s.db.Archive.ScratchFile()
 	if err != nil {

@@ -27,7 +27,7 @@ func credentials(username, password string) string {
 	return fmt.Sprintf(`{"username":%q,"password":%q}`, username, password)
 }
 
-// sessionJSON returns the answer to a sign-in.
+// sessionJSON returns the expected response to a sign-in.
 func (a api) sessionJSON(p person, expires time.Time) string {
 	return fmt.Sprintf(`{"access_token":"<any>","token_type":"Bearer","expires_at":%d,"user":%s}`,
 		expires.Unix(), a.get("/user/"+p.id).body)
@@ -138,7 +138,7 @@ func TestTenFailedSignInsAreEnough(t *testing.T) {
 	a.do("POST", "/auth", credentials("ada", password), anonymous).wants(200)
 }
 
-// Without authentication every caller is the default admin, with any headers.
+// Without authentication every caller is the default admin, whatever headers it sends.
 func TestAuthOffRunsAsDefaultUser(t *testing.T) {
 	t.Parallel()
 	a := startWith(t, setup{open: true})

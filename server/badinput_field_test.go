@@ -8,7 +8,7 @@ import (
 	"tracker/store/domain"
 )
 
-// notStrings holds JSON values of other types.
+// notStrings holds JSON values that are not strings.
 var notStrings = []string{`0`, `1`, `-1.5`, `true`, `false`, `[]`, `{}`, `["x"]`, `{"a":"b"}`}
 
 // unprintable holds characters that a name can't contain, escaped for JSON.
@@ -44,7 +44,7 @@ var badSteps = []string{
 	strings.Repeat("1", 400),
 }
 
-// bad returns JSON values that a field of this kind must refuse.
+// bad returns JSON values that the server must reject in a field of this kind.
 func (k kind) bad() []string {
 	text := func(texts ...string) (all []string) {
 		for _, t := range texts {
@@ -125,8 +125,8 @@ func TestRequiredFields(t *testing.T) {
 	})
 }
 
-// null means that a field is left out: a patch of nulls changes nothing, and
-// a create with nulls is a create without these fields.
+// A null field is treated as a missing field: a PATCH whose fields are all null changes nothing,
+// and a create ignores null fields.
 func TestNullMeansLeftOut(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		if x.path == "/auth" {
@@ -158,8 +158,7 @@ func TestBatchEntriesOfWrongShape(t *testing.T) {
 	s := newSite(t)
 	path := "/metric/iteration/" + s.iteration + "/batch"
 	for _, v := range append(badValues, "null") {
-		// A good entry before it is not written either: such a body is
-		// refused as a whole.
+		// The good entry before it is not written either: the whole body is rejected.
 		s.refused("POST", path, `{"metrics":{"good":1,"loss":`+v+`}}`, 422, "INVALID_PAYLOAD", "metrics.loss")
 		if v != "null" {
 			s.refused("POST", path, `{"metrics":[{"key":"good","value":1},{"key":"loss","value":`+v+`}]}`, 422, "INVALID_PAYLOAD", "metrics.1.value")
@@ -192,8 +191,8 @@ func TestBatchEntriesOfWrongShape(t *testing.T) {
 	})
 }
 
-// A bad key stops a batch at its entry, and the answer lists the entries that
-// were written.
+// A batch stops at the first entry with a bad key. The response lists the entries written before
+// it.
 func TestBatchStopsAtBadKey(t *testing.T) {
 	s := newSite(t)
 	path := "/metric/iteration/" + s.iteration + "/batch"
@@ -214,7 +213,7 @@ func TestBatchStopsAtBadKey(t *testing.T) {
 	s.get("/metric/iteration/" + s.iteration + "?key=c").has(`{"total":0}`)
 }
 
-// has422 checks the body of an error like has.
+// has422 checks the body of a 422 response in the same way as has.
 func (r answer) has422(want string) {
 	r.t.Helper()
 	if diff := difference("", parse(r.t, want), parse(r.t, r.body), false); diff != "" {

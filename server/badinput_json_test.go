@@ -39,7 +39,7 @@ func TestMalformedJSON(t *testing.T) {
 		for _, body := range wrong {
 			s.refused(x.method, x.path, body, 400, "MALFORMED_BODY", "")
 		}
-		// The same after a body that is otherwise good.
+		// The same holds for text after a good body.
 		for _, tail := range []string{"}", ",", "{}", "x", "\x00", "null"} {
 			s.refused(x.method, x.path, x.body()+tail, 400, "MALFORMED_BODY", "")
 		}
@@ -109,7 +109,7 @@ func TestUnknownFields(t *testing.T) {
 	})
 }
 
-// The refused value is quoted, but cut to a maximum length.
+// The error quotes the rejected value, truncated to a maximum length.
 func TestLongNamesAreCutInAnswers(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		for _, c := range []string{"x", "é", `\u0001`, `\u202e`, "\U0001f600", "."} {
@@ -174,7 +174,7 @@ func TestDeepNesting(t *testing.T) {
 	})
 }
 
-// endless is a body that never ends. It counts the bytes that were read.
+// endless is a request body without an end. It counts the bytes read from it.
 type endless struct{ read int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -187,9 +187,9 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-// The limit applies whether the length is declared or not. No more than the limit
-// is read, so memory does not grow with the body, and little more is dropped after
-// the answer.
+// The limit applies whether or not the length is declared. No more than the limit is read, so
+// memory does not grow with the body. After the response the server reads and drops only little
+// more.
 func TestTooLargeBody(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20
@@ -234,7 +234,7 @@ func TestContentType(t *testing.T) {
 			}
 			s.refused(x.method, x.path, x.body(), 415, "UNSUPPORTED_MEDIA_TYPE", "", header("Content-Encoding", enc))
 		}
-		// These media types are JSON, so the error is about the body.
+		// These media types are accepted as JSON, so the error is about the body.
 		for _, ct := range []string{"application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8", `application/json; charset="utf-8"`, "application/json; v=1"} {
 			s.refused(x.method, x.path, "[]", 422, "INVALID_PAYLOAD", "", header("Content-Type", ct))
 		}

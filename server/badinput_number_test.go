@@ -16,7 +16,7 @@ const (
 	minStep = "-9223372036854775808"
 )
 
-// point reads a point as the server writes it.
+// point returns the value and step of a point as the server formats them.
 func (s *site) point(id string) (value string, step string) {
 	s.t.Helper()
 	var p struct{ Value, Step json.RawMessage }
@@ -24,7 +24,7 @@ func (s *site) point(id string) (value string, step string) {
 	return string(p.Value), string(p.Step)
 }
 
-// A returned value is exactly the double nearest to the text that was sent.
+// The returned value is exactly the float64 nearest to the number that was sent.
 func TestMetricValuesAreExact(t *testing.T) {
 	s := newSite(t)
 	path := "/metric/iteration/" + s.iteration
@@ -79,7 +79,7 @@ func TestStepsOfEveryNotation(t *testing.T) {
 	}
 }
 
-// An automatic step after the largest one is refused; it does not wrap around.
+// After the largest step, an automatic step is rejected; it does not wrap around.
 func TestAutomaticStepAfterTheLargest(t *testing.T) {
 	s := newSite(t)
 	single := "/metric/iteration/" + s.iteration
@@ -96,14 +96,13 @@ func TestAutomaticStepAfterTheLargest(t *testing.T) {
 		s.refused("POST", batch, `{"metrics":{"full":2,"other":3}}`, 422, "INVALID_PAYLOAD", "step")
 	}
 	refused()
-	// A smaller step written later does not make room either, and neither does
-	// a restart.
+	// Neither a smaller step written later nor a restart makes automatic steps possible again.
 	s.do("POST", single, `{"key":"full","value":3,"step":-5}`).id()
 	refused()
 	s.reopen()
 	refused()
 
-	// The entries of a batch before it stay, each at its own next step.
+	// The entries before it in a batch are stored, each at the next step of its series.
 	got := s.do("POST", batch, `{"metrics":[{"key":"a","value":1},{"key":"a","value":2},{"key":"full","value":2},{"key":"b","value":3}]}`)
 	ids := got.fails(422, "INVALID_PAYLOAD", "step").ids()
 	if len(ids) != 2 {
@@ -129,8 +128,8 @@ func TestAutomaticStepAfterTheLargest(t *testing.T) {
 		t.Errorf("the next step is %s", step)
 	}
 
-	// A PATCH that moves the point away makes room again, and one that moves
-	// it back closes the series.
+	// Automatic steps work again after a PATCH moves the point away, and fail again after it is
+	// moved back.
 	s.do("PATCH", "/metric/"+full, `{"step":10}`).wants(204)
 	last := s.do("POST", single, `{"key":"full","value":4}`).id()
 	if _, step := s.point(last); step != "11" {
@@ -162,8 +161,7 @@ func TestParameterValuesAreKeptAsSent(t *testing.T) {
 	path := "/parameter/iteration/" + s.iteration
 	for i, sent := range []string{"0.10", "1e-3", "1E+03", "-0", "-0.0", "1e400", "-1e400", "0.1000000000000000055511151231257827",
 		"9223372036854775808", "18446744073709551616", "true", "false", strings.Repeat("9", 1000), "1." + strings.Repeat("0", 1000)} {
-		// loose, because the validator has no numbers beyond the range of a
-		// double
+		// loose, because the validator does not accept numbers beyond the range of a float64
 		id := s.do("POST", path, fmt.Sprintf(`{"key":"k%d","value":%s}`, i, sent), loose).id()
 		s.get("/parameter/" + id).has(`{"value":"` + sent + `"}`)
 		s.do("PATCH", "/parameter/"+s.parameter, `{"value":`+sent+`}`, loose).wants(204)
@@ -175,8 +173,8 @@ func TestParameterValuesAreKeptAsSent(t *testing.T) {
 	}
 }
 
-// Limits count characters in names and bytes in texts. A value just within the limits is accepted
-// and returned completely.
+// The limits of names count characters, the limits of longer texts count bytes. A value of exactly
+// the maximum length is accepted and returned in full.
 func TestLimitsOfTexts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -196,7 +194,7 @@ func TestLimitsOfTexts(t *testing.T) {
 		s.do("PATCH", "/iteration/"+s.iteration, `{"notes":"`+text+`"}`).wants(204)
 		s.get("/iteration/" + s.iteration).has(`{"notes":"` + text + `"}`)
 	}
-	// The limit applies to the text without its escapes.
+	// The limit applies to the text after unescaping.
 	id := s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":"escaped","value":"`+strings.Repeat(`\u0001`, domain.MaxText)+`"}`).id()
 	s.get("/parameter/" + id).wants(200)
 	s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":" ","value":"a key of one space is printable"}`).wants(201)

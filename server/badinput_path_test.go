@@ -16,18 +16,18 @@ import (
 	"tracker/store/domain"
 )
 
-// place is a route with the records of the site in its path.
+// place is a route whose path variables are filled with records of the site.
 type place struct {
 	method, route string
 	segments      []string // escaped
-	variables     []int    // indexes of the segments that name a record, or its kind or tag
+	variables     []int    // indexes of the segments that hold a record's id, its kind or a tag
 	body          string   // a valid body, or ""
-	opts          []opt    // the options of its request
+	opts          []opt    // options of the request
 }
 
 func (p place) path() string { return "/" + strings.Join(p.segments, "/") }
 
-// with returns the path with another value for variable i, escaped.
+// with returns the path with another value for variable i. The value is given escaped.
 func (p place) with(i int, value string) string {
 	segments := slices.Clone(p.segments)
 	segments[p.variables[i]] = value
@@ -75,12 +75,12 @@ func (s *site) places() (all []place) {
 		all = append(all, p)
 	}
 	slices.SortStableFunc(all, func(a, b place) int {
-		return strings.Compare(a.method, b.method) // none of the tests succeeds with a delete
+		return strings.Compare(a.method, b.method) // no delete in these tests succeeds
 	})
 	return all
 }
 
-// strangeIDs returns ids that no record has, escaped for a path.
+// strangeIDs returns ids, escaped for a path, that belong to no record.
 func (s *site) strangeIDs() []string {
 	ids := []string{
 		nobody, "x", "0", "-1", "null", "undefined", "NaN", "me", "default", "ada", "*", "~", "%00", "%0A", "%20", "%22", "%27", "%2A", "%25",
@@ -137,12 +137,12 @@ func TestMetricIDsThatNobodyHas(t *testing.T) {
 	for _, id := range ids {
 		path := "/metric/" + url.PathEscape(id)
 		for method, body := range map[string]string{"GET": "", "PATCH": `{"value":1}`, "DELETE": ""} {
-			if id != "" { // the path would be another one
+			if id != "" { // an empty segment would give another route
 				s.refused(method, path, body, 404, "NOT_FOUND", "")
 			}
 		}
 	}
-	// The same point gets another id when it is written again.
+	// A deleted point that is written again gets a new id.
 	if again := s.api.metric(s.iteration, "loss", 1); again == later {
 		t.Errorf("%s was given out twice", again)
 	}
@@ -163,8 +163,8 @@ func TestUnknownTagKinds(t *testing.T) {
 	}
 }
 
-// A path is taken literally: no part is resolved, cut or joined, and no request
-// is redirected.
+// A path is taken literally: no segment is resolved, truncated or joined, and no request is
+// redirected.
 func TestPathTricks(t *testing.T) {
 	s := newSite(t)
 	for _, p := range s.places() {
@@ -193,8 +193,8 @@ func TestPathTricks(t *testing.T) {
 	}
 }
 
-// direct passes a request to the server without a client, which would clean its
-// path and query. Both are given escaped.
+// direct calls the server's handler without an HTTP client, because a client would clean the path
+// and the query. Both must be escaped.
 func (s *site) direct(method, path, query, body string, opts ...opt) *httptest.ResponseRecorder {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), method, "/", strings.NewReader(body))
@@ -213,7 +213,7 @@ func (s *site) direct(method, path, query, body string, opts ...opt) *httptest.R
 	return w
 }
 
-// The method is the one in the request line, in capitals; no header changes it.
+// Only the request line sets the method, which is case-sensitive. No header overrides it.
 func TestMethodTricks(t *testing.T) {
 	s := newSite(t)
 	for _, p := range s.places() {
@@ -243,8 +243,8 @@ func TestMethodTricks(t *testing.T) {
 	}
 }
 
-// byHand sends bytes to the server and returns the status of the first answer, 0
-// if there is none.
+// byHand sends raw bytes to the server and returns the status of the first response, or 0 if there
+// is none.
 func (s *site) byHand(request string) (status int) {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
@@ -260,13 +260,13 @@ func (s *site) byHand(request string) (status int) {
 	return res.StatusCode
 }
 
-// Paths that no client library would send are refused, too.
+// Paths that no client library would send are also rejected.
 func TestRequestLinesByHand(t *testing.T) {
 	s := newSite(t)
 	head := " HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer " + s.root.token + "\r\nConnection: close\r\n"
 	for request, want := range map[string]int{
 		"GET /project" + head + "\r\n":                                                           200,
-		"GET http://elsewhere/project" + head + "\r\n":                                           200, // as for a proxy
+		"GET http://elsewhere/project" + head + "\r\n":                                           200, // the form used for a proxy
 		"GET /%" + head + "\r\n":                                                                 400,
 		"GET /project/%zz" + head + "\r\n":                                                       400,
 		"GET /project/%2" + head + "\r\n":                                                        400,
@@ -331,10 +331,10 @@ func TestBadPages(t *testing.T) {
 			}
 			s.refused("GET", path+"?"+name+"=1&"+name+"=1", "", 422, "INVALID_PAYLOAD", name)
 		}
-		// loose, because the validator has no integers beyond 64 bits
+		// loose, because the validator does not accept integers beyond 64 bits
 		most := 1000
 		if strings.HasSuffix(path, "/records") {
-			most = 100 // it reads all points of each
+			most = 100 // this route reads all points of each iteration
 		}
 		s.get(path+"?limit=99999999999999999999999", loose).has(fmt.Sprintf(`{"limit":%d}`, most))
 		s.get(path+"?offset=99999999999999999999999", loose).has(`{"data":[]}`)

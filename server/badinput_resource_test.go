@@ -16,7 +16,7 @@ import (
 	"tracker/store/domain"
 )
 
-// badArtifactNames are refused wherever a request has a name.
+// badArtifactNames are rejected by every route that accepts an artifact name.
 var badArtifactNames = []string{"", " ", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "./a", "a/.", "a/./b", `a\b`, `..\a`,
 	"a\x00b", "a\nb", "a\x1bb", "a\u202eb", "a\u2066b", "a\u200fb", "a\u200eb", "a\u061cb", "a\ufeff", "a\xff", strings.Repeat("x", 251), strings.Repeat("x", 10_000)}
 
@@ -32,7 +32,7 @@ func TestBadArtifactFields(t *testing.T) {
 	for field, values := range bad {
 		for _, v := range values {
 			if v == "a/b;" {
-				continue // a media type without parameters
+				continue // a valid media type without parameters
 			}
 			for _, data := range []string{part("data", "bytes") + part(field, v), part(field, v) + part("data", "bytes")} {
 				body := multi(data)
@@ -59,7 +59,7 @@ func TestBadForms(t *testing.T) {
 		status     int
 		code       string
 		field      string
-		create     bool // refused in a create only
+		create     bool // only a create rejects this body
 	}{
 		{"no data", multi(name), 422, "INVALID_PAYLOAD", "data", true},
 		{"nothing", multi(), 422, "INVALID_PAYLOAD", "data", true},
@@ -119,7 +119,7 @@ func TestUploadToWhatTakesNone(t *testing.T) {
 	s.wantKept(1)
 }
 
-// The rules are checked again when all bytes have arrived.
+// The rules are checked again after all bytes have arrived.
 func TestExperimentThatEndsDuringAnUpload(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -128,8 +128,8 @@ func TestExperimentThatEndsDuringAnUpload(t *testing.T) {
 		a.must(err)
 		asForm(&request{Request: r})
 		as(a.root)(&request{Request: r})
-		// The client sends the body only after the server has begun to read
-		// it, and so has allowed the upload.
+		// The client sends the body only after the server has started to read it, that is, has
+		// allowed the upload.
 		r.Header.Set("Expect", "100-continue")
 		transport := &http.Transport{ExpectContinueTimeout: 10 * time.Minute}
 		defer transport.CloseIdleConnections()
@@ -145,10 +145,10 @@ func TestExperimentThatEndsDuringAnUpload(t *testing.T) {
 			status <- res.StatusCode
 		}()
 		whole := multi(part("name", "n"), part("data", bytesOf(1, 300_000)))
-		_, err = io.WriteString(send, whole[:200_000]) // returns when the server has read it
+		_, err = io.WriteString(send, whole[:200_000]) // returns after the server has read this part
 		a.must(err)
 		a.do("PATCH", "/experiment/"+e, `{"status":"FINISHED"}`).wants(204)
-		if _, err = io.WriteString(send, whole[200_000:]); !errors.Is(err, io.ErrClosedPipe) { // the server may refuse it before its end
+		if _, err = io.WriteString(send, whole[200_000:]); !errors.Is(err, io.ErrClosedPipe) { // the server may reject it before its end
 			a.must(err)
 		}
 		send.Close()
@@ -159,8 +159,7 @@ func TestExperimentThatEndsDuringAnUpload(t *testing.T) {
 	})
 }
 
-// A connection that is cut, or a body that is shorter than its declared
-// length, leaves nothing.
+// A broken connection, or a body shorter than its declared length, leaves nothing behind.
 func TestUploadThatBreaksOff(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -183,8 +182,7 @@ func TestUploadThatBreaksOff(t *testing.T) {
 	})
 }
 
-// A header that declares a wrong length of the body, or two lengths, is
-// refused, and nothing is left.
+// A request with a wrong Content-Length, or with two, is rejected and leaves nothing behind.
 func TestUploadWithALyingLength(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -204,7 +202,7 @@ func TestUploadWithALyingLength(t *testing.T) {
 			conn, err := net.Dial("tcp", a.server.Listener.Addr().String())
 			a.must(err)
 			go func() {
-				// It fails when the server has read enough.
+				// The write fails once the server has read enough and closed the connection.
 				_, _ = fmt.Fprintf(conn, "POST /resource/experiment/%s HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer %s\r\n"+
 					"Content-Type: multipart/form-data; boundary=%s\r\n%s\r\n%s", e, a.root.token, boundary, head, whole)
 				_ = conn.(*net.TCPConn).CloseWrite()
@@ -232,7 +230,7 @@ func TestUploadThatIsTooLarge(t *testing.T) {
 	if got := a.do("OPTIONS", path+"/upload", "").wants(204).header.Get("Tus-Max-Size"); got != "1000" {
 		t.Errorf("Tus-Max-Size is %q", got)
 	}
-	// The declared size is refused before a byte of the body has arrived.
+	// A declared size above the limit is rejected before any of the body has arrived.
 	conn, err := net.Dial("tcp", a.server.Listener.Addr().String())
 	a.must(err)
 	defer conn.Close()
@@ -247,7 +245,7 @@ func TestUploadThatIsTooLarge(t *testing.T) {
 	a.wantKept(2)
 }
 
-// A folder that can't be written to is reported, and nothing is left.
+// An unwritable folder is reported, and nothing is left behind.
 func TestUploadToAFolderThatIsGone(t *testing.T) {
 	a := startWith(t, setup{backend: artifact.Filesystem})
 	e := a.experiment(a.project(a.root))

@@ -20,13 +20,13 @@ import (
 type site struct {
 	api
 
-	ada, eve                       person // eve has no permission on project yet
+	ada, eve                       person // eve has no permission on project at first
 	project, experiment, iteration string
 	permission                     string // ada's
 	parameter, metric, moved       string // moved is a point that a PATCH has moved
-	ended, endedParameter          string // an iteration that has ended, and its parameter
+	ended, endedParameter          string // an ended iteration, and a parameter of it
 	endedMetric                    string
-	stopped                        string // an experiment
+	stopped                        string // an ended experiment
 	model, version                 string // in production
 	report                         string
 	resource, upload               string // upload is not complete
@@ -70,7 +70,7 @@ func newSite(t testing.TB) *site {
 	return s
 }
 
-// on returns the same site for a subtest.
+// on returns the same site with the t of a subtest.
 func (s *site) on(t *testing.T) *site {
 	c := *s
 	c.api = s.api.on(t)
@@ -87,8 +87,8 @@ func (s *site) unchanged(what string, fn func()) {
 	}
 }
 
-// refused sends a request that must fail with this error and change nothing. It
-// returns the message.
+// refused sends a request, checks that it fails with this error and changes nothing, and returns
+// the error message.
 func (s *site) refused(method, path, body string, status int, code, field string, opts ...opt) (message string) {
 	s.t.Helper()
 	s.unchanged(fmt.Sprintf("%s %.100s %.100q", method, path, body), func() {
@@ -98,8 +98,8 @@ func (s *site) refused(method, path, body string, status int, code, field string
 	return message
 }
 
-// refusal is refused without the comparison of the database, for many requests
-// within one call of unchanged.
+// refusal is like refused, but does not check that the database is unchanged. Use it for many
+// requests within one call of unchanged.
 func (s *site) refusal(method, path, body string, status int, code, field string, opts ...opt) (message string) {
 	s.t.Helper()
 	got := s.do(method, path, body, opts...)
@@ -113,17 +113,17 @@ func (s *site) refusal(method, path, body string, status int, code, field string
 	return e.Message
 }
 
-// kind is the kind of value that a field of a body accepts.
+// kind is the kind of value that a body field accepts.
 type kind int
 
 const (
-	aName     kind = iota // 1 to 250 printable characters, not all spaces
+	aName     kind = iota // 1 to 250 printable characters, not only spaces
 	aKey                  // 1 to 250 printable characters
 	aShort                // up to 250 printable characters
 	aText                 // up to 1 MiB
 	aParam                // up to 1 MiB, or a number, or a boolean
 	aPassword             // 8 to 72 bytes
-	aSecret               // any string: a password to check
+	aSecret               // any string: a password to verify
 	aFlag                 // true or false
 	aTime
 	aStep
@@ -143,7 +143,7 @@ type field struct {
 	required bool
 }
 
-// target is a route with a body.
+// target is a route that accepts a body.
 type target struct {
 	method, path string
 	optional     bool // the body may be missing
@@ -155,7 +155,7 @@ func (x target) name() string { return x.method + " " + x.path }
 // packed reports whether the route accepts large and compressed bodies.
 func (x target) packed() bool { return strings.HasSuffix(x.path, "/bulk") }
 
-// status returns the status of the answer to a valid body.
+// status returns the expected response status for a valid body.
 func (x target) status() int {
 	if x.method == "PATCH" || strings.HasSuffix(x.path, "/rewind") {
 		return http.StatusNoContent
@@ -166,8 +166,8 @@ func (x target) status() int {
 // body returns a valid body.
 func (x target) body() string { return x.with("", "") }
 
-// with returns a valid body in which one field has another value; "" leaves it
-// out.
+// with returns a valid body in which the named field has another value. The value "" leaves the
+// field out.
 func (x target) with(name, value string) string {
 	var members []string
 	for _, f := range x.fields {
@@ -182,7 +182,7 @@ func (x target) with(name, value string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// plus returns a valid body with more members, given as JSON.
+// plus returns a valid body with further members, which are given as JSON.
 func (x target) plus(members string) string {
 	if len(x.fields) == 0 {
 		return "{" + members + "}"
@@ -270,11 +270,11 @@ func (s *site) each(fn func(*site, target)) {
 	}
 }
 
-// The tables below are useful only if the bodies that they change are valid.
+// The other tests change one field of these bodies, so the unchanged bodies must be valid.
 func TestGoodBodiesAreTaken(t *testing.T) {
 	t.Parallel()
 	for i := range newSite(t).targets() {
-		s := newSite(t) // each has its own, since ending a record is a wrong state for the next
+		s := newSite(t) // a new site for each target, because one of them can end a record that the next one needs
 		x := s.targets()[i]
 		before := s.state()
 		if got := s.do(x.method, x.path, x.body()); got.status >= 300 {

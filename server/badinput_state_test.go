@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The records of an iteration that has ended can't be added to, changed or deleted, with
-// any body.
+// After an iteration has ended, its records can't be added, changed or deleted, whatever the body.
 func TestEveryWriteOnAnEndedIteration(t *testing.T) {
 	s := newSite(t)
 	writes := []struct{ method, path, body string }{
@@ -126,13 +125,13 @@ func TestBadIdempotencyKeys(t *testing.T) {
 					t.Errorf("%s: the message is %q", name, message)
 				}
 			}
-			// A refused request does not use up its key.
+			// A rejected request does not use up its key.
 			fresh := key(fmt.Sprintf("key %d", i))
 			s.refused(x.method, x.path, "{", 400, "MALFORMED_BODY", "", fresh)
 			s.refused(x.method, x.path, x.plus(`"nonsense":1`), 422, "INVALID_PAYLOAD", "nonsense", fresh)
 			first := s.do(x.method, x.path, x.body(), fresh).wants(x.status())
-			// A repeated request gets the first answer; another request with the same
-			// key is refused.
+			// A repeated request gets the first response; a different request with the same key is
+			// rejected.
 			s.unchanged("the same again", func() {
 				if again := s.do(x.method, x.path, x.body(), fresh).wants(x.status()); again.body != first.body {
 					t.Errorf("again: %s, first: %s", again.body, first.body)
@@ -149,8 +148,8 @@ func TestBadIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// wrongKeyOr returns the field of the error when the first field is left out of a body
-// with a used key.
+// wrongKeyOr returns the field named in the error for a request that reuses a key and leaves out
+// its first field: that field if it is required, otherwise Idempotency-Key.
 func wrongKeyOr(x target) string {
 	if x.fields[0].required {
 		return x.fields[0].name
@@ -199,7 +198,7 @@ func TestBadInputWithoutPermission(t *testing.T) {
 				t.Errorf("%s by somebody without permission: %d %s", x.name(), got.status, got.body)
 			}
 		})
-		if x.packed() { // nothing is unpacked before the check
+		if x.packed() { // the permission is checked before the body is decompressed
 			s.refused(x.method, x.path, "{", 403, "PROJECT_PERMISSION_REQUIRED", "", as(s.eve))
 			s.refused(x.method, x.path, "not gzip", 403, "PROJECT_PERMISSION_REQUIRED", "", as(s.eve), header("Content-Encoding", "gzip"))
 			continue

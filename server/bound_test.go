@@ -11,8 +11,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// A page has at most 2 MiB of text and reports how many records it has; the next
-// page begins after it.
+// A page has at most 2 MiB of text. It reports its number of records, and the next page begins
+// after them.
 func TestPageOfLargeTextsIsCut(t *testing.T) {
 	a := start(t)
 	iteration := a.running()
@@ -53,7 +53,7 @@ func TestIterationNamedTwiceIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-// An answer has at most 500,000 points.
+// A response has at most 500,000 points.
 func TestAnswerWithTooManyPoints(t *testing.T) {
 	t.Parallel()
 	a := start(t)

@@ -19,13 +19,13 @@ import (
 	"tracker/blob/blobtest"
 )
 
-// bucket is an object store with TLS. It starts when it is first used.
+// bucket is an object store with TLS. It is started on first use.
 type bucket struct {
 	t      testing.TB
 	once   sync.Once
 	memory *s3mem.Backend
 	server *httptest.Server
-	// fault answers instead of the object store if it is not nil.
+	// fault, if not nil, handles requests instead of the object store.
 	fault atomic.Pointer[http.HandlerFunc]
 }
 
@@ -67,8 +67,7 @@ func (b *bucket) objects(t testing.TB) int {
 	return len(l.Contents)
 }
 
-// refusing makes the bucket answer every request with this error until the
-// returned function is called.
+// refusing makes the bucket answer every request with this error until end is called.
 func (b *bucket) refusing(status int, code string) (end func()) {
 	f := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -82,8 +81,8 @@ func (b *bucket) refusing(status int, code string) (end func()) {
 	return func() { b.fault.Store(nil) }
 }
 
-// cut makes every download end before the byte at, until fault is nil. It
-// cuts downloads in progress by closing their connections.
+// cut makes every download end before the byte at offset at, until fault is set to nil. It closes
+// the connections of downloads in progress.
 func (b *bucket) cut(at int) {
 	fake := gofakes3.New(b.memory).Server()
 	f := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +98,7 @@ func (b *bucket) cut(at int) {
 		w.Header().Set("Content-Length", strconv.Itoa(got.Body.Len()))
 		w.WriteHeader(got.Code)
 		var first int
-		_, _ = fmt.Sscanf(got.Header().Get("Content-Range"), "bytes %d-", &first) // there is none in the answer with the whole
+		_, _ = fmt.Sscanf(got.Header().Get("Content-Range"), "bytes %d-", &first) // a response with the whole object has no such header
 		_, _ = w.Write(got.Body.Bytes()[:min(got.Body.Len(), max(0, at-first))])
 		panic(http.ErrAbortHandler)
 	})

@@ -45,7 +45,7 @@ func TestBulkIsPacked(t *testing.T) {
 		"zstd": string(enc.EncodeAll([]byte(body), nil)),
 	} {
 		a.do("POST", path, packed, header("Content-Encoding", name), key(name), loose).is(`{"count":2}`)
-		// The key is bound to the decompressed body, not to its encoding.
+		// The idempotency key is bound to the decompressed body, not to the encoded one.
 		a.do("POST", path, body, key(name)).is(`{"count":2}`)
 		a.unchanged(func() {
 			a.do("POST", path, packed[:len(packed)-3], header("Content-Encoding", name), loose).fails(400, "MALFORMED_BODY", "")

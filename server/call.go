@@ -135,8 +135,7 @@ func (c *call) decodeBody(dst any, limits web.Limits, optional bool) error {
 	return err
 }
 
-// text returns the value of a query parameter, or nil if the request does not have the
-// parameter.
+// text returns the value of a query parameter, or nil if the parameter is missing.
 func (c *call) text(name string) *string {
 	if !c.query.Has(name) {
 		return nil
@@ -158,7 +157,7 @@ func (c *call) page() (domain.Page, error) {
 		}
 		n, err := strconv.Atoi(*text)
 		if errors.Is(err, strconv.ErrRange) {
-			err = nil // n is the nearest int; the store limits its size
+			err = nil // n is the int nearest to the number; the store limits it
 		}
 		if err != nil || n < 0 {
 			return p, domain.Invalid(q.name, "%s must be a non-negative integer.", q.name)
@@ -230,9 +229,8 @@ type idBody struct {
 	ID string `json:"id"`
 }
 
-// created sends the id of a new record with status 201, and its location in a header. If the
-// record existed before, created sends the id with status 200. If err is not nil, created
-// returns err.
+// created sends the id of a new record with status 201, and its location in a header. If the record
+// existed before, the status is 200. If err is not nil, created returns err.
 func (c *call) created(created domain.Created, err error, location ...string) error {
 	if err != nil {
 		return err
@@ -247,7 +245,7 @@ func (c *call) created(created domain.Created, err error, location ...string) er
 	return nil
 }
 
-// locate sets the header Location to the path with the given segments.
+// locate sets the Location header to the path with the given segments.
 func (c *call) locate(segments ...string) {
 	path := c.s.basePath
 	for _, s := range segments {

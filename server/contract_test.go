@@ -18,14 +18,14 @@ import (
 	"tracker/server"
 )
 
-// document holds openapi.yaml and the results of checks against it.
+// document holds the parsed openapi.yaml and the results of checks against it.
 type document struct {
 	*openapi3.T
 	router routers.Router
 
 	mu        sync.Mutex
-	refusals  map[string]bool // answers that match the document
-	succeeded map[string]bool // operations that were answered with 2xx
+	refusals  map[string]bool // rejections already found to match the document
+	succeeded map[string]bool // operations that have returned 2xx
 }
 
 // loadDocument returns the document that all tests share.
@@ -36,7 +36,7 @@ func newDocument() (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc.Servers = nil // the router would take "." for a part of the path
+	doc.Servers = nil // the router would treat "." as a part of the path
 	router, err := gorillamux.NewRouter(doc)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func newDocument() (*document, error) {
 	return &document{T: doc, router: router, refusals: map[string]bool{}, succeeded: map[string]bool{}}, nil
 }
 
-// checkExchange checks a request and its answer against the document.
+// checkExchange checks a request and its response against the document.
 func checkExchange(r *request, base, body string, a answer) error {
 	doc, err := loadDocument()
 	if err != nil {
@@ -53,7 +53,8 @@ func checkExchange(r *request, base, body string, a answer) error {
 	return doc.check(r, base, body, a)
 }
 
-// check is checkExchange. The document must allow a request that succeeds.
+// check does the work of checkExchange. A request that succeeds must be valid according to the
+// document.
 func (doc *document) check(r *request, base, body string, a answer) error {
 	doc.mu.Lock()
 	defer doc.mu.Unlock()
@@ -73,8 +74,8 @@ func (doc *document) check(r *request, base, body string, a answer) error {
 	case err != nil:
 		return err
 	}
-	// Schemas are compiled for each answer, and there are many equal
-	// refusals.
+	// The validator compiles the schema for each response, so equal rejections are checked only
+	// once.
 	seen := fmt.Sprint(r.Method, input.Route.Path, a.status, present(a.header), a.body)
 	if a.status >= 400 && doc.refusals[seen] {
 		return nil
@@ -97,8 +98,7 @@ func (doc *document) check(r *request, base, body string, a answer) error {
 	return nil
 }
 
-// present returns the headers of an answer without the values that always
-// differ.
+// present returns the response headers with the values that always differ removed.
 func present(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} {
@@ -109,8 +109,8 @@ func present(h http.Header) http.Header {
 	return h
 }
 
-// input returns the request in the form of the document: without base path
-// and trailing slash, and with GET for HEAD.
+// input returns the request in the form that the document uses: without base path and trailing
+// slash, and with GET for HEAD.
 func (doc *document) input(r *request, base, body string) (*openapi3filter.RequestValidationInput, error) {
 	plain := r.Clone(context.Background())
 	if plain.Method == http.MethodHead {
@@ -161,8 +161,8 @@ func checkResponse(input *openapi3filter.RequestValidationInput, a answer, headO
 	return nil
 }
 
-// checkRefusal checks the answer to a request that is not in the document. A request from another
-// origin is rejected before its path is looked up.
+// checkRefusal checks the response to a request that the document does not describe. A request from
+// another origin is rejected before its path is looked up.
 func checkRefusal(doc *openapi3.T, input *openapi3filter.RequestValidationInput, a answer, name string, status int) error {
 	responses := openapi3.NewResponsesWithCapacity(2)
 	responses.Set(fmt.Sprint(status), doc.Components.Responses[name])

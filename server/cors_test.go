@@ -12,8 +12,7 @@ const (
 	stranger = "https://evil.example.org"
 )
 
-// fromPage returns the two ways in which a browser states the origin of a
-// page.
+// fromPage returns the two headers with which a browser can state the origin of a page.
 func fromPage(origin string) []opt {
 	return []opt{header("Origin", origin), header("Sec-Fetch-Site", "cross-site")}
 }
@@ -91,11 +90,11 @@ func TestCORSPreflight(t *testing.T) {
 			t.Errorf("%q may call: %q", origin, allowed)
 		}
 	}
-	// Any other OPTIONS request is a wrong method.
+	// Any other OPTIONS request is rejected as a wrong method.
 	a.do("OPTIONS", "/project", "", header("Origin", friend)).fails(405, "METHOD_NOT_ALLOWED", "")
 }
 
-// A page of an allowed origin can read every answer, including errors.
+// A page from an allowed origin can read every response, including errors.
 func TestCORSAnswersCanBeRead(t *testing.T) {
 	a := startWith(t, setup{origins: []string{friend}})
 	for _, got := range []answer{
@@ -116,7 +115,7 @@ func TestCORSAnswersCanBeRead(t *testing.T) {
 			t.Errorf("%q: %v", origin, got.header)
 		}
 	}
-	// Without allowed origins no answer depends on the origin.
+	// If no origins are allowed, no response depends on the origin.
 	if got := start(t).get("/project", header("Origin", friend)); slices.Contains(got.header.Values("Vary"), "Origin") || got.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("%v", got.header)
 	}

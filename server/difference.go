@@ -8,11 +8,11 @@ import (
 	"tracker/store/significance"
 )
 
-// differenceBody is the response with the differences between two iterations.
+// differenceBody is the response of the route that compares two iterations.
 type differenceBody struct {
 	Sentence    string           `json:"sentence"`
 	Objective   *string          `json:"objective"`  // nil for none
-	Difference  *float64         `json:"difference"` // nil if a side has no value
+	Difference  *float64         `json:"difference"` // nil if either side has no value
 	Low         *float64         `json:"low"`        // nil if there was no test
 	High        *float64         `json:"high"`
 	P           *float64         `json:"p"`
@@ -40,7 +40,7 @@ type differingValue struct {
 	Name string `json:"name"`
 	A    string `json:"a"`
 	B    string `json:"b"`
-	Kind string `json:"kind,omitempty"` // kind of the difference of a package
+	Kind string `json:"kind,omitempty"` // how a package differs
 }
 
 type differingFile struct {

@@ -49,8 +49,8 @@ func TestDocumentAndRoutesAreTheSame(t *testing.T) {
 	}
 }
 
-// Every operation has an example of each body of its requests and answers,
-// and the error answers common to its kind.
+// Every operation has an example for each request and response body, and documents the error
+// responses common to operations of its kind.
 func TestDocumentIsComplete(t *testing.T) {
 	doc, err := loadDocument()
 	if err != nil {
@@ -94,8 +94,8 @@ func checkExamples(t *testing.T, what string, content openapi3.Content) {
 	}
 }
 
-// Every repeatable create documents the Idempotency-Key: the creates with a
-// JSON body, except the sign-in.
+// Every repeatable create documents the Idempotency-Key header. These are the creates with a JSON
+// body, except the sign-in.
 func TestDocumentOffersIdempotencyKeys(t *testing.T) {
 	doc, err := loadDocument()
 	if err != nil {
@@ -131,7 +131,7 @@ func TestDocumentIsServed(t *testing.T) {
 	a.get("/openapi.json").is(string(want))
 	a.get("/openapi.yaml", anonymous).fails(401, "TOKEN_MISSING", "")
 
-	// Mounted elsewhere, it needs no token.
+	// The handler that Document returns needs no token.
 	for _, path := range []string{"/openapi.yaml", "/openapi.json"} {
 		w := httptest.NewRecorder()
 		server.Document().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -143,9 +143,9 @@ func TestDocumentIsServed(t *testing.T) {
 	}
 }
 
-// A checker that never finds an error proves nothing.
+// The checks of exchanges must be able to find errors.
 func TestHarnessSeesWhatTheDocumentDoesNotSay(t *testing.T) {
-	doc, err := newDocument() // its own, because these exchanges did not happen
+	doc, err := newDocument() // not the shared document, because these exchanges are invented
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"tracker/store/artifact"
 )
 
-// Each backend answers range and conditional requests like http.ServeContent
-// does for bytes in memory.
+// For each backend, the server answers range and conditional requests as http.ServeContent does for
+// bytes in memory.
 func TestRangesAreThoseOfServeContent(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -92,8 +92,8 @@ func compareWithServeContent(t *testing.T, a api, method, id, content string, h 
 	}
 }
 
-// Any range of any content is returned correctly, across the pieces and parts
-// in which backends store and request it.
+// Any range of an artifact is returned correctly, even if it spans several of the pieces in which a
+// backend stores or requests the bytes.
 func TestRandomRanges(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		seed := rand.Uint64()
@@ -115,7 +115,7 @@ func TestRandomRanges(t *testing.T) {
 	})
 }
 
-// A browser saves an uploaded file of any type and does not execute it.
+// A browser saves an uploaded file of any type instead of executing it.
 func TestDownloadIsHarmless(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
@@ -152,8 +152,8 @@ func TestDownloadIsHarmless(t *testing.T) {
 	}
 }
 
-// Stored bytes that were damaged are never sent as a complete file. A range
-// can't be compared with the hash of the whole, which the answer contains.
+// Damaged bytes are never sent as a complete file. A part of the file can't be checked, because
+// only the hash of the whole file is known, which is in the response.
 func TestDamagedDownload(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -193,7 +193,7 @@ func TestDamagedDownload(t *testing.T) {
 	})
 }
 
-// damage replaces the stored bytes of a hash.
+// damage replaces the bytes stored under a hash.
 func (a api) damage(hash string, damaged []byte) {
 	a.t.Helper()
 	switch a.setup.backend {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Each step is a PATCH; a minute passes before each.
+// Each step is a PATCH; a minute passes before each step.
 func TestIterationStates(t *testing.T) {
 	t.Parallel()
 	const t1, t2, t3 = "2026-11-21T09:31:00.123Z", "2026-11-21T09:32:00.123Z", "2026-11-21T09:33:00.123Z"
 	const given = "2026-11-20T12:00:00.000Z"
 	type step struct {
 		body   string
-		code   string // error code of a refusal
+		code   string // error code if the step is rejected
 		status string
 		end    string // "" for none
 	}
@@ -92,7 +92,7 @@ func TestIterationStates(t *testing.T) {
 	}
 }
 
-// endedRefuses reports whether an ended iteration refuses the write.
+// endedRefuses reports whether the write is rejected if its iteration has ended.
 func endedRefuses(s sample) bool {
 	path := cmp.Or(s.path, s.route)
 	return s.method != "GET" && (strings.HasPrefix(path, "/metric/") || strings.HasPrefix(path, "/parameter/") ||

@@ -11,8 +11,7 @@ import (
 	"tracker/store/domain"
 )
 
-// TestEventsEndWithTheToken checks that an event stream ends when its caller
-// loses access.
+// TestEventsEndWithTheToken checks that an event stream ends when the caller loses access.
 func TestEventsEndWithTheToken(t *testing.T) {
 	for name, end := range map[string]func(a api, p person, project string){
 		"expired": func(a api, _ person, _ string) { a.clock.move(25 * time.Hour) },

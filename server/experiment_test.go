@@ -43,13 +43,13 @@ func TestNewExperimentIsInProgress(t *testing.T) {
 	}
 }
 
-// The steps are taken in order; a minute passes before each.
+// The steps run in order; a minute passes before each step.
 func TestExperimentStates(t *testing.T) {
 	t.Parallel()
 	const t1, t3, given = "2026-11-21T09:31:00.123Z", "2026-11-21T09:33:00.123Z", "2026-11-20T12:00:00.000Z"
 	type step struct {
 		body   string
-		refuse string // field of a 422
+		refuse string // field named by a 422 error
 		status string
 		end    string // "" for none
 	}

@@ -5,10 +5,10 @@ import (
 	"tracker/store"
 )
 
-// OpenAPIYAML is the document that the server sends.
+// OpenAPIYAML is the API description that the server sends.
 var OpenAPIYAML = openapiYAML
 
-// Routes returns the methods and path templates of the route table, in its order.
+// Routes returns the methods and path templates of the route table, in table order.
 func Routes() [][2]string {
 	var all [][2]string
 	for _, rt := range (&Server{db: new(store.DB)}).routes() {
@@ -17,8 +17,7 @@ func Routes() [][2]string {
 	return all
 }
 
-// DecodeBulk reads the body of a bulk request and returns the number of its
-// points.
+// DecodeBulk decodes the body of a bulk request and returns the number of points.
 func DecodeBulk(body []byte) (int, error) {
 	var b struct {
 		Metrics *bulkPoints `json:"metrics"`

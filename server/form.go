@@ -28,15 +28,15 @@ const maxFields = 2 << 20
 type form struct {
 	patch    files.ArtifactPatch
 	data     *artifact.Received // nil if the form has no data
-	fileName string             // file name in the header of the part data; "" if it has none
-	fileType string             // content type in the header of the part data
+	fileName string             // file name in the header of the data part; "" if it has none
+	fileType string             // content type in the header of the data part
 }
 
 var formParts = []string{"data", "name", "description", "iteration_id", "content_type"}
 
-// readForm reads the parts of a multipart body. The part data can be at any position. Before
-// readForm receives the data, it calls allow. If allow returns an error, readForm returns that
-// error. If readForm succeeds, the caller must discard the form.
+// readForm reads the parts of a multipart body. The data part can be at any position. readForm
+// calls allow before it receives the data, and returns the error of allow if there is one. If
+// readForm succeeds, the caller must discard the form.
 func (c *call) readForm(allow func() error) (f *form, err error) {
 	body, err := c.formBody()
 	if err != nil {
@@ -107,15 +107,15 @@ func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	if params["boundary"] == "" {
 		return nil, domain.Errorf(web.CodeMalformedBody, "The Content-Type multipart/form-data must have a boundary.")
 	}
-	// A body that ends within a part's header would be parsed as a form without that part.
-	// Reading past the end therefore returns an error. The added newline completes a last line
-	// that lacks its newline.
+	// A body that ends within a part's header would be parsed as a form without that part. Reading
+	// past the end therefore returns an error. The added newline completes a last line that has no
+	// newline.
 	body = io.MultiReader(body, strings.NewReader("\r\n"), cutOff{})
 	return multipart.NewReader(body, params["boundary"]), nil
 }
 
-// cutOff is a reader placed after the body. Its Read method returns an error, because a
-// complete form ends before.
+// cutOff is a reader placed after the body. Its Read method returns an error, because the parser of
+// a complete form never reads that far.
 type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
@@ -140,8 +140,8 @@ func (b *formBody) Read(p []byte) (int, error) {
 }
 
 // verify reads the bytes after the last part, up to maxFields bytes. It returns an error if the
-// body ends before its declared length. It then compares the hash of the whole body with the
-// hash that the client sent.
+// body is shorter than its declared length or if its hash differs from the hash that the client
+// sent.
 func (b *formBody) verify() error {
 	if _, err := io.Copy(io.Discard, io.LimitReader(b, maxFields)); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (b *formBody) verify() error {
 		return nil
 	}
 	if got := hex.EncodeToString(b.hash.Sum(nil)); got != b.want {
-		return domain.Invalid("Content-Digest", "The received body has the SHA-256 %s, which is not the one in Content-Digest; send it again.", got)
+		return domain.Invalid("Content-Digest", "The received body has the SHA-256 %s, which does not match Content-Digest; send it again.", got)
 	}
 	return nil
 }

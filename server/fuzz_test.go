@@ -15,8 +15,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// sound checks that an answer is valid for good or bad input: no server error,
-// no redirect, and JSON with a code if it is an error.
+// sound checks that a response is acceptable for any input: no server error, no redirect, and JSON
+// with a code if it is an error.
 func sound(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	switch {
@@ -38,8 +38,8 @@ func FuzzBody(f *testing.F) {
 	s := newSite(f)
 	targets := s.targets()
 	for i, x := range targets {
-		// The iteration that a PATCH ends differs from the one that others write
-		// to.
+		// A PATCH can end the iteration, so it uses another iteration than the routes that write to
+		// it.
 		switch x.name() {
 		case "PATCH /iteration/" + s.iteration:
 			targets[i].path = "/iteration/" + s.api.iteration(s.experiment)
@@ -82,7 +82,7 @@ func FuzzQuery(f *testing.F) {
 		s := s.on(t)
 		method := http.MethodGet
 		if strings.HasSuffix(path, "/events") {
-			method = http.MethodHead // a stream needs a connection, and does not end
+			method = http.MethodHead // an event stream needs a connection and does not end
 		}
 		w := s.direct(method, path, query, "")
 		sound(t, path+"?"+query, w)
@@ -142,7 +142,7 @@ func FuzzMetricID(f *testing.F) {
 		switch w.Code {
 		case http.StatusNotFound:
 		case http.StatusOK:
-			// A point has one id and is found only by that.
+			// A point has one id and is found only by this id.
 			var m struct{ ID string }
 			if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil || m.ID != id {
 				t.Errorf("%q finds %s", id, w.Body)
@@ -170,16 +170,16 @@ func FuzzParseTime(f *testing.F) {
 		if len(at.String()) != len(nowText) || at.Time().Location() != time.UTC {
 			t.Errorf("%q is written as %s", text, at)
 		}
-		// With a zone it is the time that Go parses, cut to milliseconds.
+		// A time with a zone is the time that Go parses, truncated to milliseconds.
 		if want, err := time.Parse(time.RFC3339, strings.ToUpper(text)); err == nil && want.UnixMilli() != int64(at) {
 			t.Errorf("%q is %v, want %v", text, at, want)
 		}
 	})
 }
 
-// FuzzBulk checks that the memory allocated to read a bulk body is proportional
-// to its length, for any content: an entry takes at least 22 bytes, and becomes
-// a point of 40 in a list that doubles.
+// FuzzBulk checks that the memory allocated to decode any bulk body is proportional to the length
+// of the body. An entry takes at least 22 bytes and becomes a point of 40 bytes in a list whose
+// capacity doubles.
 func FuzzBulk(f *testing.F) {
 	point := `{"key":"a","value":1}`
 	for _, body := range []string{
@@ -198,13 +198,13 @@ func FuzzBulk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if len(body) == 0 {
-			return // it is refused before
+			return // rejected before it is decoded
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		n, err := server.DecodeBulk(body)
 		runtime.ReadMemStats(&after)
-		const perByte, fixed = 32, 4 << 20 // nesting, to 10,000, takes most of fixed
+		const perByte, fixed = 32, 4 << 20 // most of fixed is for nesting, up to 10,000 levels
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*perByte+fixed {
 			t.Errorf("%d bytes allocate %d", len(body), took)
 		}

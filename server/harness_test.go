@@ -30,16 +30,16 @@ const (
 	secret   = "the secret of these tests, long enough"
 	version  = "1.2.3"
 
-	// trashAge is the default of the server.
+	// trashAge is the server's default.
 	trashAge = 30 * 24 * time.Hour
 
-	// nowText is the initial time of the clock of an api.
+	// nowText is the initial time of an api's clock.
 	nowText = "2026-11-21T09:30:00.123Z"
-	// nobody is a well-formed id without a record.
+	// nobody is a well-formed id that belongs to no record.
 	nobody = "01a1fd72-2c13-79ed-97b8-5face34acb11"
 )
 
-// clock stands still until a test moves it.
+// clock is a clock that stands still until a test moves it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -57,7 +57,7 @@ func (c *clock) move(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// buffer is a log that can be read while it is written.
+// buffer is a log that can be read while it is being written.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -95,9 +95,9 @@ type api struct {
 type instance struct {
 	setup  setup
 	file   string  // path of the database
-	bucket *bucket // used by the backend s3
+	bucket *bucket // used by the s3 backend
 	clock  *clock
-	log    *buffer // request log, in JSON
+	log    *buffer // request log in JSON
 	db     *store.DB
 	auth   *auth.Auth
 	server *httptest.Server
@@ -176,7 +176,7 @@ func (a api) emptyTrash() {
 	a.must(err)
 }
 
-// close stops the server after its last request was answered and logged.
+// close stops the server after its last request has been answered and logged.
 func (a api) close() {
 	a.server.Close()
 	if err := errors.Join(a.watcher.Close(), a.db.Close()); err != nil {
@@ -184,14 +184,14 @@ func (a api) close() {
 	}
 }
 
-// reopen stops the server and starts another one on its file.
+// reopen stops the server and starts another one on the same database file.
 func (a api) reopen() {
 	a.t.Helper()
 	a.close()
 	a.open()
 }
 
-// on returns the same server for a subtest.
+// on returns the same server with the t of a subtest.
 func (a api) on(t *testing.T) api { return api{t, a.instance} }
 
 func (a api) must(err error) {
@@ -232,8 +232,8 @@ func (a api) project(owner person) string {
 	return created.ID
 }
 
-// permit sets the rights of p in the project; their names are separated by
-// spaces. It returns the id of the permission.
+// permit sets the rights of p in the project and returns the id of the permission. rights are
+// separated by spaces.
 func (a api) permit(p person, project, rights string) string {
 	a.t.Helper()
 	has := func(name string) *bool { return new(strings.Contains(rights, name)) }
@@ -302,7 +302,7 @@ func (a api) model(project, name string) string {
 	return created.ID
 }
 
-// version creates a version that an iteration has trained.
+// version creates a version that names iteration as its origin.
 func (a api) version(model, iteration string) string {
 	a.t.Helper()
 	created, err := a.db.Models.CreateModelVersion(a.t.Context(), domain.System, model, registry.NewModelVersion{IterationID: iteration})

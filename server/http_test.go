@@ -19,12 +19,12 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 		}
 		t.Run(s.name(), func(t *testing.T) {
 			a := a.on(t)
-			plain := header("Accept-Encoding", "identity") // the client unpacks a GET and drops its length
+			plain := header("Accept-Encoding", "identity") // the client would decompress a GET response and drop its length
 			get := s.send(a, w, plain).wants(http.StatusOK)
 			s.method = http.MethodHead
 			head := s.send(a, w, plain).wants(http.StatusOK)
 			for _, name := range []string{"Content-Type", "Content-Length", "X-Content-Type-Options"} {
-				// /metrics differs from request to request.
+				// The response of /metrics differs from request to request.
 				if s.route == "/metrics" && name == "Content-Length" {
 					continue
 				}
@@ -42,8 +42,7 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 	a.do(http.MethodHead, "/auth", "").wants(http.StatusMethodNotAllowed)
 }
 
-// A path with a slash at its end gets the same answer as without, and no
-// redirect.
+// A path with a trailing slash gets the same response as without it, and no redirect.
 func TestTrailingSlashMakesNoDifference(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -55,7 +54,7 @@ func TestTrailingSlashMakesNoDifference(t *testing.T) {
 			path, body := s.in(a, w)
 			got := a.do(s.method, path+"/", body, s.opts...).wants(s.status)
 			if s.status != http.StatusOK || s.route == "/metrics" || s.route == "/auth" || s.route == "/auth/refresh" || s.route == "/archive" ||
-				s.method == http.MethodDelete && s.route == "/trash" { // the first request has emptied it
+				s.method == http.MethodDelete && s.route == "/trash" { // the first request has emptied the trash
 				return
 			}
 			if want := s.send(a, w); got.body != want.body {
@@ -66,8 +65,8 @@ func TestTrailingSlashMakesNoDifference(t *testing.T) {
 	a.get("/project//").fails(404, "NOT_FOUND", "")
 }
 
-// A proxy may strip its prefix or not; both work. The paths in the server's
-// answers have the prefix.
+// A proxy may or may not strip the path prefix; both work. Paths in the server's responses have the
+// prefix.
 func TestBasePath(t *testing.T) {
 	t.Parallel()
 	a := startWith(t, setup{base: "/lab/tracker"})
@@ -189,14 +188,14 @@ func TestUnknownQueryParameterIsRefused(t *testing.T) {
 	a.get("/health?limit=1").fails(422, "INVALID_PAYLOAD", "limit")
 }
 
-// listings holds the routes that answer with pages.
+// listings holds the routes that return lists in pages.
 var listings = []string{"/user", "/user/$user/permissions", "/project", "/project/$project/members",
 	"/experiment/project/$project", "/iteration/experiment/$experiment", "/iteration/$iteration/children",
 	"/parameter/iteration/$iteration", "/metric/iteration/$iteration", "/tag/project/$project",
 	"/tag/experiment/$experiment", "/tag/iteration/$iteration",
 	"/model/project/$project", "/project/$project/model", "/modelversion/model/$model", "/report/project/$project"}
 
-// Every listing is divided into pages in the same way.
+// All lists are divided into pages in the same way.
 func TestPagination(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -247,8 +246,7 @@ func TestPagination(t *testing.T) {
 					got.has(`{"data":[]}`)
 				}
 			}
-			// A number that the document's checker can't represent is still a
-			// number.
+			// A number is accepted even if the validator of the document can't represent it.
 			a.get(path+"?limit=123456789012345678901234567890", loose).has(`{"limit":1000,"offset":0}`)
 			for _, name := range []string{"limit", "offset"} {
 				for _, bad := range []string{"-1", "x", "1.5", "", "1e3", "0x10", "%201", "NaN", "-99999999999999999999"} {

@@ -7,8 +7,8 @@ import (
 	"tracker/store/domain"
 )
 
-// idempotencyKey returns the idempotency key of a request, bound to the path, query and body.
-// The field Key is empty if the request has no key.
+// idempotencyKey returns the idempotency key of a request, bound to the path, query and body. Its
+// Key field is empty if the request has no key.
 func idempotencyKey(r *http.Request, body []byte) (domain.IdempotencyKey, error) {
 	values := r.Header.Values("Idempotency-Key")
 	if len(values) == 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// repeatable returns the creates that may carry a key.
+// repeatable returns the creates that accept an idempotency key.
 func repeatable() []sample {
 	var all []sample
 	for _, s := range samples {
@@ -61,7 +61,7 @@ func TestIdempotencyKeyIsForgottenAfter24Hours(t *testing.T) {
 	if second == first {
 		t.Error("the key was remembered")
 	}
-	// After that the second answer counts, for any earlier body.
+	// From then on the second response is returned, and earlier bodies do not matter.
 	if again := a.do("POST", "/project", body, key("k")).id(); again != second {
 		t.Errorf("got %s, want %s", again, second)
 	}
@@ -89,7 +89,7 @@ func TestIdempotencyKeyBelongsToUserAndPath(t *testing.T) {
 	if len(ids) != 8 {
 		t.Errorf("%d were made, want 8", len(ids))
 	}
-	// A parent in the query is part of the request.
+	// A parent in the query string is part of the request that the key is bound to.
 	e := a.experiment(project)
 	i := a.iteration(e)
 	path := "/iteration/experiment/" + e
@@ -146,8 +146,8 @@ func TestIdempotencyKeyOfBatchThatStopped(t *testing.T) {
 	a.unchanged(func() { sameAnswer(t, none, a.do("POST", path, `{"metrics":{"":3}}`, key("none"))) })
 }
 
-// A resumed client gets 200 the second time, also when it sends the key of the
-// second request again.
+// A resumed client gets 200 the second time, and again 200 when it repeats the second request with
+// its key.
 func TestIdempotencyKeyOfWhatWasThere(t *testing.T) {
 	a := start(t)
 	path := "/iteration/experiment/" + a.experiment(a.project(a.root))
@@ -158,8 +158,8 @@ func TestIdempotencyKeyOfWhatWasThere(t *testing.T) {
 	sameAnswer(t, there, a.do("POST", path, body, key("2")))
 }
 
-// A refused request wrote nothing, so its key stays free: the caller corrects the
-// request and sends it again.
+// A rejected request writes nothing, so its key stays free: the caller can correct the request and
+// send it with the same key.
 func TestIdempotencyKeyOfRefusalIsFree(t *testing.T) {
 	a := start(t)
 	w := a.world()
@@ -173,7 +173,7 @@ func TestIdempotencyKeyOfRefusalIsFree(t *testing.T) {
 	a.do("POST", path, `{"key":"epochs","value":1}`, key("k")).fails(422, "ITERATION_ENDED", "")
 	a.do("PATCH", "/iteration/"+w["iteration"], `{"status":"RUNNING"}`).wants(204)
 	first := a.do("POST", path, `{"key":"epochs","value":1}`, key("k")).wants(201)
-	// Later changes do not change the answer.
+	// Later changes do not affect the response to a repeated request.
 	a.end(w["iteration"])
 	sameAnswer(t, first, a.do("POST", path, `{"key":"epochs","value":1}`, key("k")))
 }
@@ -193,7 +193,7 @@ func TestIdempotencyKeyForms(t *testing.T) {
 			a.do("POST", "/project", `{"name":"iris"}`, o).fails(422, "INVALID_PAYLOAD", "Idempotency-Key")
 		}
 	})
-	// The key has an effect on creates only.
+	// The key affects only creates.
 	project := a.project(a.root)
 	for n := range 2 {
 		a.do("PATCH", "/project/"+project, fmt.Sprintf(`{"name":"n%d"}`, n), key("k")).wants(204)
@@ -204,7 +204,7 @@ func TestIdempotencyKeyForms(t *testing.T) {
 	}
 }
 
-// A client that repeats a request after a lost answer can't know that its run was
+// A client that repeats a request after losing the response can't know that its run has been
 // deleted since.
 func TestIdempotencyKeyAfterTheRunIsDeleted(t *testing.T) {
 	a := start(t)

@@ -82,7 +82,7 @@ func TestIterationsAreListedOldestFirst(t *testing.T) {
 		want = append(want, a.do("POST", "/iteration/experiment/"+e, fmt.Sprintf(`{"name":"%d"}`, 9-i)).id())
 		a.iteration(a.experiment(a.project(a.root))) // in another experiment
 	}
-	// The order is by creation, not by the ids, which clients may choose.
+	// The order is by creation, not by id, because clients may choose ids.
 	want = append(want, a.do("POST", "/iteration/experiment/"+e, `{"id":"00000000-0000-4000-8000-000000000001"}`).id())
 	got := a.get("/iteration/experiment/" + e)
 	if fmt.Sprint(got.ids()) != fmt.Sprint(want) {
@@ -120,7 +120,7 @@ func TestChildIterations(t *testing.T) {
 			fails(422, "INVALID_PAYLOAD", "parent_iteration_id")
 	})
 
-	// Children outlive their parent, and an ended parent may get more.
+	// Children continue after their parent has ended, and an ended parent can get more children.
 	a.end(inBody)
 	a.do("POST", path, fmt.Sprintf(`{"parent_iteration_id":%q}`, inBody)).wants(201)
 	a.do("DELETE", "/iteration/"+parent, "").wants(204)
@@ -151,8 +151,7 @@ func TestClientMintsTheID(t *testing.T) {
 	again(fmt.Sprintf(`{"id":%q}`, strings.ToUpper(id)))
 	a.get("/iteration/" + id).has(`{"name":"mine"}`)
 
-	// A resumed client gets the same answer when its run, or all runs, have
-	// ended.
+	// A resumed client gets the same response even if its run, or every run, has ended.
 	a.end(id)
 	again(body)
 	a.do("PATCH", "/experiment/"+e, `{"status":"FINISHED"}`).wants(204)
@@ -189,7 +188,7 @@ func TestIterationNeedsExperimentInProgress(t *testing.T) {
 	}
 	a.do("PATCH", "/experiment/"+e, `{"status":"IN_PROGRESS"}`).wants(204)
 	running := a.do("POST", "/iteration/experiment/"+e, `{}`).id()
-	// A run continues when its experiment ends.
+	// A run continues after its experiment has ended.
 	a.do("PATCH", "/experiment/"+e, `{"status":"FINISHED"}`).wants(204)
 	a.get("/iteration/" + running).has(`{"status":"RUNNING"}`)
 	a.do("POST", "/metric/iteration/"+running, `{"key":"loss","value":1}`).wants(201)
@@ -223,7 +222,7 @@ func TestHeartbeatAndWritesShowLife(t *testing.T) {
 			}
 		})
 	}
-	// A refused write does not count as activity.
+	// A rejected write does not count as activity.
 	a.clock.move(time.Minute)
 	before := seen()
 	a.do("POST", "/metric/iteration/"+w["iteration"], `{"key":"","value":1}`).wants(422)

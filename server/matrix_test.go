@@ -10,15 +10,15 @@ import (
 	"tracker/store/domain"
 )
 
-// identity is a caller: one with rights in the project of the world, an admin, or
-// one whose token is refused with code.
+// identity is a kind of caller: a user with rights in the project of the world, an admin, or a
+// caller whose token is rejected with code.
 type identity struct {
 	name   string
 	rights string
 	admin  bool
-	self   bool   // the user of the world
-	code   string // "" if the token is valid
-	opt    opt    // the token, nil for ada's
+	self   bool   // the caller is the user in the world
+	code   string // error code of a rejected token, "" if the token is valid
+	opt    opt    // sets the token, nil for ada's token
 }
 
 // identities returns all kinds of callers.
@@ -51,8 +51,8 @@ func identities(a api) []identity {
 	}
 }
 
-// refusal returns the status and code with which the server refuses the sample
-// from this caller; 0 if it must succeed.
+// refusal returns the status and code with which the server must reject the sample from this
+// caller, or 0 if the sample must succeed.
 func (i identity) refusal(s sample) (status int, code string) {
 	switch {
 	case s.needs == "":
@@ -74,8 +74,8 @@ func (i identity) refusal(s sample) (status int, code string) {
 	return http.StatusForbidden, "PROJECT_PERMISSION_REQUIRED"
 }
 
-// Every route answers every kind of caller as its sample specifies. A new route
-// without a sample fails TestSamplesHaveEveryRoute.
+// For every kind of caller, every route responds as its sample specifies. TestSamplesHaveEveryRoute
+// fails for a route without a sample.
 func TestRoutesByIdentity(t *testing.T) {
 	t.Parallel()
 	a := start(t)

@@ -126,7 +126,7 @@ func (s *Server) rewindMetric(c *call, b struct {
 		return errKeyMissing
 	}
 	if b.From == nil {
-		return domain.Invalid("from", "from must be given: the first step that is deleted.")
+		return domain.Invalid("from", "from must be given: the first step to delete.")
 	}
 	return c.none(s.db.Runs.RewindMetric(c.ctx, c.actor, c.vars["iteration_id"], *b.Key, *b.From))
 }

@@ -94,7 +94,7 @@ func TestBatchHappyPath(t *testing.T) {
 	a.get("/metric/iteration/" + i).has(`{"data":[{"value":1,"step":0},{"value":2,"step":1}]}`)
 }
 
-// Points are sorted by step; points of the same step by time of writing.
+// Points are sorted by step, and points of the same step by time of writing.
 func TestMetricsAreListedByStepThenTimeOfWriting(t *testing.T) {
 	a := start(t)
 	i := a.running()
@@ -103,7 +103,7 @@ func TestMetricsAreListedByStepThenTimeOfWriting(t *testing.T) {
 		key  string
 		step int
 	}{{"b", 5}, {"a", 1}, {"a", 5}, {"c", -3}, {"b", 1}, {"a", 0}, {"a", 5}} {
-		// Later writes have earlier times, which do not affect the order.
+		// Later writes have earlier timestamps, which do not affect the order.
 		at := a.clock.now().Add(-time.Duration(n) * time.Hour).Format(time.RFC3339)
 		a.do("POST", path, fmt.Sprintf(`{"key":%q,"value":%d,"step":%d,"recorded_at":%q}`, p.key, n, p.step, at)).wants(201)
 	}
@@ -147,8 +147,8 @@ func TestMetricListingHas50RowsByDefault(t *testing.T) {
 	}
 }
 
-// Values that JSON has no numbers for are strings in requests and answers.
-// SQLite does not keep the sign of zero.
+// Values that JSON can't represent as numbers are strings in requests and responses. SQLite does
+// not keep the sign of zero.
 func TestValuesRoundTrip(t *testing.T) {
 	a := start(t)
 	i := a.running()

@@ -35,7 +35,7 @@ func NewMetrics() *Metrics {
 		}, []string{"method", "route", "status"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "tracker_http_request_seconds",
-			Help:    "Time from the head of a request to the end of its answer.",
+			Help:    "Time from a request's header to the end of its response.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
 		}, []string{"method", "route"}),
 		pieces: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -72,12 +72,11 @@ func (m *Metrics) Commit(c sqlite.CommitStats) {
 	}
 }
 
-// Stream adds n to the number of event streams. n is 1 for a new stream and -1 for an ended
-// stream.
+// Stream adds n to the number of event streams. n is 1 when a stream starts and -1 when it ends.
 func (m *Metrics) Stream(n int) { m.streams.Add(float64(n)) }
 
-// Observe counts an answered request. web.Log calls Observe. All unknown methods share one
-// label. All unknown paths share another label. Clients can therefore not create labels.
+// Observe counts an answered request. web.Log calls Observe. All unknown methods share one label
+// value, and so do all unknown paths, so clients can't create label values.
 func (m *Metrics) Observe(method, route string, status int, took time.Duration) {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete:
@@ -88,7 +87,7 @@ func (m *Metrics) Observe(method, route string, status int, took time.Duration) 
 	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// watch registers metrics that are read from the database for each response.
+// watch registers metrics that are read from the database on each scrape.
 func (m *Metrics) watch(db *store.DB) {
 	size := func(pick func(file, wal int64) int64) func() float64 {
 		return func() float64 {

@@ -11,7 +11,7 @@ func (s *Server) models(c *call, p domain.Page) (domain.List[registry.Model], er
 	return s.db.Models.Models(c.ctx, c.actor, c.id(), registry.ModelQuery{Page: p, Part: c.query.Get("name"), Name: c.text("exact_name")})
 }
 
-// projectModels serves a deprecated route. Its query parameter "name" selects a model by its
+// projectModels serves a deprecated route, whose query parameter "name" selects a model by its full
 // name.
 func (s *Server) projectModels(c *call, p domain.Page) (domain.List[registry.Model], error) {
 	return s.db.Models.Models(c.ctx, c.actor, c.id(), registry.ModelQuery{Page: p, Name: c.text("name")})

@@ -152,12 +152,12 @@ func TestPromotionKeepsOneInProduction(t *testing.T) {
 	a.do("PATCH", "/modelversion/"+second, `{"stage":"PRODUCTION"}`).wants(204)
 	a.get(production).has(`{"id":"` + second + `","version":2}`)
 	a.get("/modelversion/" + first).has(`{"stage":"ARCHIVED","updated_date":"` + laterText + `"}`)
-	a.get("/modelversion/" + w["version"]).has(`{"stage":"PRODUCTION"}`) // a version of another model
+	a.get("/modelversion/" + w["version"]).has(`{"stage":"PRODUCTION"}`) // unaffected: a version of another model
 	a.unchanged(func() {
 		a.do("PATCH", "/modelversion/"+first, `{"stage":"PRODUCTION","resource_id":"`+nobody+`"}`).fails(422, "INVALID_PAYLOAD", "resource_id")
 		a.do("PATCH", "/modelversion/"+first, `{"stage":"production"}`).fails(422, "INVALID_PAYLOAD", "stage")
 	})
-	// Its removal promotes no other version.
+	// Deleting the version in production promotes no other version.
 	a.do("DELETE", "/modelversion/"+second, "").wants(204)
 	a.get(production).fails(404, "NOT_FOUND", "")
 	a.get("/model/"+nobody+"/production").fails(404, "NOT_FOUND", "")
@@ -181,7 +181,7 @@ func TestModelVersionIsOfTheModelsProject(t *testing.T) {
 		a.do("PATCH", "/modelversion/"+w["version"], fmt.Sprintf(`{"iteration_id":%q}`, w["iteration"])).fails(422, "INVALID_PAYLOAD", "iteration_id")
 		a.do("POST", path, fmt.Sprintf(`{"iteration_id":%q,"stage":"STAGING"}`, w["iteration"])).fails(422, "INVALID_PAYLOAD", "stage")
 	})
-	// Most versions come from an ended iteration.
+	// Most versions are created from an ended iteration.
 	a.end(w["iteration"])
 	a.do("POST", path, fmt.Sprintf(`{"iteration_id":%q,"resource_id":%q}`, w["iteration"], artifact)).wants(201)
 }

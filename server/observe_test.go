@@ -48,13 +48,13 @@ func TestServerMetricsHaveThePromisedFamilies(t *testing.T) {
 			t.Errorf("%s is %v", want, found)
 		}
 	}
-	// Ids in labels would make a new series for every record.
+	// Ids in labels would create a time series for every record.
 	for _, id := range w {
 		if strings.Contains(got.body, id) {
 			t.Errorf("%s is in it", id)
 		}
 	}
-	// Every family has help and a type.
+	// Every metric family has a help text and a type.
 	for name := range strings.SplitSeq(got.body, "\n") {
 		if family, ok := strings.CutPrefix(name, "# TYPE "); ok && !strings.Contains(got.body, "# HELP "+strings.Fields(family)[0]+" ") {
 			t.Errorf("%s has no help", family)
@@ -73,8 +73,7 @@ type logLine struct {
 	Error     string `json:"error"`
 }
 
-// lines returns the lines of the log. It stops the server, so that the log is
-// complete.
+// lines stops the server, so that the log is complete, and returns the lines of the log.
 func (a api) lines() []logLine {
 	a.t.Helper()
 	a.server.Close()
@@ -126,8 +125,7 @@ func TestRequestLogSaysWhoDidWhat(t *testing.T) {
 	}
 }
 
-// The cause of a failure is written to the log, under the request id, and not
-// sent to the client.
+// The cause of a failure is logged with the request id and is not sent to the client.
 func TestFailureIsLoggedAndNotSent(t *testing.T) {
 	a := start(t)
 	a.must(a.db.Close())
@@ -141,7 +139,7 @@ func TestFailureIsLoggedAndNotSent(t *testing.T) {
 	if l := lines[0]; l.Level != "ERROR" || l.Status != 503 || l.RequestID != "mine" || l.Error == "" {
 		t.Errorf("the log says %+v", l)
 	}
-	a.open() // for the end of the test
+	a.open() // the cleanup of the test closes it
 }
 
 func TestServerErrorTellsNothing(t *testing.T) {

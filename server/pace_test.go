@@ -6,7 +6,7 @@ import (
 	"tracker/server/servertest"
 )
 
-// Bodies that need no token have a deadline.
+// The server sets a deadline for reading a request body, even if the request has no token.
 func TestBodiesHaveADeadline(t *testing.T) {
 	a := start(t)
 	for _, path := range []string{"/auth", "/project", "/graphql", "/api/2.0/mlflow/runs/create"} {

@@ -116,7 +116,7 @@ func TestParametersAreListedByKey(t *testing.T) {
 		want = append(want, fmt.Sprintf(`{"id":"<any>","iteration_id":%q,"key":%q,"value":"v"}`, i, key))
 	}
 	a.get("/parameter/iteration/" + i).is(pageJSON(6, want...))
-	// The first page of the default size.
+	// Fill more than one page of the default size.
 	for n := range 60 {
 		a.parameter(i, fmt.Sprintf("p%02d", n), "v")
 	}

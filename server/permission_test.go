@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// grantJSON returns a permission as JSON; rights are separated by spaces.
+// grantJSON returns a permission as JSON. rights are separated by spaces.
 func grantJSON(id string, p person, project, name, rights string) string {
 	return fmt.Sprintf(`{"id":%q,"user_id":%q,"username":%q,"project_id":%q,"project_name":%q,
 		"create_permission":%v,"read_permission":%v,"update_permission":%v,"delete_permission":%v}`,

@@ -45,7 +45,7 @@ func TestProjectHappyPath(t *testing.T) {
 	a.do("PATCH", "/project/"+id, `{"name":"x"}`, as(ada)).fails(404, "NOT_FOUND", "")
 }
 
-// Names from several languages, with characters that need escaping.
+// Names from several languages and with characters that need escaping are returned unchanged.
 func TestNamesComeBackAsTheyWere(t *testing.T) {
 	a := start(t)
 	for _, name := range []string{"a", " padded ", strings.Repeat("é", 250), "quote \" and \\ and <b>&amp;", "линия 線 🙂", "100%_", "'; DROP TABLE project; --", "NaN", "null"} {
@@ -66,7 +66,7 @@ func TestProjectsAreListedNewestFirst(t *testing.T) {
 			t.Errorf("number %d is %s, want %s", i, got, want)
 		}
 	}
-	// A project that is changed keeps its position.
+	// A project keeps its position in the list when it is changed.
 	before := a.get("/project").ids()
 	a.do("PATCH", "/project/"+ids[0], `{"name":"zzz"}`).wants(204)
 	if after := a.get("/project").ids(); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -106,7 +106,7 @@ func TestProjectsAreFoundByPartOfTheirName(t *testing.T) {
 	a.get("/project?name=iris&limit=1").has(`{"total":2,"limit":1}`)
 }
 
-// A deletion removes everything in the record, and nothing else.
+// Deleting a record removes everything inside it and nothing else.
 func TestDeleteTakesEverythingInside(t *testing.T) {
 	for _, what := range []string{"project", "experiment", "iteration"} {
 		t.Run(what, func(t *testing.T) {

@@ -27,7 +27,7 @@ func TestPropertyHappyPath(t *testing.T) {
 	a.do("PATCH", "/property/iteration/"+w["iteration"], `{"properties":{"k":"`+strings.Repeat("x", 1<<20+1)+`"}}`).fails(422, "INVALID_PAYLOAD", "value")
 }
 
-// A user with the right to create can add a property, but not replace one.
+// A user with only the create permission can add a property but not replace one.
 func TestPropertyNeedsUpdateToBeReplaced(t *testing.T) {
 	a := start(t)
 	w := a.world()
@@ -43,7 +43,7 @@ func TestPropertyNeedsUpdateToBeReplaced(t *testing.T) {
 	a.do("PATCH", path, `{"properties":{"k":"w"}}`, as(ada)).wants(204)
 }
 
-// A run can be recorded after it has ended, with the time of its beginning.
+// A run can be recorded after it has ended, with its start time.
 func TestIterationBegunBefore(t *testing.T) {
 	a := start(t)
 	w := a.world()

@@ -2,9 +2,9 @@ package server_test
 
 import "testing"
 
-// When several query parameters are wrong, the error always names the same one:
-// the first by name among the unknown and repeated ones, otherwise the first in
-// the order of the description.
+// When several query parameters are wrong, the error always names the same one: the first unknown
+// or repeated parameter in alphabetical order, or else the first invalid one in the order of the
+// API description.
 func TestSameMistakeIsNamedEachTime(t *testing.T) {
 	a := start(t)
 	iteration := a.running()
@@ -14,7 +14,7 @@ func TestSameMistakeIsNamedEachTime(t *testing.T) {
 		{"/project?offset=1&offset=2&limit=1&limit=2", "limit"},
 		{"/metric/iteration/" + iteration + "/series?to=x&from=x", "from"},
 	} {
-		for range 30 { // a map of two is in the right order every other time
+		for range 30 { // a map with two keys is in the right order half of the time
 			a.get(tt.path).fails(422, "INVALID_PAYLOAD", tt.field)
 		}
 	}

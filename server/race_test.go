@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Writers that leave the step to the server get consecutive steps, each once.
+// Writers that leave the step to the server get consecutive steps without duplicates.
 func TestConcurrentWritersGetConsecutiveSteps(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -35,8 +35,8 @@ func TestConcurrentWritersGetConsecutiveSteps(t *testing.T) {
 	}
 }
 
-// While an iteration ends and is opened again, the stored points agree with
-// the answers: a refused point is not stored, an accepted one is.
+// While an iteration is ended and reopened, the stored points match the responses: accepted points
+// are stored, rejected points are not.
 func TestConcurrentEndAgreesWithEveryAnswer(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -85,13 +85,13 @@ func TestConcurrentEndAgreesWithEveryAnswer(t *testing.T) {
 	})
 }
 
-// If many callers create the same record, one of them succeeds first.
+// If many callers create the same record at once, exactly one of them creates it.
 func TestConcurrentCreatesOfTheSame(t *testing.T) {
 	a := start(t)
 	w := a.world()
 	for _, tt := range []struct {
 		path, body string
-		again      int // status of all answers except the first
+		again      int // status of all responses except the first
 	}{
 		{"/user", `{"username":"raced","password":"12345678"}`, 409},
 		{"/userpermission/user/" + w["user"] + "/project/" + w["other"], `{}`, 409},

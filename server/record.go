@@ -25,7 +25,7 @@ func one[T any](read func(ctx context.Context, actor domain.Actor, id string) (T
 	}
 }
 
-// below returns a handler that sends the page of read that the query parameters select.
+// below returns a handler that sends the page that read returns for the query parameters.
 func below[T any](read func(ctx context.Context, actor domain.Actor, id string, p domain.Page) (T, error)) handler {
 	return list(func(c *call, p domain.Page) (T, error) { return read(c.ctx, c.actor, c.id(), p) })
 }

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// request is a request of a test.
+// request is a request that a test sends.
 type request struct {
 	*http.Request
-	loose bool // it may succeed although the document does not allow it
+	loose bool // the request may succeed although the document does not allow it
 }
 
 // opt changes a request before it is sent. By default a request is sent by
 // the default user, with JSON as its content type.
 type opt func(*request)
 
-// as sends the token of p.
+// as sends the request with the token of p.
 func as(p person) opt { return header("Authorization", "Bearer "+p.token) }
 
-// anonymous sends no token.
+// anonymous sends the request without a token.
 func anonymous(r *request) { r.Header.Del("Authorization") }
 
 // loose permits a request that the server accepts although the document does
@@ -40,23 +40,23 @@ func header(name, value string) opt {
 	}
 }
 
-// inOnePart declares the body to be the only part of an archive.
+// inOnePart sets the headers that declare the body to be the only part of an archive.
 func inOnePart(r *request) {
 	r.URL.RawQuery = "upload=" + nobody
 	r.Header.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", r.ContentLength-1, r.ContentLength))
 }
 
-// key makes a request repeatable.
+// key sets the idempotency key, which makes the request repeatable.
 func key(k string) opt { return header("Idempotency-Key", k) }
 
-// do sends a request, checks the exchange against the document, and returns
-// the answer. path has no base path; body is sent unchanged.
+// do sends a request, checks the exchange against the document, and returns the response. path does
+// not include the base path; body is sent unchanged.
 func (a api) do(method, path, body string, opts ...opt) answer {
 	a.t.Helper()
 	return a.send(method, a.setup.base+path, body, opts...)
 }
 
-// send is do for a path that is sent unchanged.
+// send is like do, but path is sent unchanged.
 func (a api) send(method, path, body string, opts ...opt) answer {
 	a.t.Helper()
 	var reader io.Reader
@@ -87,8 +87,8 @@ func (a api) send(method, path, body string, opts ...opt) answer {
 	return ans
 }
 
-// readAnswer reads a body to its end, and a stream of events, which does not
-// end, to the end of its first event.
+// readAnswer reads a body to its end. An event stream does not end, so it is read to the end of its
+// first event.
 func readAnswer(res *http.Response) ([]byte, error) {
 	if res.Header.Get("Content-Type") != "text/event-stream" || res.Request.Method == http.MethodHead {
 		return io.ReadAll(res.Body)
@@ -103,7 +103,7 @@ func readAnswer(res *http.Response) ([]byte, error) {
 	}
 }
 
-// get is do for GET, the most frequent request.
+// get sends a GET request, the most frequent one.
 func (a api) get(path string, opts ...opt) answer {
 	a.t.Helper()
 	return a.do(http.MethodGet, path, "", opts...)

@@ -17,8 +17,7 @@ import (
 	"tracker/store/files"
 )
 
-// backends returns the settings of all backends, with the default of this
-// server.
+// backends returns the configuration of all backends, with this server's default.
 func (a api) backends() artifact.Backends {
 	return artifact.Backends{Default: a.setup.backend, Open: map[artifact.Backend]func() (blob.Store, error){
 		artifact.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(a.artifactRoot()) },
@@ -26,10 +25,10 @@ func (a api) backends() artifact.Backends {
 	}}
 }
 
-// artifactRoot returns the folder of the backend filesystem.
+// artifactRoot returns the folder of the filesystem backend.
 func (a api) artifactRoot() string { return filepath.Join(filepath.Dir(a.file), "artifacts") }
 
-// everyBackend runs a test on a server of each backend.
+// everyBackend runs a test for each backend on a server whose default is this backend.
 func everyBackend(t *testing.T, test func(t *testing.T, a api)) {
 	for _, b := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		t.Run(string(b), func(t *testing.T) {
@@ -39,7 +38,7 @@ func everyBackend(t *testing.T, test func(t *testing.T, a api)) {
 	}
 }
 
-// kept returns the number of contents in the backends, including staged ones.
+// kept returns the number of objects in the backends, including staged ones.
 func (a api) kept() int {
 	a.t.Helper()
 	n := 0
@@ -56,8 +55,7 @@ func (a api) kept() int {
 	return n + a.bucket.objects(a.t)
 }
 
-// wantKept checks that the backends have n contents after background work has
-// ended.
+// wantKept waits for background work to finish and checks that the backends hold n objects.
 func (a api) wantKept(n int) {
 	a.t.Helper()
 	a.collect()
@@ -66,7 +64,7 @@ func (a api) wantKept(n int) {
 	}
 }
 
-// collect finishes the background work after a deletion.
+// collect finishes the background work that a deletion starts.
 func (a api) collect() {
 	a.t.Helper()
 	_, err := a.db.Collect(a.t.Context())
@@ -102,12 +100,12 @@ func part(name, value string, headers ...string) string {
 		boundary, name, strings.Join(append([]string{""}, headers...), "\r\n"), value)
 }
 
-// file returns the part data with a file name.
+// file returns the data part with a file name.
 func file(name, content string, headers ...string) string {
 	return strings.Replace(part("data", content, headers...), `"data"`, fmt.Sprintf(`"data"; filename="%s"`, name), 1)
 }
 
-// multi returns a multipart body of these parts.
+// multi returns a multipart body with these parts.
 func multi(parts ...string) string { return strings.Join(parts, "") + "--" + boundary + "--\r\n" }
 
 // asForm sets the Content-Type of a body that multi returned.
@@ -143,7 +141,7 @@ func (a api) artifact(experiment, name, content string) string {
 	return created.ID
 }
 
-// unfinished begins an upload in the store, without the API.
+// unfinished starts an upload in the store, without the API.
 func (a api) unfinished(experiment, name string, size int64) string {
 	a.t.Helper()
 	u, err := a.db.Files.CreateUpload(a.t.Context(), domain.System, experiment,
@@ -152,7 +150,7 @@ func (a api) unfinished(experiment, name string, size int64) string {
 	return u.ID
 }
 
-// tus sets the header that each request of the protocol has.
+// tus sets the header that every request of the tus protocol must have.
 var tus = header("Tus-Resumable", "1.0.0")
 
 // uploadOf returns the headers that announce an artifact of size bytes.
@@ -169,7 +167,7 @@ func metadata(pairs ...string) opt {
 	return header("Upload-Metadata", strings.Join(all, ","))
 }
 
-// partAt sets the offset of a part of an upload.
+// partAt sets the headers of a part of an upload that starts at offset.
 func partAt(offset int) []opt {
 	return []opt{tus, header("Upload-Offset", fmt.Sprint(offset)), header("Content-Type", "application/offset+octet-stream")}
 }

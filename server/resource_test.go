@@ -103,7 +103,7 @@ func TestArtifactUpdate(t *testing.T) {
 		patch(part("data", "two", "Content-Digest: "+digestOf("two")))
 		a.get(path).has(`{"name":"b","content_type":"text/plain","size_bytes":3,"content_hash":"` + hashOf("two") + `"}`)
 		a.wantData(id, "two")
-		a.wantKept(2) // the former bytes are deleted
+		a.wantKept(2) // the replaced bytes are deleted
 		a.do("PATCH", "/experiment/"+w["experiment"], `{"status":"FINISHED"}`).wants(204)
 		a.do("PATCH", path, multi(part("data", "three")), asForm).fails(422, "EXPERIMENT_NOT_IN_PROGRESS", "")
 		patch(part("description", "the final one"))
@@ -112,8 +112,7 @@ func TestArtifactUpdate(t *testing.T) {
 	})
 }
 
-// Identical bytes are stored once, and deleted with the last artifact that
-// has them.
+// Identical bytes are stored once and deleted together with the last artifact that has them.
 func TestSameBytesAreKeptOnce(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -152,8 +151,8 @@ func TestBytesGoWithWhatHoldsThem(t *testing.T) {
 	})
 }
 
-// A row records its backend, so a change of the setting does not affect
-// stored artifacts.
+// Each row records its backend, so a change of the default backend does not affect stored
+// artifacts.
 func TestBackendsOfRowsAreRemembered(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
@@ -176,8 +175,8 @@ func TestBackendsOfRowsAreRemembered(t *testing.T) {
 	a.wantKept(0)
 }
 
-// While an object store is down or refuses requests, nothing is lost: a
-// record whose bytes can't be deleted stays, and the error states the remedy.
+// Nothing is lost while an object store is down or denies access: a record whose bytes can't be
+// deleted stays, and the error suggests a remedy.
 func TestObjectStoreThatFails(t *testing.T) {
 	for _, noTrash := range []bool{true, false} {
 		t.Run(fmt.Sprint("without a trash: ", noTrash), func(t *testing.T) { testObjectStoreThatFails(t, noTrash) })
@@ -223,8 +222,8 @@ func testObjectStoreThatFails(t *testing.T, noTrash bool) {
 	a.wantKept(kept - 1)
 }
 
-// A download whose bytes end too early is cut and never a short 200, whether
-// bytes are missing from its beginning or disappear during it.
+// If stored bytes are missing, the download fails or is cut off. It never looks complete, whether
+// the bytes are missing before the download starts or disappear during it.
 func TestDownloadThatBreaksOff(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		e := a.experiment(a.project(a.root))
@@ -259,7 +258,7 @@ func TestDownloadThatBreaksOff(t *testing.T) {
 	})
 }
 
-// download calls before, begins a download, and returns its response.
+// download calls before, starts a download and returns the response.
 func (a api) download(id, bytes string, before func()) *http.Response {
 	a.t.Helper()
 	before()
@@ -274,7 +273,7 @@ func (a api) download(id, bytes string, before func()) *http.Response {
 	return res
 }
 
-// cutShort removes the end of all stored bytes, in any backend.
+// cutShort truncates all stored objects, in any backend.
 func (a api) cutShort() {
 	a.t.Helper()
 	switch a.setup.backend {
@@ -295,6 +294,5 @@ func (a api) cutShort() {
 	}
 }
 
-// mend makes the object store answer again. Bytes removed from other backends
-// stay removed.
+// mend makes the object store work again. Bytes removed from other backends stay removed.
 func (a api) mend() { a.bucket.fault.Store(nil) }

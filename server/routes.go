@@ -31,7 +31,7 @@ type Options struct {
 	CORSOrigins []string         // origins (scheme://host[:port]) whose pages can call the API
 	Hosts       *web.Hosts       // accepted host names of requests; nil accepts any name
 	Proxies     []netip.Prefix   // trusted proxies, whose headers contain the client's address
-	Streams     *web.Streams     // limits the event streams; nil means at most web.MaxStreams
+	Streams     *web.Streams     // limits the number of event streams; nil means at most web.MaxStreams
 	Now         func() time.Time // returns the current time; nil means time.Now
 	// MLflowProject is the project for MLflow clients, see mlflow.Options.
 	MLflowProject string
@@ -58,7 +58,7 @@ type route struct {
 	method string
 	path   string
 	handle handler
-	query  []string // accepted query parameters; a parameter with a trailing * can be repeated
+	query  []string // accepted query parameters; one with a trailing * can be repeated
 	open   bool     // whether requests need no token
 	stream bool     // whether the request body or response is streamed; the response is never compressed
 }

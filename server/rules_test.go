@@ -39,13 +39,13 @@ func TestMetricRule1StepIsHighestPlusOne(t *testing.T) {
 	next("loss", 1)
 	a.point(i, `{"key":"loss","value":1,"step":10}`)
 	next("loss", 11)
-	a.point(i, `{"key":"loss","value":1,"step":5}`) // not the highest
+	a.point(i, `{"key":"loss","value":1,"step":5}`) // not the highest step
 	top := next("loss", 12)
 	next("acc", 0) // another series
 	a.point(i, `{"key":"below","value":1,"step":-7}`)
 	next("below", -6)
 
-	// The highest step is the highest that exists now.
+	// Deleted and moved points do not count for the highest step.
 	a.do("DELETE", "/metric/"+top, "").wants(204)
 	top = next("loss", 12)
 	a.do("PATCH", "/metric/"+top, `{"step":100}`).wants(204)
@@ -57,7 +57,7 @@ func TestMetricRule1StepIsHighestPlusOne(t *testing.T) {
 	a.wantStep(a.point(other, `{"key":"loss","value":1}`), 0) // another iteration
 	a.reopen()
 	next("loss", 102)
-	// A series that has lost all its points begins again.
+	// A series whose points have all been deleted starts again at step 0.
 	only := next("single", 0)
 	a.do("DELETE", "/metric/"+only, "").wants(204)
 	next("single", 0)
@@ -75,7 +75,7 @@ func TestMetricRule1NoStepAfterTheLargest(t *testing.T) {
 	a.wantStep(a.point(i, fmt.Sprintf(`{"key":"low","value":1,"step":%d}`, math.MinInt64)), math.MinInt64)
 	a.wantStep(a.point(i, `{"key":"low","value":1}`), math.MinInt64+1)
 
-	// A batch stops at the same place as single creates.
+	// A batch stops at the same point at which single creates would fail.
 	got := a.do("POST", "/metric/iteration/"+i+"/batch", `{"metrics":{"acc":1,"loss":1,"f1":1}}`).
 		fails(422, "INVALID_PAYLOAD", "step")
 	if ids := got.ids(); len(ids) != 1 {
@@ -166,7 +166,7 @@ func TestMetricRule6BatchStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// A batch replaces many requests: the outcome is the same.
+// A batch has the same outcome as the single requests that it replaces.
 func TestMetricRule6BatchReplacesSingleCreates(t *testing.T) {
 	a := start(t)
 	single, batch := a.running(), a.running()
@@ -219,10 +219,10 @@ func TestMetricIDStaysValid(t *testing.T) {
 		{`{"key":"acc"}`, "acc", "9"},
 		{`{"key":"f1","step":-4}`, "f1", "-4"},
 		{`{"step":0}`, "f1", "0"},
-		{`{"key":"loss"}`, "loss", "0"}, // next to another point
-		{`{"step":1}`, "loss", "1"},     // to its own place
+		{`{"key":"loss"}`, "loss", "0"}, // the step of another point, which has the same key
+		{`{"step":1}`, "loss", "1"},     // its present key and a new step
 		{`{"key":"acc","step":1}`, "acc", "1"},
-		{`{"key":"loss"}`, "loss", "1"}, // back to its old place
+		{`{"key":"loss"}`, "loss", "1"}, // back to an earlier key and step
 		{`{"step":9223372036854775807}`, "loss", "9223372036854775807"},
 	} {
 		a.do("PATCH", "/metric/"+id, tt.body).wants(204)
@@ -237,7 +237,7 @@ func TestMetricIDStaysValid(t *testing.T) {
 			t.Errorf("%s: the series has %v, but not %s", tt.body, listed, id)
 		}
 	}
-	// A new point in the old place is another point.
+	// A new point at an earlier place of the moved point gets a new id.
 	again := a.point(i, `{"key":"loss","value":3,"step":1}`)
 	if again == id {
 		t.Errorf("two points have the id %s", id)

@@ -18,12 +18,12 @@ import (
 	"tracker/store/users"
 )
 
-// sample is a request that succeeds on each world if the caller has the needed
-// permission. Names in path and body that begin with $ are names of the world.
+// sample is a request that succeeds in every world if the caller has the needed permission. Names
+// that begin with $ in path and body stand for records of the world.
 type sample struct {
 	method string
-	route  string // as in the route table
-	path   string // "" when it is the route
+	route  string // path template in the route table
+	path   string // "" if it equals route
 	body   string
 	needs  string // a permission, "admin", "same user", "token", or "" for nothing
 	status int
@@ -200,14 +200,14 @@ func (s sample) onProject() bool {
 	return slices.Contains([]string{"read", "create", "update", "delete"}, s.needs)
 }
 
-// send sends the sample for a world.
+// send sends the sample, filled in from a world.
 func (s sample) send(a api, w world, opts ...opt) answer {
 	a.t.Helper()
 	path, body := s.in(a, w)
 	return a.do(s.method, path, body, append(slices.Clone(s.opts), opts...)...)
 }
 
-// in returns path and body for a world.
+// in returns path and body, filled in from a world.
 func (s sample) in(a api, w world) (path, body string) {
 	if strings.Contains(s.body, "$archive") && w["archive"] == "" {
 		w = maps.Clone(w)
@@ -220,17 +220,16 @@ func (s sample) in(a api, w world) (path, body string) {
 	return w.expand(path), w.expand(s.body)
 }
 
-// world has a record of every kind, by the names that samples use.
+// world maps the names that samples use to the ids of records of every kind.
 type world map[string]string
 
 func (w world) expand(s string) string {
 	return os.Expand(s, func(name string) string { return w[name] })
 }
 
-// world creates a record of every kind: a project with an experiment, a
-// running iteration and its logged records, and a model with a version in
-// production that another experiment has trained; an empty project; and a user
-// who may only read the first project.
+// world creates a record of every kind: a project with an experiment, a running iteration and its
+// logged records, and a model with a version in production that was trained in another experiment;
+// an empty project; and a user who may only read the first project.
 func (a api) world() world {
 	a.t.Helper()
 	u, err := a.db.Users.CreateUser(a.t.Context(), domain.System,
@@ -266,7 +265,7 @@ func (a api) world() world {
 	return w
 }
 
-// archive returns an archive in which the notes of an iteration differ.
+// archive returns an archive of an iteration with changed notes.
 func (a api) archive(project, iteration string) string {
 	a.t.Helper()
 	_, states, err := a.db.Archive.AllRecords(a.t.Context(), domain.System, project, func(string) bool { return true })
@@ -284,7 +283,7 @@ func (a api) archive(project, iteration string) string {
 	return out.String()
 }
 
-// worldFor returns w for a request that only reads, and a new world for a write.
+// worldFor returns w if the sample only reads, and a new world if it writes.
 func (a api) worldFor(s sample, w world) world {
 	a.t.Helper()
 	if s.method == http.MethodGet {
@@ -293,7 +292,7 @@ func (a api) worldFor(s sample, w world) world {
 	return a.world()
 }
 
-// empty returns a world whose records do not exist.
+// empty returns a world in which every id belongs to no record.
 func empty() world {
 	w := world{}
 	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "report", "trashed"} {
@@ -311,8 +310,8 @@ func TestSamplesHaveEveryRoute(t *testing.T) {
 	}
 }
 
-// Every sample succeeds, so that refusals in other tests are caused by what
-// they change: a read changes nothing, and a write does.
+// Every sample succeeds, so a rejection in another test is caused by the change that the test
+// makes. Samples that read change nothing, and samples that write change the database.
 func TestEveryRouteSucceedsForAnAdmin(t *testing.T) {
 	t.Parallel()
 	a := start(t)

@@ -10,8 +10,8 @@ import (
 	"tracker/store/runs"
 )
 
-// search returns the path of a listing; pairs holds names and values of the
-// query.
+// search returns the path that lists an experiment's iterations. pairs holds names and values of
+// query parameters.
 func search(experiment string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -102,7 +102,7 @@ func TestMistakesInASearchHaveAPosition(t *testing.T) {
 			t.Errorf("%s=%s: %s, want %s", c.field, c.value, got.body, c.message)
 		}
 	}
-	// An error in the filter is reported before the experiment is looked up.
+	// A filter error is reported before the experiment is looked up.
 	a.get(search(nobody, "filter", "x =")).fails(422, "INVALID_PAYLOAD", "filter")
 	a.get(search(nobody, "filter", "name = 'x'")).fails(404, "NOT_FOUND", "")
 	a.get(search(e, "filter", "name = 'x'"), as(a.user("stranger"))).fails(403, "PROJECT_PERMISSION_REQUIRED", "")

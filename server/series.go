@@ -41,7 +41,7 @@ func (s *Server) iterationCurves(c *call) error {
 
 var errPoints = domain.Invalid("points", "points must be a whole number.")
 
-// bounds sets q.From and q.To to the parsed texts. It leaves a bound unchanged if its text is
+// bounds parses from and to and sets q.From and q.To. It leaves a field unchanged if the string is
 // nil.
 func bounds(q *points.CurveQuery, from, to *string) error {
 	for _, p := range []struct {
@@ -61,7 +61,7 @@ func bounds(q *points.CurveQuery, from, to *string) error {
 	return nil
 }
 
-// parsePosition parses a position on the x-axis, which is a step or a time.
+// parsePosition parses a position on the x-axis: a step or a time.
 func parsePosition(name, text string, x points.Axis) (int64, error) {
 	if x == points.ByTime {
 		t, err := scalar.ParseTime(text)

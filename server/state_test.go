@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// watcher reads the database without the server, on one connection.
+// watcher reads the database directly, through a single connection.
 type watcher struct {
 	*sql.DB
-	version string // version of the file when text was read
+	version string // data_version of the database when text was read
 	text    string
 }
 
@@ -23,13 +23,13 @@ func newWatcher(file string) (*watcher, error) {
 	return &watcher{DB: db}, nil
 }
 
-// openForWriting opens a database like a program that corrupts it.
+// openForWriting opens the database file so that a test can change or corrupt it.
 func openForWriting(file string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: file, RawQuery: "_pragma=busy_timeout(10000)"}).String())
 }
 
-// state returns the content of the database, a line for each row. It reads it
-// again only when another connection has committed a change.
+// state returns the content of the database, one line for each row. It reads the database again
+// only if another connection has committed a change.
 func (a api) state() string {
 	a.t.Helper()
 	w := a.watcher
@@ -42,7 +42,7 @@ func (a api) state() string {
 		columns, from := a.column(`SELECT name FROM pragma_table_info('`+table+`')`), table
 		switch table {
 		case "recent", "rollup", "counter":
-			continue // points are moved in the background
+			continue // background work moves points between these tables
 		case "series":
 			columns = []string{"id", "iteration_num", "key"}
 		case "metric":
@@ -60,7 +60,7 @@ func (a api) state() string {
 	return w.text
 }
 
-// column returns the rows of a query with one text column.
+// column returns the values of a query with a single column.
 func (a api) column(query string) []string {
 	a.t.Helper()
 	rows, err := a.watcher.QueryContext(a.t.Context(), query)
@@ -86,8 +86,7 @@ func (a api) unchanged(what func()) {
 	}
 }
 
-// without returns the lines of one text that are not in another, each after
-// prefix.
+// without returns the lines of text that are not in other, each with prefix in front.
 func without(prefix, text, other string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {

@@ -21,7 +21,7 @@ func TestStopRequest(t *testing.T) {
 	a.do("POST", path+"/stop", "", as(ada)).wants(204)
 	a.get(path).has(requested)
 
-	// A second request changes nothing, and neither does a change of other fields.
+	// Neither a second stop request nor a change of other fields changes the stop request.
 	a.clock.move(time.Minute)
 	a.unchanged(func() { a.do("POST", path+"/stop", "").wants(204) })
 	for _, body := range []string{`{"name":"renamed"}`, `{"notes":"slow"}`, `{"error_message":"slow"}`, `{}`} {
@@ -30,7 +30,7 @@ func TestStopRequest(t *testing.T) {
 	}
 	a.get("/iteration/experiment/" + parse(t, a.get(path).body).(map[string]any)["experiment_id"].(string)).has(`{"data":[` + requested + `]}`)
 
-	// The end of the run and the status RUNNING remove the request.
+	// The stop request is removed when the run ends or its status is set to RUNNING.
 	for _, c := range []struct{ body, status string }{
 		{`{"status":"RUNNING"}`, "RUNNING"}, {`{"status":"KILLED"}`, "KILLED"}, {`{"end_date":"2026-11-21T10:00:00Z"}`, "SUCCEEDED"},
 	} {
@@ -43,12 +43,12 @@ func TestStopRequest(t *testing.T) {
 	a.do("PATCH", path, `{"status":"RUNNING"}`).wants(204)
 	a.get(path).has(none)
 
-	// The default user, who is everybody on a server without sign-in, is not named.
+	// The default user is not named, because on a server without sign-in every caller is this user.
 	a.do("POST", path+"/stop", "").wants(204)
 	a.get(path).has(`{"stop_requested_by":null}`)
 }
 
-// A run whose client would not read a request accepts none.
+// A stop request is rejected if the run's client would never read it.
 func TestStopIsRefused(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))

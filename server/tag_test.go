@@ -20,7 +20,7 @@ func TestTagHappyPath(t *testing.T) {
 			id := created.id()
 			created.located(path + "/baseline").is(`{"id":"` + id + `"}`)
 
-			// Attaching it twice succeeds and changes nothing.
+			// Attaching the same tag again succeeds and changes nothing.
 			a.unchanged(func() {
 				again := a.do("POST", path, `{"value":"baseline"}`).wants(200)
 				again.is(`{"id":"` + id + `"}`)
@@ -44,7 +44,7 @@ func TestTagHappyPath(t *testing.T) {
 	}
 }
 
-// A tag's value is a part of the path that removes it, with any characters.
+// The path that removes a tag contains its value, which can have any characters.
 func TestTagLocationTakesItOff(t *testing.T) {
 	a := startWith(t, setup{base: "/x"})
 	path := "/tag/iteration/" + a.running()

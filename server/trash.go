@@ -14,10 +14,10 @@ func (s *Server) trash(c *call, p domain.Page) (domain.List[trash.Trashed], erro
 		trash.Query{Page: p, ProjectID: c.text("project_id"), Kind: (*domain.TrashKind)(c.text("kind"))})
 }
 
-// emptied is the response to emptying the trash. Its fields are numbers of records.
+// emptied is the response to emptying the trash. Its fields count records.
 type emptied struct {
 	Purged int `json:"purged"`
-	Kept   int `json:"kept"` // records that a later-deleted model version in the trash refers to
+	Kept   int `json:"kept"` // not purged, because a model version deleted later refers to them
 }
 
 // emptyTrash purges the records that were deleted before the time in the query parameter

@@ -98,7 +98,7 @@ func (s *Server) writeUpload(c *call) error {
 	u, err := s.db.Files.WriteUpload(c.ctx, c.actor, c.vars["id"], artifact.Part{
 		Offset: offset, Body: &formBody{r: c.r.Body}, Hash: h, Sum: sum,
 		Interrupt: func() {
-			// If the connection does not support deadlines, the read ends when the client
+			// If the connection does not support deadlines, the read ends only when the client
 			// stops.
 			_ = http.NewResponseController(c.w).SetReadDeadline(time.Now())
 		},
@@ -163,7 +163,7 @@ func newUpload(h http.Header) (n files.NewUpload, err error) {
 	return n, nil
 }
 
-// length returns the number of bytes in the named header.
+// length returns the value of the named header, which is a number of bytes.
 func length(h http.Header, name string) (int64, error) {
 	n, err := strconv.ParseInt(h.Get(name), 10, 64)
 	if err != nil || n < 0 || h.Get(name)[0] == '+' || len(h.Values(name)) > 1 {
@@ -172,8 +172,8 @@ func length(h http.Header, name string) (int64, error) {
 	return n, nil
 }
 
-// uploadChecksum returns the hash function and the checksum that a part's header names. It
-// returns nil if the header is missing.
+// uploadChecksum returns the hash function and the checksum in the Upload-Checksum header of a
+// part, or nil if the header is missing.
 func uploadChecksum(h http.Header) (hash.Hash, []byte, error) {
 	text := h.Get("Upload-Checksum")
 	if text == "" {

@@ -69,7 +69,7 @@ func TestResumableUpload(t *testing.T) {
 		}
 		a.wantData(id, content)
 		a.get("/resource/" + id).has(`{"name":"large.bin","description":"d","iteration_id":"` + w["iteration"] + `","content_type":"text/plain"}`)
-		// A client that missed the last answer can still ask for the offset.
+		// A client that missed the last response can still ask for the offset.
 		a.wantOffset(path, len(content))
 		a.get(path).has(`{"resource_id":"` + id + `"}`)
 		if again := a.add(path, len(content), "", loose).wants(204); again.header.Get("Resource-Id") != id {
@@ -122,7 +122,7 @@ func TestUploadChecksum(t *testing.T) {
 	a.wantData(a.add(path, 5, "56789").wants(204).header.Get("Resource-Id"), "0123456789")
 }
 
-// Bytes that differ from the announced ones do not become an artifact.
+// Bytes whose hash differs from the announced one do not become an artifact.
 func TestUploadOfOtherBytes(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
@@ -149,7 +149,7 @@ func TestUploadEnds(t *testing.T) {
 		a.add(path, 2, "234").fails(404, "NOT_FOUND", "")
 		a.do("DELETE", path, "", tus).fails(404, "NOT_FOUND", "")
 	}
-	// The file times come from the machine, not from the test's clock.
+	// The modification times of files come from the system clock, not from the test's clock.
 	for _, f := range a.uploadFiles() {
 		if !strings.HasSuffix(f, filepath.Base(kept)) {
 			a.must(os.Chtimes(f, time.Time{}, a.clock.now().Add(-25*time.Hour)))
@@ -206,8 +206,8 @@ func TestBadUploads(t *testing.T) {
 	s.refused("PATCH", "/upload/"+s.upload, "weights", 422, "EXPERIMENT_NOT_IN_PROGRESS", "", partAt(0)...)
 }
 
-// A client whose connection broke returns before the server has noticed. It
-// interrupts its former request, and no received bytes are lost.
+// A client whose connection broke can reconnect before the server notices. This interrupts the
+// earlier request, and no received bytes are lost.
 func TestUploadIsTakenOver(t *testing.T) {
 	a := start(t)
 	content := bytesOf(4, 100_000)

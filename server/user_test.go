@@ -15,7 +15,7 @@ func pageJSON(total int, data ...string) string {
 	return fmt.Sprintf(`{"data":[%s],"total":%d,"limit":50,"offset":0}`, strings.Join(data, ","), total)
 }
 
-// located checks the Location of a created record.
+// located checks the Location header of a created record.
 func (r answer) located(want string) answer {
 	r.t.Helper()
 	r.wants(201)
@@ -158,7 +158,7 @@ func TestPrivilegeRule3OnlyAdminsPromoteAndDemote(t *testing.T) {
 	a.do("PATCH", "/user/"+bob.id, `{"is_admin":true}`, as(ada)).wants(204)
 	a.do("PATCH", "/user/"+ada.id, `{"is_admin":false}`, as(bob)).wants(204)
 	a.get("/user/"+ada.id, as(bob)).has(`{"is_admin":false}`)
-	// An admin may give up the role.
+	// Admins may remove their own admin role.
 	a.do("PATCH", "/user/"+bob.id, `{"is_admin":false}`, as(bob)).wants(204)
 	a.do("PATCH", "/user/"+bob.id, `{"is_admin":true}`, as(bob)).wants(403)
 }
@@ -211,7 +211,7 @@ func TestDeletedUserLeavesWhatWasLogged(t *testing.T) {
 	a.get("/project/" + project + "/members").is(pageJSON(0))
 	a.get("/metric/" + metric).has(`{"value":1}`)
 	a.do("POST", "/auth", credentials("ada", password), anonymous).fails(401, "INVALID_CREDENTIALS", "")
-	// The name is free again, and the new account has nothing of the old one.
+	// The name is free again. The new account has none of the old account's permissions and tokens.
 	again := a.user("ada")
 	a.get("/project/"+project, as(again)).fails(403, "PROJECT_PERMISSION_REQUIRED", "")
 }

@@ -19,8 +19,7 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// WantDeadline reports a test error if h handles a POST request without setting a read
-// deadline.
+// WantDeadline fails the test if h handles a POST request without setting a read deadline.
 func WantDeadline(t *testing.T, h http.Handler, path, body string) {
 	t.Helper()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}

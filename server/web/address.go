@@ -19,8 +19,8 @@ func Address(r *http.Request, basePath string) string {
 	return scheme + "://" + cmp.Or(ForwardedHost(r), r.Host) + basePath
 }
 
-// DashboardAddress returns the address at which the client of r reaches the dashboard. The
-// dashboard has its own port. DashboardAddress returns "" if the request has no valid host.
+// DashboardAddress returns the address at which the client of r reaches the dashboard, which has
+// its own port. It returns "" if the request has no valid host.
 func DashboardAddress(r *http.Request, basePath, port string) string {
 	u, err := url.Parse(Address(r, basePath))
 	if err != nil {

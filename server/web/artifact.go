@@ -14,10 +14,10 @@ import (
 	"tracker/store/files"
 )
 
-// ServeContent sends the bytes of r or the requested range of bytes. The bytes are untrusted.
-// The headers therefore prevent browsers from guessing the content type and from executing the
-// content. The caller must set Content-Type and Content-Disposition. ServeContent calls fail if
-// the range is invalid, or if content can't be read.
+// ServeContent sends the bytes of r or the requested range. The bytes are untrusted, so the
+// response headers keep browsers from guessing the content type and from executing the content. The
+// caller must set Content-Type and Content-Disposition. ServeContent calls fail if the range is
+// invalid or if content can't be read.
 func ServeContent(w http.ResponseWriter, req *http.Request, r files.Artifact, content io.ReadSeeker, fail func(*domain.Error)) {
 	ServeContentUnder(w, req, r, content, "sandbox; default-src 'none'", fail)
 }
@@ -42,13 +42,13 @@ func ServeContentUnder(w http.ResponseWriter, req *http.Request, r files.Artifac
 	case !answer.begun:
 		answer.refuse(domain.AsError(source.err))
 	default:
-		// The client must not mistake a partial response for a complete response.
+		// The client must not mistake a partial response for a complete one.
 		InfoOf(req).Err = source.err
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// failingReader records a read error, because http.ServeContent does not return the error.
+// failingReader records a read error, because http.ServeContent does not return it.
 type failingReader struct {
 	io.ReadSeeker
 	err error
@@ -62,8 +62,8 @@ func (f *failingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lateWriter sends the status together with the first byte. If an error occurs earlier, an
-// error response is still possible. Examples are unreadable content and an invalid range.
+// lateWriter sends the status only with the first byte. An earlier error, such as unreadable
+// content or an invalid range, can therefore still be sent as an error response.
 type lateWriter struct {
 	http.ResponseWriter
 	fail   func(*domain.Error)
@@ -107,9 +107,9 @@ func (w *lateWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Attachment returns a Content-Disposition header that makes browsers save the content (RFC
-// 6266). The file name is the last part of name. If the file name has characters other than
-// printable ASCII, the header contains both an ASCII version and the full file name.
+// Attachment returns a Content-Disposition header that makes browsers save the content (RFC 6266).
+// The file name is the last part of name. If the file name has characters other than printable
+// ASCII, the header contains an ASCII version in addition to the full name.
 func Attachment(name string) string {
 	name = path.Base(name)
 	plain := strings.Map(func(r rune) rune {
@@ -120,8 +120,7 @@ func Attachment(name string) string {
 	}, name)
 	header := `attachment; filename="` + plain + `"`
 	if plain != name {
-		// RFC 5987 requires escapes for =, : and @. url.PathEscape does not escape these
-		// characters.
+		// RFC 5987 requires =, : and @ to be escaped, but url.PathEscape does not escape them.
 		escaped := strings.NewReplacer("=", "%3D", ":", "%3A", "@", "%40").Replace(url.PathEscape(name))
 		header += `; filename*=UTF-8''` + escaped
 	}

@@ -69,15 +69,15 @@ func checkHeader(r *http.Request, encoding string) error {
 	if encoding != "" {
 		return domain.Errorf(CodeUnsupportedMediaType, "This route does not accept Content-Encoding %q; send plain JSON.", Clip(encoding))
 	}
-	// Without a preflight request, a page of another origin can send a body without a
-	// Content-Type, or a form. It can't send a body with the Content-Type application/json.
+	// Without a preflight request, a page from another origin can send a form or a body without a
+	// Content-Type, but not a body with the Content-Type application/json.
 	if !isJSON(r.Header.Get("Content-Type")) {
 		return domain.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
 	}
 	return nil
 }
 
-// readError returns the client error for err, an error of reading a body.
+// readError returns the client error for err, which occurred while reading a body.
 func readError(err error, limits Limits) error {
 	var tooLarge *http.MaxBytesError
 	var known *domain.Error
@@ -122,9 +122,9 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Error returns the client error for err, an error from a decoder of b. If the connection
-// failed, it returns the error of the connection. It does not change errors that do not concern
-// the body.
+// Error returns the client error for err, which is an error from a decoder of b. If the connection
+// failed, it returns the error for that instead. Errors that do not concern the body are returned
+// unchanged.
 func (b *Body) Error(err error) error {
 	if b.err != nil {
 		return readError(b.err, b.limits)
@@ -132,8 +132,8 @@ func (b *Body) Error(err error) error {
 	return decodeError(err, new(struct{}))
 }
 
-// FileBody returns the body of a request whose body is a file. Its read errors are client
-// errors with the given code.
+// FileBody returns the body of a request that uploads a file. Read errors become client errors with
+// the given code.
 func FileBody(r *http.Request, code domain.Code) io.Reader { return fileBody{r.Body, code} }
 
 type fileBody struct {
@@ -175,7 +175,7 @@ func readAll(r io.Reader, declared int64) ([]byte, error) {
 	}
 }
 
-// isJSON reports whether a Content-Type means JSON in UTF-8.
+// isJSON reports whether a Content-Type stands for JSON in UTF-8.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" {
 		return true
@@ -185,13 +185,12 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8"))
 }
 
-// elementBytes is the memory that a decoded list element needs. It includes the garbage of a
-// list that doubles its capacity as it grows. In the body, an element can be as short as three
-// bytes.
+// elementBytes is the memory that a decoded list element needs, including the garbage of a list
+// that doubles its capacity as it grows. In the body, an element can be as short as three bytes.
 const elementBytes = 64
 
-// valueBytes is the maximum memory that a decoded JSON value needs without its string. An empty
-// object can become a map or a struct with many fields.
+// valueBytes is the maximum memory that a decoded JSON value needs, not counting string contents.
+// Even an empty object can become a map or a struct with many fields.
 const valueBytes = 256
 
 // zstdWindow is the maximum zstd window size in bytes. It is sufficient for the zstd levels 1
@@ -204,8 +203,8 @@ var unpacking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 var errUnpackedSize = errors.New("the body is too large after decompression")
 
-// unpackAll returns the decompressed content of packed. It decompresses packed twice. The first
-// pass only finds the size, because unpackAll might have to wait for that much memory.
+// unpackAll decompresses packed. It does so twice: the first pass only determines the size, because
+// unpackAll may have to wait until that much memory is available.
 func unpackAll(encoding string, packed []byte, limits Limits) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil

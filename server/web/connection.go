@@ -14,8 +14,8 @@ const (
 	// MaxConnections is the maximum number of connections to a port. Each connection needs
 	// about 20 KiB and a file descriptor.
 	MaxConnections = 2000
-	// refusalTime is the maximum duration of a connection above the limit. The server keeps
-	// this connection open only to send an error.
+	// refusalTime is the maximum duration of a connection above the limit. The server keeps such a
+	// connection open only to send an error.
 	refusalTime = time.Second
 	// maxRefusals is the maximum number of connections above the limit that get an error. The
 	// server closes any further connection immediately.
@@ -74,7 +74,7 @@ func (l *limitedListener) refuse(c net.Conn) {
 	})
 }
 
-// maxHeader is the maximum number of bytes that are read from a refused request.
+// maxHeader is the maximum number of bytes that are read from a rejected request.
 const maxHeader = 64 << 10
 
 func (l *limitedListener) Close() error {

@@ -59,11 +59,11 @@ var statuses = map[domain.Code]int{
 	domain.CodeStorageFull:               http.StatusInsufficientStorage,
 }
 
-// errAccountGone means that the account of a token was deleted.
-var errAccountGone = domain.Errorf(CodeTokenInvalid, "The account of this token does not exist any more; sign in again.")
+// errAccountGone means that the account of a token has been deleted.
+var errAccountGone = domain.Errorf(CodeTokenInvalid, "The account of this token no longer exists; sign in again.")
 
-// AsError converts err to an error for a response. It is like domain.AsError, but can return
-// codes of this package. It returns nil if err is nil.
+// AsError converts err to an error for a response. It is like domain.AsError, but the result can
+// have a code of this package. It returns nil if err is nil.
 func AsError(err error) *domain.Error {
 	e := domain.AsError(err)
 	if e != nil && e.Code == domain.CodeActorGone {
@@ -84,7 +84,7 @@ func StatusOf(c domain.Code) int {
 // server is stopping or the database is locked.
 const retryUnavailable = time.Second
 
-// RetryAfter sets the header Retry-After if a later request might succeed.
+// RetryAfter sets the Retry-After header if a later request might succeed.
 func RetryAfter(w http.ResponseWriter, e *domain.Error) {
 	wait := e.RetryAfter
 	if e.Code == domain.CodeUnavailable {

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// pause is the time from one check for changes to the next.
+	// pause is the time between two checks for changes.
 	pause = 500 * time.Millisecond
 	// keepAlive is the maximum time without data on a stream. After this time, the server sends
 	// a comment to keep the stream open.
 	keepAlive = 15 * time.Second
 )
 
-// Events serves streams of server-sent events. Streams with the same subject share work: a
-// single goroutine finds and encodes changes. For each viewer, it also checks whether the
-// viewer can still read the subject.
+// Events serves streams of server-sent events. Streams with the same subject share work: a single
+// goroutine finds and encodes the changes. It also checks, once for each viewer, whether the viewer
+// can still read the subject.
 type Events struct {
 	streams *Streams
 	mu      sync.Mutex
@@ -71,7 +71,7 @@ type EventStream struct {
 // feed sends the events of one subject to its streams.
 type feed struct {
 	start   sync.Once
-	failed  error // error of launch
+	failed  error // error that launch returned
 	changes func(context.Context, string) (runs.Changes, error)
 	add     func(context.Context, *runs.Changes) error
 	stop    context.CancelFunc
@@ -108,8 +108,8 @@ func newEvent(number int) *event { return &event{number: number, ready: make(cha
 
 // Serve sends server-sent events until the client disconnects. The event "change" contains all
 // changes since the previous event. The event "reset" means that older changes are no longer
-// available. The id of an event is the cursor after the event. Serve can send a change twice.
-// If Serve returns an error, it has sent nothing.
+// available. The id of an event is the cursor after the event. A change can be sent twice. If Serve
+// returns an error, it has sent nothing.
 func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) error {
 	if err := s.Allow(r.Context()); err != nil {
 		return err
@@ -180,8 +180,8 @@ func (f *feed) isBehind(m *member) bool {
 	return f.tail.number-m.next.number > maxBehind
 }
 
-// send sends text to the client of a stream. It returns an error if the client does not read
-// the text within the time patience.
+// send sends text to the client of a stream. It returns an error if the client does not read the
+// text within patience.
 func send(w http.ResponseWriter, text string) error {
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
@@ -260,7 +260,7 @@ func (e *Events) launch(f *feed, s *EventStream) (err error) {
 	return nil
 }
 
-// run sends changes since cursor to the streams. It returns if ctx ends or if the changes can't
+// run sends changes since cursor to the streams. It returns when ctx ends or when the changes can't
 // be read, for example because the subject was deleted.
 func (f *feed) run(ctx context.Context, cursor string) {
 	tick := time.NewTicker(pause)
@@ -295,8 +295,8 @@ func (f *feed) run(ctx context.Context, cursor string) {
 	}
 }
 
-// check ends streams that must end. A stream must end if its viewer has lost the permission, or
-// if its Ended function returns true. Only run calls check.
+// check ends the streams whose viewer has lost the permission and the streams whose Ended function
+// returns true. Only run calls check.
 func (f *feed) check(ctx context.Context) {
 	f.mu.Lock()
 	members := slices.Collect(maps.Keys(f.members))

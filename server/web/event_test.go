@@ -24,9 +24,9 @@ type subject struct {
 	changed  int64
 	deleted  bool
 	barred   map[string]bool // viewers
-	asked    int             // calls that looked for changes and found some
-	looks    atomic.Int64    // calls that looked for changes
-	allowed  atomic.Int64    // calls of Allow
+	asked    int             // calls of changes that found some
+	looks    atomic.Int64    // calls of changes that looked for new changes
+	allowed  atomic.Int64    // calls of allow
 	watching int
 }
 
@@ -69,7 +69,7 @@ func eventBed(t *testing.T, s *subject) (*Events, *httptest.Server) {
 	return eventBedOf(t, s, nil)
 }
 
-// eventBedOf is eventBed with a bound of streams.
+// eventBedOf is like eventBed, but with the given limit of streams.
 func eventBedOf(t *testing.T, s *subject, streams *Streams) (*Events, *httptest.Server) {
 	e := NewEvents(streams)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func eventBedOf(t *testing.T, s *subject, streams *Streams) (*Events, *httptest.
 	return e, server
 }
 
-// listen begins a stream and returns its lines after the first one, a comment.
+// listen opens a stream and returns its lines after the first one, which is a comment.
 func listen(t *testing.T, server *httptest.Server, viewer, cursor string) *bufio.Reader {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -129,8 +129,8 @@ func data(t *testing.T, lines *bufio.Reader) string {
 	}
 }
 
-// Streams of one subject share the work: changes are looked for once for all
-// streams, and the right once for each viewer.
+// Streams with the same subject share the work: each check for changes is made once for all
+// streams, and the permission is checked once for each viewer.
 func TestStreamsShareTheirWork(t *testing.T) {
 	const streams, viewers = 60, 3
 	s := &subject{}
@@ -139,7 +139,7 @@ func TestStreamsShareTheirWork(t *testing.T) {
 	for i := range streams {
 		all = append(all, listen(t, server, fmt.Sprint(i%viewers), ""))
 	}
-	looked := s.looks.Load() // before the viewers are counted, and again after that
+	looked := s.looks.Load() // before allowed is read here, and after it is read below
 	before := s.allowed.Load()
 	const changes = 3
 	for n := range changes {
@@ -158,8 +158,8 @@ func TestStreamsShareTheirWork(t *testing.T) {
 			t.Errorf("the subject is watched %d times", s.watching)
 		}
 	})
-	// A look for changes checks each viewer once, and is counted after that; one
-	// may be in progress.
+	// Each check for changes first checks each viewer once and is counted only after that. One such
+	// check may be in progress.
 	n := s.allowed.Load() - before
 	looks := s.looks.Load() - looked
 	if n > viewers*(looks+1) {
@@ -171,8 +171,8 @@ func TestStreamsShareTheirWork(t *testing.T) {
 	}
 }
 
-// A stream ends when its viewer loses the right to see the subject, and other
-// streams continue. All end with the subject, and with the server.
+// When a viewer loses the permission to read the subject, only the streams of this viewer end. All
+// streams end when the subject is deleted or the server closes.
 func TestStreamsEnd(t *testing.T) {
 	s := &subject{barred: map[string]bool{}}
 	e, server := eventBed(t, s)

@@ -9,9 +9,9 @@ import (
 	"tracker/store/domain"
 )
 
-// Hosts contains the Host header values that a port without sign-in accepts. An attacker can
-// point a host name to this machine (DNS rebinding). Pages with that host name send it as the
-// Host header, and Hosts rejects it.
+// Hosts contains the Host header values that a port without sign-in accepts. An attacker can make a
+// host name point to this machine (DNS rebinding). Pages from that host send its name as the Host
+// header, which Hosts rejects.
 type Hosts struct {
 	addresses bool            // accept all IP addresses, not only loopback addresses
 	names     map[string]bool // in lower case

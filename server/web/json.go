@@ -17,15 +17,14 @@ import (
 
 const (
 	// heldAnswer is the number of bytes that WriteJSON encodes before it sends the status. If
-	// encoding fails within the first heldAnswer bytes, WriteJSON sends an error with status
-	// 500.
+	// encoding fails within these bytes, WriteJSON sends an error with status 500.
 	heldAnswer = 64 << 10
 	// answerPause is the time in which a client must read heldAnswer bytes.
 	answerPause = 30 * time.Second
 )
 
-// WriteJSON sends v as JSON. It encodes a large value while it sends the value. It replaces
-// invalid UTF-8, because error messages can quote invalid input.
+// WriteJSON sends v as JSON. A large value is encoded while it is sent. Invalid UTF-8 is replaced,
+// because error messages can quote invalid input.
 func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -159,7 +158,7 @@ func semanticError(e *json.SemanticError, dst any) error {
 	return domain.Invalid(field, "%s must be %s.", field, kindName(e.GoType))
 }
 
-// isOurs reports whether a type has its own JSON decoder. Errors of these decoders complete a
+// isOurs reports whether a type has its own JSON decoder. The errors of these decoders complete a
 // sentence that begins with the field name.
 func isOurs(t reflect.Type) bool {
 	if t == nil {
@@ -178,8 +177,8 @@ func fieldName(p json.Pointer) string {
 	return Clip(strings.Join(names, "."))
 }
 
-// Clip returns s shortened to about 300 bytes. It prevents a caller from filling an error
-// message with a long name.
+// Clip returns s shortened to about 300 bytes. It keeps callers from filling an error message with
+// a long name.
 func Clip(s string) string {
 	const most = 300
 	if len(s) <= most {

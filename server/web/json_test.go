@@ -11,7 +11,7 @@ import (
 	"tracker/store/json"
 )
 
-// late is a list that returns an error after some texts.
+// late is a list whose encoding fails after some strings.
 type late struct{ texts, size int }
 
 var errLate = errors.New("no more")
@@ -28,7 +28,7 @@ func (l late) MarshalJSONTo(enc *json.Encoder) error {
 	return errLate
 }
 
-// pieces counts the writes of an answer.
+// pieces counts the writes of a response and records the largest.
 type pieces struct {
 	*httptest.ResponseRecorder
 	n, largest int

@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// Info holds facts about a request for the log. Handlers set these facts while they serve the
-// request.
+// Info holds facts about a request for the log. Handlers set them while they serve the request.
 type Info struct {
 	RequestID string
 	Route     string // path template of the route; "" if no route matches
 	User      string // username of the account; "" if unknown
 	body      *pacedBody
-	begun     time.Time // start of an event stream; its duration is not measured
+	begun     time.Time // start of an event stream, whose duration is not measured
 	Err       error     // cause of a server error
 }
 
@@ -34,13 +33,13 @@ func InfoOf(r *http.Request) *Info {
 	return &Info{}
 }
 
-// Observer is a function that Log calls after every answered request.
+// Observer is a function that Log calls after every request.
 type Observer func(method, route string, status int, took time.Duration)
 
-// Log returns a handler that logs requests to next, without bodies, headers and query strings.
-// Each request has an id: the caller's X-Request-Id if it is valid, otherwise a new id. If next
-// panics before it has sent a byte, the handler calls onPanic. If next panics later, the
-// handler closes the connection.
+// Log returns a handler that logs requests to next, without bodies, headers and query strings. Each
+// request has an id: the caller's X-Request-Id if it is valid, otherwise a new id. If next panics
+// before it has sent anything, the handler calls onPanic; if it panics later, the handler closes
+// the connection.
 func Log(next http.Handler, log *slog.Logger, observe Observer, onPanic http.HandlerFunc) http.Handler {
 	var prefix [6]byte
 	rand.Read(prefix[:]) // never fails

@@ -15,12 +15,12 @@ import (
 	"tracker/server/web"
 )
 
-// exchange is one request through Log, and its results.
+// exchange is one request through Log with its results.
 type exchange struct {
 	answer   *http.Response
 	body     string
-	lines    []map[string]any // the log
-	text     string           // the text of the log
+	lines    []map[string]any // parsed lines of the log
+	text     string           // the unparsed log
 	observed []string
 }
 
@@ -98,10 +98,10 @@ func TestLogLevels(t *testing.T) {
 	tests := []struct {
 		status int
 		err    error
-		level  string // "" for no line
+		level  string // "" if no line is logged
 		at     slog.Level
 	}{
-		{0, nil, "INFO", slog.LevelInfo}, // a handler that writes nothing answers 200
+		{0, nil, "INFO", slog.LevelInfo}, // a handler that writes nothing sends 200
 		{204, nil, "INFO", slog.LevelInfo},
 		{422, nil, "INFO", slog.LevelInfo},
 		{500, cause, "ERROR", slog.LevelInfo},
@@ -219,7 +219,7 @@ func TestPanicIsAnsweredAndLogged(t *testing.T) {
 
 func panicOnPurpose() { panic("a secret of the server") }
 
-// An incomplete answer must not look complete.
+// An incomplete response must not look complete.
 func TestPanicAfterTheAnswerBeganCutsItOff(t *testing.T) {
 	for _, cause := range []any{"a secret of the server", http.ErrAbortHandler} {
 		testCutOff(t, cause)

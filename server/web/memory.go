@@ -79,10 +79,10 @@ func (s *Share) Take(n int64) error {
 	return errNoMemory
 }
 
-// Hold calls read, which reads data for a response. The memory of the data counts until
-// Release. The store takes the memory from a budget in the context. If too little memory is
-// free, Hold stops read, so that read does not block a database snapshot. Hold then waits for
-// twice the memory and calls read a second time.
+// Hold calls read, which reads data for a response. The memory of the data counts until Release.
+// The store charges it to a budget in the context. If too little memory is free, read fails instead
+// of waiting, because waiting would keep a database snapshot open. Hold then waits until twice the
+// memory is free and calls read again.
 func (s *Share) Hold(ctx context.Context, read func(context.Context) error) error {
 	before := s.used
 	for paid := int64(0); ; {

@@ -63,8 +63,7 @@ func packed(t *testing.T, encoding, body string) []byte {
 	return b.Bytes()
 }
 
-// A compressed body is counted with its decompressed size before it is
-// decompressed.
+// The decompressed size of a body is counted before the body is decompressed.
 func TestUnpackedSizeIsHeld(t *testing.T) {
 	const size = 40 * quantum
 	for _, encoding := range []string{"gzip", "zstd"} {
@@ -100,8 +99,7 @@ func TestUnpackedSizeIsHeld(t *testing.T) {
 	}
 }
 
-// A read that runs out of memory for its answer is stopped, waits without a
-// snapshot, and runs again. Other reads wait for it in turn.
+// A read without enough memory for its result is stopped, waits without a snapshot and is repeated.
 func TestHoldRunsAgain(t *testing.T) {
 	m := NewMemory(10 * quantum)
 	m.wait = time.Minute
@@ -135,7 +133,7 @@ func TestHoldRunsAgain(t *testing.T) {
 	}
 	m.sem.Release(10 * quantum)
 
-	// An error of the read itself is returned, and nothing runs again.
+	// If read itself fails, Hold returns the error and does not repeat it.
 	failure := errors.New("a failure of the test's own")
 	if err := first.Hold(t.Context(), func(context.Context) error { runs++; return failure }); !errors.Is(err, failure) || runs != 3 {
 		t.Errorf("%d runs, %v", runs, err)
@@ -149,8 +147,8 @@ func TestHoldRunsAgain(t *testing.T) {
 	}
 }
 
-// A body is counted with its decoded size: a list of short texts takes many
-// times as much as its body.
+// The decoded size of a body is counted: a list of short strings needs many times the memory of its
+// JSON.
 func TestBodyCountsItsElements(t *testing.T) {
 	const elements = 500_000
 	m := NewMemory(MaxMemory)

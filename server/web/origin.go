@@ -13,8 +13,8 @@ const (
 		"Tus-Resumable, Upload-Checksum, Upload-Length, Upload-Metadata, Upload-Offset"
 )
 
-// AllowOrigins returns a handler that lets pages of the trusted origins read responses of next.
-// It also answers preflight requests of browsers (CORS).
+// AllowOrigins returns a handler that lets pages from the trusted origins read the responses of
+// next. It also answers preflight requests of browsers (CORS).
 func AllowOrigins(next http.Handler, trusted []string) http.Handler {
 	if len(trusted) == 0 {
 		return next
@@ -40,9 +40,9 @@ func AllowOrigins(next http.Handler, trusted []string) http.Handler {
 	})
 }
 
-// CrossOrigin returns a handler that passes requests to next. It passes a write from a page of
-// another origin to deny, unless the origin is trusted. CrossOrigin returns an error if a
-// trusted origin is invalid.
+// CrossOrigin returns a handler that passes requests to next, but passes writes from pages of other
+// origins to deny unless the origin is trusted. CrossOrigin returns an error if a trusted origin is
+// invalid.
 func CrossOrigin(next http.Handler, trusted []string, deny http.Handler) (http.Handler, error) {
 	p := http.NewCrossOriginProtection()
 	for _, origin := range trusted {

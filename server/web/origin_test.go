@@ -18,7 +18,7 @@ func TestCrossOrigin(t *testing.T) {
 	}
 	tests := []struct {
 		name       string
-		fetch      string // Sec-Fetch-Site
+		fetch      string // the header Sec-Fetch-Site
 		origin     string
 		wantDenied bool // for writes; reads always pass
 	}{

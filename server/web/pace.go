@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// bodyGrace is the time that every body has to arrive.
+	// bodyGrace is the time in which any body may arrive, whatever its size.
 	bodyGrace = 20 * time.Second
-	// bodyRate is the number of bytes that extend the time for a body by a second.
+	// bodyRate is the number of bytes that extend the time limit of a body by a second.
 	bodyRate = 8 << 10
 	// restTime is the maximum time for reading the unread part of a body after the response.
 	restTime = 10 * time.Second
@@ -23,10 +23,9 @@ const (
 	restUpload = 1 << 30
 )
 
-// Pace returns a handler that limits the time in which a request body must arrive. A body has
-// 20 seconds, and one more second for each 8 KiB that have arrived. AllowUpload removes this
-// limit. If next returns before it has read the whole body, Pace reads and discards the unread
-// part, up to RestSize bytes.
+// Pace returns a handler that limits the time in which a request body must arrive: 20 seconds, plus
+// one second for each 8 KiB that have arrived. AllowUpload removes this limit. If next returns
+// before it has read the whole body, Pace reads and discards the unread part, up to RestSize bytes.
 func Pace(next http.Handler) http.Handler { return pace(next, bodyGrace) }
 
 func pace(next http.Handler, grace time.Duration) http.Handler {
@@ -56,11 +55,10 @@ func AllowUpload(r *http.Request) {
 	}
 }
 
-// drop sends the response and discards the unread part of the body for at most limit. Many
-// clients read a response only after they have sent the whole request. They would lose the
-// response if the connection were closed earlier. expects reports whether the client waits for
-// status 100 before it sends the body. If such a client has sent nothing, drop does not wait
-// for the body.
+// drop sends the response and discards the unread part of the body for at most limit. Many clients
+// read the response only after they have sent the whole request, and would lose it if the
+// connection were closed earlier. expects reports whether the client waits for status 100 before it
+// sends the body. If such a client has sent nothing, drop does not wait for the body.
 func (b *pacedBody) drop(limit time.Duration, expects bool) {
 	b.deadline(time.Now().Add(limit))
 	if expects && b.n == 0 || b.conn.Flush() != nil {
@@ -79,8 +77,8 @@ type pacedBody struct {
 	conn   *http.ResponseController
 	start  time.Time
 	grace  time.Duration
-	n      int64 // number of bytes that have arrived
-	upload bool  // whether the deadline was removed
+	n      int64 // number of bytes received
+	upload bool  // whether AllowUpload has removed the deadline
 	late   bool  // whether the deadline was exceeded; net/http then closes the connection
 	ended  bool
 }

@@ -17,8 +17,8 @@ import (
 	"tracker/store/domain"
 )
 
-// pipes is a listener whose connections are in memory. Their deadlines use the clock of
-// a test.
+// pipes is a listener whose connections are in memory. The deadlines of these connections use the
+// clock of the synctest bubble.
 type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -37,8 +37,8 @@ func (l *pipes) Accept() (net.Conn, error) {
 func (l *pipes) Close() error   { l.close(); return nil }
 func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// paced runs a server whose bodies must arrive within grace, on the clock of the test,
-// and returns a connection to it.
+// paced runs a server that requires request bodies to arrive within grace, and returns a connection
+// to the server.
 func paced(t *testing.T, grace time.Duration, h http.HandlerFunc) net.Conn {
 	t.Helper()
 	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
@@ -67,7 +67,7 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// exchange sends text and returns the whole answer.
+// exchange sends text and returns the whole response.
 func exchange(t *testing.T, conn net.Conn, text string) string {
 	t.Helper()
 	defer conn.Close()
@@ -86,7 +86,7 @@ func exchange(t *testing.T, conn net.Conn, text string) string {
 
 const halfBody = "POST / HTTP/1.1\r\nHost: box\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"half\":"
 
-// A body that does not arrive is ended, whether the handler waits for it or not.
+// A request whose body does not arrive is ended, whether or not the handler waits for the body.
 func TestBodyThatDoesNotCome(t *testing.T) {
 	run := func(name string, test func(*testing.T)) {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
@@ -142,8 +142,8 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 	})
 }
 
-// The deadline of a body affects neither the work after it nor the next request of the
-// connection.
+// The deadline of a body affects neither the work of the handler after the body nor the next
+// request on the connection.
 func TestDeadlineEndsWithTheBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 50 * time.Millisecond
@@ -167,7 +167,7 @@ func TestDeadlineEndsWithTheBody(t *testing.T) {
 	})
 }
 
-// conn counts the changes of the read deadline.
+// conn counts the changes of its read deadline.
 type conn struct {
 	http.ResponseWriter
 	deadline time.Time
@@ -234,8 +234,8 @@ func TestLimitConnections(t *testing.T) {
 	}
 }
 
-// A client that reads the answer only after it has sent its whole body gets the answer
-// to a request that is refused before that.
+// A client that reads only after it has sent its whole body still gets the response to a request
+// that is rejected earlier.
 func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 	full := domain.Errorf(domain.CodeStorageFull, "There is no room.")
 	for name, refuse := range map[string]http.HandlerFunc{
@@ -246,7 +246,7 @@ func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 		},
 		"begun": func(w http.ResponseWriter, r *http.Request) {
 			AllowUpload(r)
-			_, _ = io.ReadFull(r.Body, make([]byte, 1000)) // the refusal does not depend on it
+			_, _ = io.ReadFull(r.Body, make([]byte, 1000)) // the rejection does not depend on these bytes
 			WriteError(w, r, full)
 		},
 		"too large": func(w http.ResponseWriter, r *http.Request) {
@@ -274,7 +274,7 @@ func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 	}
 }
 
-// The server reads a limited amount of the rest of a refused body.
+// The server reads only a limited part of the rest of a rejected body.
 func TestEndlessBodyAfterRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := paced(t, bodyGrace, func(w http.ResponseWriter, r *http.Request) {

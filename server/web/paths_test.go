@@ -10,8 +10,7 @@ import (
 	"tracker/server/web"
 )
 
-// seen sends a request for target through Paths and returns the URL that the
-// next handler gets.
+// seen sends a request for target through Paths and returns the URL that the next handler receives.
 func seen(t *testing.T, base, target string) url.URL {
 	t.Helper()
 	var got *url.URL
@@ -32,14 +31,14 @@ func seen(t *testing.T, base, target string) url.URL {
 func TestPaths(t *testing.T) {
 	tests := []struct {
 		base, target string
-		want         string // the escaped path that routes are matched with
+		want         string // the escaped path that is matched with the routes
 	}{
 		{"", "/", "/"},
 		{"", "/project", "/project"},
 		{"", "/project/", "/project"},
 		{"", "/project/1/", "/project/1"},
 		{"", "/project/?limit=1", "/project"},
-		// A second slash, or an encoded one, makes another path.
+		// A second slash or an encoded slash makes a different path.
 		{"", "//", "/"},
 		{"", "/project//", "/project/"},
 		{"", "//project", "//project"},
@@ -52,7 +51,7 @@ func TestPaths(t *testing.T) {
 		{"", "/tag/project/1/%252F", "/tag/project/1/%252F"},
 		{"", "/tag/project/1/%20/", "/tag/project/1/%20"},
 		{"", "/tag/project/1/%C3%A4/", "/tag/project/1/%C3%A4"},
-		// No part is resolved or cut.
+		// No segment is resolved or truncated.
 		{"", "/project/../user", "/project/../user"},
 		{"", "/project/%2e%2e/user/", "/project/%2e%2e/user"},
 		{"", "/./project", "/./project"},
@@ -64,12 +63,11 @@ func TestPaths(t *testing.T) {
 		{"/lab", "/lab/project", "/project"},
 		{"/lab", "/lab/project/", "/project"},
 		{"/lab", "/lab/tag/project/1/a%2Fb/", "/tag/project/1/a%2Fb"},
-		// A proxy that strips the prefix itself works as well.
+		// A proxy may already have stripped the prefix.
 		{"/lab", "/project", "/project"},
 		{"/lab", "/project/", "/project"},
 		{"/lab", "/", "/"},
-		// The prefix is removed once, at the beginning, and as a whole
-		// segment.
+		// The prefix is removed only once, only at the beginning and only as a whole segment.
 		{"/lab", "/lab/lab/project", "/lab/project"},
 		{"/lab", "/laboratory", "/laboratory"},
 		{"/lab", "/lab%2Fproject", "/lab%2Fproject"},
@@ -106,7 +104,7 @@ func TestClientAddress(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = remote
-		// The headers of the caller are ignored.
+		// Headers from the caller are ignored.
 		r.Header.Set("X-Forwarded-For", "203.0.113.9")
 		r.Header.Set("X-Real-Ip", "203.0.113.9")
 		if got := web.ClientAddress(r); got != want {
@@ -134,7 +132,7 @@ func FuzzPaths(f *testing.F) {
 		if got == nil {
 			t.Fatalf("%q was answered with %d", path, w.Code)
 		}
-		// The path is unchanged, except for the base and one slash.
+		// The path is unchanged except for the base path and one slash.
 		out := got.EscapedPath()
 		if !strings.HasPrefix(out, "/") && out != "*" {
 			t.Errorf("%q became %q", path, out)

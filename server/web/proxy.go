@@ -16,16 +16,16 @@ func ClientAddress(r *http.Request) string {
 	return host
 }
 
-// maxHops is the maximum number of addresses that are read from a header of a proxy.
+// maxHops is the maximum number of addresses that are read from a forwarding header.
 const maxHops = 32
 
 // TrustProxies returns a handler that sets RemoteAddr to the address of the client if a trusted
 // proxy sent the request. The client is the last address in X-Forwarded-For or Forwarded (RFC
 // 7239) that is not a proxy. Earlier addresses can be forged.
 //
-// If the two headers disagree, the proxy has not written both. TrustProxies then leaves
-// RemoteAddr unchanged. It removes X-Forwarded-Host from requests that do not come from a
-// trusted proxy, see ForwardedHost.
+// If the two headers disagree, the proxy did not write both of them, and TrustProxies leaves
+// RemoteAddr unchanged. It removes X-Forwarded-Host from requests that do not come from a trusted
+// proxy, see ForwardedHost.
 func TrustProxies(next http.Handler, proxies []netip.Prefix) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddr(ClientAddress(r))
@@ -50,8 +50,8 @@ func ForwardedHost(r *http.Request) string {
 	return strings.TrimSpace(hosts[strings.LastIndexByte(hosts, ',')+1:])
 }
 
-// withoutHeader returns r without a header. It does not modify r, but returns a copy if r has
-// the header.
+// withoutHeader returns r, or a copy of r without the named header if r has it. It does not modify
+// r.
 func withoutHeader(r *http.Request, name string) *http.Request {
 	if _, ok := r.Header[name]; !ok {
 		return r
@@ -76,9 +76,8 @@ func forwardedFor(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	return netip.Addr{}
 }
 
-// lastClient returns the last address in hops that is not a proxy. It returns the zero Addr if
-// all addresses are proxies. It also returns the zero Addr if it finds an invalid address
-// first.
+// lastClient returns the last address in hops that is not a proxy. It returns the zero Addr if all
+// addresses are proxies or if it finds an invalid address first.
 func lastClient(hops string, addressOf func(string) string, proxies []netip.Prefix) netip.Addr {
 	for range maxHops {
 		at := strings.LastIndexByte(hops, ',')
@@ -97,7 +96,7 @@ func lastClient(hops string, addressOf func(string) string, proxies []netip.Pref
 	return netip.Addr{}
 }
 
-// forOf returns the value of the parameter "for" in an element of the header Forwarded.
+// forOf returns the value of the parameter "for" in an element of the Forwarded header.
 func forOf(element string) string {
 	for pair := range strings.SplitSeq(element, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")

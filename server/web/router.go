@@ -1,10 +1,10 @@
-// Package web contains HTTP server code that the API and the dashboard share. It contains the
-// router, request ids, the request log and base path handling. It checks origins, decodes JSON
-// bodies and sends JSON responses. It maps error codes to HTTP statuses, and serves event
-// streams and the bytes of artifacts.
+// Package web contains HTTP server code that the API and the dashboard share: the router, request
+// ids, the request log and base path handling. It checks origins, decodes JSON bodies, sends JSON
+// responses, maps error codes to HTTP statuses, and serves event streams and the bytes of
+// artifacts.
 //
 // The package does not depend on routes or on rules of the domain. Package domain defines most
-// error codes. This package defines the error codes for HTTP.
+// error codes; this package defines the error codes for HTTP.
 package web
 
 import (
@@ -25,10 +25,10 @@ type Route struct {
 	Handler http.Handler
 }
 
-// Router returns a handler that calls the handler of the matching route and records the route
-// for the log. It matches the path before the method. If the path matches but the method does
-// not, Router sets the header Allow and calls fail with METHOD_NOT_ALLOWED. If no path matches,
-// it calls fail with noPath.
+// Router returns a handler that calls the handler of the matching route and records the route for
+// the log. It matches the path before the method. If the path matches but the method does not, it
+// sets the Allow header and calls fail with METHOD_NOT_ALLOWED. If no path matches, it calls fail
+// with noPath.
 //
 // Path variables stay escaped. The first segment of a route's path must not be a variable,
 // because Router selects the candidate routes by this segment.

@@ -28,7 +28,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	s := &subject{}
 	_, server := eventBedOf(t, s, NewStreams(2, func(n int) { open.Add(int64(n)) }))
 	listen(t, server, "ada", "")
-	res, err := http.Get(server.URL + "?viewer=ada") // the second one
+	res, err := http.Get(server.URL + "?viewer=ada") // the second stream
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	until(t, "no stream is counted after the end of all", func() bool { return open.Load() == 0 })
 }
 
-// The answer has the headers that were set before. Its duration is not measured.
+// Headers that were set before the stream starts are sent. The duration of a stream is not
+// measured.
 func TestStreamHeaders(t *testing.T) {
 	s, e := &subject{}, NewEvents(nil)
 	server := httptest.NewServer(Log(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +84,7 @@ func TestStreamHeaders(t *testing.T) {
 	}
 }
 
-// A stream whose client reads too late is closed, and does not delay other streams.
+// A stream whose client reads too slowly is closed and does not delay other streams.
 func TestStreamThatIsNotReadIsCut(t *testing.T) {
 	f := newFeed()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +92,7 @@ func TestStreamThatIsNotReadIsCut(t *testing.T) {
 		if err := send(w, ": connected\n"); err != nil {
 			t.Error(err)
 		}
-		if r.URL.Path == "/late" { // nothing is written before all events are there
+		if r.URL.Path == "/late" { // write nothing until the stream is too far behind
 			for !f.isBehind(m) {
 				time.Sleep(time.Millisecond)
 			}

@@ -37,8 +37,8 @@ type Options struct {
 	// Enabled reports whether requests need a token. If Enabled is false, all requests act as
 	// the default user.
 	Enabled bool
-	// Secret is the key that signs tokens. If it is empty or DefaultSecret, New generates a
-	// random key. The random key is never stored, so only this server can create tokens.
+	// Secret is the key that signs tokens. If it is empty or DefaultSecret, New generates a random
+	// key. This key is never stored, so only the running server can create tokens.
 	Secret string
 	// Now returns the current time. If Now is nil, time.Now is used.
 	Now func() time.Time
@@ -50,7 +50,7 @@ type Auth struct {
 	enabled  bool
 	secret   []byte
 	now      func() time.Time
-	failures *throttle                   // failed sign-ins by name and address
+	failures *throttle                   // failed sign-ins by username and address
 	sprays   *throttle                   // failed sign-ins by address
 	hashing  *gate                       // limits the number of concurrent password hashes
 	fallback atomic.Pointer[domain.User] // cached default user, for requests when authentication is disabled
@@ -93,10 +93,9 @@ func New(db *store.DB, o Options) *Auth {
 // Enabled reports whether requests need a token.
 func (a *Auth) Enabled() bool { return a.enabled }
 
-// SignIn checks a username and a password, and returns a token. It returns INVALID_CREDENTIALS
-// if they do not match. It returns RATE_LIMITED after ten failures in a minute for the same
-// name and address, or after sixty failures for the same address. Failures from other addresses
-// do not count.
+// SignIn checks a username and a password, and returns a token. It returns INVALID_CREDENTIALS if
+// they do not match, and RATE_LIMITED after ten failures in a minute for the same name and address
+// or after sixty for the same address. Failures from other addresses do not count.
 func (a *Auth) SignIn(ctx context.Context, username, password, address string) (Grant, error) {
 	user, err := a.signIn(ctx, username, password, address)
 	if err != nil {
@@ -112,7 +111,7 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 	from, who := visitorOf("", address), visitorOf(username, address)
 	if wait := a.sprays.begin(from); wait > 0 {
 		return domain.User{}, &domain.Error{Code: web.CodeRateLimited, RetryAfter: wait,
-			Message: "There were too many failed sign-ins from your address; wait a minute and try again."}
+			Message: "Too many failed sign-ins from your address; wait a minute and try again."}
 	}
 	ended := undecided // an aborted request must not reset earlier failures
 	defer func() {
@@ -124,7 +123,7 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 	}()
 	if wait := a.failures.begin(who); wait > 0 {
 		return domain.User{}, &domain.Error{Code: web.CodeRateLimited, RetryAfter: wait,
-			Message: "There were too many failed sign-ins for this user from your address; wait a minute and try again."}
+			Message: "Too many failed sign-ins for this user from your address; wait a minute and try again."}
 	}
 	defer func() { a.failures.end(who, ended) }()
 	if err := a.hashing.enter(ctx, address); err != nil {
@@ -187,10 +186,9 @@ func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 	return a.Grant(u, Lifetime)
 }
 
-// User returns the account of a request. The request has a bearer token, an API key, or Basic
-// authentication with an API key as the password. User ignores the name in Basic
-// authentication. It returns TOKEN_MISSING, TOKEN_INVALID or TOKEN_EXPIRED if the
-// authentication fails.
+// User returns the account that a request authenticates as: with a bearer token, an API key, or
+// Basic authentication with an API key as the password. The username in Basic authentication is
+// ignored. User returns TOKEN_MISSING, TOKEN_INVALID or TOKEN_EXPIRED if the authentication fails.
 func (a *Auth) User(r *http.Request) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())

@@ -37,9 +37,9 @@ type checkedPassword struct {
 	until   time.Time
 }
 
-// Account is like User, but also accepts Basic authentication with a username and a password
-// (RFC 7617). The password can also be an API key. Account caches a correct password for
-// basicAge. A changed password ends the caching. Account returns the errors of User and SignIn.
+// Account is like User, but also accepts Basic authentication with a username and a password (RFC
+// 7617). The password can also be an API key. Account caches a correct password for basicAge, or
+// until the password is changed. It returns the errors of User and SignIn.
 func (a *Auth) Account(r *http.Request) (domain.User, error) {
 	username, password, ok := r.BasicAuth()
 	if !a.enabled || !ok {

@@ -11,8 +11,8 @@ import (
 	"tracker/store/users"
 )
 
-// A correct password is cached and not hashed again, so that many requests at
-// once do not look like an attack. It is removed when it is changed or too old.
+// A correct password is cached and not hashed again, so that many concurrent requests do not look
+// like an attack. It leaves the cache when the password is changed or the entry is too old.
 func TestBasicPasswordsAreRemembered(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	db, err := store.Open(t.Context(), store.Options{Path: t.TempDir() + "/t.db", BcryptCost: 4, Now: func() time.Time { return now }})
@@ -36,7 +36,7 @@ func TestBasicPasswordsAreRemembered(t *testing.T) {
 	if err := ask("correct horse"); err != nil || len(a.checked.known) != 1 {
 		t.Fatalf("%v, and %d passwords are remembered", err, len(a.checked.known))
 	}
-	// With no place left for hashing, only cached passwords are accepted.
+	// No password can be hashed now, so only a cached password can be accepted.
 	a.hashing = newGate(0)
 	if err := ask("correct horse"); err != nil {
 		t.Error(err)

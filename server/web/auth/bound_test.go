@@ -30,7 +30,7 @@ func TestThrottleMemoryIsBounded(t *testing.T) {
 	}
 	th.end(busy, right)
 
-	// There are old names to drop, so recent failures are kept.
+	// The throttle can drop old names here, so it keeps recent failures.
 	now = now.Add(2 * failureWindow)
 	for range maxFailures {
 		fail("guesser")

@@ -65,16 +65,15 @@ func onlyCookie(t *testing.T, write func(http.ResponseWriter)) *http.Cookie {
 	return cookies[0]
 }
 
-// A browser sends the cookie to the base path with and without a slash, and to
-// no path outside of it.
+// A browser sends the cookie for the base path, with or without a trailing slash, and for every
+// path below it, but for no other path.
 func TestCookieReachesTheWholeDashboard(t *testing.T) {
 	f := newFixture(t, true)
 	g, err := f.Grant(f.ada, auth.Lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The jar uses the clock of the machine, so the cookie must not expire by
-	// it.
+	// The jar uses the system clock, so the cookie must not expire by that clock.
 	g.ExpiresAt = time.Now().Add(time.Hour).Unix()
 	for _, tt := range []struct {
 		base string
@@ -128,8 +127,7 @@ func TestCookieUser(t *testing.T) {
 	_, err = ask(token[:len(token)-1])
 	wantCode(t, err, web.CodeTokenInvalid)
 
-	// The API and the dashboard have different credentials: a cookie, which
-	// browsers send automatically, is not accepted by the API.
+	// The API does not accept the dashboard's cookie, because browsers send cookies automatically.
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	r.AddCookie(&http.Cookie{Name: cookieName, Value: token})
 	_, err = f.User(r)

@@ -20,7 +20,7 @@ const (
 	password = "correct horse battery"
 )
 
-// clock stands still until a test moves it.
+// clock is a clock that stands still until a test moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -42,7 +42,7 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// fixture is an Auth on a database with the default admin and ada.
+// fixture is an Auth whose database has two accounts: the default admin and ada.
 type fixture struct {
 	*auth.Auth
 	db    *store.DB
@@ -72,7 +72,7 @@ func newFixture(t *testing.T, enabled bool) fixture {
 	return f
 }
 
-// user creates an account with the password of the tests.
+// user creates an account with the password that all tests use.
 func (f fixture) user(t *testing.T, name string) domain.User {
 	t.Helper()
 	created, err := f.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: name, Password: password})
@@ -96,7 +96,7 @@ func (f fixture) token(t *testing.T) string {
 	return g.AccessToken
 }
 
-// asked returns the account of a request with this Authorization header.
+// asked returns the account for a request with this Authorization header.
 func (f fixture) asked(t *testing.T, authorization string) (domain.User, error) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/auth/me", nil)
 	if authorization != "" {

@@ -12,7 +12,7 @@ import (
 	"tracker/store/users"
 )
 
-// queue starts a caller that waits at g, and returns once it does.
+// queue starts a caller of g.enter in the background and returns once the caller waits.
 func queue(t *testing.T, g *gate, ctx context.Context, address string, in func(error)) {
 	t.Helper()
 	waiting := func() int {
@@ -26,7 +26,7 @@ func queue(t *testing.T, g *gate, ctx context.Context, address string, in func(e
 	}
 }
 
-// Fifty callers from one address delay a caller from another address by one turn only.
+// Fifty callers from one address delay a caller from another address by only one turn.
 func TestGateTakesTurnsByAddress(t *testing.T) {
 	g := newGate(1)
 	if err := g.enter(t.Context(), "a"); err != nil {
@@ -74,8 +74,8 @@ func TestGateForgetsWhoHasGone(t *testing.T) {
 	}
 }
 
-// A password is hashed only with a place at the gate, so that sign-ins leave processors
-// for other requests.
+// A password is hashed only after the gate admits the caller, so that sign-ins leave processors for
+// other requests.
 func TestSignInWaitsForTheGate(t *testing.T) {
 	const password = "correct horse battery"
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4})

@@ -14,7 +14,7 @@ import (
 	"tracker/store/users"
 )
 
-// who returns the name of the account of a request, or the code of the error.
+// who returns the username that a request authenticates as, or the error code.
 func (f fixture) who(set func(*http.Request)) string {
 	r := httptest.NewRequest("GET", "/", nil)
 	set(r)
@@ -25,7 +25,8 @@ func (f fixture) who(set func(*http.Request)) string {
 	return u.Username
 }
 
-// A token is never taken for a key, even if the text after its last dash has the same length.
+// A token is never mistaken for an API key, even if the part after its last dash has the length of
+// a key.
 func TestTokenIsNoAPIKey(t *testing.T) {
 	letters := strings.Repeat("a", 40)
 	for text, want := range map[string]bool{
@@ -86,7 +87,8 @@ func TestAPIKey(t *testing.T) {
 	expect("nobody")
 }
 
-// The REST API accepts a key as Bearer and as Basic, and a password as neither.
+// The REST API accepts an API key with the schemes Bearer and Basic. It accepts a password with
+// neither.
 func TestAPIKeyOfREST(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
@@ -114,7 +116,7 @@ func TestAPIKeyOfREST(t *testing.T) {
 
 func base64Of(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-// A password may look like a key.
+// A password may look like an API key.
 func TestPasswordOfForty(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)

@@ -13,9 +13,9 @@ import (
 // valid as a token, and a token is not valid as a link.
 const linkIssuer = "tracker-link"
 
-// Link returns a string that authenticates user when a request's address contains the string.
-// The string is valid only for subject and only for lifetime. Links are for clients that send
-// no credentials when they request an address that the server gave them.
+// Link returns a string that, as part of a request's address, authenticates user. The string is
+// valid only for subject and only for lifetime. Links are for clients that send no credentials when
+// they request an address that the server gave them.
 func (a *Auth) Link(user domain.User, subject string, lifetime time.Duration) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Subject:   user.ID,
@@ -26,7 +26,7 @@ func (a *Auth) Link(user domain.User, subject string, lifetime time.Duration) (s
 	return token.SignedString(a.secret)
 }
 
-// Linked returns the account for a string that Link has returned. It returns TOKEN_INVALID or
+// Linked returns the account for a string that Link returned. It returns TOKEN_INVALID or
 // TOKEN_EXPIRED if link is not valid for subject. If requests need no token, Linked returns the
 // default user for any link.
 func (a *Auth) Linked(ctx context.Context, link, subject string) (domain.User, error) {

@@ -49,11 +49,11 @@ func TestSignInRefusesEveryWrongPairAlike(t *testing.T) {
 	}
 }
 
-// bcryptRuns returns how often fn sets up the cipher that makes bcrypt slow,
-// by the memory profile.
+// bcryptRuns returns how often fn sets up the cipher that makes bcrypt slow. It counts the
+// allocations of this function in the memory profile.
 func bcryptRuns(fn func()) int64 {
 	count := func() (n int64) {
-		runtime.GC() // a profile lags behind by up to two collections
+		runtime.GC() // the memory profile is up to two collections behind
 		runtime.GC()
 		records := make([]runtime.MemProfileRecord, 4096)
 		size, ok := runtime.MemProfile(records, true)
@@ -81,7 +81,7 @@ func bcryptRuns(fn func()) int64 {
 
 func TestUnknownUserCostsAsMuchAsWrongPassword(t *testing.T) {
 	rate := runtime.MemProfileRate
-	runtime.MemProfileRate = 1 // every allocation
+	runtime.MemProfileRate = 1 // record every allocation
 	defer func() { runtime.MemProfileRate = rate }()
 	f := newFixture(t, true)
 	try := func(name, password string) func() {
@@ -121,8 +121,7 @@ func TestAccountIsReadOnEachRequest(t *testing.T) {
 			t.Errorf("got %+v, %v; want is_admin %t", u, err, admin)
 		}
 	}
-	// The server keeps no state for a token: old tokens stay valid after a
-	// change of the password.
+	// The server keeps no state for tokens: old tokens stay valid after the password is changed.
 	set(users.UserPatch{Password: new("another password")})
 	if _, err := f.asked(t, "Bearer "+token); err != nil {
 		t.Error(err)
@@ -137,8 +136,7 @@ func TestAccountIsReadOnEachRequest(t *testing.T) {
 	wantCode(t, err, web.CodeTokenInvalid)
 }
 
-// A token from before a change of the password is not renewed, so it ends
-// with its own lifetime.
+// A token issued before a password change is not refreshed, so it ends with its own lifetime.
 func TestNewPasswordEndsRefreshing(t *testing.T) {
 	f := newFixture(t, true)
 	refresh := func(token string) error {
@@ -153,7 +151,7 @@ func TestNewPasswordEndsRefreshing(t *testing.T) {
 	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{FirstName: new("Ada")}); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, refresh(before), "") // another change of the account has no effect
+	wantCode(t, refresh(before), "") // other changes of the account do not end refreshing
 	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{Password: new("another password")}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ const (
 	// maxSpray is the maximum number of failures in a minute for one address.
 	maxSpray      = 60
 	failureWindow = time.Minute
-	// maxTracked is the maximum number of visitors. It limits the memory that anonymous clients
-	// can use. At the limit, makeRoom drops visitors.
+	// maxTracked is the maximum number of tracked visitors, which limits the memory that anonymous
+	// clients can use. At the limit, makeRoom drops visitors.
 	maxTracked = 10_000
 )
 
@@ -22,8 +22,8 @@ const (
 // address alone. An attempt in progress counts as a failure until it ends. If an attempt would
 // exceed the limit only because of attempts in progress, it waits.
 //
-// Concurrent attempts therefore get no more guesses than consecutive attempts. Yet many jobs of
-// a cluster can sign in at the same time.
+// Concurrent attempts therefore allow no more guesses than consecutive ones, but many jobs of a
+// cluster can still sign in at the same time.
 type throttle struct {
 	now   func() time.Time
 	limit int // maximum number of failures in a minute
@@ -117,8 +117,8 @@ func (t *throttle) end(who visitor, o outcome) {
 }
 
 // makeRoom drops visitors if the throttle tracks maxTracked visitors. First it drops visitors
-// without a failure in the last minute. If that is not enough, it drops arbitrary visitors
-// until a quarter of the places is free. It keeps visitors with an attempt in progress.
+// without a failure in the last minute. If that is not enough, it drops arbitrary visitors until a
+// quarter of the places is free. Visitors with an attempt in progress are never dropped.
 func (t *throttle) makeRoom(now time.Time) {
 	if len(t.of) < maxTracked {
 		return

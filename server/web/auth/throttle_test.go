@@ -22,7 +22,7 @@ func (f fixture) try(t *testing.T, username, address string, code domain.Code) {
 	wantCode(t, err, code)
 }
 
-// wait returns the waiting time in the error of a refused sign-in.
+// wait returns the waiting time that the error of a rejected sign-in gives.
 func (f fixture) wait(t *testing.T, username, address string) time.Duration {
 	t.Helper()
 	_, err := f.SignIn(t.Context(), username, password, address)
@@ -42,8 +42,7 @@ func TestTenFailuresInAMinuteAreTheLimit(t *testing.T) {
 			t.Errorf("%s is told to wait %v, want a minute", name, got)
 		}
 	}
-	// The correct password is refused now, and neither other names nor other
-	// addresses are affected.
+	// Now even the correct password is rejected. Other names and other addresses are not affected.
 	if _, err := f.SignIn(t.Context(), "ada", password, "192.0.2.2"); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
@@ -107,13 +106,13 @@ func TestGivenUpSignInForgivesNothing(t *testing.T) {
 		wantCode(t, err, domain.CodeUnavailable)
 	}
 	for range 20 {
-		giveUp() // does not count
+		giveUp() // an aborted attempt does not count
 	}
 	for range 9 {
 		f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	}
 	for range 20 {
-		giveUp() // does not reset the failures
+		giveUp() // nor does it reset the failures
 	}
 	f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	f.try(t, "ada", "a", limited)
@@ -168,13 +167,12 @@ func TestVeryLongNamesAreThrottledToo(t *testing.T) {
 	f.try(t, fmt.Sprint(long, "n"), "a", domain.CodeInvalidCredentials)
 }
 
-// Trying many names from one address is limited, and other addresses are not
-// affected.
+// The number of names tried from one address is limited. Other addresses are not affected.
 func TestSprayOfNamesIsLimited(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 60 {
 		f.try(t, fmt.Sprint("name ", i%30), "192.0.2.1", domain.CodeInvalidCredentials)
-		if i%5 == 0 { // a successful sign-in with another account resets nothing
+		if i%5 == 0 { // signing in to another account resets nothing
 			if _, err := f.SignIn(t.Context(), users.DefaultUsername, password, "192.0.2.1"); err != nil {
 				t.Fatal(err)
 			}
@@ -191,8 +189,7 @@ func TestSprayOfNamesIsLimited(t *testing.T) {
 	f.try(t, "one more", "192.0.2.1", domain.CodeInvalidCredentials)
 }
 
-// The correct password of a name is accepted while another address guesses
-// it.
+// The correct password is accepted while another address is guessing it.
 func TestGuessingElsewhereLocksNobodyOut(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 200 {
@@ -203,7 +200,7 @@ func TestGuessingElsewhereLocksNobodyOut(t *testing.T) {
 	}
 }
 
-// A client has a whole /64 of IPv6.
+// A client can have a whole /64 network of IPv6 addresses.
 func TestNetworkOfIPv6IsOneAddress(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 10 {

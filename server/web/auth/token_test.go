@@ -25,7 +25,7 @@ import (
 
 type object map[string]any
 
-// with returns a copy of o in which name is set to v, or missing if v is nil.
+// with returns a copy of o in which name is set to v, or removed if v is nil.
 func (o object) with(name string, v any) object {
 	c := maps.Clone(o)
 	if c[name] = v; v == nil {
@@ -84,7 +84,7 @@ func TestTokenHoldsTheClaimsOfTheContract(t *testing.T) {
 			t.Errorf("part %d is %s, want %v", i, b, want)
 		}
 	}
-	// Any other program computes the same signature with the secret.
+	// Another program with the secret would compute the same signature.
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(parts[0] + "." + parts[1]))
 	if want := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)); parts[2] != want {
@@ -218,8 +218,8 @@ func TestTokenCutOrChangedAnywhereIsInvalid(t *testing.T) {
 			}
 		}
 		changed := bytes.Clone(token)
-		// The next letter of the alphabet also differs in the last bits, which
-		// a lenient decoder ignores at the end of a part.
+		// At the end of a part, a lenient decoder ignores the last bits of a character. The
+		// replacement therefore also differs in other bits.
 		changed[i] = 'A'
 		if token[i] == 'A' {
 			changed[i] = 'B'
