@@ -35,8 +35,8 @@ type place struct {
 	path string // "" for the root folder
 }
 
-// placeOf parses the path of an artifact. The path begins with {experiment}/{run}/artifacts or
-// {experiment}/models/{model}/artifacts. It can continue with the path of a file or folder.
+// placeOf parses an artifact path. The path begins with {experiment}/{run}/artifacts or
+// {experiment}/models/{model}/artifacts, and can continue with the path of a file or folder.
 func placeOf(p string) (at place, err error) {
 	p = strings.Trim(p, "/")
 	if err := checkPath(p); err != nil {
@@ -178,8 +178,8 @@ func (c *call) writeArtifact() error {
 	return nil
 }
 
-// contentType returns the content type in the request. If the request has none, contentType
-// returns the type for the file name's extension.
+// contentType returns the request's content type. If there is none, it returns the type for the
+// file name's extension.
 func contentType(r *http.Request, name string) string {
 	given := r.Header.Get("Content-Type")
 	if _, _, err := mime.ParseMediaType(given); err == nil && given != files.DefaultContentType {
@@ -196,8 +196,8 @@ func (c *call) deleteArtifact(struct{}) error {
 	return c.db.Files.DeleteFiles(c.ctx, c.actor, at.tree, at.path)
 }
 
-// noMultipart rejects a multipart upload. Clients recognize the beginning of the message and
-// then send the file in one request.
+// noMultipart rejects a multipart upload. Clients recognize the beginning of its message and then
+// send the file in a single request.
 func noMultipart(*call) error {
 	return &refusal{http.StatusNotImplemented, codeNotImplemented,
 		"Multipart upload is not supported for the current artifact repository; the file is sent in one request instead."}

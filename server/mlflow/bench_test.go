@@ -12,8 +12,8 @@ import (
 	"tracker/server/mlflow"
 )
 
-// BenchmarkBatch measures 1000 points of 20 metrics with MLflow's log-batch, and with
-// the native route for points in bulk.
+// BenchmarkBatch logs 1000 points of 20 metrics, through MLflow's log-batch and through the native
+// bulk route.
 func BenchmarkBatch(b *testing.B) {
 	bench := func(b *testing.B, path func(id string) string, body func(id string, n int) string, status int) {
 		bed := start(b)
@@ -55,7 +55,7 @@ func BenchmarkBatch(b *testing.B) {
 	})
 }
 
-// BenchmarkDecode reads the body of such a batch.
+// BenchmarkDecode decodes the body of a log-batch request.
 func BenchmarkDecode(b *testing.B) {
 	var all []string
 	for i := range 1000 {
@@ -70,7 +70,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkSingle runs log-metric from four clients at once, each with its own run.
+// BenchmarkSingle calls log-metric from four concurrent clients, each with its own run.
 func BenchmarkSingle(b *testing.B) {
 	bed := start(b)
 	experiment := bed.experiment("e")

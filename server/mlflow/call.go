@@ -16,8 +16,8 @@ import (
 // have 16 MiB.
 const maxBody = 32 << 20
 
-// maxValues is the maximum number of values in a JSON body. The largest lists are the
-// experiments of a search and the entries of a batch.
+// maxValues is the maximum number of values in a JSON body. The largest lists are the experiment
+// ids of a search and the entries of a batch.
 const maxValues = 100_000
 
 // call holds one request and the state of its handling.
@@ -100,8 +100,8 @@ func (c *call) prepare() error {
 }
 
 // held calls fn with a snapshot of the database. The memory of the records that fn reads counts
-// against the limit until the response is sent. If too little memory is free, held waits and
-// calls fn a second time.
+// against the limit until the response is sent. If too little memory is free, held waits and calls
+// fn again.
 func (c *call) held(ctx context.Context, fn func(*store.View) error) error {
 	return c.share.Hold(ctx, func(ctx context.Context) error { return c.db.View(ctx, c.actor, fn) })
 }

@@ -12,9 +12,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// Request fields are decoded leniently. Clients in many versions and languages write numbers as
-// strings, strings as numbers, and null for a field that is not set. The decoder ignores
-// unknown fields.
+// Request fields are decoded leniently, because clients in many versions and languages send numbers
+// as strings, strings as numbers, and null for fields that are not set. Unknown fields are ignored.
 
 // text is a string field.
 type text string
@@ -42,15 +41,15 @@ func (i integer) or(fallback int64) int64 {
 	return fallback
 }
 
-// UnmarshalJSONFrom reads an integer, a string that contains an integer, or null. The integer
-// can have a fraction of zero.
+// UnmarshalJSONFrom reads an integer, a string that contains an integer, or null. An integer can be
+// written with a zero fraction, like 1.0.
 func (i *integer) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*i = integer{}
 	return readNumber(dec, i.parse, errNotInteger)
 }
 
-// readNumber calls parse with the text of a number, or with a string. It does nothing for null.
-// It returns the error invalid for other values.
+// readNumber calls parse with the literal of a JSON number or with the value of a JSON string. It
+// does nothing for null, and returns invalid for any other value.
 func readNumber(dec *json.Decoder, parse func(string) error, invalid error) error {
 	switch dec.PeekKind() {
 	case 'n':

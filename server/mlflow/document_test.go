@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of routes into docs/mlflow.md")
 
-// The document ends with the table of all routes.
+// The document ends with a table that must list every route.
 func TestDocumentHasEveryRoute(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "mlflow.md")
 	old, err := os.ReadFile(path)

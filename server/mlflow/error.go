@@ -26,7 +26,7 @@ const (
 	codeUnavailable    code = "TEMPORARILY_UNAVAILABLE"
 )
 
-// refusal is an error that only this protocol has. It carries its own HTTP status.
+// refusal is an error that exists only in this protocol, with its HTTP status.
 type refusal struct {
 	status  int
 	code    code
@@ -35,14 +35,14 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-// exists returns the error for a name that another record uses.
+// exists returns the error for a name that is already in use.
 func exists(message string) error {
 	return &refusal{http.StatusBadRequest, codeExists, message}
 }
 
-// answers maps error codes of the service to HTTP statuses and error codes of the protocol. For
-// minutes, clients repeat requests that fail with 408, 429, or 500 and above. A caller's error
-// therefore has such a status only if waiting helps.
+// answers maps error codes of the service to HTTP statuses and error codes of the protocol. Clients
+// retry requests that fail with 408, 429, or 500 and above for minutes, so an error that the caller
+// causes has such a status only if waiting helps.
 var answers = map[domain.Code]struct {
 	status int
 	code   code

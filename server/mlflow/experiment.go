@@ -91,8 +91,8 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	return out, taken(err)
 }
 
-// taken converts a CONFLICT error about the field name to MLflow's error for an existing name.
-// It returns other errors unchanged.
+// taken converts a CONFLICT error for the field "name" to MLflow's error for an existing name. It
+// returns other errors unchanged.
 func taken(err error) error {
 	if err == nil {
 		return nil
@@ -113,8 +113,9 @@ func checkExperimentTag(t tag) error {
 	return nil
 }
 
-// experimentByID returns the store's id for an experiment id of the protocol. It looks up the
-// id of the default experiment. If make is true, it creates a missing default experiment.
+// experimentByID returns the store's id for an experiment id of the protocol. For the id of the
+// default experiment, it looks up this experiment. If make is true, it creates the default
+// experiment if it does not exist.
 func (c *call) experimentByID(id string, make bool) (string, error) {
 	if id != defaultExperimentID {
 		return expand(id), nil
@@ -285,8 +286,8 @@ func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err e
 	return out, err
 }
 
-// listExperiments is searchExperiments for clients of MLflow 1.x. It treats a max_results of 0
-// as not set.
+// listExperiments is like searchExperiments, but treats a max_results of 0 as not set. Clients of
+// MLflow 1.x use it.
 func (c *call) listExperiments(in experimentSearch) (experimentPage, error) {
 	if in.MaxResults.n == 0 {
 		in.MaxResults = integer{}
@@ -301,7 +302,7 @@ var experimentAttributes = map[string]filter.Field{
 	"last_update_time": filter.Updated,
 }
 
-// experimentField returns the search language's name for a field of an experiment.
+// experimentField returns a reference to the field of an experiment that a filter or order names.
 func experimentField(field, entity, key string) (filter.Ref, error) {
 	switch {
 	case entity == "tag":

@@ -2,7 +2,7 @@ package mlflow
 
 import "tracker/server/web"
 
-// The limits of requests.
+// Limits of requests.
 const (
 	MaxValues = maxValues
 	MaxBatch  = maxBatch
@@ -16,8 +16,7 @@ func Routes() (all [][2]string) {
 	return all
 }
 
-// DecodeBatch reads the body of a batch and returns the number of its metrics,
-// parameters and tags.
+// DecodeBatch decodes the body of a batch and returns its number of metrics, parameters and tags.
 func DecodeBatch(body []byte) (n int, err error) {
 	var in batch
 	if err := web.DecodeLenient(body, &in); err != nil {
@@ -31,7 +30,7 @@ func DecodeBatch(body []byte) (n int, err error) {
 	return n + len(in.Params) + len(in.Tags), in.check()
 }
 
-// ReadSearch reads a text as every kind of filter and of order, and returns the
+// ReadSearch parses a string as every kind of filter and every kind of order, and returns the
 // number of comparisons in the filter.
 func ReadSearch(search string) (int, error) {
 	terms, err := parseFilter(search)

@@ -208,7 +208,7 @@ func (s *scanner) operand() (operand, error) {
 		s.at++
 	}
 	if start == s.at {
-		return operand{}, badFilter("filter", "expected a number or a text in quotes at %q.", s.rest())
+		return operand{}, badFilter("filter", "expected a number or a quoted string at %q.", s.rest())
 	}
 	return operand{s.text[start:s.at], false}, nil
 }
@@ -391,7 +391,7 @@ func ref(f filter.Field, name string) filter.Ref {
 	return r
 }
 
-// allOf returns the condition that all parts are true, or nil if parts is empty.
+// allOf returns a condition that is true if all parts are true, or nil if parts is empty.
 func allOf(parts []filter.Expr) filter.Expr {
 	switch len(parts) {
 	case 0:

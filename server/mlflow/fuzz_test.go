@@ -10,9 +10,9 @@ import (
 	"tracker/store/json"
 )
 
-// FuzzBatch checks that the memory allocated to read a batch is proportional to its
-// length and to the number of its values, for any content. An empty metric takes three
-// bytes in the body and becomes one of 112 in a list that grows.
+// FuzzBatch checks that the memory allocated to decode any batch is bounded by its length and its
+// number of values. An empty metric takes three bytes in the body and becomes a value of 112 bytes
+// in a growing list.
 func FuzzBatch(f *testing.F) {
 	metric := `{"key":"a","value":1,"timestamp":1,"step":1}`
 	for _, body := range []string{
@@ -29,13 +29,13 @@ func FuzzBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		values := json.Values(body)
 		if len(body) == 0 || values > mlflow.MaxValues {
-			return // it is refused before
+			return // rejected before it is decoded
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		n, err := mlflow.DecodeBatch(body)
 		runtime.ReadMemStats(&after)
-		const perByte, perValue, fixed = 16, 1 << 10, 4 << 20 // nesting takes most of fixed
+		const perByte, perValue, fixed = 16, 1 << 10, 4 << 20 // most of fixed is for nesting
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body)*perByte+values*perValue+fixed) {
 			t.Errorf("%d bytes with %d values allocate %d", len(body), values, took)
 		}
@@ -45,8 +45,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// FuzzFilter reads filters and orders of the protocol. The result is proportional to the
-// text, and within the limits of a search.
+// FuzzFilter parses filters and orders of the protocol. The memory that parsing allocates is
+// proportional to the length of the text, and the result is within the limits of a search.
 func FuzzFilter(f *testing.F) {
 	for _, text := range []string{
 		"metrics.loss < 0.1 AND params.`a b` LIKE '%x_' and tags.\"k\" != 'it''s'", "attributes.status IN ('RUNNING', 'FAILED',)", "start_time >= 5 DESC",

@@ -19,7 +19,7 @@ const password = servertest.Password
 // api is the prefix of most routes.
 const api = "/api/2.0/mlflow/"
 
-// begin is the initial time of the clock of a bed, in milliseconds.
+// begin is the initial time of a bed's clock in Unix milliseconds.
 const begin = servertest.Begin
 
 // bed is a running server with its own database.
@@ -27,7 +27,7 @@ type bed struct {
 	testing.TB
 	db     *store.DB
 	server *httptest.Server
-	now    *atomic.Int64 // the time of the clock, in milliseconds
+	now    *atomic.Int64 // time of the server's clock in Unix milliseconds
 }
 
 // start runs a server without authentication.
@@ -46,7 +46,7 @@ func (b bed) must(err error) {
 	}
 }
 
-// answer is a response that was read to its end.
+// answer is a response whose body has been read.
 type answer struct {
 	b      bed
 	what   string
@@ -77,13 +77,14 @@ func (b bed) send(method, path, body string, opts ...opt) answer {
 	return answer{b, method + " " + path + " " + body, res.StatusCode, res.Header, got}
 }
 
-// post sends a POST to a route below api.
+// post sends a POST request to a route below api.
 func (b bed) post(path, body string, opts ...opt) answer {
 	b.Helper()
 	return b.send("POST", api+path, body, opts...)
 }
 
-// get sends a GET to a route below api, with pairs of a name and a value.
+// get sends a GET request to a route below api. query holds names and values of query parameters in
+// turn.
 func (b bed) get(path string, query ...string) answer {
 	b.Helper()
 	q := url.Values{}
@@ -102,7 +103,7 @@ func (a answer) wants(status int) answer {
 	return a
 }
 
-// fails checks that the answer is this error.
+// fails checks that the response is this error.
 func (a answer) fails(status int, code string) answer {
 	a.b.Helper()
 	var got struct {
@@ -115,7 +116,7 @@ func (a answer) fails(status int, code string) answer {
 	return a
 }
 
-// is checks that the answer is 200 with exactly this JSON.
+// is checks that the response has status 200 and exactly this JSON.
 func (a answer) is(want string) {
 	a.b.Helper()
 	a.wants(http.StatusOK)
@@ -127,7 +128,7 @@ func (a answer) is(want string) {
 	}
 }
 
-// text returns the text at a path of fields in the answer.
+// text returns the string at a path of fields in the response.
 func (a answer) text(fields ...string) string {
 	a.b.Helper()
 	a.wants(http.StatusOK)
@@ -150,7 +151,7 @@ func (b bed) experiment(name string) string {
 	return b.post("experiments/create", `{"name":`+quote(name)+`}`).text("experiment_id")
 }
 
-// run creates a run with the given further fields, and returns its id.
+// run creates a run with the given additional fields and returns its id.
 func (b bed) run(experiment, fields string) string {
 	b.Helper()
 	return b.post("runs/create", `{"experiment_id":`+quote(experiment)+fields+`}`).text("run", "info", "run_id")

@@ -38,8 +38,8 @@ var linkPolicy = func() string {
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// isLink reports whether a browser requests the root of the server or of a project. Links that
-// clients print begin with this path.
+// isLink reports whether r is a browser's request for the root of the server or of a project. The
+// links that clients print begin with one of these paths.
 func (s *Server) isLink(r *http.Request, path string) bool {
 	return s.dashboardPort != "" && path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")

@@ -9,8 +9,8 @@ import (
 	"tracker/server/mlflow"
 )
 
-// A link that a client has printed leads a browser to the dashboard. Other programs get the
-// answer of the native API.
+// A link that a client prints leads a browser to the dashboard. Other programs get the response of
+// the native API.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	native := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })

@@ -264,13 +264,13 @@ func (c *call) addLoggedModelParams(in paramList) error {
 	return c.db.Models.AddLoggedModelParams(c.ctx, c.actor, c.vars["model_id"], all)
 }
 
-// modelUse is a logged model that a run used or created.
+// modelUse names a logged model that a run used or created.
 type modelUse struct {
 	ModelID text    `json:"model_id"`
 	Step    integer `json:"step"`
 }
 
-// modelUses converts the logged models of a request to records of the store.
+// modelUses converts the logged models in a request to records of the store.
 func modelUses(role registry.LoggedModelRole, models []modelUse) ([]registry.LoggedModelUse, error) {
 	var uses []registry.LoggedModelUse
 	for _, m := range models {
@@ -299,8 +299,8 @@ func (c *call) logOutputs(in outputLog) error {
 	return c.activeRun(id, c.db.Runs.LogIteration(c.ctx, c.actor, id, runs.IterationLog{Models: uses}))
 }
 
-// modelInput is a logged model that a run used, in a response. modelOutput is a logged model
-// that a run created.
+// In a response, modelInput is a logged model that a run used, and modelOutput is one that a run
+// created.
 type modelInput struct {
 	ModelID string `json:"model_id"`
 }

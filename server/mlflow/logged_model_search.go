@@ -88,12 +88,11 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 type modelSearch struct {
 	query registry.LoggedModelQuery
 	order ordering[registry.LoggedModel]
-	// metrics holds the metric conditions of the filter and the metrics of the order.
+	// metrics holds a question for each metric in the filter or in the order.
 	metrics []*metricQuestion
 }
 
-// metricQuestion selects points of logged models and collects the last matching point of each
-// model.
+// metricQuestion selects points of logged models and remembers each model's last matching point.
 type metricQuestion struct {
 	key    string // "" for all metrics
 	counts func(registry.LoggedModelMetric) bool
@@ -244,8 +243,7 @@ var loggedModelTexts = map[string]func(registry.LoggedModel) string{
 	},
 }
 
-// sort adds the requested order to s. Models that are equal in this order are sorted by
-// creation time, newest first.
+// sort adds the requested order to s. Ties are broken by creation time, newest first.
 func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 	for _, o := range orderBy {
 		descending := o.Ascending != nil && !bool(*o.Ascending)

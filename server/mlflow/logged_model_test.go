@@ -182,7 +182,8 @@ func TestSearchLoggedModels(t *testing.T) {
 	r.wants(page, "models.0.info.name", "c", "models.1", nil, "next_page_token", nil)
 }
 
-// A reader can't change a model, and a user without rights sees none.
+// A user with only the read permission can't change a model, and a user without permissions sees no
+// models.
 func TestRightsToModels(t *testing.T) {
 	r := newRegistry(t, true)
 	admin, id := r.as("admin")

@@ -10,10 +10,10 @@ import (
 	"tracker/store/registry"
 )
 
-// A project has few registered models, versions and logged models. A search therefore compares
-// each record in memory.
+// A project has few registered models, versions and logged models, so a search compares all of them
+// in memory.
 
-// textMatch returns the condition of t for a text.
+// textMatch returns the condition of t for a string.
 func (t term) textMatch() (func(string) bool, error) {
 	if err := t.wantTexts(); err != nil {
 		return nil, err
@@ -91,9 +91,9 @@ func on[T, F any](field func(T) F, match func(F) bool) func(T) bool {
 	return func(record T) bool { return match(field(record)) }
 }
 
-// promptTag removes the terms about the tag that marks a prompt. It returns the other terms and
-// a condition that replaces the removed terms. The condition matches only prompts if a removed
-// term selects prompts. Otherwise it matches only records that are not prompts.
+// promptTag removes the terms about the tag that marks a prompt. It returns the other terms and a
+// condition that replaces the removed ones: it matches only prompts if the first removed term
+// selects prompts, and otherwise only records that are not prompts.
 func promptTag(terms []term) (others []term, match registry.PropertyMatch, err error) {
 	wanted, asked := false, false
 	for _, t := range terms {

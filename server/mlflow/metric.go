@@ -18,7 +18,7 @@ type metric struct {
 	Step      int64        `json:"step"`
 }
 
-// newMetric is a point in a request. Its dataset fields are used only if the point belongs to a
+// newMetric is a point in a request. The dataset fields are used only if the point belongs to a
 // logged model.
 type newMetric struct {
 	Key           text    `json:"key"`

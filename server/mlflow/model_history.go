@@ -26,9 +26,9 @@ type modelLog struct {
 	Model text `json:"model_json"`
 }
 
-// logModel records a model that a client before MLflow 3.0 has logged as an artifact of a run.
-// Clients before MLflow 3.0 read the models of a run from the tag tagHistory. logModel appends
-// the model to this tag.
+// logModel records a model that a client older than MLflow 3.0 has logged as an artifact of a run.
+// These clients read the models of a run from the tag tagHistory, so logModel appends the model to
+// this tag.
 func (c *call) logModel(in modelLog) error {
 	id, err := in.id()
 	if err != nil {

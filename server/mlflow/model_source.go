@@ -10,9 +10,9 @@ import (
 	"tracker/store/registry"
 )
 
-// artifactFolder returns the URI of the artifact folder below an experiment. If location is not
-// empty, it is the root that the client has set for the experiment. Otherwise the folder is on
-// this server.
+// artifactFolder returns the URI of the folder below in an experiment's artifacts. location is the
+// artifact root that a client has set for the experiment. If it is empty, the artifacts are on this
+// server.
 func artifactFolder(experimentID, location, below string) string {
 	if location == "" {
 		location = artifactScheme + experimentID
@@ -20,8 +20,8 @@ func artifactFolder(experimentID, location, below string) string {
 	return location + "/" + below + "/artifacts"
 }
 
-// sourceOf returns the source URI of a model version. If a client of this protocol did not
-// register the version, the source is the version's artifact or the artifact folder of its run.
+// sourceOf returns the source URI of a model version. If the version was not registered through
+// this protocol, the source is its artifact or the artifact folder of its run.
 func sourceOf(v registry.RegisteredVersion) string {
 	switch {
 	case v.Source != "":
@@ -60,8 +60,8 @@ func badSource(format string, args ...any) error {
 	return domain.Invalid("source", "Invalid model version source: "+format, args...)
 }
 
-// resolve checks the source of a new model version. It sets the location of the version's files
-// and the version's run. modelID is the logged model in the request, or "".
+// resolve checks the source of a new model version and sets the location of its files and its run.
+// modelID is the logged model in the request, or "".
 func (c *call) resolve(n *registry.NewModelVersion, modelID string) error {
 	source, err := url.Parse(n.Source)
 	if err != nil {
@@ -106,8 +106,8 @@ func leaves(uri string) bool {
 // loggedModelID matches the ids of logged models.
 var loggedModelID = regexp.MustCompile(`^m-[0-9a-f]{32}$`)
 
-// resolveModel resolves sources with the forms models:/m-…, models:/name/1, models:/name/Stage
-// and models:/name@alias.
+// resolveModel resolves sources of the forms models:/m-…, models:/name/1, models:/name/Stage and
+// models:/name@alias.
 func (c *call) resolveModel(n *registry.NewModelVersion, source *url.URL, modelID string) error {
 	path := strings.Trim(source.Path, "/")
 	if source.Host != "" || path == "" {
@@ -206,8 +206,8 @@ func (c *call) sourceModel(n *registry.NewModelVersion, id string) (location str
 	return m.Info.Artifacts, nil
 }
 
-// takeRun sets the iteration of a new version to the run that the request names. If the run is
-// not in the project, takeRun leaves the run id unchanged as text.
+// takeRun sets the iteration of a new version to the run that the request names. If the run is not
+// in the project, or can't be read, takeRun leaves only the run id in n.Origin.
 func (c *call) takeRun(projectID string, n *registry.NewModelVersion) error {
 	if n.Origin.RunID == "" {
 		return nil

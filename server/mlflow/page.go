@@ -7,7 +7,8 @@ import (
 	"tracker/store/domain"
 )
 
-// requestedPage returns the page that a request selects. maxResults has the limits of its size.
+// requestedPage returns the page that a request selects. See maxResults for the limits of the page
+// size.
 func requestedPage(asked integer, token text, fallback, most int64) (domain.Page, error) {
 	n, err := maxResults(asked, fallback, most)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime returns the processor time of this process so far. ok is false if it is
+// processorTime returns the processor time of this process so far. ok is false if the time is
 // unknown.
 func processorTime() (t time.Duration, ok bool) {
 	var u syscall.Rusage

@@ -24,16 +24,16 @@ func workspace(r *http.Request) string {
 	return name
 }
 
-// serverInfo lists features of the server. A client requests serverInfo before it uses a
-// workspace. Features that are not listed are not supported.
+// serverInfo lists the features that the server supports. Clients request it before they use a
+// workspace.
 type serverInfo struct {
 	Workspaces bool `json:"workspaces_enabled"`
 }
 
 func (c *call) serverInfo(struct{}) (serverInfo, error) { return serverInfo{Workspaces: true}, nil }
 
-// readProject returns the id of the requested project. It returns NOT_FOUND if the project does
-// not exist or the caller can't read the project.
+// readProject returns the id of the requested project. It returns NOT_FOUND if the project does not
+// exist or the caller can't read it.
 func (c *call) readProject() (string, error) {
 	project, err := c.db.Projects.ProjectNamed(c.ctx, c.actor, c.projectName())
 	if isNotFound(err) && c.project != "" {
@@ -42,8 +42,8 @@ func (c *call) readProject() (string, error) {
 	return project, err
 }
 
-// searchedProject is like readProject, but returns "" if the default project does not exist. A
-// search then finds nothing.
+// searchedProject is like readProject, but returns "" if the default project does not exist, so
+// that a search finds nothing.
 func (c *call) searchedProject() (string, error) {
 	project, err := c.readProject()
 	if isNotFound(err) && c.project == "" {

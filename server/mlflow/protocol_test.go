@@ -11,7 +11,7 @@ import (
 	"tracker/store/users"
 )
 
-// Fields are read as clients of many versions and languages write them.
+// The server accepts the forms in which clients of many versions and languages write fields.
 func TestLenientDecoding(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), `,"unknown":{"x":[1]},"start_time":"1700000000000","run_name":null,"tags":null`)
@@ -77,7 +77,7 @@ func TestSignIn(t *testing.T) {
 	token := b.send("POST", "/auth", `{"username":"default","password":"`+password+`"}`).text("access_token")
 	create("c", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }).wants(200)
 
-	// The old password is refused at once after a change.
+	// After a password change, the old password is rejected at once.
 	u, err := b.db.Users.UserByName(t.Context(), domain.System, users.DefaultUsername)
 	b.must(err)
 	b.now.Add(1)

@@ -18,7 +18,7 @@ const (
 	maxModelsPage   = 1000
 	modelsPage      = 100
 	recordsAtOnce   = 100      // number of records read at once
-	maxAnswerBytes  = 32 << 20 // bytes of text in a response; a page ends after the record that exceeds the limit
+	maxAnswerBytes  = 32 << 20 // bytes of text in a response; a page ends with the record that exceeds it
 	maxRegistryTags = domain.MaxProperties
 )
 

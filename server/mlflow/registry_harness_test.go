@@ -19,7 +19,7 @@ import (
 	"tracker/store/users"
 )
 
-// registryClient is a server with a client of the model registry.
+// registryClient is a client of the model registry and its server.
 type registryClient struct {
 	t     testing.TB
 	db    *store.DB
@@ -28,7 +28,7 @@ type registryClient struct {
 	token string // "" for the default user
 }
 
-// fields holds the fields of a request or an answer.
+// fields holds the fields of a request or response.
 type fields = map[string]any
 
 func newRegistry(t testing.TB, enableAuth bool) registryClient {
@@ -56,7 +56,8 @@ func newRegistry(t testing.TB, enableAuth bool) registryClient {
 	return r
 }
 
-// as returns the same server for a user, which it creates if necessary.
+// as returns a client that acts as the named user, which it creates if necessary, and the user's
+// id.
 func (r registryClient) as(name string) (registryClient, string) {
 	r.t.Helper()
 	created, err := r.db.Users.CreateUser(r.t.Context(), domain.System, users.NewUser{Username: name, Password: "correct horse battery"})
@@ -75,7 +76,7 @@ func (r registryClient) as(name string) (registryClient, string) {
 	return r, created.ID
 }
 
-// send returns the status and the body of an answer.
+// send sends a request and returns the status and body of the response.
 func (r registryClient) send(method, path string, body []byte) (int, []byte) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, bytes.NewReader(body))
@@ -100,8 +101,8 @@ func (r registryClient) send(method, path string, body []byte) (int, []byte) {
 	return res.StatusCode, answer
 }
 
-// call sends a request to a path of the protocol: for GET with a query in the path,
-// otherwise with in as the body.
+// call sends a request to a path of the protocol. For GET, path contains the query; otherwise in is
+// the body.
 func (r registryClient) call(method, path string, in any) (int, fields) {
 	r.t.Helper()
 	var body []byte
@@ -119,7 +120,7 @@ func (r registryClient) call(method, path string, in any) (int, fields) {
 	return status, out
 }
 
-// must is call for a request that must succeed.
+// must is like call, but the request must succeed.
 func (r registryClient) must(method, path string, in any) fields {
 	r.t.Helper()
 	status, out := r.call(method, path, in)
@@ -129,7 +130,7 @@ func (r registryClient) must(method, path string, in any) fields {
 	return out
 }
 
-// fails is call for a request that must fail with this error.
+// fails is like call, but the request must fail with this error. It returns the error message.
 func (r registryClient) fails(method, path string, in any, status int, code string) string {
 	r.t.Helper()
 	got, out := r.call(method, path, in)
@@ -140,8 +141,8 @@ func (r registryClient) fails(method, path string, in any, status int, code stri
 	return message
 }
 
-// at returns a value in an answer by its path of names and indexes, like
-// model_version.tags.0.key; nil if there is none.
+// at returns the value at a path of names and indexes, like model_version.tags.0.key, or nil if
+// there is none.
 func at(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		switch in := v.(type) {
@@ -160,7 +161,7 @@ func at(v any, path string) any {
 	return v
 }
 
-// wants checks values of an answer, given as paths and values.
+// wants checks values in a response. pairs holds paths and expected values in turn.
 func (r registryClient) wants(answer fields, pairs ...any) {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -178,7 +179,7 @@ func (r registryClient) wants(answer fields, pairs ...any) {
 	}
 }
 
-// list returns the values of a field of the records of a list in an answer.
+// list returns one field of all records in a list of a response.
 func list(answer fields, records, field string) []any {
 	all, _ := answer[records].([]any)
 	values := []any{}

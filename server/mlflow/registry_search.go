@@ -68,8 +68,8 @@ func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err err
 	return out, err
 }
 
-// listRegisteredModels is searchRegisteredModels for clients of MLflow 1.x. It treats a
-// max_results of 0 as not set.
+// listRegisteredModels is like searchRegisteredModels, but treats a max_results of 0 as not set.
+// Clients of MLflow 1.x use it.
 func (c *call) listRegisteredModels(in registrySearch) (modelPage, error) {
 	if in.MaxResults.n == 0 {
 		in.MaxResults = integer{}
@@ -107,8 +107,8 @@ func modelFilter(text string) (func(registry.ModelHead) bool, []registry.Propert
 	})
 }
 
-// registryFilter parses a filter for models or versions. attribute returns the condition for a
-// term about an attribute.
+// registryFilter parses a filter for models or versions. The function attribute returns the
+// condition for a term about an attribute.
 func registryFilter[T any](what, text string, attribute func(term) (func(T) bool, error)) (func(T) bool, []registry.PropertyMatch, error) {
 	terms, err := parseFilter(text)
 	if err != nil {

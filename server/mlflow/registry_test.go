@@ -26,7 +26,7 @@ func (r registryClient) version(name string, in fields) string {
 	return at(r.must("POST", "model-versions/create", body), "model_version.version").(string)
 }
 
-// run creates an experiment with a run, and returns the ids of both.
+// run creates an experiment with a run and returns both ids.
 func (r registryClient) run(experiment string) (experimentID, runID string) {
 	r.t.Helper()
 	experimentID = r.must("POST", "experiments/create", fields{"name": experiment})["experiment_id"].(string)
@@ -122,8 +122,8 @@ func TestSourceOfAVersion(t *testing.T) {
 	files := "mlflow-artifacts:/" + experiment + "/models/" + model + "/artifacts"
 	for _, c := range []struct {
 		source, run, model string
-		download           string // "" if it is refused
-		from               string // the run of the version
+		download           string // expected download URI, "" if the source is rejected
+		from               string // expected run of the version
 	}{
 		{"s3://bucket/model", "", "", "s3://bucket/model", ""},
 		{"https://host/model", run, "", "https://host/model", run},
@@ -318,8 +318,8 @@ func TestSearchVersions(t *testing.T) {
 	r.fails("GET", "model-versions/search?max_results=200001", nil, 400, "INVALID_PARAMETER_VALUE")
 }
 
-// A native version has a location for its files, and each API shows the changes
-// of the other.
+// A version registered through the native API has a location for its files, and each API shows
+// changes made through the other.
 func TestBothSidesShowTheSameModel(t *testing.T) {
 	r := newRegistry(t, false)
 	experiment, run := r.run("training")

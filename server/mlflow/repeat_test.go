@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// again holds the error codes of requests that are sent a second time. All other
+// again holds the error codes of requests that fail when they are sent a second time. All other
 // requests succeed again.
 var again = map[string]string{
 	"POST experiments/create":                    "RESOURCE_ALREADY_EXISTS",
@@ -25,12 +25,12 @@ var again = map[string]string{
 	"DELETE " + protoFiles + "{path:.+}":         "RESOURCE_DOES_NOT_EXIST",
 }
 
-// makesAnew holds the requests that create another record when they are sent again,
-// since they contain no name of it.
-var makesAnew = []string{"POST runs/create", "POST logged-models", "POST model-versions/create"}
+// createsAnother holds the requests that create another record when they are sent again, because
+// they do not name the record.
+var createsAnother = []string{"POST runs/create", "POST logged-models", "POST model-versions/create"}
 
-// A request that is sent again after a lost answer has no further effect, and no second
-// answer makes clients wait and repeat it.
+// A request that is repeated after a lost response has no further effect. The second response never
+// has a status that makes clients wait and retry.
 func TestRepeatedRequests(t *testing.T) {
 	b := start(t)
 	all := b.samples(func(*http.Request) {})
@@ -76,7 +76,7 @@ func TestRepeatedRequests(t *testing.T) {
 		b.send(s.method, s.path, s.body).wants(200)
 		before := state()
 		second := b.send(s.method, s.path, s.body)
-		if slices.Contains(makesAnew, name) {
+		if slices.Contains(createsAnother, name) {
 			second.wants(200)
 			continue
 		}

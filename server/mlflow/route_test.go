@@ -15,12 +15,12 @@ import (
 
 const protoFiles = "/api/2.0/mlflow-artifacts/artifacts/"
 
-// sample is a request that succeeds for a caller with the needed rights, after the
-// samples before it.
+// sample is a request that succeeds for a caller with the needed rights if all earlier samples have
+// been sent.
 type sample struct{ needs, method, route, path, body string }
 
-// samples creates records for opt, and returns at least one request for each route
-// about them.
+// samples creates records as the caller that opt sets, and returns at least one request about them
+// for each route.
 func (b bed) samples(o opt) (all []sample) {
 	b.Helper()
 	e := b.post("experiments/create", `{"name":"e"}`, o).text("experiment_id")
@@ -123,11 +123,11 @@ func (b bed) samples(o opt) (all []sample) {
 	return all
 }
 
-// withoutRights holds the routes that answer all signed-in users alike.
+// withoutRights holds the routes that need no permission of the signed-in user.
 var withoutRights = []string{"/api/2.0/mlflow-artifacts/mpu/create/{path:.+}", "/api/3.0/mlflow/server-info"}
 
-// Every route requires the permissions that it needs, and no others. The callers are
-// a user with each set of permissions, one with none, and an admin.
+// Every route requires exactly the permissions that its samples name. The callers are users with
+// each set of permissions, a user with none, and an admin.
 func TestRoutesByIdentity(t *testing.T) {
 	b := startWith(t, true)
 	root := basic(users.DefaultUsername, password)
@@ -184,8 +184,7 @@ func TestRoutesByIdentity(t *testing.T) {
 	}
 }
 
-// Clients repeat requests after server errors for minutes, so no client error may
-// look like one.
+// Clients retry for minutes after a server error, so no client error may look like a server error.
 func TestNoMistakeIsAFailureOfTheServer(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -206,7 +205,7 @@ func TestNoMistakeIsAFailureOfTheServer(t *testing.T) {
 	}
 }
 
-// Valid requests with parts replaced, removed or added cause no server errors either.
+// Valid requests in which parts are replaced, removed or added cause no server errors either.
 func TestMutatedRequests(t *testing.T) {
 	const each = 60
 	b := start(t)
@@ -248,7 +247,7 @@ func TestMutatedRequests(t *testing.T) {
 
 type mutator struct{ *rand.Rand }
 
-// odd returns a value that clients do not send.
+// odd returns a value that clients would not send.
 func (m mutator) odd() any {
 	all := []any{nil, true, -1, 0, 1e300, 1e18, 0.5, "", "x", "\x00", "ü🌷", "'", "`", "NaN", "9223372036854775808", strings.Repeat("y", 20_000),
 		[]any{}, []any{nil}, []any{[]any{}}, map[string]any{}, map[string]any{"key": nil}, "a.b > 'c", "metrics.`a", "m-0", "0", "../..", "models:/x@"}

@@ -1,10 +1,10 @@
-// Package mlflow serves the REST protocol of MLflow. MLflow's clients work with this server
-// unchanged. A handler decodes the request, calls a method of the store, and sends the result
-// in MLflow's format. The store holds the records and checks all rules. A run that an MLflow
-// client logs is stored as an ordinary iteration.
+// Package mlflow serves the REST protocol of MLflow, so unmodified MLflow clients work with this
+// server. A handler decodes the request, calls a method of the store, and sends the result in
+// MLflow's format. The store holds the records and checks all rules. A run that an MLflow client
+// logs is stored as an ordinary iteration.
 //
-// The file routes.go has all routes in one table. docs/mlflow.md describes how the records of
-// MLflow and the store correspond, and how they differ.
+// routes.go has all routes in one table. docs/mlflow.md describes how the records of MLflow and of
+// the store correspond and how they differ.
 package mlflow
 
 import (
@@ -163,7 +163,7 @@ func (s *Server) Or(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// Clients before MLflow 2.0 use this prefix for the model registry.
+		// Clients older than MLflow 2.0 use this prefix for the model registry.
 		if rest, ok := strings.CutPrefix(path, "/api/2.0/preview/mlflow/"); ok {
 			path = api + rest
 		}

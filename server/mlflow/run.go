@@ -12,8 +12,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// runStatuses maps MLflow's status names to run statuses. The status of a scheduled run is
-// stored as RUNNING.
+// runStatuses maps MLflow's status names to run statuses. A scheduled run is stored as RUNNING.
 var runStatuses = map[string]domain.IterationStatus{
 	"RUNNING":  domain.Running,
 	"FINISHED": domain.Succeeded,
@@ -223,7 +222,7 @@ func (c *call) createRun(in newRun) (out runAnswer, err error) {
 }
 
 // newName returns the name of a new run from the field run_name or the tag mlflow.runName. It
-// returns nil if both are empty. The store then chooses a name.
+// returns nil if both are empty; the store then chooses a name.
 func newName(name string, inTag *string) (*string, error) {
 	switch {
 	case inTag == nil || strings.TrimSpace(*inTag) == "":

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRunPages reads four runs in pages of every size: only the last page, full or not,
-// has no token.
+// TestRunPages reads four runs in pages of every size. Only the last page has no token, whether or
+// not it is full.
 func TestRunPages(t *testing.T) {
 	b, e, _ := searchBed(t)
 	for size := 1; size <= 5; size++ {

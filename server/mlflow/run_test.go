@@ -11,8 +11,7 @@ import (
 	"tracker/store/domain"
 )
 
-// All values that a client logs are read back, through MLflow's protocol and through the
-// native API.
+// All values that a client logs can be read through MLflow's protocol and through the native API.
 func TestRunIsReadBack(t *testing.T) {
 	b := start(t)
 	e := b.experiment("iris")
@@ -27,7 +26,7 @@ func TestRunIsReadBack(t *testing.T) {
 		"dataset":{"name":"d","digest":"abc","source_type":"local","source":"{}","schema":"s","profile":"p"}}]}`).is(`{}`)
 	b.post("runs/update", `{"run_id":"`+id+`","status":"FINISHED","end_time":1700000009000}`).wants(200)
 	canonical := id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
-	// The models that a run has made are tested elsewhere.
+	// The models that a run creates are tested elsewhere.
 	got := b.get("runs/get", "run_id", id)
 	got.body = strings.Replace(got.body, `,"outputs":{}`, "", 1)
 	got.is(`{"run":{
@@ -70,7 +69,7 @@ func TestFirstMissingField(t *testing.T) {
 	}
 }
 
-// MLflow's clients read values that the native API changes, and the other way round.
+// Changes made through the native API are visible through MLflow's protocol, and vice versa.
 func TestFieldsAreTheSameOnBothSides(t *testing.T) {
 	b := start(t)
 	e := b.experiment("iris")
@@ -98,7 +97,7 @@ func TestFieldsAreTheSameOnBothSides(t *testing.T) {
 	}
 }
 
-// A run that has ended accepts every write, and its end does not change.
+// A run that has ended still accepts every write, and its end time does not change.
 func TestEndedRunTakesWrites(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -113,7 +112,7 @@ func TestEndedRunTakesWrites(t *testing.T) {
 			t.Errorf("no %s in %s", part, got)
 		}
 	}
-	// A resuming client also sends the previous end.
+	// A client that resumes a run also sends the run's previous end time.
 	b.post("runs/update", `{"run_id":"`+id+`","status":"RUNNING","end_time":1800000000000}`).wants(200)
 	if got := b.get("runs/get", "run_id", id); got.text("run", "info", "status") != "RUNNING" || strings.Contains(got.body, "end_time") {
 		t.Errorf("the resumed run is %s", got.body)
@@ -140,7 +139,7 @@ func TestParamsNeverChange(t *testing.T) {
 	}
 }
 
-// A point that is sent again after a lost answer is stored once.
+// A point that is sent again after a lost response is stored only once.
 func TestPointsOnceInTheirOrder(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -150,7 +149,7 @@ func TestPointsOnceInTheirOrder(t *testing.T) {
 	for range 3 {
 		b.post("runs/log-batch", batch).is(`{}`)
 	}
-	// Large batches take another path.
+	// Large batches are stored by different code.
 	var many []string
 	for i := range 100 {
 		many = append(many, fmt.Sprintf(`{"key":"n","value":%d,"timestamp":%d,"step":%d}`, i, i, i%10))
@@ -169,7 +168,7 @@ func TestPointsOnceInTheirOrder(t *testing.T) {
 	}
 }
 
-// Clients before 3.0 record the models of a run in one of its tags.
+// Clients older than MLflow 3.0 record the models of a run in one of its tags.
 func TestHistoryOfModels(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), ``)
@@ -200,8 +199,7 @@ func TestHistoryOfModels(t *testing.T) {
 	}
 }
 
-// A tag that is stored as a field of the run or experiment does not exist when that
-// field is empty.
+// A tag that is stored in a field of the run or experiment does not exist if that field is empty.
 func TestRemoveFields(t *testing.T) {
 	b := start(t)
 	e := b.experiment("e")
@@ -241,7 +239,7 @@ func TestDefaultExperiment(t *testing.T) {
 	}
 }
 
-// A wrong clock does not stop a training.
+// A client with a wrong clock can still log its run.
 func TestRunOfTheFuture(t *testing.T) {
 	b := start(t)
 	id := b.run(b.experiment("e"), `,"start_time":1900000000000`)
@@ -250,7 +248,7 @@ func TestRunOfTheFuture(t *testing.T) {
 	}
 }
 
-// The path of an address selects the project.
+// The path of the tracking URI selects the project.
 func TestProjectInThePath(t *testing.T) {
 	b := start(t)
 	p, err := b.db.Projects.CreateProject(t.Context(), domain.System, domain.NewProject{Name: "the team's"})
@@ -267,8 +265,7 @@ func TestProjectInThePath(t *testing.T) {
 	b.send("POST", "/mlflow/nothing"+api+"experiments/create", body).fails(404, "RESOURCE_DOES_NOT_EXIST")
 }
 
-// The workspace of a client is a project, by name or id. A project in the path takes
-// precedence.
+// A workspace is the name or id of a project. A project in the path takes precedence.
 func TestWorkspace(t *testing.T) {
 	b := start(t)
 	b.send("GET", "/api/3.0/mlflow/server-info", "").is(`{"workspaces_enabled":true}`)
@@ -292,7 +289,7 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// A run whose parent is deleted still names it, in the answers of both APIs.
+// If a run's parent is deleted, both APIs still show the parent's id.
 func TestParentInTheTrash(t *testing.T) {
 	b := start(t)
 	e := b.experiment("e")

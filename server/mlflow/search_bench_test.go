@@ -14,15 +14,15 @@ import (
 	"tracker/store/scalar"
 )
 
-// The runs of BenchmarkRunSearch, and the number of concurrent writers that create them.
+// Constants of BenchmarkRunSearch.
 const (
 	searchedRuns    = 10_000
 	searchedWriters = 16
-	settled         = 10 * time.Second // until points are compacted and copies made
+	settled         = 10 * time.Second // time for the background work after the writes
 )
 
-// fillSearched creates an experiment with runs that have ended, each with 20 metrics, 5
-// parameters and 3 tags, and returns its id.
+// fillSearched creates an experiment with searchedRuns ended runs, each with 20 metrics, 5
+// parameters and 3 tags. It returns the experiment's id.
 func (b bed) fillSearched() string {
 	b.Helper()
 	experiment := b.experiment("searched")
@@ -65,9 +65,9 @@ func (b bed) fillSearched() string {
 	return experiment
 }
 
-// BenchmarkRunSearch measures runs/search over 10,000 runs: two conditions on metrics,
-// sorted by a third. It repeats the same search, repeats it after one of the runs has
-// changed, or uses another search each time, so that no cached order helps.
+// BenchmarkRunSearch measures runs/search over 10,000 runs with conditions on two metrics and an
+// order by a third. The sub-benchmarks repeat the same search, repeat it after one of the runs has
+// changed, or use another search each time, so that no cached order helps.
 func BenchmarkRunSearch(b *testing.B) {
 	bed := start(b)
 	experiment := bed.fillSearched()
@@ -97,7 +97,7 @@ func BenchmarkRunSearch(b *testing.B) {
 				}
 			}
 			b.Run(fmt.Sprintf("page=%d,%s", page, kind), func(b *testing.B) {
-				search(b) // copies the metrics for later searches
+				search(b) // the first search copies the metrics for later searches
 				time.Sleep(settled)
 				b.ReportAllocs()
 				var took time.Duration
@@ -123,8 +123,8 @@ func BenchmarkRunSearch(b *testing.B) {
 	}
 }
 
-// reportProcessorTime reports the processor time per call since begun. On a shared
-// machine it varies less than the elapsed time.
+// reportProcessorTime reports the processor time per iteration since begun. On a shared machine it
+// varies less than the elapsed time.
 func reportProcessorTime(b *testing.B, begun time.Duration) {
 	if t, ok := processorTime(); ok {
 		b.ReportMetric(float64((t-begun).Microseconds())/1000/float64(b.N), "cpu-ms/op")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// names returns the names of the runs in an answer, with spaces between them.
+// names returns the names of the runs in a response, separated by spaces.
 func (a answer) names() string {
 	a.b.Helper()
 	a.wants(200)
@@ -26,8 +26,7 @@ func (a answer) names() string {
 	return strings.Join(names, " ")
 }
 
-// searchBed creates four runs in one experiment and one in another. Their points
-// are in table metric and in the head.
+// searchBed creates four runs in one experiment and two in another.
 func searchBed(t *testing.T) (b bed, e, other string) {
 	b = start(t)
 	e, other = b.experiment("one"), b.experiment("two")
@@ -81,11 +80,11 @@ func TestRunSearch(t *testing.T) {
 		{"metric.loss > 0.5", "y z"},
 		{"metrics.loss >= 5e-1", "y z a"},
 		{"metrics.loss = .25", "b"},
-		{"metrics.loss != 0.25", "y z c a"}, // NaN passes only !=
+		{"metrics.loss != 0.25", "y z c a"}, // NaN matches only !=
 		{"metrics.`val/x.y z` = 1", "a"},
 		{`metrics."val/x.y z" >= 1`, "a"},
 		{"metrics.nothing != 1", ""},
-		{"params.lr = '0.1'", "z a"}, // as text
+		{"params.lr = '0.1'", "z a"}, // parameters are compared as strings
 		{"params.lr != '0.1'", "d c b"},
 		{"param.net LIKE 'Res%'", "a"},
 		{"parameters.net like 'res%'", ""},
@@ -137,7 +136,7 @@ func TestRunSearch(t *testing.T) {
 		{"metrics.loss", "b a z y c d"}, // NaN, then runs without the metric, last in both directions
 		{"metrics.loss ASC", "b a z y c d"},
 		{"metrics.loss DESC", "y z a b c d"},
-		{"params.lr", "z a b d c y"}, // as text
+		{"params.lr", "z a b d c y"}, // parameters are sorted as strings
 		{"params.lr desc", "c d b z a y"},
 		{"tags.team", "d a b y z c"},
 		{"start_time", "a b c d z y"},

@@ -12,8 +12,8 @@ import (
 	"tracker/store/runs"
 )
 
-// Some tags are stored in fields of a run. The server reads and writes these tags in their
-// fields, so that each tag has only one value. All other tags are stored as properties.
+// Some tags are stored in fields of a run, so that tag and field can't differ. All other tags are
+// stored as properties.
 const (
 	tagRunName   = "mlflow.runName"            // name of a run
 	tagNote      = "mlflow.note.content"       // notes of a run, or description of an experiment
@@ -22,7 +22,7 @@ const (
 	tagCommit    = "mlflow.source.git.commit"  // commit in the snapshot
 	tagGitRemote = "mlflow.source.git.repoURL" // git remote in the snapshot
 	tagUser      = "mlflow.user"               // property; also shown as the user_id of a run
-	tagContext   = "mlflow.data.context"       // tag of a dataset that a run uses
+	tagContext   = "mlflow.data.context"       // tag of a dataset, which says how a run uses it
 	tagLocation  = "mlflow.artifactLocation"   // artifact location that a client has set for an experiment; not shown as a tag
 	tagHistory   = "mlflow.log-model.history"  // property; lists the models logged by clients before MLflow 3.0
 	maxKey       = 250                         // in characters
@@ -191,7 +191,7 @@ func (c *call) deleteTag(in runTag) error {
 	return c.activeRun(id, c.removeTag(id, string(in.Key)))
 }
 
-// removeTag removes a tag of a run. If the tag is stored in another field, removeTag clears
+// removeTag removes a tag of a run. If the tag is stored in a field of the run, removeTag clears
 // that field.
 func (c *call) removeTag(id, key string) error {
 	if key == tagRunName {

@@ -4,8 +4,8 @@ import (
 	"tracker/store/domain"
 )
 
-// The protocol's deleted records are the records in the trash. Clients can read records in the
-// trash but can't change them.
+// Records that are deleted in terms of the protocol are in the trash. Clients can read them but
+// can't change them.
 
 // reading returns a copy of c whose reads include records in the trash.
 func (c *call) reading() *call {
@@ -14,8 +14,8 @@ func (c *call) reading() *call {
 	return &r
 }
 
-// activeRun returns the protocol's error for a deleted run if err means that the run is in the
-// trash. It returns other errors unchanged.
+// If err means that the run is in the trash, activeRun returns the protocol's error for a deleted
+// run. It returns other errors unchanged.
 func (c *call) activeRun(id string, err error) error {
 	if !isNotFound(err) {
 		return err
