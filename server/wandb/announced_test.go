@@ -8,7 +8,8 @@ import (
 	"tracker/ui/uitest"
 )
 
-// Every write of W&B's client is announced.
+// Every write through W&B's protocol is announced to the event streams of the pages that it
+// changes.
 func TestEveryWriteIsAnnounced(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

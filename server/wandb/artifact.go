@@ -15,8 +15,8 @@ import (
 	"tracker/store/wandb"
 )
 
-// artifactURL returns the URL of a file in an artifact version. The URL contains credentials
-// that expire.
+// artifactURL returns the URL of a file in an artifact version. The URL contains temporary
+// credentials.
 func (c *call) artifactURL(a *wandb.Artifact, name string) (string, error) {
 	link, err := c.s.auth.Link(c.user, artifactSubject(a.ID, name), linkAge)
 	parts := strings.Split(name, "/")
@@ -59,8 +59,8 @@ func (c *call) readArtifactFile() error {
 	return c.serveFile(a.IterationID, a.File(c.vars["name"]))
 }
 
-// readArtifactFileByMD5 sends the bytes of a file that an artifact version has added. Clients
-// use this route for a single manifest entry.
+// readArtifactFileByMD5 sends the bytes of a file that an artifact version added. Clients use this
+// route for a single manifest entry.
 func (c *call) readArtifactFileByMD5() error {
 	sum, err := hex.DecodeString(c.vars["md5"])
 	if err != nil {
@@ -291,7 +291,7 @@ func (c *call) projectArtifacts(o object, entity, projectID string) {
 	}
 }
 
-// metadataText returns the JSON text of the metadata, or "" if the text is "null".
+// metadataText returns the metadata as JSON, or "" if it is "null".
 func metadataText(a args) string {
 	text := a.str("metadata")
 	if text == "null" {
@@ -300,7 +300,7 @@ func metadataText(a args) string {
 	return text
 }
 
-// aliasNames returns the alias names in the argument "aliases". It omits version numbers.
+// aliasNames returns the alias names in the argument "aliases" without version numbers.
 func aliasNames(a args) []string {
 	var names []string
 	for _, o := range a.objects("aliases") {

@@ -34,7 +34,7 @@ func (c *call) entityOr(name string) string {
 
 func (c *call) createArtifact(a args) (any, error) {
 	if a.str("runName") == "" {
-		return nil, domain.Invalid("runName", "An artifact is logged by a run here; log it with run.log_artifact.")
+		return nil, domain.Invalid("runName", "This server stores only artifacts that a run logs; use run.log_artifact.")
 	}
 	var run string
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
@@ -56,10 +56,10 @@ func (c *call) createArtifact(a args) (any, error) {
 		return nil, err
 	}
 	if len(a.objects("tags")) > 0 {
-		err = c.lose(run, "The tags of the artifact "+made.Collection+" were left out: artifacts have aliases only.")
+		err = c.lose(run, "The tags of the artifact "+made.Collection+" were not stored: artifacts have only aliases.")
 	}
 	if err == nil && a.number("ttlDurationSeconds", 0) > 0 {
-		err = c.lose(run, "The time to live of the artifact "+made.Collection+" was left out: artifacts are kept until they are deleted.")
+		err = c.lose(run, "The time to live of the artifact "+made.Collection+" was not stored: artifacts are kept until they are deleted.")
 	}
 	if err != nil {
 		return nil, err
@@ -87,9 +87,9 @@ func (c *call) manifestObject(a wandb.Artifact, name string) object {
 		"name": manifestName, "displayName": manifestName, "uploadHeaders": []string{}, "uploadUrl": address, "directUrl": address}}}
 }
 
-// createManifest returns the manifest of an artifact version. It returns a new part of the
-// manifest in two cases: several writers share the version, or the version adds files to the
-// newest version.
+// createManifest returns the manifest of an artifact version. If several writers share the version,
+// or if it adds files to the newest version, createManifest returns a new part of the manifest
+// instead.
 func (c *call) createManifest(in args) (any, error) {
 	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, in.str("artifactID"))
 	if err != nil {

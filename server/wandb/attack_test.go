@@ -13,7 +13,7 @@ import (
 
 const runsOf = `query ($f: JSONString, $o: String) { project(name: "p") { runs(filters: $f, order: $o) { edges { node { name } } } } }`
 
-// The size of a filter is bounded, because it is compared with each run of a project.
+// The size of a filter is limited, because the filter is applied to every run of a project.
 func TestFiltersAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -52,7 +52,7 @@ func TestFiltersAreBounded(t *testing.T) {
 	b.query(sampled, map[string]any{"s": []string{`{"keys":["x"` + strings.Repeat(`,"x"`, 30_000) + `]}`}}).wants(400)
 }
 
-// Rows are found by nested names and by names with dots.
+// History rows can be selected by nested names and by names with dots.
 func TestSampledHistoryByNames(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -63,8 +63,8 @@ func TestSampledHistoryByNames(t *testing.T) {
 		is(`{"data":{"project":{"run":{"sampledHistory":[[{"_step":1,"a.b.c":"x","d.e":"y"}],[{"a.b":{"c":"x"}},{"a.b":1}],[]]}}}}`)
 }
 
-// The settings and the summary of a run are JSON in a string of the request. The memory
-// of their values is bounded.
+// The settings and the summary of a run are JSON inside a string of the request. The memory for
+// their values is limited.
 func TestSettingsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -113,7 +113,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	b.query(`mutation ($n: String) { upsertBucket(input: {modelName: "p", name: $n}) { inserted } }`, map[string]any{"n": long}).wants(400)
 }
 
-// The data of a stream that is not numeric is bounded in total, over all its parts.
+// The total size of the non-numeric data of a stream is limited over all its parts.
 func TestRestIsBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -164,7 +164,7 @@ func TestHeartbeatIsBounded(t *testing.T) {
 	beat(`{"r":[0` + strings.Repeat(",0", 30_000) + `]}`).wants(400)
 }
 
-// historyAt selects one step of a history.
+// historyAt returns a query for a single step of a history.
 func historyAt(step scalar.Step) wandb.HistoryQuery {
 	return wandb.HistoryQuery{From: step, To: step + 1, Limit: 10}
 }

@@ -14,7 +14,7 @@ const (
 	benchKeys = 10
 )
 
-// BenchmarkStream sends a history of ten metrics in parts of 5,000 rows.
+// BenchmarkStream sends a history of ten metrics in parts of benchRows rows.
 func BenchmarkStream(b *testing.B) {
 	s := start(b, false)
 	s.run("p", "r")
@@ -44,7 +44,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(b.N*benchRows*benchKeys)/b.Elapsed().Seconds(), "points/s")
 }
 
-// BenchmarkBulk sends the same points by the bulk route of the REST API.
+// BenchmarkBulk sends the same points to the bulk route of the REST API.
 func BenchmarkBulk(b *testing.B) {
 	s := start(b, false)
 	s.run("p", "r")

@@ -12,9 +12,9 @@ import (
 const (
 	maxDocument = 32 << 20 // bytes in a request; a request can contain a configuration or a summary
 	maxTokens   = 20_000   // tokens in a GraphQL document
-	maxValues   = 200_000  // JSON values in a request; its variables can name thousands of files
+	maxValues   = 200_000  // JSON values in a request; the variables can name thousands of files
 	maxDepth    = 40       // nesting depth of selections
-	maxWork     = 500_000  // answered fields and evaluated parts of a document
+	maxWork     = 500_000  // fields in the response and evaluated parts of the document
 	// checkWork is the amount of work between two checks of the time limit.
 	checkWork = 1000
 	// maxTime is the maximum duration of an operation. It equals the store's time limit for
@@ -44,7 +44,7 @@ type bounds struct {
 }
 
 // step counts n fields or document parts as work. It returns an error if the operation exceeds
-// maxWork or its time limit.
+// maxWork or the time limit.
 func (b *bounds) step(n int) error {
 	before := b.work
 	if b.work += n; b.work > maxWork {
@@ -64,8 +64,9 @@ func (b *bounds) text(s string) error {
 	return nil
 }
 
-// inner decodes a string of a request that contains JSON. It returns the error invalid if the
-// string is not the expected JSON. It returns another error if the string exceeds a limit.
+// inner decodes text, a string of a request that contains JSON, into the value to which into
+// points. It returns invalid if the string is not the expected JSON, and another error if it
+// exceeds a limit.
 func inner(field, text string, into any, invalid error) error {
 	if len(text) > maxInner || json.Values([]byte(text)) > maxInnerValues {
 		return domain.Invalid(field, "%s may have up to %d bytes and %d values; send less at once.", field, maxInner, maxInnerValues)
@@ -76,8 +77,8 @@ func inner(field, text string, into any, invalid error) error {
 	return nil
 }
 
-// untimed suspends the time limit of the operation until the caller calls end. Operations use
-// untimed while they write or delete the files of an artifact version in batches.
+// untimed suspends the time limit of the operation until end is called. Operations that write or
+// delete the files of an artifact version in batches use it.
 func (c *call) untimed() (end func()) {
 	c.timer.Stop()
 	return func() { c.timer.Reset(maxTime) }
@@ -88,8 +89,8 @@ func (c *call) takeNamed(name string) error {
 	return domain.Take(c.ctx, namedFile+4*int64(len(name)))
 }
 
-// bounded runs an operation with limits for its time and for the memory that it reads. If other
-// requests use too much memory, bounded waits and repeats an operation that only reads.
+// bounded runs an operation with limits for its time and memory. If other requests use too much
+// memory, an operation that only reads waits and is repeated.
 func (c *call) bounded(reads bool, answer func(*bounds) error) error {
 	before := c.ctx
 	defer func() { c.ctx = before }()

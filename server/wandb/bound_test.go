@@ -18,7 +18,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// Repeated fields in a query are counted, even if its text is short.
+// All fields that a query requests are counted, even if a short query requests them many times.
 func TestQueriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -39,11 +39,11 @@ func TestQueriesAreBounded(t *testing.T) {
 		return document + " }"
 	}
 	again := strings.Repeat(" a: config", 9)
-	b.query(fragments(30), nil).has(`"id"`) // each is read once
+	b.query(fragments(30), nil).has(`"id"`) // each fragment is evaluated only once
 	b.query(fragments(50), nil).wants(400)
 	b.query(aliases(3, "config"), nil).wants(200)
-	b.query(aliases(100, "name"), nil).wants(400) // a run is read with its configuration
-	b.query(aliases(1, again), nil).wants(200)    // a repeated field is read once
+	b.query(aliases(100, "name"), nil).wants(400) // each run is read with its large configuration
+	b.query(aliases(1, again), nil).wants(200)    // a repeated field is read only once
 	for name, document := range map[string]string{
 		"aliases":    aliases(20, "config"),
 		"same field": `{ project(name: "p") { run(name: "r") {` + many(12, " c%d: config") + ` } } }`,
@@ -63,7 +63,8 @@ func many(n int, format string) string {
 	return b.String()
 }
 
-// A stream is written in pieces. Parts with too many lines or values are refused or cut.
+// A stream part is written in batches. A part with too many lines or values is rejected or
+// truncated.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -87,7 +88,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		t.Errorf("after a long line: %q, step %d", w.Lost, w.LastStep)
 	}
 	b.stream("p", "r", `{"files":{"output.log":{"offset":0,"content":[""`+strings.Repeat(`,""`, 1_100_000)+`]}}}`).wants(400)
-	// Texts of one step come in many rows, repeatedly.
+	// Many rows add string values to the same step, and all of them are sent twice.
 	texts := make([]string, 5000)
 	for i := range texts {
 		texts[i] = fmt.Sprintf(`{"_step":1,"t%d":"%d"}`, i, i)
@@ -98,8 +99,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	b.query(`{ project(name: "p") { run(name: "r") { history(minStep: 1, maxStep: 2) } } }`, nil).has(`\"t4999\":\"4999\"`)
 }
 
-// The parts of a stream may come in any order and have unknown fields. A truncated body is
-// refused, and its first rows are stored once when it is sent again.
+// The fields of a stream part may come in any order, and unknown fields are accepted. A truncated
+// body is rejected. Its first rows are stored only once, even if it is sent again.
 func TestStreamIsReadAsItArrives(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -136,7 +137,7 @@ func TestStreamIsReadAsItArrives(t *testing.T) {
 	b.stream("p", "cut", "{}", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }).wants(400)
 }
 
-// The body of a stream is not read if the caller lacks the right.
+// The body of a stream part is not read if the caller lacks the permission.
 func TestStreamAsksForTheRightFirst(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -155,7 +156,7 @@ func TestStreamAsksForTheRightFirst(t *testing.T) {
 	b.stream("p", "r", "nothing that could be read", key(adas)).wants(403)
 }
 
-// A history is sampled evenly, whatever its length.
+// A history of any length is sampled evenly.
 func TestHistoryIsSampled(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -181,7 +182,7 @@ func TestHistoryIsSampled(t *testing.T) {
 	}
 }
 
-// The error about a manifest that is too large contains the remedy.
+// The error for a manifest that is too large states a remedy.
 func TestManifestIsBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -196,8 +197,8 @@ func TestManifestIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzManifest reads the manifests of artifacts. The memory of their entries is counted
-// before it is allocated, and is proportional to the text.
+// FuzzManifest decodes manifests of artifacts. The memory of the entries is counted before it is
+// allocated, and is proportional to the length of the manifest.
 func FuzzManifest(f *testing.F) {
 	for _, text := range []string{
 		`{"contents":{"a":{"digest":"d","size":1},"b":{"ref":"s3://b","extra":[{}]}},"version":1}`, `{"contents":{"a":{},"a":{"size":2}}}`,
@@ -234,8 +235,8 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// FuzzStream reads the parts of streams. Each row is in one of the pieces. No piece with
-// more than one row has more values than the limit.
+// FuzzStream decodes parts of streams. Each row is in exactly one batch, and no batch with more
+// than one row has more values than the limit.
 func FuzzStream(f *testing.F) {
 	for _, body := range []string{
 		`{"files":{"wandb-history.jsonl":{"offset":3,"content":["{\"_step\":1,\"a\":{\"b\":NaN}}","x","{\"_step\":2}"]}},"complete":true,"exitcode":1}`,
@@ -250,7 +251,8 @@ func FuzzStream(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		found, err := wandb.DecodeStream(body, 100)
 		runtime.ReadMemStats(&after)
-		// A name in nested objects is joined once for each of its numbers.
+		// perByte is large because the joined name of nested objects is allocated once for each
+		// number in them.
 		const perByte, fixed = 4000, 4 << 20
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*perByte+fixed {
 			t.Errorf("%d bytes allocate %d", len(body), took)
@@ -263,7 +265,7 @@ func FuzzStream(f *testing.F) {
 				Content []string `json:"content"`
 			} `json:"files"`
 		}
-		if json.Unmarshal(body, &whole) != nil { // such as a repeated name
+		if json.Unmarshal(body, &whole) != nil { // for example, because of a repeated name
 			return
 		}
 		rows := 0

@@ -66,10 +66,10 @@ func (c *call) prepare(rt route) (err error) {
 	return nil
 }
 
-// telemetry rejects the telemetry of a client with NOT_FOUND, because clients do not retry
-// after this error.
+// telemetry rejects a client's telemetry with NOT_FOUND, because clients do not retry after this
+// error.
 func (c *call) telemetry() error {
-	return domain.Errorf(domain.CodeNotFound, "This server takes no telemetry.")
+	return domain.Errorf(domain.CodeNotFound, "This server does not accept telemetry.")
 }
 
 // base returns the address at which the client reaches this server.

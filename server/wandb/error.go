@@ -19,9 +19,9 @@ type failure struct {
 // writeError sends err in the protocol's format. It logs the cause of a server error but never
 // sends the cause.
 //
-// Clients repeat a request after status 429, and after 500 and above. Older clients repeat a
-// request after most other errors, except after 400, 401, 403, 404 and 409. writeError
-// therefore replaces most other client error statuses by 400.
+// Clients retry after status 429 and after 500 and above. Older clients also retry after most other
+// errors, but not after 400, 401, 403, 404 and 409. writeError therefore replaces most other client
+// error statuses with 400.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := web.AsError(err)
 	status := web.StatusOf(e.Code)

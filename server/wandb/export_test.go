@@ -21,8 +21,8 @@ func Routes() (all [][2]string) {
 	return all
 }
 
-// Linked returns the page of the dashboard on a port for a link that a client
-// has printed.
+// Linked returns the address of the dashboard page for a link that a client printed. port is the
+// dashboard's port.
 func Linked(port string, r *http.Request) string {
 	return (&Server{dashboardPort: port, taken: map[string]bool{"project": true}}).linked(r)
 }
@@ -46,7 +46,7 @@ func DecodeManifest(r io.Reader, take func(int64) error) ([]wandb.Entry, error) 
 
 // Pieces holds the results of DecodeStream.
 type Pieces struct {
-	Rows    int // rows of the history and of the system metrics
+	Rows    int // number of rows in the history and the system metrics
 	Largest int // maximum number of values in a piece with several rows
 }
 

@@ -25,8 +25,8 @@ const (
 	linkAge = 24 * time.Hour
 )
 
-// subject returns the name of the requested file. Credentials in an address are valid only for
-// one such name.
+// subject returns a name for the requested file. Credentials in an address are valid only for one
+// subject.
 func (c *call) subject() string {
 	if id := c.vars["artifact"]; id != "" {
 		return artifactSubject(id, c.vars["name"])
@@ -83,7 +83,7 @@ func (c *call) writeFile() error {
 	return nil
 }
 
-// lose adds a sentence about lost data to the data losses of a run.
+// lose adds the message what to the run's list of data losses.
 func (c *call) lose(id, what string) error {
 	_, err := c.db.Wandb.Append(c.ctx, c.actor, id, wandb.Stream{Lost: []string{what}})
 	return err
@@ -125,8 +125,8 @@ func (c *call) serveFile(id, name string) error {
 	return nil
 }
 
-// sentFile returns the file in a request body. If reading fails, the error has the code
-// domain.CodeUnavailable, because clients repeat a request after this error.
+// sentFile returns the file in a request body. A read error has the code domain.CodeUnavailable,
+// because clients retry after this error.
 func sentFile(r *http.Request) io.Reader { return web.FileBody(r, domain.CodeUnavailable) }
 
 // put reads r to its end and stores the bytes as a file of a run.

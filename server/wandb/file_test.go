@@ -9,7 +9,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// The files of the versions that a run has logged are not among the files of the run,
+// The files of a run do not include the files of artifact versions that the run has logged,
 // whatever the size of the versions' metadata.
 func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 		_, err = b.db.Wandb.CommitArtifact(t.Context(), domain.System, a.ID, nil)
 		b.must(err)
 	}
-	// The last three are not files of versions.
+	// The last three names do not belong to versions.
 	for _, name := range []string{"c:v0/in", "c:v34/in/it", "c:v100/a.txt", "c:v9", "wc:v9/b.txt"} {
 		b.send("PUT", "/files/me/p/r/"+name, "x").wants(200)
 	}
@@ -33,8 +33,8 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 			{"node":{"name":"c:v100/a.txt"}},{"node":{"name":"c:v9"}},{"node":{"name":"wc:v9/b.txt"}}]}}}}}`)
 }
 
-// Tags and the time to live of an artifact are not stored: logging continues with a note
-// about that, and a change to them is refused.
+// Tags and the time to live of an artifact are not stored. If they are logged, logging succeeds and
+// the run records the loss. Changing them later is rejected.
 func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -75,8 +75,8 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	change(`tagsToAdd: [], tagsToDelete: [], ttlDurationSeconds: null`).wants(200)
 }
 
-// A file that is requested by its name and does not exist has the hash 0, which clients
-// recognize. Requests for all files or for a pattern do not return it.
+// If a client requests a missing file by name, the response lists the file with the hash 0, which
+// clients recognize. Requests for all files or for a pattern do not list it.
 func TestFileThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

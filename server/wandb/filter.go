@@ -24,7 +24,7 @@ const (
 	maxNested  = 20     // dots in a field name
 	maxRegexp  = 1000   // bytes in a regular expression
 	maxProgram = 2000   // nodes in all regular expressions of a filter, with repetitions expanded
-	maxMatched = 10_000 // bytes in a text that is matched against a regular expression
+	maxMatched = 10_000 // bytes of a string that is matched against a regular expression
 )
 
 // filterParser parses a filter in MongoDB's query format.
@@ -301,8 +301,7 @@ func decoded(text string) map[string]any {
 	return out
 }
 
-// below returns the value at a path. The path consists of names joined by dots, and a name
-// itself can contain dots.
+// below returns the value at a path of names joined by dots. A name can itself contain dots.
 func below(o map[string]any, path string) any {
 	if v, ok := o[path]; ok {
 		return v

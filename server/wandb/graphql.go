@@ -118,7 +118,7 @@ func (c *call) graphql() error {
 	for _, d := range op.VariableDefinitions {
 		if _, given := x.variables[d.Variable]; !given && d.DefaultValue != nil {
 			if x.variables[d.Variable], err = d.DefaultValue.Value(nil); err != nil {
-				return domain.Invalid("query", "The default of the variable %s can't be read.", web.Clip(d.Variable))
+				return domain.Invalid("query", "The default value of the variable %s can't be read.", web.Clip(d.Variable))
 			}
 		}
 	}
@@ -154,7 +154,7 @@ type wanted struct {
 	below ast.SelectionSet
 }
 
-// selection returns the requested fields of o.
+// selection returns the fields of o that set requests.
 func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[string]any, error) {
 	if depth > maxDepth {
 		return nil, domain.Invalid("query", "The query is nested more than %d deep.", maxDepth)
@@ -226,7 +226,7 @@ type visit int
 
 const (
 	visiting visit = 1 + iota
-	visited        // all fields of the fragment are collected
+	visited        // all fields of the fragment have been collected
 )
 
 // collect adds the fields of a selection to the map all. It includes the fields of fragments.

@@ -27,10 +27,10 @@ type bed struct {
 	db     *store.DB
 	auth   *auth.Auth
 	server *httptest.Server
-	now    *atomic.Int64 // the time of the clock, in milliseconds
+	now    *atomic.Int64 // time of the server's clock in Unix milliseconds
 }
 
-// start runs a server that trusts proxies.
+// start runs a server that trusts the given proxies.
 func start(t testing.TB, signIn bool, proxies ...netip.Prefix) bed {
 	t.Helper()
 	s := servertest.Start(t, servertest.Options{SignIn: signIn, Proxies: proxies})
@@ -44,7 +44,7 @@ func (b bed) must(err error) {
 	}
 }
 
-// answer is a response that was read to its end.
+// answer is a response whose body has been read.
 type answer struct {
 	b      bed
 	what   string
@@ -59,7 +59,7 @@ func key(key string) opt {
 	return func(r *http.Request) { r.SetBasicAuth("api", key) }
 }
 
-// send sends a request to a path of the server, or to an address.
+// send sends a request. path is a path of the server or a complete address.
 func (b bed) send(method, path, body string, opts ...opt) answer {
 	b.Helper()
 	if strings.HasPrefix(path, "/") {
@@ -77,7 +77,7 @@ func (b bed) send(method, path, body string, opts ...opt) answer {
 	return answer{b, method + " " + path + " " + body, res.StatusCode, got}
 }
 
-// query sends a GraphQL document, with pairs of the name and the value of a variable.
+// query sends a GraphQL document with variables.
 func (b bed) query(document string, variables map[string]any, opts ...opt) answer {
 	b.Helper()
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
@@ -91,13 +91,13 @@ func (b bed) run(project, name string, opts ...opt) {
 	b.query(`mutation { upsertBucket(input: {modelName: "`+project+`", name: "`+name+`"}) { bucket { id } } }`, nil, opts...).wants(200)
 }
 
-// stream sends a part of the stream of a run.
+// stream sends a stream part of a run.
 func (b bed) stream(project, name, body string, opts ...opt) answer {
 	b.Helper()
 	return b.send("POST", "/files/me/"+project+"/"+name+"/file_stream", body, opts...)
 }
 
-// history sends rows of the history of a run.
+// history sends rows of a run's history, starting at line number offset.
 func (b bed) history(project, name string, offset int, rows ...string) answer {
 	b.Helper()
 	body, err := json.Marshal(map[string]any{"files": map[string]any{"wandb-history.jsonl": map[string]any{"offset": offset, "content": rows}}})
@@ -105,7 +105,7 @@ func (b bed) history(project, name string, offset int, rows ...string) answer {
 	return b.stream(project, name, string(body))
 }
 
-// id returns the id of the iteration for a run.
+// id returns the id of the iteration that stores a run.
 func (b bed) id(project, name string) (id string) {
 	b.Helper()
 	b.must(b.db.View(b.Context(), domain.System, func(v *store.View) (err error) {
@@ -115,7 +115,7 @@ func (b bed) id(project, name string) (id string) {
 	return id
 }
 
-// points returns the points of a run as sorted texts of key, step and value.
+// points returns the points of a run as a sorted list, each as key, step and value.
 func (b bed) points(project, name string) string {
 	b.Helper()
 	l, err := b.db.Runs.Metrics(b.Context(), domain.System, b.id(project, name), runs.MetricQuery{Page: domain.Page{Limit: domain.MaxLimit}})
@@ -137,7 +137,7 @@ func (a answer) wants(status int) answer {
 	return a
 }
 
-// is checks that the answer is 200 with exactly this JSON.
+// is checks that the response has status 200 and exactly this JSON.
 func (a answer) is(want string) {
 	a.b.Helper()
 	a.wants(200)
@@ -149,7 +149,7 @@ func (a answer) is(want string) {
 	}
 }
 
-// has checks that the answer is 200 and its body contains part.
+// has checks that the response has status 200 and that its body contains part.
 func (a answer) has(part string) {
 	a.b.Helper()
 	if a.wants(200); !strings.Contains(a.body, part) {

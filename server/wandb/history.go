@@ -125,7 +125,8 @@ type sampleSpec struct {
 
 var errSpec = domain.Invalid("specs", "A request for rows of the history must be a JSON object with keys and samples.")
 
-// sampledHistory returns rows for each query. A row must have values for all keys of the query.
+// sampledHistory returns rows for each query. It returns only rows with values for all keys of the
+// query.
 func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 	var out []any
 	for _, text := range a.texts("specs") {
@@ -176,7 +177,7 @@ func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 func pick(ctx context.Context, row wandb.Row, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
 	members := map[string]string{}
 	for _, m := range slices.Backward(row.All(start)) {
-		members[m.Key] = m.Value // the first member with a key wins
+		members[m.Key] = m.Value // backward, so that the first of several equal keys wins
 	}
 	picked = map[string]any{}
 	for _, key := range keys {

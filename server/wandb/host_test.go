@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// X-Forwarded-Host names the host in addresses only when a trusted proxy sends it.
+// Addresses contain the host in X-Forwarded-Host only if a trusted proxy sent the header.
 func TestForwardedHost(t *testing.T) {
 	t.Parallel()
 	loopback := netip.MustParsePrefix("127.0.0.1/32")
@@ -15,7 +15,7 @@ func TestForwardedHost(t *testing.T) {
 		name    string
 		proxies []netip.Prefix
 		sent    string
-		want    string // "" for the server's host
+		want    string // expected host, "" for the server's own
 	}{
 		{"no trusted proxies", nil, "evil.example", ""},
 		{"another proxy", []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, "evil.example", ""},

@@ -1,7 +1,6 @@
 package wandb
 
-// types holds the field names that clients before 0.26 look up before they use the fields. It
-// omits types that clients do not look up.
+// types holds the fields of the types that clients older than 0.26 look up before they use a field.
 var types = map[string][]string{
 	"Query": {"viewer", "serverInfo", "project", "model", "entity", "models", "artifact"},
 	"Mutation": {"upsertBucket", "createRunFiles", "upsertModel", "deleteRun", "deleteFiles", "notifyScriptableRunAlert", "createArtifact", "createArtifactFiles",

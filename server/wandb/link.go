@@ -8,8 +8,8 @@ import (
 )
 
 // linked returns the dashboard address for a link printed by a client, such as
-// /ada/project/runs/8fj2k1. It returns "" for other requests. The dashboard page finds the
-// record and checks the reader's permission.
+// /ada/project/runs/8fj2k1. It returns "" for other requests. The dashboard page then finds the
+// record and checks the user's permission.
 func (s *Server) linked(r *http.Request) string {
 	if s.dashboardPort == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// Data that is cut or left out is recorded in a property of the run.
+// Data that is truncated or left out is reported in a property of the run.
 func TestLostIsTold(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

@@ -31,7 +31,7 @@ type manifest struct {
 }
 
 type manifestEntry struct {
-	Digest string `json:"digest"` // MD5 in base64, or any text if Ref is set
+	Digest string `json:"digest"` // MD5 in base64, or any string if Ref is set
 	Ref    string `json:"ref"`
 	Size   int64  `json:"size"`
 }
@@ -66,8 +66,8 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	})
 }
 
-// decodeManifest decodes a manifest without loading its whole text. It calls take with the
-// memory of each entry. If several entries have the same name, it returns only the last entry.
+// decodeManifest decodes a manifest without reading all of it into memory first. It calls take with
+// the memory of each entry. If several entries have the same name, it returns only the last one.
 func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, error) {
 	m := manifest{entries{take: take}}
 	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
@@ -80,8 +80,8 @@ func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, e
 	return slices.CompactFunc(all, func(a, b wandb.Entry) bool { return a.Name == b.Name }), nil
 }
 
-// manifestError returns the client error for err, an error of decoding a manifest. It returns
-// nil if err is nil.
+// manifestError returns the client error for err, which occurred while decoding a manifest. It
+// returns nil if err is nil.
 func manifestError(err error) error {
 	var known *domain.Error
 	switch {
@@ -128,15 +128,15 @@ const (
 	incremental = "-incremental.json"
 )
 
-// newPart returns the name of a new part in the manifest of an artifact version. The name sorts
-// after the names of all earlier parts.
+// newPart returns the name of a new part in the manifest of an artifact version. In alphabetical
+// order, the name comes after the names of all earlier parts.
 func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
 	parts, err := c.db.Files.Files(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(partsName))
 	if err != nil {
 		return "", err
 	}
 	if len(parts) >= maxParts {
-		return "", domain.Invalid("artifactID", "An artifact of several writers may have up to %d parts; finish it, and log the rest as another version.", maxParts)
+		return "", domain.Invalid("artifactID", "An artifact with several writers may have up to %d parts; finish it and log the rest as another version.", maxParts)
 	}
 	end := ".json"
 	if kind == "INCREMENTAL" {
@@ -145,7 +145,7 @@ func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
 	return fmt.Sprintf("%s/%04d-%s%s", partsName, len(parts), newName(), end), nil
 }
 
-// wholeManifest is a manifest that keeps its entries as JSON text.
+// wholeManifest is a manifest whose entries are kept as JSON.
 type wholeManifest[C contents | map[string]json.Value] struct {
 	Version  json.Value `json:"version,omitzero"`
 	Policy   json.Value `json:"storagePolicy,omitzero"`
@@ -180,10 +180,9 @@ func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 	})
 }
 
-// joinManifest writes the manifest of an artifact version whose manifest was sent in parts. The
-// manifest contains the files in all parts. If several parts contain the same file name, the
-// last part wins. If a part is incremental, the manifest also contains the files of the newest
-// version.
+// joinManifest writes the manifest of an artifact version from the parts that clients have sent. It
+// contains the files of all parts; if several parts contain the same file name, the last part wins.
+// If a part is incremental, the manifest also contains the files of the newest version.
 func (c *call) joinManifest(a *wandb.Artifact) error {
 	tree := files.Tree{IterationID: a.IterationID}
 	parts, err := c.db.Files.Files(c.ctx, c.actor, tree, a.File(partsName))

@@ -67,7 +67,7 @@ func (c *call) upsertBucket(a args) (any, error) {
 	case err == nil && change.ID != "":
 		project, err = c.projectOf(&r)
 	case err != nil && domain.AsError(err).Code == domain.CodeProjectPermissionRequired:
-		// A user can have the permission to add runs without the permission to read runs.
+		// The user may have the permission to add runs but not to read them.
 		r, err = wandb.Record{Run: saved.Run}, nil
 		r.ID, r.Name = saved.ID, saved.RunID
 	}

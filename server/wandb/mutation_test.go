@@ -13,18 +13,18 @@ import (
 	"tracker/store/wandb"
 )
 
-// mutationLine is a mutation that succeeds for a caller with the needed rights. Names in its
-// input that begin with $ are names of the world.
+// mutationLine is a mutation that succeeds for a caller with the needed rights. Names that begin
+// with $ in the input stand for records of the world.
 type mutationLine struct{ name, needs, input string }
 
-// mutationLines has at least one line for every mutation, in an order in which all succeed.
+// mutationLines has at least one line for every mutation. All lines succeed in this order.
 var mutationLines = []mutationLine{
 	{"upsertBucket", "create", `modelName: "$project", name: "run", config: "{\"new\":{\"value\":1}}"`},
 	{"upsertBucket", "update", `id: "$run", displayName: "n"`},
 	{"upsertModel", "read", `name: "$project"`},
 	{"upsertModel", "read update", `name: "$project", description: "d"`},
-	{"createRunFiles", "", `projectName: "$project", runName: "run", files: ["a.txt"]`}, // an address grants nothing
-	{"markRunFilesUploaded", "", `projectName: "$project"`},                             // it does nothing
+	{"createRunFiles", "", `projectName: "$project", runName: "run", files: ["a.txt"]`}, // the returned address alone grants no permission
+	{"markRunFilesUploaded", "", `projectName: "$project"`},                             // this mutation does nothing
 	{"notifyScriptableRunAlert", "read update", `projectName: "$project", runName: "run", title: "t", text: "x"`},
 	{"deleteFiles", "delete", `files: ["$file"]`},
 	{"deleteRun", "delete", `id: "$other"`},
@@ -45,9 +45,9 @@ var mutationLines = []mutationLine{
 	{"upsertSweep", "update", `id: "$sweep", state: "PAUSED"`},
 }
 
-// Every mutation requires the rights that it needs and no others. The callers are a user with
-// each set of rights, one with none, and one without a token. A new mutation without a line
-// fails.
+// Every mutation requires exactly the rights that its lines name. The callers are users with each
+// set of rights, a user with none, and a caller without a token. The test fails for a mutation
+// without a line.
 func TestMutationsByIdentity(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -77,7 +77,7 @@ func TestMutationsByIdentity(t *testing.T) {
 		needs := strings.Fields(line.needs)
 		b.query(document, nil).wants(401)
 		b.query(document, nil, key(strings.Repeat("x", 40))).wants(401)
-		// A mutation creates the project if the named one is not the caller's.
+		// These mutations create a new project if the caller can't use the named one.
 		if makesOwn := slices.Contains([]string{"upsertBucket", "upsertSweep"}, line.name) && line.needs == "create"; len(needs) > 0 && !makesOwn {
 			b.query(document, nil, stranger).wants(403)
 		}
@@ -160,7 +160,7 @@ func expand(text string, w map[string]string) string {
 	return text
 }
 
-// A fork of a run is refused before the run is made.
+// Forking a run is rejected before the new run is created.
 func TestForkIsRefused(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -172,8 +172,8 @@ func TestForkIsRefused(t *testing.T) {
 	b.query(`{ project(name: "p") { id } }`, nil).is(`{"data":{"project":null}}`)
 }
 
-// A run that several processes write together is refused before it is created. A run that uses
-// other features of the client is accepted, and so is a change of an existing run.
+// A run in shared mode is rejected before it is created. Runs that use other client features are
+// accepted, and so are changes to existing runs.
 func TestSharedModeIsRefused(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)

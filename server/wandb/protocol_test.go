@@ -20,8 +20,8 @@ import (
 func TestGraphQL(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
-	// Documents are answered by their fields, under any name, with aliases, fragments
-	// and defaults.
+	// The server resolves the fields of a document, whatever its name, with aliases, fragments and
+	// default values.
 	b.query(`query Anything($n: String = "x") { me: viewer { ...F ... on User { entity } ... on Nothing { id: username } } `+
 		`__typename e: entity(name: $n) { name nothing { deep } } } fragment F on User { username flags }`, nil).
 		is(`{"data":{"__typename":"Query","e":{"name":"x","nothing":null},"me":{"entity":"default","flags":"{}","id":"default","username":"default"}}}`)
@@ -71,12 +71,12 @@ func TestHistoryIsWrittenOnce(t *testing.T) {
 	}
 	b.history("p", "r", 0, rows...).is(`{"exitcode":null,"limits":{},"stopped":false}`)
 	check(want)
-	b.history("p", "r", 0, rows...).wants(200) // the answer was lost
+	b.history("p", "r", 0, rows...).wants(200) // repeated after a lost response
 	check(want)
-	b.history("p", "r", 0, rows[:2]...).wants(200) // a sync that was interrupted
+	b.history("p", "r", 0, rows[:2]...).wants(200) // repeated by an interrupted wandb sync
 	b.history("p", "r", 2, `{"_timestamp":3.5,"loss":NaN,"_step":3}`, `{"_step":2,"loss":5,"_timestamp":9}`, `{"_step":4,"loss":6,"_timestamp":9}`).wants(200)
 	check("loss 0 2, loss 1 1, loss 2 5, loss 3 NaN, loss 4 6, n/a 0 1")
-	// An id is used again: other values at the same steps.
+	// The run id is reused: the same steps come with other values.
 	b.history("p", "r", 0, `{"_step":0,"loss":7,"_timestamp":20}`, `{"_step":3,"loss":8,"_timestamp":20}`, `{"_step":3,"loss":9,"_timestamp":21}`).wants(200)
 	check("loss 0 7, loss 1 1, loss 2 5, loss 3 9, loss 4 6, n/a 0 1")
 	found, err := b.db.Check(t.Context(), false)
@@ -85,7 +85,8 @@ func TestHistoryIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// No state of a run is answered by a 4xx, which would end its upload.
+// A stream part is accepted in every state of its run, because a 4xx status would end the client's
+// upload.
 func TestStreamIsAccepted(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -101,7 +102,7 @@ func TestStreamIsAccepted(t *testing.T) {
 	if b.must(err); len(w.Lost) != 2 {
 		t.Errorf("what was lost is %q", w.Lost)
 	}
-	// The run is ended here: its script is stopped, and its rows are stored.
+	// If the run is ended on the server, its script is told to stop, and its rows are still stored.
 	id := b.id("p", "r")
 	b.must(b.db.Runs.UpdateIteration(t.Context(), domain.System, id, runs.IterationPatch{Status: new(domain.Killed)}))
 	b.history("p", "r", 4, `{"_step":9,"ok":9}`).is(stopped)
@@ -110,7 +111,7 @@ func TestStreamIsAccepted(t *testing.T) {
 	if it, err := b.db.Runs.Iteration(t.Context(), domain.System, id); err != nil || it.Status != domain.Killed || !strings.Contains(b.points("p", "r"), "ok 9 9") {
 		t.Errorf("%v %v, %s", it.Status, err, b.points("p", "r"))
 	}
-	// A stopped experiment takes no new run, so it is opened again.
+	// A stopped experiment accepts no new run, so it is reopened.
 	e, err := b.db.Runs.Iteration(t.Context(), domain.System, id)
 	b.must(err)
 	b.must(b.db.Projects.UpdateExperiment(t.Context(), domain.System, e.ExperimentID, projects.ExperimentPatch{Status: new(domain.Stopped)}))
@@ -144,7 +145,7 @@ func TestStates(t *testing.T) {
 		{`{"complete":true,"exitcode":1}`, "preempted"},
 	} {
 		if c.want != "preempted" {
-			b.run("p", "r") // resumed
+			b.run("p", "r") // resumes the run
 		}
 		b.stream("p", "r", c.body).wants(200)
 		state(c.want)
@@ -152,14 +153,14 @@ func TestStates(t *testing.T) {
 	b.run("p", "r")
 	b.stream("p", "r", `{"preempting":true}`).wants(200)
 	b.now.Add(6 * 60_000)
-	state("preempted") // no more requests have come
+	state("preempted") // after the run has sent no more requests
 	b.run("p", "r")
 	state("running")
 	b.stream("p", "r", `{"complete":true,"exitcode":1}`).wants(200)
 	state("failed")
 }
 
-// A route requires the rights that it needs, and no others, from every kind of caller.
+// Every route requires exactly the rights that its row names.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -207,7 +208,7 @@ func TestIdentities(t *testing.T) {
 	b.query(`mutation { commitArtifact(input: {artifactID: "`+done+`"}) { artifact { id } } }`, nil, root).wants(200)
 	byMD5 := done + "/" + hex.EncodeToString(sum[:])
 
-	// Invalid credentials and missing ones are refused.
+	// Invalid and missing credentials are rejected.
 	for _, o := range []opt{key(strings.Repeat("x", 40)), func(*http.Request) {}} {
 		b.query(`{ viewer { id } }`, nil, o).wants(401)
 		b.stream("p", "r", `{}`, o).wants(401)
@@ -218,7 +219,7 @@ func TestIdentities(t *testing.T) {
 		b.send("PUT", "/artifacts/"+artifact+"/f", "", o).wants(401)
 		b.send("GET", "/artifactsV2/default/me/"+byMD5, "", o).wants(401)
 	}
-	// An address is valid for its file alone.
+	// An upload address is valid only for its own file.
 	link := upload("there.txt", root)
 	b.send("PUT", strings.Replace(link, "there.txt", "other.txt", 1), "x").wants(401)
 
@@ -235,10 +236,10 @@ func TestIdentities(t *testing.T) {
 	const streamRoute, fileRoute, artifactRoute = "/files/{entity}/{project}/{run}/file_stream", "/files/{entity}/{project}/{run}/{name:.+}", "/artifacts/{artifact}/{name:.+}"
 	const shortRoute, longRoute = "/artifactsV2/{region}/{entity}/{artifact}/{md5}", "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}"
 	asked := map[[2]string]bool{{"POST", "/sdk/otel/{rest:.+}"}: true}
-	b.send("POST", "/sdk/otel/v1/traces", "{}").wants(404) // for every caller
+	b.send("POST", "/sdk/otel/v1/traces", "{}").wants(404) // this route needs no credentials
 	for _, c := range []struct {
 		needs, method, route, path, body string
-		refused                          int // status without the right
+		refused                          int // expected status if a right is missing
 	}{
 		{"create", "POST", streamRoute, "/files/me/p/r/file_stream", row("5", "1"), 403},
 		{"create update", "POST", streamRoute, "/files/me/p/r/file_stream", row("0", "7"), 403},
@@ -251,7 +252,7 @@ func TestIdentities(t *testing.T) {
 		{"delete", "POST", "/graphql", "/graphql", document(`mutation { deleteRun(input: {id: "` + ended + `"}) { success } }`), 403},
 		{"create", "POST", "/graphql", "/graphql", document(`mutation { createArtifact(input: {projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c", digest: "d2"}) { artifact { id } } }`), 403},
 		{"create", "PUT", artifactRoute, "/artifacts/" + artifact + "/f", "x", 403},
-		{"create read", "GET", artifactRoute, "/artifacts/" + artifact + "/f", "", 403}, // it is pending
+		{"create read", "GET", artifactRoute, "/artifacts/" + artifact + "/f", "", 403}, // the artifact is pending
 		{"read", "GET", shortRoute, "/artifactsV2/default/me/" + byMD5, "", 403},
 		{"read", "GET", longRoute, "/artifactsV2/default/me/p/c/" + byMD5 + "/f", "", 403},
 		{"update", "POST", "/graphql", "/graphql", document(`mutation { updateArtifact(input: {artifactID: "` + artifact + `", description: "x"}) { artifact { id } } }`), 403},
@@ -267,7 +268,7 @@ func TestIdentities(t *testing.T) {
 		needs := strings.Fields(c.needs)
 		for _, missing := range needs {
 			if c.refused == 0 {
-				continue // it goes to a project of the caller's own
+				continue // without the right, the run is created in a new project of the caller
 			}
 			grant(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == missing }))
 			b.send(c.method, c.path, c.body, asAda).wants(c.refused)
@@ -280,7 +281,7 @@ func TestIdentities(t *testing.T) {
 			t.Errorf("no line for %s %s: say what it needs", rt[0], rt[1])
 		}
 	}
-	// A caller without the right to read sees nothing.
+	// A caller without the read permission sees nothing.
 	grantNone := users.PermissionPatch{Create: new(false), Read: new(false), Update: new(false), Delete: new(false)}
 	b.must(b.db.Users.UpdateUserPermission(t.Context(), domain.System, granted.ID, grantNone))
 	b.query(`{ project(name: "`+experiment.ProjectID+`") { runs { edges { node { name } } } } }`, nil, asAda).is(`{"data":{"project":null}}`)

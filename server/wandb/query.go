@@ -67,7 +67,8 @@ func (c *call) serverInfo() object {
 		"features": []object{{"__typename": "ServerFeature", "name": "TOTAL_COUNT_IN_FILE_CONNECTION", "isEnabled": true}}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
 }
 
-// entity returns a user or team. The server has no teams, so every name stands for the caller.
+// entity returns the user or team with a name. There are no teams, so every name stands for the
+// caller.
 func (c *call) entity(name string) object {
 	if name == "" {
 		name = c.user.Username

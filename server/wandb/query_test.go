@@ -12,8 +12,8 @@ import (
 	"tracker/store/users"
 )
 
-// queryLines has every field of a query, and a text of the world that it returns to callers
-// who may read: "" for none.
+// queryLines has a document for every query field, and a string that it must return to callers who
+// may read the records, or "".
 var queryLines = []struct{ name, document, shows string }{
 	{"viewer", `viewer { projects { edges { node { id } } } }`, "project"},
 	{"entity", `entity(name: "me") { projects { edges { node { id } } } }`, "project"},
@@ -27,8 +27,8 @@ var queryLines = []struct{ name, document, shows string }{
 	{"__type", `__type(name: "ServerSettings") { name }`, ""},
 }
 
-// Every field of a query shows the records of a project only to callers who may read it. A
-// new field without a line fails.
+// Every query field shows the records of a project only to callers who may read the project. The
+// test fails for a field without a line.
 func TestQueriesByIdentity(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
@@ -74,7 +74,7 @@ func TestQueriesByIdentity(t *testing.T) {
 	}
 }
 
-// The console is read in pages from its first line, or from its end.
+// The console can be read in pages from the first line, or from the end.
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -134,7 +134,8 @@ func TestLogLines(t *testing.T) {
 	b.query(`{ project(name: "p") { run(name: "r") { logLines(first: 5, after: "x") { edges { node { line } } } } } }`, nil).wants(400)
 }
 
-// A console that is too long for one request begins with a line about the omitted lines.
+// If a request has too many console lines, the stored console begins with a line that reports the
+// omitted lines.
 func TestLogLinesDropped(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []int{console.MaxLines + 1, 2 * console.MaxLines, 2*console.MaxLines + 1} {

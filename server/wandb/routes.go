@@ -1,15 +1,15 @@
-// Package wandb serves the protocol of W&B's clients. These clients work with this server
-// unchanged. A handler decodes the request, calls the store, and sends the result in W&B's
-// format. The store holds the records and checks all rules. A run that a W&B client logs is
-// stored as an ordinary iteration.
+// Package wandb serves the protocol of W&B's clients, so unmodified clients work with this server.
+// A handler decodes the request, calls the store, and sends the result in W&B's format. The store
+// holds the records and checks all rules. A run that a W&B client logs is stored as an ordinary
+// iteration.
 //
-// The protocol consists of a GraphQL route, the stream of a run (stream.go) and files
-// (file.go). graphql.go executes a GraphQL document. query.go and mutation.go contain its
-// fields. Each client release changes its documents, but rarely the fields in them. The server
-// therefore resolves each field independently of the document.
+// The protocol consists of a GraphQL route, the stream of a run (stream.go) and files (file.go).
+// graphql.go executes a GraphQL document. query.go and mutation.go contain its fields. Client
+// releases often change their documents but rarely the fields in them, so the server resolves each
+// field independently of the document.
 //
-// docs/wandb.md describes how the records of W&B and the store correspond, and lists
-// unsupported features.
+// docs/wandb.md describes how the records of W&B and of the store correspond, and lists unsupported
+// features.
 package wandb
 
 import (
@@ -31,10 +31,9 @@ type Options struct {
 	Memory   *web.Memory // limits the memory of request bodies and responses
 	BasePath string      // prefix of all paths; empty or begins with a slash
 
-	// DashboardPort is the port of the dashboard. The server redirects links that clients print
-	// to this port. DashboardPort is "" if the dashboard is not served. Taken holds the first
-	// path segments of the other routes. Paths that begin with these segments are never
-	// redirected.
+	// DashboardPort is the port of the dashboard, or "" if the dashboard is not served. The server
+	// redirects the links that clients print to this port. Taken holds the first path segments of
+	// all other routes; paths that begin with one of them are never redirected.
 	DashboardPort string
 	Taken         map[string]bool
 }
@@ -69,7 +68,7 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/files/{entity}/{project}/{run}/{name:.+}", handle: (*call).readFile, link: true, stream: true},
 		{method: "PUT", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).writeArtifactFile, link: true, stream: true},
 		{method: "GET", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).readArtifactFile, link: true, stream: true},
-		// Clients before 0.19 omit the project and the collection.
+		// Clients older than 0.19 omit the project and the collection.
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{artifact}/{md5}", handle: (*call).readArtifactFileByMD5, stream: true},
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}", handle: (*call).readArtifactFileByMD5, stream: true},
 		// Clients send their telemetry to this path.

@@ -152,8 +152,8 @@ func textList(all []string) string {
 	return string(b)
 }
 
-// ownConfig returns the part of a configuration that belongs to the client itself, reduced to
-// the given keys.
+// ownConfig returns the part of a configuration that the client stores for itself, reduced to the
+// given keys.
 func ownConfig(config string, keys []string) string {
 	var kept []format.Member
 	own := format.MemberOf(format.MemberOf(config, "_wandb"), "value")
@@ -169,7 +169,7 @@ func ownConfig(config string, keys []string) string {
 	return format.Object(kept)
 }
 
-// keyType holds a value type and the number of a metric's values with this type.
+// keyType holds a value type and how many values of a metric have this type.
 type keyType struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -311,8 +311,8 @@ func like(s string, parts []string) bool {
 // most maxPage bytes.
 const maxLogLines = 10_000
 
-// logLines returns output lines of a run. It returns the last lines, or a page after a cursor.
-// A cursor is the number of the line before the page.
+// logLines returns output lines of a run: the last lines, or the page after a cursor, which is the
+// number of the line before the page.
 func (c *call) logLines(r *wandb.Record, a args) (any, error) {
 	isLast := a["last"] != nil
 	n := int(max(1, min(a.number("last", maxLogLines), a.number("first", maxLogLines), maxLogLines)))

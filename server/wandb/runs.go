@@ -24,8 +24,8 @@ func offsetOf(cursor string) (int, error) {
 	return n, nil
 }
 
-// found returns the numbers of a project's runs that match a filter. filters is the filter as
-// JSON text. order is the order of the result, such as "-created_at".
+// found returns the row numbers of a project's runs that match a filter. filters is the filter as
+// JSON. order is the order of the result, such as "-created_at".
 func (c *call) found(p projects.Project, filters, order string) ([]int64, error) {
 	nums, err := c.db.Wandb.RunNums(c.ctx, c.actor, p.ID)
 	if err != nil {
@@ -113,8 +113,8 @@ var errFilters = domain.Invalid("filters", "The filters must be a JSON object.")
 // maxSortKey is the maximum length of a string sort key in bytes.
 const maxSortKey = 200
 
-// sortKey returns a sort key for the field value v. The key has its own memory, so the memory
-// of the run can be freed.
+// sortKey returns a sort key for the field value v. The key shares no memory with the run, so the
+// run can be freed.
 func sortKey(v any) any {
 	switch v := v.(type) {
 	case nil, float64, bool:
@@ -161,8 +161,8 @@ func (c *call) runCount(p projects.Project, a args) (any, error) {
 }
 
 const (
-	// maxPage is the maximum size of the runs in a page, in bytes. A page ends after the run
-	// that exceeds it.
+	// maxPage is the maximum size of the runs in a page, in bytes. A page ends with the run that
+	// exceeds it.
 	maxPage = 32 << 20
 	// runBytes is the size of a run without its strings, in bytes.
 	runBytes = 4 << 10

@@ -7,8 +7,8 @@ import (
 	"tracker/store/domain"
 )
 
-// A client gets the command to stop its script after a user has asked for it. The run then ends as
-// killed, whatever the exit code is.
+// After a user requests a stop, the client is told to stop its script. The run then ends as killed,
+// whatever the exit code.
 func TestStopRequest(t *testing.T) {
 	t.Parallel()
 	const going, stopped = `{"exitcode":null,"limits":{},"stopped":false}`, `{"exitcode":null,"limits":{},"stopped":true}`
@@ -23,7 +23,7 @@ func TestStopRequest(t *testing.T) {
 			b.must(b.db.Runs.RequestStop(t.Context(), domain.System, id))
 			b.query(`{ project(name: "p") { run(name: "r") { stopped state } } }`, nil).has(`"stopped":true`)
 			b.history("p", "r", 0, `{"_step":0,"ok":1}`).is(stopped)
-			b.run("p", "r") // as at a change of the settings
+			b.run("p", "r") // clients also send this when settings change
 			b.history("p", "r", 1, `{"_step":1,"ok":1}`).is(stopped)
 			b.stream("p", "r", fmt.Sprintf(`{"complete":true,"exitcode":%d}`, code)).is(stopped)
 			it, err := b.db.Runs.Iteration(t.Context(), domain.System, id)
@@ -31,13 +31,13 @@ func TestStopRequest(t *testing.T) {
 			if it.Status != domain.Killed || it.ErrorMessage != "Stopped on request." || it.StopRequested != nil || b.points("p", "r") != "ok 0 1, ok 1 1" {
 				t.Errorf("the run is %s, %q, %v, with %s", it.Status, it.ErrorMessage, it.StopRequested, b.points("p", "r"))
 			}
-			b.run("p", "r") // resumed
+			b.run("p", "r") // resumes the run
 			b.stream("p", "r", `{}`).is(going)
 		})
 	}
 }
 
-// A lost run that starts again is not stopped by an earlier request.
+// A stop request does not affect a run that was lost and starts again.
 func TestLostRunStartsWithoutStopRequest(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -48,8 +48,8 @@ func TestLostRunStartsWithoutStopRequest(t *testing.T) {
 	b.stream("p", "r", `{}`).has(`"stopped":false`)
 }
 
-// Client 0.17 and later do not interrupt the function of an agent. So the agent gets a command
-// to stop it if the function still logs. A script of a sweep interrupts itself.
+// Clients since 0.17 do not interrupt a function that an agent runs, so the agent gets a stop
+// command if the function still logs. A sweep's script is interrupted by its own client.
 func TestStopRunOfAgent(t *testing.T) {
 	t.Parallel()
 	const program = `{"program":"train.py","method":"grid","parameters":{"x":{"values":[1,2,3]}}}`

@@ -22,13 +22,13 @@ type streamAnswer struct {
 	Stopped  bool           `json:"stopped"`
 }
 
-// fileStream reads a part of a run's stream. It decodes and stores the part while it arrives,
-// so that only a small batch is in memory. After an error, the client sends the whole part a
-// second time. Storing data a second time has no effect.
+// fileStream reads a part of a run's stream. It decodes and stores the part while it arrives, so
+// that only a small batch is in memory. After an error, the client sends the whole part again,
+// which has no effect on data that is already stored.
 //
-// After a status from 400 to 422, a client sends no more data of its run. fileStream therefore
-// does not use these statuses if the run was changed or deleted during the request, or if a
-// line is invalid.
+// After a status from 400 to 422, a client sends no more data of the run. fileStream therefore does
+// not use these statuses if the run was changed or deleted during the request, or if a line is
+// invalid.
 func (c *call) fileStream() error {
 	answer := streamAnswer{Limits: map[string]any{}}
 	id, err := c.iteration()
@@ -54,7 +54,7 @@ func (c *call) fileStream() error {
 	})
 	if err := in.read(); err != nil {
 		err = body.Error(err)
-		_, _ = io.Copy(io.Discard, body) // a client that is still sending might otherwise miss the response
+		_, _ = io.Copy(io.Discard, body) // otherwise a client that is still sending might miss the response
 		return err
 	}
 	web.WriteJSON(c.w, c.r, http.StatusOK, answer)

@@ -18,8 +18,8 @@ const (
 	maxLines = 1_000_000 // maximum number of lines in a stream part
 	// maxLine is the maximum number of JSON values in a line.
 	maxLine = 100_000
-	// pieceValues and pieceBytes limit the size of a batch that is written at once. A batch
-	// with a single line can exceed the limits.
+	// pieceValues and pieceBytes limit the size of a batch. A batch with a single line can exceed
+	// these limits.
 	pieceValues = 20_000
 	pieceBytes  = 4 << 20
 	// valueBytes is the maximum memory of a value before it is written, without its string.
@@ -31,7 +31,7 @@ const (
 type streamReader struct {
 	d     *json.Decoder
 	most  int                      // maximum number of values in a batch with several lines
-	grow  func(bytes int64) error  // counts memory that the next write releases
+	grow  func(bytes int64) error  // counts the memory of the batch, which write releases
 	write func(wandb.Stream) error // writes a batch
 
 	piece  wandb.Stream
@@ -41,7 +41,7 @@ type streamReader struct {
 	end    end
 }
 
-// end holds fields that are written with the last batch.
+// end holds the fields that are written with the last batch.
 type end struct {
 	summary    *string
 	preempting bool
@@ -134,8 +134,8 @@ func (s *streamReader) file(name string) error {
 	return err
 }
 
-// object reads a JSON object and calls member with each name. member reads the value that
-// follows the name. object also accepts null.
+// object reads a JSON object or null. It calls member with each name, and member reads the value
+// that follows.
 func (s *streamReader) object(member func(name string) error) error {
 	if s.d.PeekKind() != '{' {
 		return json.UnmarshalDecode(s.d, new(struct{})) // accepts null; other values cause an error
@@ -143,8 +143,8 @@ func (s *streamReader) object(member func(name string) error) error {
 	return json.EachMember(s.d, member)
 }
 
-// content reads a JSON list of strings and calls line with each string. It treats null in the
-// list as an empty string. content also accepts null in place of the list.
+// content reads a JSON list of strings, or null, and calls line with each string. A null in the
+// list is treated as an empty string.
 func (s *streamReader) content(line func(text string) error) error {
 	if s.d.PeekKind() != '[' {
 		return json.UnmarshalDecode(s.d, new([]string)) // accepts null; other values cause an error
@@ -205,8 +205,8 @@ func (s *streamReader) event(line string) error {
 	return nil
 }
 
-// row parses a line. If the row would exceed the size of the current batch, row writes the
-// batch first. ok is false if the line is invalid or too long.
+// row parses a line. If the row does not fit into the current batch, the batch is written first. ok
+// is false if the line is invalid or too long.
 func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	n := json.Values([]byte(line))
 	if s.values > 0 && (s.values+n > s.most || s.bytes+len(line) > pieceBytes) {
@@ -227,7 +227,7 @@ func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	return row, err == nil, nil
 }
 
-// lost adds a sentence about lost data to piece.
+// lost adds the message what to the data losses of piece.
 func (s *streamReader) lost(what string) {
 	if !slices.Contains(s.piece.Lost, what) {
 		s.piece.Lost = append(s.piece.Lost, what)

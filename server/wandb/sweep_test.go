@@ -50,8 +50,7 @@ func (b bed) agent(sweep string) string {
 	return out.Data.CreateAgent.Agent.ID
 }
 
-// beat sends a heartbeat of an agent with its running runs, and returns the command in
-// the answer.
+// beat sends a heartbeat of an agent with its running runs and returns the command in the response.
 func (b bed) beat(agent string, running ...string) string {
 	b.Helper()
 	states := map[string]bool{}
@@ -83,8 +82,7 @@ func (b bed) beat(agent string, running ...string) string {
 	return strings.Join(said, ", ")
 }
 
-// given returns the name of the run in a command to run with x, and stops the test for
-// any other command.
+// given returns the run name in a command to run with x. It stops the test for any other command.
 func (b bed) given(said string, x int) string {
 	b.Helper()
 	name, ok := strings.CutSuffix(said, fmt.Sprintf(" x=%d", x))
@@ -95,7 +93,7 @@ func (b bed) given(said string, x int) string {
 	return ""
 }
 
-// begin starts a run of a sweep like its client.
+// begin starts a run of a sweep as its client would.
 func (b bed) begin(name, sweep string) {
 	b.Helper()
 	b.now.Add(10)
@@ -111,8 +109,8 @@ func (b bed) says(got, want string) {
 
 const grid = `{"method":"grid","parameters":{"x":{"values":[1,2,3]}}}`
 
-// A run whose command was lost is given again, to its agent at once and to another one
-// after a while.
+// A run whose command was lost is assigned again: to its agent at once, and to another agent after
+// some time.
 func TestLostCommand(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -129,7 +127,7 @@ func TestLostCommand(t *testing.T) {
 	b.given(b.beat(one), 3)
 }
 
-// A run that was preempted is given again under its name, once, before new ones.
+// A preempted run is assigned once more under the same name, before any new run.
 func TestPreempted(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
@@ -146,7 +144,7 @@ func TestPreempted(t *testing.T) {
 				b.now.Add(6 * 60_000)
 			} else {
 				b.stream("p", name, `{"complete":true,"exitcode":1}`).wants(200)
-				b.says(b.beat(one, name), "") // it has not noticed yet that its script has ended
+				b.says(b.beat(one, name), "") // the agent has not noticed yet that its script has ended
 			}
 			b.says(b.beat(other), "run "+name+" x=1")
 			b.query(`{ project(name: "p") { run(name: "`+name+`") { state } } }`, nil).has(`"preempted"`)
@@ -155,7 +153,7 @@ func TestPreempted(t *testing.T) {
 			b.begin(name, sweep)
 			b.query(`{ project(name: "p") { run(name: "`+name+`") { state } } }`, nil).has(`"running"`)
 			b.says(b.beat(other, name), "")
-			// This time it fails by itself.
+			// This time the run fails without being preempted.
 			b.stream("p", name, `{"complete":true,"exitcode":1}`).wants(200)
 			b.given(b.beat(other), 3)
 			b.query(`{ project(name: "p") { sweep(sweepName: "`+sweep+`") { runCount agents { edges { node { host totalRuns state runs { edges { node { state } } } } } }
@@ -170,9 +168,9 @@ func TestPreempted(t *testing.T) {
 const early = `{"method":"grid","metric":{"name":"loss","goal":"minimize"},"parameters":{"x":{"values":[1,2]}},
 	"early_terminate":{"type":"hyperband","min_iter":1,"eta":2}}`
 
-// losing starts the second run of a sweep, which is worse than the first one, and lets a
-// heartbeat of its agent compare it. It returns the agent, the run and a function that
-// logs more.
+// losing starts the second run of a sweep, which is worse than the first one, so that the next
+// heartbeat of its agent ends it. It returns the agent, the run and a function that logs another
+// row.
 func (b bed) losing(sweep string) (agent, name string, log func()) {
 	b.Helper()
 	agent = b.agent(sweep)
@@ -195,23 +193,23 @@ func (b bed) losing(sweep string) (agent, name string, log func()) {
 	return agent, name, log
 }
 
-// An agent gets a command to stop a run that still logs after it was ended, but not a run that is
-// finishing: client 0.17 would then wait forever.
+// An agent is told to stop a run that still logs after it was ended, but not a run that is
+// finishing, because client 0.17 would then wait forever.
 func TestStopWhatLogsOn(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
 	agent, name, log := b.losing(b.sweep(early))
-	for range 3 { // it may be uploading files
+	for range 3 { // the run may be uploading files
 		b.says(b.beat(agent, name), "")
 	}
-	log() // perhaps logged before it was ended, and sent now
+	log() // this row may have been logged before the run was ended
 	for range 3 {
 		b.says(b.beat(agent, name), "")
 	}
 	log()
 	b.says(b.beat(agent, name), "stop "+name)
-	b.says(b.beat(agent, name), "") // it may be finishing
-	for i := range 5 {              // system metrics show that it is not
+	b.says(b.beat(agent, name), "") // the run may be finishing
+	for i := range 5 {              // system metrics show that the run is not finishing
 		b.stream("p", name, fmt.Sprintf(`{"files":{"wandb-events.jsonl":{"offset":%d,"content":["{\"_runtime\":3,\"system.cpu\":1}"]}}}`, i)).wants(200)
 		b.says(b.beat(agent, name), map[bool]string{true: "stop " + name}[i >= 3])
 	}

@@ -13,8 +13,8 @@ import (
 	"tracker/store/wandb"
 )
 
-// Two runs write a version. A repeated part of its manifest changes nothing, and the
-// parts do not affect other versions.
+// Two runs write one version. Sending a manifest part again changes nothing, and the parts do not
+// affect other versions.
 func TestSeveralWriters(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
@@ -63,7 +63,7 @@ func TestSeveralWriters(t *testing.T) {
 	b.send("GET", manifest, "").is(`{"version":1,"contents":{"a":{"digest":"z","ref":"s3://z","extra":{"etag":"e"}},"b":{"digest":"y","ref":"s3://y","extra":{"etag":"e"}}}}`)
 }
 
-// The number of parts is checked when a part is begun, so no part is sent in vain.
+// The number of parts is checked when a part is started, so no part is uploaded in vain.
 func TestManyWriters(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
