@@ -57,8 +57,8 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	for range 2 {
 		create(`, digest: "1", clientID: "1", tags: [{tagName: "a"}], ttlDurationSeconds: 60`)
 	}
-	if got := lost(); got != "The tags of the artifact c were left out: artifacts have aliases only.\n"+
-		"The time to live of the artifact c was left out: artifacts are kept until they are deleted." {
+	if got := lost(); got != "The tags of the artifact c were not stored: artifacts have only aliases.\n"+
+		"The time to live of the artifact c was not stored: artifacts are kept until they are deleted." {
 		t.Errorf("lost %q", got)
 	}
 	a, err := b.db.Wandb.CreateArtifact(t.Context(), domain.System, wandb.NewArtifact{IterationID: b.id("p", "r"), Collection: "c", Type: "t", Digest: "2"})

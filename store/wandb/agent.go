@@ -39,17 +39,15 @@ func (db *DB) CreateAgent(ctx context.Context, actor domain.Actor, sweepID, name
 	})
 }
 
-// Heartbeat records which runs an agent executes and returns commands for the agent. The
-// parameter running lists the names of the runs that the agent executes. The parameter name is
-// the name for a new run. The actor needs the right to create.
+// Heartbeat records which runs an agent executes and returns commands for the agent. running lists
+// the names of these runs, and name is the name for a new run. The actor needs the right to create.
 //
-// If a run was assigned to an agent but did not start, the run is assigned again. It is
-// assigned to the same agent if that agent asks again, because a response can get lost. After
-// LostAfter, the run is assigned to any agent that asks. A preempted run is assigned to the
-// first agent that asks. A preempted run has priority over a run with new settings.
+// A run that was assigned to an agent but has not started is assigned again: to the same agent if
+// it asks again, because a response can get lost, and after LostAfter to any agent that asks. A
+// preempted run is assigned to the first agent that asks, before any run with new settings.
 //
-// If the sweep was canceled, the agent gets the exit command after its runs have ended. The
-// exit command never ends a run that has started.
+// If the sweep was canceled, the agent gets the exit command only after its runs have ended, so the
+// command never ends a run that has started.
 func (db *DB) Heartbeat(ctx context.Context, actor domain.Actor, agent, name string, running []string) ([]Command, error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) ([]Command, error) {
 		sweepID, _, _ := strings.Cut(agent, agentSeparator)
@@ -118,8 +116,8 @@ func openTrials(tx *domain.Tx, s Sweep) ([]trial, error) {
 	return all, nil
 }
 
-// runOfTrial returns the iteration of the run with the given name, and the time when it was
-// last seen. It returns nil if the iteration does not exist.
+// runOfTrial returns the iteration of the run with the given name and the time when it was last
+// seen. The iteration is nil if it does not exist.
 func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, lastSeen scalar.Time, err error) {
 	it := domain.IterationState{IterationRef: domain.IterationRef{ID: wandbID(s.projectID, name)}}
 	err = tx.Row(`SELECT iteration.last_seen, `+domain.IterationStateColumns+`
@@ -133,8 +131,8 @@ func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, 
 	return &it, tx.DB.LastSeen.Latest(it.Num, lastSeen), err
 }
 
-// updateTrials updates the states of trials and returns the trials that have not ended. It uses
-// the names of the runs that the agent executes and the states of the iterations.
+// updateTrials updates the states of trials from the states of the iterations and from running, the
+// names of the runs that the agent executes. It returns the trials that have not ended.
 func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []string) (open []trial, err error) {
 	for _, t := range all {
 		mine := t.Agent == agent
@@ -207,13 +205,12 @@ func endRuns(tx *domain.Tx, s Sweep, open []trial) error {
 	return nil
 }
 
-// stopRuns returns a stop command for each run that was ended on the server but whose client
-// still sends data. If the agent calls a function, the same holds for a run that somebody has
-// asked to stop, because the client does not interrupt the function itself. begun reports
-// whether all runs in running have started.
+// stopRuns returns a stop command for each run that was ended on the server but whose client still
+// sends data. If the agent calls a function, it does the same for a run with a stop request,
+// because the client does not interrupt the function. begun reports whether all runs in running
+// have started.
 //
-// A client that is finishing its run gets no stop command, because the command could make the
-// client wait forever.
+// A client that is finishing its run gets no stop command, because it could then wait forever.
 func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, begun bool, err error) {
 	begun = true
 	for _, name := range running {

@@ -12,10 +12,10 @@ import (
 type Agent struct {
 	ID          string
 	Host        string      // "" if no run of the agent has reported the host
-	Active      bool        // at least one assigned run has not ended
-	Runs        int         // number of runs that are assigned to the agent now
+	Active      bool        // whether at least one assigned run has not ended
+	Runs        int         // number of runs currently assigned to the agent
 	CreatedDate scalar.Time // time of the first assignment
-	LastSeen    scalar.Time // time when a run of the agent was last seen
+	LastSeen    scalar.Time // last time when a run of the agent was seen
 }
 
 // Agents returns at most maxAgents agents of a sweep, sorted by their first run. It omits

@@ -12,14 +12,13 @@ import (
 // exitInterrupted is the exit code of an interrupted run.
 const exitInterrupted = 255
 
-// Append writes a part of the data stream of a run. If it returns an error, it has written
-// nothing. If a step exists, the new values of a row replace the values with the same keys.
-// Sending a part twice therefore has no further effect. The status of an ended run does not
-// change.
+// Append writes a part of the data stream of a run. If it returns an error, it has written nothing.
+// Values of a row replace values with the same step and key, so sending a part twice has no further
+// effect. The status of an ended run does not change.
 //
-// stopped reports whether the client must stop its script: the run was ended on the server and
-// not by its client, or somebody has asked the run to stop. The actor needs the right to create. If values are replaced or the run has ended, the actor also needs
-// the right to update.
+// stopped reports whether the client must stop its script, because the run was ended on the server
+// or has a stop request. The actor needs the right to create, and also the right to update if
+// values are replaced or the run has ended.
 func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Stream) (stopped bool, err error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (bool, error) {
 		it, err := runs.AllowReopened(tx, id)
@@ -40,8 +39,8 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 			}
 		}
 		if n := len(s.Output); n > 0 {
-			// The console keeps only MaxLines lines. One line more makes the console report
-			// dropped lines.
+			// The console keeps only MaxLines lines. With one more line, it reports that lines were
+			// dropped.
 			lines := s.Output[max(0, n-console.MaxLines-1):]
 			from := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
 			if _, err := runs.WriteConsole(tx, it.IterationRef, &from, lines); err != nil {
@@ -80,9 +79,9 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 	})
 }
 
-// completeRun ends a run with the exit code of its client. It does not change the status of a
-// run that has already ended. request is the message of a run that somebody has asked to stop,
-// or "". Such a run is KILLED, whatever its exit code: a script can catch the interrupt.
+// completeRun ends a run with the exit code of its client. It does not change the status of a run
+// that has already ended. request is the message for a run with a stop request, or "". Such a run
+// is KILLED whatever its exit code, because a script can catch the interrupt.
 func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int, request string) error {
 	w.Complete = true
 	if it.Ended() {

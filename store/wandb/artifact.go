@@ -82,8 +82,8 @@ func wandbArtifact(tx *domain.Tx, id string) (a Artifact, err error) {
 	return a, domain.OrNotFound(err, "artifact")
 }
 
-// allowArtifact returns the artifact version with the given id. It returns an error if the
-// version does not exist or actor lacks the right want in the version's project.
+// allowArtifact returns the artifact version with the given id. It returns an error if the version
+// does not exist or if actor lacks the right want in its project.
 func allowArtifact(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (Artifact, error) {
 	a, err := wandbArtifact(tx, id)
 	if err == nil {
@@ -92,10 +92,10 @@ func allowArtifact(tx *domain.Tx, actor domain.Actor, id string, want domain.Rig
 	return a, err
 }
 
-// Artifact returns the artifact version with the given id or, if none exists, with the given
-// client id. If several versions have the client id, it returns the oldest, because another
-// client can use the same id later. The actor needs the right to read. For a pending version,
-// the actor needs the right to create.
+// Artifact returns the artifact version whose id or, if there is none, whose client id is the given
+// id. If several versions have the client id, it returns the oldest, because another client can use
+// the same client id later. The actor needs the right to read, or the right to create if the
+// version is pending.
 func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Artifact, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (a Artifact, err error) {
 		a, err = wandbArtifact(tx, id)

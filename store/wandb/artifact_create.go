@@ -26,20 +26,19 @@ type NewArtifact struct {
 	Type        string
 	Digest      string
 	ClientID    string
-	SharedID    string // common id of several runs that write the same version; "" if one run writes it
+	SharedID    string // id that all runs writing the same version share; "" if one run writes the version
 	Description string
 	Metadata    string
 	Aliases     []string
 }
 
-// CreateArtifact returns a version in a collection to which the client can add files. The actor
-// needs the right to create.
+// CreateArtifact returns a version in a collection, usually a new pending one, to which the client
+// can add files. The actor needs the right to create.
 //
-// If a committed version has the same digest or client id, CreateArtifact adds the aliases to
-// that version and returns it. If the same run has a pending version with the same digest and
-// client id, CreateArtifact returns that version. If several runs write the version,
-// CreateArtifact reuses only a pending version. If no version can be reused, CreateArtifact
-// creates a pending version.
+// If a committed version has the same digest or client id, CreateArtifact adds the aliases to that
+// version and returns it. If the same run has a pending version with the same digest and client id,
+// CreateArtifact returns that one. If several runs write the version, only a pending version with
+// the same SharedID is reused.
 func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtifact) (Artifact, error) {
 	err := domain.FirstError(
 		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
@@ -103,8 +102,8 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtif
 // sharedPrefix is the prefix of the column client_id for a version that several runs write.
 const sharedPrefix = "shared/"
 
-// addToShared merges the aliases, description and metadata of n into version a. Several runs
-// write version a.
+// addToShared merges the aliases, description and metadata of n into version a, which several runs
+// write.
 func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
 	aliases, err := pendingAliases(tx, a.Num)
 	if err != nil {
@@ -145,23 +144,22 @@ type Entry struct {
 	Size int64
 }
 
-// maxCommitted is the maximum number of files that one transaction adds to a version. Other
-// clients can write between two transactions.
+// maxCommitted is the maximum number of files that one transaction adds to a version. Other clients
+// can write between the transactions.
 const maxCommitted = 200
 
-// Parts is the folder of a pending version for the manifests of several writers.
+// Parts is the folder in which a pending version keeps the manifests of several writers.
 const Parts = "wandb_manifest.parts"
 
-// CommitArtifact commits a version with the files in entries. If a file was not sent,
-// CommitArtifact takes the file from another version that has a file with the same MD5. It
-// returns INVALID_PAYLOAD if a file is not found. The actor needs the right to create and the
-// right to read.
+// CommitArtifact commits a version with the files in entries. A file that was not sent is taken
+// from another version with the same MD5. CommitArtifact returns INVALID_PAYLOAD if a file is not
+// found. The actor needs the right to create and the right to read.
 //
 // If another call is committing the version, CommitArtifact waits until that call ends. If
-// CommitArtifact is interrupted, the version stays pending. A later call continues the commit.
+// CommitArtifact is interrupted, the version stays pending, and a later call continues the commit.
 //
-// If the folder Parts contains manifests, entries was joined from these manifests.
-// CommitArtifact deletes the manifests in Parts and computes the digest from entries.
+// If the folder Parts contains manifests, the caller has joined them into entries. CommitArtifact
+// then deletes these manifests and computes the digest from entries.
 func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string, entries []Entry) (a Artifact, err error) {
 	leave, err := db.commits.enter(ctx, id)
 	if err != nil {
@@ -266,9 +264,9 @@ func (c *commits) enter(ctx context.Context, id string) (leave func(), err error
 	}
 }
 
-// allowCommit returns a version and the location of its files. It returns an error if actor may
-// not commit the version or the version was deleted. If the version was committed before, at is
-// not set.
+// allowCommit returns a version and the location of its files. It returns an error if actor may not
+// commit the version or if the version was deleted. If the version is already committed, at is not
+// set.
 func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at files.TreePlace, err error) {
 	if a, err = allowArtifact(tx, actor, id, domain.RightCreate); err == nil {
 		err = tx.Allow(actor, a.ProjectID, domain.RightRead)
@@ -283,8 +281,8 @@ func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at f
 	return a, at, err
 }
 
-// commitFiles adds the first files in entries to a version. It adds as many files as one
-// transaction is allowed to add. n is the number of added files.
+// commitFiles adds the first n files in entries to a version, as many as one transaction is allowed
+// to add.
 func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) (a Artifact, n int, err error) {
 	a, at, err := allowCommit(tx, actor, id)
 	if err != nil || a.State == Committed {
@@ -304,8 +302,8 @@ func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) 
 	return a, n, nil
 }
 
-// adoptFile adds the file e to version a if the version lacks the file. It uses the bytes of
-// another version's file with the same MD5. It returns INVALID_PAYLOAD if it finds no bytes.
+// adoptFile adds the file e to version a if the version lacks it, using the bytes of another
+// version's file with the same MD5. It returns INVALID_PAYLOAD if there is no such file.
 func adoptFile(tx *domain.Tx, actor domain.Actor, a *Artifact, at files.TreePlace, e Entry) error {
 	name := a.File(e.Name)
 	_, err := files.FileNamed(tx, at, name)

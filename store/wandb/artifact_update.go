@@ -31,7 +31,7 @@ func (db *DB) UseArtifact(ctx context.Context, actor domain.Actor, id, iteration
 type ArtifactPatch struct {
 	Description *string
 	Metadata    *string
-	Aliases     []string // all aliases of the version; nil keeps the aliases
+	Aliases     []string // replaces all aliases of the version; nil keeps them
 	Add         []string // list of aliases
 	Remove      []string // list of aliases
 }
@@ -78,10 +78,9 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string,
 // DeleteArtifact deletes a version and moves its files to the trash. The number of the version
 // is not reused. The actor needs the right to delete.
 //
-// DeleteArtifact returns CONFLICT if a model version refers to one of the files. It also
-// returns CONFLICT if the version has an alias other than latest, unless withAliases is set.
-// DeleteArtifact uses several transactions. If it is interrupted, the version is deleted but
-// some files remain. A second call moves these files to the trash.
+// DeleteArtifact returns CONFLICT if a model version refers to one of the files, or if the version
+// has an alias other than latest and withAliases is false. It uses several transactions. If it is
+// interrupted, the version is deleted but some files remain; a second call moves them to the trash.
 func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string, withAliases bool) (a Artifact, err error) {
 	var from, next files.FileMark
 	for more := true; more && err == nil; from = next {
@@ -125,8 +124,7 @@ func checkAliases(all []string) error {
 	return nil
 }
 
-// setAliases adds aliases to version a. If another version has one of the aliases, setAliases
-// removes the alias from that version.
+// setAliases adds aliases to version a. An alias that another version has is moved to a.
 func setAliases(tx *domain.Tx, a *Artifact, aliases []string) error {
 	for _, alias := range aliases {
 		_, err := tx.Exec(`INSERT INTO wandb_alias (experiment_id, collection, alias, artifact_num) VALUES (?, ?, ?, ?)

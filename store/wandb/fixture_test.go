@@ -9,7 +9,7 @@ import (
 	"tracker/store/storetest"
 )
 
-// These are short names for functions of package storetest.
+// Short names for functions of package storetest.
 var (
 	ctx       = context.Background()
 	newModel  = storetest.NewModel

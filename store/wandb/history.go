@@ -16,19 +16,18 @@ import (
 type Row struct {
 	Step    Step
 	At      Time
-	Members []format.Member // without the members that W&B adds, such as _step
+	Members []format.Member // excluding the members that W&B adds, such as _step
 }
 
 // HistoryQuery selects rows of a history.
 type HistoryQuery struct {
-	From, To Step // first step, and the step after the last step
+	From, To Step // steps from From up to but not including To
 	System   bool // read system metrics instead of the run's metrics
 	Limit    int  // maximum number of rows to read
-	// Keep reports whether the result includes a row. If Keep is nil, the result includes all
-	// rows.
+	// Keep reports whether to include a row. If Keep is nil, all rows are included.
 	Keep func(Row) bool
-	// Samples is the wanted number of rows; 0 means all rows. Whenever the result has more than
-	// 2*Samples rows, every second row is dropped.
+	// Samples is the approximate number of rows in the result, 0 for all rows. Whenever the result
+	// has more than 2*Samples rows, every second row is dropped.
 	Samples int
 }
 
@@ -44,7 +43,7 @@ type keptRows struct {
 	all    []Row
 }
 
-// add adds the next row. full reports whether the row limit was reached.
+// add adds the next row. full reports that the limit was reached and the row was not added.
 func (r *keptRows) add(row Row) (full bool, err error) {
 	if r.read++; r.read > r.limit {
 		return true, nil
@@ -79,7 +78,7 @@ func (r *keptRows) add(row Row) (full bool, err error) {
 const (
 	rowBytes   = 600     // estimated memory size of a row without its members
 	textBytes  = 100     // estimated memory size of a string without its bytes
-	rowsAtOnce = 1 << 20 // memory size of rows that is reserved at once
+	rowsAtOnce = 1 << 20 // memory that is reserved for rows at once
 )
 
 // MaxRows is the maximum number of history rows read at once. maxValues is the maximum number
@@ -89,8 +88,7 @@ const (
 	maxValues = 2_000_000
 )
 
-// rest returns the values of a history that are not numbers, by step. It also returns the steps
-// in ascending order.
+// rest returns the non-numeric values of a history by step, and the steps in ascending order.
 func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.Member, steps []Step, err error) {
 	all = map[Step][]format.Member{}
 	rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
@@ -199,11 +197,11 @@ type nested struct {
 	step Step
 	at   Time
 	keys []string
-	tree map[string]any // each value is a JSON text or another tree
+	tree map[string]any // each value is a string of JSON or another tree
 }
 
-// add adds a number with the given key. If the key was joined from the names of nested objects,
-// add creates these objects.
+// add adds a number with the given key. If the key was joined from the names of nested objects, add
+// rebuilds these objects.
 func (n *nested) add(r Run, key string, x Value, at Time) {
 	n.at = max(n.at, at)
 	path := r.Paths[key]
@@ -263,7 +261,7 @@ func treeText(v any) string {
 // run.
 func (r Row) Text(start Time) string { return format.Object(r.All(start)) }
 
-// All returns the members of the row and the members that W&B adds, such as _step.
+// All returns the members of the row, including the members that W&B adds, such as _step.
 func (r Row) All(start Time) []format.Member {
 	at := float64(r.At) / 1000
 	return append([]format.Member{

@@ -28,8 +28,8 @@ func TestRestOf(t *testing.T) {
 	}
 }
 
-// Numbers with joined names become nested objects. Other values replace numbers with the same
-// name.
+// Numbers with joined names become nested objects again. Non-numeric values replace numbers with
+// the same name.
 func TestNested(t *testing.T) {
 	r := Run{About: About{Paths: map[string][]string{"loss/a": {"loss", "a"}, "loss/b/c": {"loss", "b", "c"}}, Start: 500}}
 	n := nested{step: 7}
@@ -44,8 +44,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// The samples are evenly distributed over all wanted rows. The memory of the samples is
-// counted.
+// Samples are evenly distributed over all rows that match the query, and their memory is counted.
 func TestKeptRows(t *testing.T) {
 	var taken int64
 	kept := keptRows{take: func(n int64) error { taken += n; return nil }, limit: 5000, stride: 1,

@@ -23,9 +23,9 @@ const sameMD5 = "XrY7u+Ae7tCTyyK7j1rNww=="
 
 const trashAge = 30 * 24 * time.Hour
 
-// interrupt cancels a context at a later commit.
+// interrupt cancels a context after a given number of commits.
 type interrupt struct {
-	left   atomic.Int64 // commits before the cancellation; 0 means no cancellation
+	left   atomic.Int64 // remaining commits before the cancellation; 0 means no cancellation
 	cancel atomic.Pointer[context.CancelFunc]
 	count  atomic.Int64 // number of all commits
 }
@@ -37,7 +37,7 @@ func (i *interrupt) onCommit(sqlite.CommitStats) {
 	}
 }
 
-// after returns a context that is canceled at the nth commit after the call.
+// after returns a context that is canceled at the nth commit after this call.
 func (i *interrupt) after(t *testing.T, n int64) context.Context {
 	c, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -53,8 +53,8 @@ func (b *bed) beginVersion(t testing.TB, digest string) wandb.Artifact {
 		IterationID: b.Iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
 }
 
-// manyFiles commits two versions. The first version has one file. The second version has n
-// files with the same bytes.
+// manyFiles commits two versions: the first has one file, the second has n files with the same
+// bytes.
 func (b *bed) manyFiles(t testing.TB, n int) (first, second wandb.Artifact) {
 	t.Helper()
 	first = b.beginVersion(t, "first")
@@ -73,8 +73,8 @@ func (b *bed) filesIn(t testing.TB, prefix string) (n int) {
 	return ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM resource WHERE deleted_date IS NULL AND substr(name, 1, ?) = ?`, len(prefix), prefix)
 }
 
-// A version with many files is deleted in several transactions. If the deletion is interrupted,
-// the version is deleted. A second call deletes the remaining files and nothing else.
+// A version with many files is deleted in several transactions. If the deletion is interrupted, the
+// version is already deleted, and a second call deletes the remaining files and nothing else.
 func TestDeleteOfManyFiles(t *testing.T) {
 	t.Parallel()
 	const list = 1200
@@ -120,8 +120,8 @@ func TestDeleteOfFileThatIsAModel(t *testing.T) {
 	}
 }
 
-// A folder with many files is moved to the trash in several transactions. Files with similar
-// names are not moved.
+// A folder with many files is moved to the trash in several transactions. Files outside the folder
+// with similar names are not moved.
 func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 	t.Parallel()
 	var stop interrupt
@@ -192,8 +192,8 @@ func TestPurgeOfManyFiles(t *testing.T) {
 	}
 }
 
-// A file that was not sent is found in any remaining version. The number of deleted versions
-// does not matter.
+// A file that was not sent is found in any remaining version, however many versions have been
+// deleted.
 func TestCommitAfterManyDeletions(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge})
 	b.manyFiles(t, 1)

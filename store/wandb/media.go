@@ -6,13 +6,12 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// EachValue calls the function each for the history values that are not numbers, sorted by
-// step. It reads only rows that contain one of the given texts. If steps is not nil, it reads
-// only rows with one of the given steps. EachValue ignores iterations that do not exist.
+// EachValue calls each for the non-numeric history values, sorted by step. It reads only rows that
+// contain one of the strings in texts and, if steps is not nil, only rows with one of these steps.
+// It ignores iterations that do not exist.
 //
-// EachValue stops at the first error or when the time limit of a search is exceeded. more
-// reports whether it did not read all rows because of the row limit. The actor needs the right
-// to read.
+// EachValue stops at the first error or when the time limit of a search is exceeded. more reports
+// whether the row limit left rows unread. The actor needs the right to read.
 func (v *View) EachValue(ids []string, steps []scalar.Step, texts []string, each func(id string, step scalar.Step, m format.Member) error) (more bool, err error) {
 	states, err := v.tx.AllowExisting(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"tracker/store/files"
 )
 
-// wandbPlace is the location of a file of an artifact version. It consists of an iteration and
-// the name of the iteration's artifact.
+// wandbPlace is the location of a file of an artifact version: an iteration and the name of one of
+// its artifacts.
 type wandbPlace struct {
 	iteration domain.IterationRef
 	name      string
@@ -19,12 +19,12 @@ type wandbPlace struct {
 // maxPlaces is the maximum number of locations that are searched for a file.
 const maxPlaces = 100
 
-// eachPlace calls fn for the locations of files with the given MD5, in base64. It searches the
-// artifact versions of an experiment. It stops when fn returns true or an error. The file at a
-// location might have been deleted.
+// eachPlace calls fn for the locations of files with the given MD5, in base64, in the artifact
+// versions of an experiment. It stops when fn returns true or an error. The file at a location may
+// have been deleted.
 func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(wandbPlace) (bool, error)) error {
-	// CROSS JOIN fixes the order of the tables. The query therefore does not read files with
-	// the same MD5 in other experiments.
+	// CROSS JOIN fixes the order of the tables, so that the query does not read files with the same
+	// MD5 in other experiments.
 	rows, err := tx.Rows(`SELECT
 			wandb_artifact.collection,
 			wandb_artifact.version,
@@ -53,9 +53,9 @@ func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(wandbPlace) (boo
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// FileWith returns the location of a file with the given MD5, in base64: the iteration and the
-// name of the file. It searches the experiment that contains the version with the given id. It
-// returns NOT_FOUND if it finds no file. The actor needs the right to read.
+// FileWith returns the iteration and the name of a file with the given MD5, in base64. It searches
+// the experiment that contains the version with the given id, and returns NOT_FOUND if there is no
+// such file. The actor needs the right to read.
 func (db *DB) FileWith(ctx context.Context, actor domain.Actor, id, md5 string) (iterationID, name string, err error) {
 	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
 		a, err := allowArtifact(tx, actor, id, domain.RightRead)

@@ -12,9 +12,8 @@ const (
 	exitLost = -1
 )
 
-// endPreempted reports whether an ended or lost run was preempted. If a lost run had announced
-// its preemption, endPreempted ends the run. A run that somebody has asked to stop was not
-// preempted.
+// endPreempted reports whether an ended or lost run was preempted. If a lost run announced its
+// preemption, endPreempted ends the run. A run with a stop request does not count as preempted.
 func endPreempted(tx *domain.Tx, it domain.IterationState) (bool, error) {
 	if it.Ended() {
 		return it.Status == domain.Killed && it.ErrorMessage == preempted, nil

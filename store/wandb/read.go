@@ -64,8 +64,8 @@ func (db *DB) RunNums(ctx context.Context, actor domain.Actor, projectID string)
 	})
 }
 
-// wandbRunNums returns the row numbers of a project's runs, sorted by creation time. If some is
-// not nil, it returns only the numbers that are in some.
+// wandbRunNums returns the row numbers of a project's runs, sorted by creation time. If some is not
+// nil, it returns only numbers that are also in some.
 func wandbRunNums(tx *domain.Tx, projectID string, some []int64) (nums []int64, err error) {
 	const from = `SELECT iteration.num FROM iteration
 		JOIN experiment ON experiment.id = iteration.experiment_id
@@ -81,9 +81,9 @@ func wandbRunNums(tx *domain.Tx, projectID string, some []int64) (nums []int64, 
 	return nums, err
 }
 
-// EachRecord calls the function each for the runs of a project with the given row numbers, in
-// the order of nums. It skips deleted runs. It reads a few runs at a time. It stops at the
-// first error. The actor needs the right to read.
+// EachRecord calls each for the runs of a project with the given row numbers, in the order of nums.
+// It reads a few runs at a time, skips deleted runs and stops at the first error. The actor needs
+// the right to read.
 func (db *DB) EachRecord(ctx context.Context, actor domain.Actor, projectID string, nums []int64, each func(*Record) error) error {
 	return db.base.Ask(ctx, func(tx *domain.Tx) error {
 		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {

@@ -41,9 +41,8 @@ func (v *View) RunOf(id string) (Run, error) {
 }
 
 // Project returns the id of the project with the given name or id. It returns NOT_FOUND if no
-// project matches. If several projects match, it prefers a project in which the actor may
-// create. The second choice is a project that the actor may read. The last choice is the oldest
-// project.
+// project matches. If several projects match, it prefers a project in which the actor may create,
+// then a project that the actor may read, then the oldest project.
 //
 // The actor needs no right, because every method that accepts the id checks the rights.
 func (v *View) Project(name string) (string, error) {
@@ -83,7 +82,7 @@ func wandbIteration(tx *domain.Tx, projectID, name string) (id string, err error
 	return id, domain.OrNotFound(err, "run")
 }
 
-// Change holds the new values for SaveRun. SaveRun does not change a field whose value is nil.
+// Change holds the new values for SaveRun. A nil field is not changed.
 type Change struct {
 	ID      string // iteration id; "" selects the run by Project and Name
 	Project string
@@ -102,9 +101,9 @@ type Saved struct {
 }
 
 // SaveRun writes the fields of a run that a client has sent. If the run does not exist, SaveRun
-// creates the run, its experiment and its project. If the client has ended the run, SaveRun
-// reopens the run, except when c.ID is set. Names, texts and values that are too long are
-// truncated, and Run.Lost reports the change.
+// creates the run, its experiment and its project. If the client has ended the run, SaveRun reopens
+// the run, except when c.ID is set. Names and values that are too long are truncated, which
+// Run.Lost reports.
 //
 // SaveRun returns CONFLICT if the run is in the trash. The actor needs the right to create.
 // Replacing a value also requires the right to update.
@@ -280,8 +279,7 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 	return nil
 }
 
-// fitted returns s as valid UTF-8, shortened to the maximum size of a text. It returns nil if s
-// is nil.
+// fitted returns s as valid UTF-8, truncated to domain.MaxText bytes. It returns nil if s is nil.
 func fitted(s *string) *string {
 	if s == nil {
 		return nil
@@ -289,8 +287,8 @@ func fitted(s *string) *string {
 	return new(transfer.FitText(*s))
 }
 
-// setState sets the state that c requests. If c requests no state, setState reopens a run that
-// its client has ended.
+// setState sets the state that c requests. If c requests no state and selects the run by name,
+// setState reopens the run if its client has ended it or if it was ended and lost.
 func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (changed bool, err error) {
 	p := runs.IterationPatch{Reopen: true}
 	switch {
@@ -318,7 +316,7 @@ func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (change
 			if !lost {
 				return false, nil
 			}
-			w.Preempting = false // a lost run starts again, without its stop request
+			w.Preempting = false // a lost run starts again; SetEnd removes its stop request
 			return false, runs.SetEnd(tx, it.IterationRef, runs.End{Status: it.Status, Message: it.ErrorMessage})
 		}
 		if !w.Complete && !lost {
@@ -342,7 +340,7 @@ var wandbStates = map[string]domain.IterationStatus{
 	"killed": domain.Killed, "preempted": domain.Killed, "preempting": domain.Running,
 }
 
-// Snapshot holds the machine and the code of a run, as a client sent them. An unknown field is
+// Snapshot describes the machine and the code of a run as reported by a client. An unknown field is
 // "".
 type Snapshot struct{ GitSHA, GitRemote, Entrypoint, Command, Hostname, Runtime string }
 

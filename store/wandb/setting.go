@@ -12,8 +12,8 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// SetConfig sets the configuration. It ignores a configuration that is too large, and reports
-// that in r.Lost.
+// SetConfig sets the configuration. A configuration that is too large is ignored, which r.Lost
+// reports.
 func (r *Run) SetConfig(text string) {
 	if len(text) > maxText {
 		r.Lose("A configuration of %d bytes was left out: at most %d are allowed.", len(text), maxText)
@@ -26,8 +26,7 @@ func (r *Run) SetConfig(text string) {
 	r.Config = text
 }
 
-// Parameters returns the parameters that the configuration of the run contains, at most
-// maxParameters.
+// Parameters returns the parameters in the configuration of the run, at most maxParameters.
 func (r *Run) Parameters() map[string]string {
 	all := map[string]string{}
 	for key, value := range map[string]string{"group": r.Group, "job_type": r.JobType, "sweep": r.Sweep} {
@@ -61,8 +60,8 @@ func (r *Run) Parameters() map[string]string {
 }
 
 // SetParameters writes the parameters of r to an iteration. before holds the parameters of the
-// former configuration. SetParameters deletes the parameters in before that r lacks. replaced
-// reports whether a parameter was changed or deleted.
+// previous configuration; SetParameters deletes the ones that are not in r. replaced reports
+// whether a parameter was changed or deleted.
 func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replaced bool, err error) {
 	after := r.Parameters()
 	for key := range before {
@@ -98,7 +97,7 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 	return replaced, nil
 }
 
-// SetTags replaces the tags of an iteration by the first maxTags elements of tags. removed
+// SetTags replaces the tags of an iteration with the first maxTags elements of tags. removed
 // reports whether a tag was removed.
 func (tx Tx) SetTags(num int64, r *Run, tags []string) (removed bool, err error) {
 	if len(tags) > maxTags {

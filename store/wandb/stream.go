@@ -19,18 +19,18 @@ type Stream struct {
 	HistoryLines int64        // number of history lines that the client has sent
 	EventLines   int64
 	LogLines     int64
-	Output       []string     // printed lines; LogLines is the number of the line after Output
+	Output       []string     // printed lines; LogLines is the number of the line that follows them
 	Events       []format.Row // rows of system metrics
 	LastEvent    string       // last line of Events; "" if none
 	Summary      *string      // whole summary; nil keeps the stored summary
 	Preempting   bool
 	Complete     bool
 	ExitCode     int      // valid if Complete is set
-	Lost         []string // sentences about data that can't be read
+	Lost         []string // messages about data that can't be read
 }
 
-// Append writes the rows of s and updates r from the other fields of s. It returns the number
-// of replaced points. The caller must write the output, the summary and the end of the run.
+// Append writes the rows of s and updates r from the other fields of s. It returns the number of
+// replaced points. The caller must store the output, the summary and the end of the run.
 func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 	if replaced, err = tx.Put(num, tx.samples(r, s)); err != nil {
 		return 0, err
@@ -102,8 +102,7 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 		if e.At == 0 {
 			e.At = tx.Now
 		}
-		// The step is the runtime in seconds. A line that is sent twice therefore gets the same
-		// step.
+		// The step is the runtime in seconds, so a line that is sent twice gets the same step.
 		if math.IsNaN(e.Runtime) || math.Abs(e.Runtime) > 1e15 {
 			e.Runtime = float64(e.At-r.Start) / 1000
 		}
@@ -115,8 +114,8 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	return samples
 }
 
-// restOf returns the row values that are not numbers, by step. If a step has several values
-// with the same name, restOf returns the last value.
+// restOf returns the non-numeric values of rows by step. If a step has several values with the same
+// name, restOf returns the last one.
 func restOf(rows []format.Row) map[Step][]format.Member {
 	all := map[Step][]format.Member{}
 	names := map[Step]map[string]bool{}
@@ -138,8 +137,7 @@ func restOf(rows []format.Row) map[Step][]format.Member {
 	return all
 }
 
-// keepRest stores the values of a row that are not numbers. It replaces stored values with the
-// same names.
+// keepRest stores the non-numeric values of a step. They replace stored values with the same names.
 func (tx Tx) keepRest(num int64, r *Run, step Step, rest []format.Member) error {
 	var former string
 	err := tx.Row(`SELECT content FROM wandb_row WHERE iteration_num = ? AND step = ?`, num, step).Scan(&former)
@@ -160,7 +158,7 @@ func (tx Tx) keepRest(num int64, r *Run, step Step, rest []format.Member) error 
 	}
 	content := format.Object(rest)
 	if len(content) > maxRow {
-		r.Lose("Values of a step that has more than %d bytes of texts, lists and media were left out.", maxRow)
+		r.Lose("Values of a step that has more than %d bytes of strings, lists and media were left out.", maxRow)
 		return nil
 	}
 	_, err = tx.Exec(`INSERT INTO wandb_row (iteration_num, step, content) VALUES (?, ?, ?)
@@ -213,8 +211,8 @@ func (a *About) addCaptions(rest []format.Member) {
 	}
 }
 
-// setCaptions stores the captions as descriptions of files. It keeps the captions of files that
-// have not arrived.
+// setCaptions stores captions as the descriptions of files. Captions of files that have not arrived
+// stay in r.
 func (tx Tx) setCaptions(num int64, r *Run) error {
 	for name, caption := range r.Captions {
 		n, err := tx.Exec(`UPDATE resource SET description = ? WHERE iteration_num = ? AND name = ?`, caption, num, name)

@@ -12,10 +12,10 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// SetSummary stores the summary of a run. A number in the summary becomes a point if no metric
-// has the same name. If a metric has the name but a different last value, the number becomes a
-// point only if final is set. final means that the run has ended. The summary of a running run
-// can be older than the metrics.
+// SetSummary stores the summary of a run. A number in the summary becomes a point if no metric has
+// its name. If a metric with this name has a different last value, the number becomes a point only
+// if final is true, that is, if the run has ended, because the summary of a running run can be
+// older than its metrics.
 func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if len(summary) > maxText {
 		r.Lose("A summary of %d bytes was left out: at most %d are allowed.", len(summary), maxText)
@@ -78,7 +78,7 @@ func sameNumber(a, b Value) bool {
 }
 
 // ConfigOf returns parameters as a W&B configuration. JSON numbers and words such as true keep
-// their type. All other values become strings.
+// their types; all other values become strings.
 func ConfigOf(params iter.Seq2[string, string]) string {
 	var members []format.Member
 	for key, text := range params {

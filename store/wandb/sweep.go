@@ -14,12 +14,12 @@ import (
 	"tracker/store/wandb/sweep"
 )
 
-// SweepState is the state of a sweep. The state determines whether agents get new runs.
+// SweepState is the state of a sweep. It determines whether agents get new runs.
 type SweepState string
 
-// These are the states of a sweep.
+// States of a sweep.
 const (
-	SweepPending  SweepState = "PENDING" // no agent has requested a run
+	SweepPending  SweepState = "PENDING" // no agent has asked for a run
 	SweepRunning  SweepState = "RUNNING"
 	SweepPaused   SweepState = "PAUSED"
 	SweepFinished SweepState = "FINISHED" // agents get no new runs; open runs continue
@@ -33,7 +33,7 @@ type Sweep struct {
 	projectID    string
 	ExperimentID string
 	Name         string // "" if the sweep has no name
-	Text         string // configuration as sent by the client
+	Text         string // configuration as the client sent it
 	State        SweepState
 	CreatedDate  scalar.Time
 	UpdatedDate  scalar.Time
@@ -130,9 +130,9 @@ const maxSweeps = 200
 // sweeps. Parsing a configuration takes memory of about thirty times its size.
 const maxSweepText = 1 << 20
 
-// Sweeps returns the sweeps of a project, newest first. If experimentID is not "", it returns
-// only sweeps of that experiment. It returns at most maxSweeps sweeps. The list ends early when
-// the size of the configurations exceeds maxSweepText. The actor needs the right to read.
+// Sweeps returns the sweeps of a project, newest first. If experimentID is not "", it returns only
+// sweeps of that experiment. It returns at most maxSweeps sweeps. The list ends early if the
+// configurations together exceed maxSweepText. The actor needs the right to read.
 func (v *View) Sweeps(projectID, experimentID string) ([]Sweep, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
@@ -158,15 +158,15 @@ func (v *View) Sweeps(projectID, experimentID string) ([]Sweep, error) {
 	return all, rows.Err()
 }
 
-// SweepBest is the best run of a sweep and the value of the metric.
+// SweepBest is the best run of a sweep and its value of the metric.
 type SweepBest struct {
 	runs.Iteration
 	Metric string
 	Value  scalar.Value
 }
 
-// SweepBest returns the best run of a sweep. It returns nil if no run has a value of the
-// metric. The actor needs the right to read.
+// SweepBest returns the best run of a sweep. It returns nil if no run has a value for the metric.
+// The actor needs the right to read.
 func (v *View) SweepBest(s Sweep) (*SweepBest, error) {
 	o := s.Objective()
 	if o == nil {
@@ -192,8 +192,8 @@ func (db *DB) SweepBest(ctx context.Context, actor domain.Actor, s Sweep) (*Swee
 	return view(ctx, db, actor, func(v *View) (*SweepBest, error) { return v.SweepBest(s) })
 }
 
-// allowSweep returns the sweep with the given id. It returns an error if the sweep does not
-// exist or actor lacks the right want in the sweep's project.
+// allowSweep returns the sweep with the given id. It returns an error if the sweep does not exist
+// or if actor lacks the right want in its project.
 func allowSweep(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (s Sweep, err error) {
 	err = s.scan(tx.Row(`SELECT `+sweepColumns+`
 		FROM wandb_sweep
@@ -206,8 +206,7 @@ func allowSweep(tx *domain.Tx, actor domain.Actor, id string, want domain.Right)
 	return s, tx.Allow(actor, s.projectID, want)
 }
 
-// SweepChange holds the new values for SaveSweep. SaveSweep does not change a field whose value
-// is nil.
+// SweepChange holds the new values for SaveSweep. A nil field is not changed.
 type SweepChange struct {
 	ID      string // id of an existing sweep; "" creates a sweep
 	NewID   string // used for a new sweep
@@ -218,11 +217,10 @@ type SweepChange struct {
 	Runs    []string // names of existing runs to add to a new sweep
 }
 
-// SaveSweep creates or changes a sweep. It creates the experiment and the project of a new
-// sweep if necessary. The state CANCELED ends the runs of the sweep. SaveSweep returns
-// INVALID_PAYLOAD if the configuration can't be parsed. It also returns INVALID_PAYLOAD if the
-// configuration is changed after runs were assigned to agents. The actor needs the right to
-// create a new sweep, or the right to update an existing sweep.
+// SaveSweep creates or changes a sweep. It creates the experiment and the project of a new sweep if
+// necessary. The state CANCELED ends the runs of the sweep. SaveSweep returns INVALID_PAYLOAD if
+// the configuration can't be parsed, or if it is changed after runs were assigned to agents. A new
+// sweep requires the right to create, a change the right to update.
 func (db *DB) SaveSweep(ctx context.Context, actor domain.Actor, c SweepChange) (Sweep, error) {
 	if c.Config != nil {
 		if _, err := sweep.Parse(*c.Config); err != nil {
@@ -311,7 +309,7 @@ func updateSweep(tx *domain.Tx, c SweepChange) error {
 		return err
 	}
 	if c.Config != nil && *c.Config != s.Text && s.Given > 0 {
-		return domain.Invalid("config", "The sweep has already given %d runs to agents, so its configuration can't be changed; start another sweep.", s.Given)
+		return domain.Invalid("config", "The sweep has already assigned %d runs to agents, so its configuration can't be changed; start another sweep.", s.Given)
 	}
 	var name *string
 	if c.Name != nil {
@@ -340,8 +338,7 @@ func updateSweep(tx *domain.Tx, c SweepChange) error {
 // canceled is the error message of runs in a canceled sweep.
 const canceled = "the sweep was canceled"
 
-// killRun ends a run with the status KILLED. The client learns about the end when it sends more
-// data.
+// killRun ends a run with the status KILLED. The client learns of this when it next sends data.
 func killRun(tx *domain.Tx, it domain.IterationState, message string) error {
 	if it.Ended() {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"tracker/store/wandb/sweep"
 )
 
-// SweepTrials holds the fields of a sweep that methods for trials need.
+// SweepTrials holds the fields of a sweep that the methods for trials need.
 type SweepTrials struct {
 	Num    int64
 	ID     string // eight letters and digits
@@ -32,16 +32,16 @@ type Trial struct {
 	Settings string // settings of the run as a JSON object
 	State    TrialState
 	Given    Time
-	Brackets []float64 // best metric value at each bracket that the run has reached
-	Judged   int       // number of brackets at which the run was compared with other runs
+	Brackets []float64 // best metric value at each bracket reached by the run
+	Judged   int       // number of brackets at which the run has been compared with others
 }
 
 // TrialState is the state of a trial.
 type TrialState string
 
-// These are the states of a trial.
+// States of a trial.
 const (
-	TrialGiven   TrialState = "GIVEN" // the run has not started
+	TrialGiven   TrialState = "GIVEN" // assigned, but the run has not started
 	TrialStarted TrialState = "STARTED"
 	TrialDone    TrialState = "DONE"
 )
@@ -67,8 +67,8 @@ func (tx Tx) OpenTrials(s SweepTrials) ([]Trial, error) {
 	return all, err
 }
 
-// SaveTrial writes the state and the brackets of a trial. It also writes best, the best value
-// of the metric. best is NaN if the trial has no value.
+// SaveTrial writes the state and the brackets of a trial, and best, the best value of the metric,
+// which is NaN if the trial has no value.
 func (tx Tx) SaveTrial(s SweepTrials, t Trial, best float64) error {
 	brackets, err := json.Marshal(t.Brackets)
 	if err != nil {
@@ -80,15 +80,15 @@ func (tx Tx) SaveTrial(s SweepTrials, t Trial, best float64) error {
 	return err
 }
 
-// GiveAgain assigns a trial to an agent again, because the run has not started.
+// GiveAgain assigns a trial whose run has not started to an agent again.
 func (tx Tx) GiveAgain(s SweepTrials, t *Trial, agent string) error {
 	t.Agent, t.Given = agent, max(tx.Now, t.Given)
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, t.Agent, t.Given, s.Num, t.Number)
 	return err
 }
 
-// Queue removes the agent from a trial, so that another agent can get it. It dates the trial
-// later than lastSeen, so that the former attempt no longer counts.
+// Queue removes the agent from a trial, so that another agent can get the trial. The assignment
+// time becomes later than lastSeen, so that the previous attempt no longer counts.
 func (tx Tx) Queue(s SweepTrials, t *Trial, lastSeen Time) error {
 	t.State, t.Agent, t.Given, t.Brackets, t.Judged = TrialGiven, "", max(tx.Now, lastSeen)+1, nil, 0
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = '', given_date = ? WHERE sweep_num = ? AND number = ?`, t.Given, s.Num, t.Number)
@@ -146,8 +146,8 @@ func (tx Tx) observations(s SweepTrials) ([]sweep.Observation, error) {
 	return all, nil
 }
 
-// MetricKeys returns the possible keys of the metric to optimize. The key of a nested value is
-// joined with slashes. The key of a value that exists only in the summary has the prefix
+// MetricKeys returns the possible keys of the metric to optimize. The names in the key of a nested
+// value can be joined with slashes, and a value that exists only in the summary has the prefix
 // SummaryPrefix. MetricKeys returns nil if the sweep has no metric.
 func (s SweepTrials) MetricKeys() []string {
 	name := s.Config.Metric.Name
@@ -159,7 +159,7 @@ func (s SweepTrials) MetricKeys() []string {
 }
 
 // Best returns the best value of the sweep's metric in an iteration. It returns NaN if the
-// iteration does not have the metric.
+// iteration has no value for it.
 func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	keys := s.MetricKeys()
 	if keys == nil {
@@ -183,7 +183,7 @@ func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	return math.NaN(), nil
 }
 
-// errEnough stops reading points.
+// errEnough ends the reading of points.
 var errEnough = errors.New("enough")
 
 // Measure sets t.Brackets to the best values at the brackets that the run has reached. num is
@@ -236,8 +236,8 @@ func encodable(x float64, m sweep.Metric) float64 {
 	return x
 }
 
-// Early returns the open trials to stop. It compares each trial with other trials at the
-// brackets that the trial has reached since the last comparison.
+// Early returns the open trials to stop. It compares each trial with the others at the brackets
+// that the trial has reached since its last comparison.
 func (tx Tx) Early(s SweepTrials, open []Trial) (stopped []Trial, err error) {
 	if s.Config.Early == nil {
 		return nil, nil

@@ -11,10 +11,10 @@ import (
 // maxValueRows is the maximum number of rows that EachValue reads.
 const maxValueRows = 20_000
 
-// EachValue calls the function each for the history values that are not numbers. The calls are
-// sorted by iteration number, then by step. EachValue reads only rows that contain one of the
-// given texts. If steps is not nil, it reads only rows with one of the given steps. It stops at
-// the first error. more reports whether it did not read all rows because of maxValueRows.
+// EachValue calls each for the non-numeric history values, sorted by iteration number and then by
+// step. It reads only rows that contain one of the strings in texts and, if steps is not nil, only
+// rows with one of these steps. It stops at the first error. more reports whether maxValueRows left
+// rows unread.
 func (tx Tx) EachValue(nums []int64, steps []Step, texts []string, each func(num int64, step Step, m format.Member) error) (more bool, err error) {
 	where, args := "", []any{sqlite.JSON(nums)}
 	if steps != nil {

@@ -1,18 +1,18 @@
 // Package wandb stores the data of W&B's clients. It stores a W&B run as an iteration with
-// configuration, summary, history, console and state. It stores W&B artifacts with collections,
-// versions and aliases. It assigns the runs of sweeps to agents. The id of an iteration is
-// derived from the names of the W&B project and run.
+// configuration, summary, history, console and state, and W&B artifacts with collections, versions
+// and aliases. It assigns the runs of sweeps to agents. The id of an iteration is derived from the
+// names of the W&B project and run.
 //
-// Numbers in a history row are stored as points. The name of a number is changed if the store
-// does not accept the name. Other values are stored as sent. The history can therefore be read
-// back unchanged. It can be searched and charted like the metrics of other runs. Sending a row,
-// summary or setting twice has no further effect. Clients can't handle rejected values. Values
-// that are too large are truncated or omitted, and Run.Lost reports the change.
+// Numbers in a history row are stored as points, under a different name if the store does not
+// accept the original one. Other values are stored as sent. The history can therefore be read back
+// unchanged, and be searched and charted like the metrics of other runs. Sending a row, summary or
+// setting twice has no further effect. Clients can't handle rejected values, so values that are too
+// large are truncated or omitted, which Run.Lost reports.
 //
-// Package format encodes and decodes values. Package sweep chooses settings. The methods of DB
-// run their own transactions. The methods of View use the transaction of the view. The methods
-// of Tx access the tables of this package by iteration number. The callers of Tx must check
-// rights and statuses in the same transaction.
+// Package format encodes and decodes values. Package sweep chooses settings. The methods of DB run
+// their own transactions, and the methods of View use the transaction of the view. The methods of
+// Tx access the tables of this package by iteration number; their callers must check rights and
+// statuses in the same transaction.
 package wandb
 
 import (
@@ -28,7 +28,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// These are the types of the values in rows.
+// Types of the values in rows.
 type (
 	Step  = scalar.Step
 	Time  = scalar.Time
@@ -39,17 +39,17 @@ type (
 type Tx struct {
 	*points.Tx
 	Now Time
-	// Take reserves memory for a response. If it returns an error, the reading method returns
-	// the error.
+	// Take reserves memory for a response. If it returns an error, the method that reads returns
+	// this error.
 	Take func(bytes int64) error
 }
 
-// Run holds W&B data of a run that no other table stores. If the run does not come from a W&B
+// Run holds the W&B data of a run that no other table stores. If the run does not come from a W&B
 // client, only RunID is set.
 type Run struct {
-	RunID   string // W&B id of the run, any text; the iteration id if the run has no W&B id
+	RunID   string // W&B id of the run, any string; the iteration id if the run has no W&B id
 	Config  string // JSON
-	Summary string // JSON as Python writes it
+	Summary string // JSON as written by Python
 	About
 }
 
@@ -67,11 +67,11 @@ type About struct {
 	Last         Time                `json:"last,omitzero"`  // time of the last row by the client's clock
 	LastStep     Step                `json:"last_step,omitzero"`
 	Events       string              `json:"events,omitzero"`     // last line of the system metrics
-	Paths        map[string][]string `json:"paths,omitzero"`      // names of nested objects, by the key joined from the names
+	Paths        map[string][]string `json:"paths,omitzero"`      // names of nested objects by the key that was joined from them
 	Complete     bool                `json:"complete,omitzero"`   // the client has announced the end of the run
 	Preempting   bool                `json:"preempting,omitzero"` // the client has announced a preemption
-	Captions     map[string]string   `json:"captions,omitzero"`   // by name of the file; only for files that have not arrived
-	Lost         []string            `json:"lost,omitzero"`       // sentences about truncated or omitted data
+	Captions     map[string]string   `json:"captions,omitzero"`   // by file name; only for files that have not arrived
+	Lost         []string            `json:"lost,omitzero"`       // messages about truncated or omitted data
 	Ended        Ended               `json:"ended,omitzero"`
 }
 
@@ -82,14 +82,14 @@ type Ended struct {
 	Events  More `json:"events"`
 }
 
-// More counts how often the number of lines has grown between two calls of LogsOn.
+// More counts the calls of LogsOn at which the number of lines had grown.
 type More struct {
 	Lines int64 `json:"lines"` // number of lines at the last call
 	Times int   `json:"times"`
 }
 
-// grew records the number of lines. It reports whether the number has grown now and has grown
-// at least n times in total.
+// grew records the number of lines. It reports whether the number has grown since the last call,
+// for at least the nth time.
 func (m *More) grew(lines int64, n int) bool {
 	if lines <= m.Lines {
 		return false
@@ -99,13 +99,12 @@ func (m *More) grew(lines int64, n int) bool {
 	return m.Times >= n
 }
 
-// LogsOn reports whether a run continues on the client after it was ended on the server. It
-// compares the numbers of lines with the numbers at the last call. It returns true if the
-// number of history lines has grown, for at least the second time. It also returns true if the
-// number of system metrics lines has grown, for at least the fourth time.
+// LogsOn reports whether a run still logs after it was ended on the server. It compares the numbers
+// of lines with the numbers at the last call, and returns true if the history has grown for at
+// least the second time or the system metrics have grown for at least the fourth time.
 //
-// The first lines might have been sent before the end. A client that is finishing its run sends
-// the last system metrics in several parts.
+// Some growth is no proof: the first new lines may have been logged before the end, and a client
+// that is finishing its run sends the last system metrics in several parts.
 func (a *About) LogsOn(ended Time) bool {
 	if a.Ended.At != ended {
 		a.Ended = Ended{At: ended, History: More{Lines: a.HistoryLines}, Events: More{Lines: a.EventLines}}
@@ -120,7 +119,7 @@ const (
 	maxTextValues = 200_000  // maximum number of values in a configuration or summary
 	maxParameters = 20_000   // maximum number of parameters that a transaction sets for a configuration
 	maxPoints     = 20_000   // maximum number of points that a transaction adds for a summary
-	maxRow        = 16 << 20 // maximum size of a step's values that are not numbers, in bytes
+	maxRow        = 16 << 20 // maximum size of a step's non-numeric values, in bytes
 	maxTags       = 1000
 	maxEvent      = 1 << 20 // maximum size of the last system metrics line, in bytes
 	maxPaths      = 10_000
@@ -130,13 +129,13 @@ const (
 	maxLost       = 100
 )
 
-// These are prefixes of metric names.
+// Prefixes of metric names.
 const (
 	SystemPrefix  = "system/"  // system metrics
 	SummaryPrefix = "summary/" // summary values that differ from the last value of a metric
 )
 
-// Lose adds a sentence about truncated or omitted data to a.Lost.
+// Lose adds a message about truncated or omitted data to a.Lost.
 func (a *About) Lose(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if len(a.Lost) == maxLost || slices.Contains(a.Lost, text) {
@@ -148,8 +147,8 @@ func (a *About) Lose(format string, args ...any) {
 	a.Lost = append(a.Lost, text)
 }
 
-// FitName returns a name that the store accepts. If the name had to change, FitName reports the
-// change in a.Lost. what is the kind of object that has the name, such as "metric".
+// FitName returns a name that the store accepts. If the name had to be changed, a.Lost reports it.
+// what is the kind of object with this name, such as "metric".
 func (a *About) FitName(what, name string) string {
 	fits := transfer.FitName(name)
 	if fits != name {
@@ -172,8 +171,8 @@ func (tx Tx) Run(num int64, id string) (r Run, err error) {
 	return r, err
 }
 
-// LostProperty is the key of the iteration property that holds Run.Lost, one sentence per line.
-// The property makes the sentences visible on pages, in searches and in all APIs.
+// LostProperty is the key of the iteration property that holds Run.Lost, one message per line. The
+// property makes the messages visible on pages, in searches and in all APIs.
 const LostProperty = "wandb.left_out"
 
 // Save writes the W&B data of an iteration.

@@ -13,8 +13,8 @@ import (
 	"tracker/store/wandb"
 )
 
-// A version with many files is committed in several transactions, so that other clients can
-// write between them. After a failure, the version is pending. The next attempt continues the
+// A version with many files is committed in several transactions, so that other clients can write
+// between them. After a failure, the version is still pending, and the next attempt continues the
 // commit.
 func TestCommitOfManyFiles(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestCommitOfManyFiles(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// A new version can't replace another version by using that version's id or client id.
+// A new version can't take the place of another version by using that version's id or client id.
 func TestArtifactWithTheIDOfAnother(t *testing.T) {
 	b := newBed(t)
 	create := func(iteration, digest, clientID string) wandb.Artifact {

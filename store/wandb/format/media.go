@@ -16,7 +16,7 @@ type Histogram struct {
 // MaxBins is the maximum number of bins in a parsed histogram.
 const MaxBins = 4096
 
-// ParseHistogram parses a value in a history row. ok is false if the value is not a histogram.
+// ParseHistogram parses a histogram in a history row. ok is false if value is not a histogram.
 func ParseHistogram(value string) (h Histogram, ok bool) {
 	var in struct {
 		Type   string    `json:"_type"`
@@ -53,7 +53,7 @@ type Mark struct {
 	File string
 }
 
-// marks maps the names of an image's marks to their files. It has the format of W&B's clients.
+// marks maps the names of an image's marks to their files, in the format of W&B's clients.
 type marks map[string]struct {
 	Path string `json:"path"`
 }
@@ -100,9 +100,8 @@ func MarkedImages(value string) (all []Image) {
 	return all
 }
 
-// ClassLabels reads the class names of masks or boxes from the configuration of a run. It
-// returns a function that returns the class names for the key of an image and the name of a
-// mark.
+// ClassLabels reads the class names of masks or boxes from the configuration of a run. It returns a
+// function that looks up the class names by the key of an image and the name of a mark.
 func ClassLabels(config string, mask bool) func(key, name string) map[string]string {
 	kind := "bounding_box/class_labels"
 	if mask {
@@ -121,7 +120,8 @@ func ClassLabels(config string, mask bool) func(key, name string) map[string]str
 	return func(key, name string) map[string]string { return all[key+"_wandb_delimeter_"+name].Value }
 }
 
-// read decodes JSON text from a client into a value. It reports whether the text is valid.
+// read decodes JSON from a client into the value to which into points. It reports whether the JSON
+// is valid.
 func read(text string, into any) bool {
 	return json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil
 }

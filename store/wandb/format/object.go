@@ -1,12 +1,12 @@
-// Package format reads and writes values in the formats of W&B's clients and files. The formats
-// are JSON objects as Python writes them, with NaN and infinities. The package also reads
-// history rows, settings, and the charts and tables of wandb.plot.
+// Package format reads and writes values in the formats of W&B's clients and files: JSON objects as
+// Python writes them, with NaN and infinities, and in them history rows, settings, and the charts
+// and tables of wandb.plot.
 //
-// The package implements the rules for converting W&B's values to tracker's values. The rules
-// define which values are numbers, how the numbers are named, and which values stay unchanged.
-// A value that the package does not understand is returned as a text. No value is lost.
+// The package implements the rules for converting W&B's values to tracker's values: which values
+// are numbers, how the numbers are named, and which values stay unchanged. A value that the package
+// does not understand is returned as a string, so no value is lost.
 //
-// Package format does not use the database or the network. It has no state.
+// The package does not use the database or the network and has no state.
 package format
 
 import (
@@ -18,14 +18,13 @@ import (
 	"tracker/store/json"
 )
 
-// Member is one key of a JSON object. Value is the JSON text of the key's value.
+// Member is a key of a JSON object and its value as JSON.
 type Member struct{ Key, Value string }
 
 var errObject = errors.New("this is not a JSON object as Python writes it")
 
-// Members returns the members of a JSON object, in order. It accepts NaN, Infinity and
-// -Infinity, because Python writes these words. It finds the end of each value but does not
-// validate values.
+// Members returns the members of a JSON object, in order. It accepts NaN, Infinity and -Infinity,
+// which Python writes. It finds the end of each value but does not validate the value.
 func Members(text string) ([]Member, error) {
 	s := scanner{text: text}
 	s.space()
@@ -208,8 +207,8 @@ func (s *scanner) quoted() bool {
 	return false
 }
 
-// value skips a JSON value. It reports whether it found a value. It counts brackets without
-// distinguishing [ and {.
+// value skips a JSON value. It reports whether it found one. It counts brackets without
+// distinguishing [ from {.
 func (s *scanner) value() bool {
 	depth := 0
 	for s.at < len(s.text) {
@@ -246,8 +245,7 @@ func (s *scanner) value() bool {
 	return false
 }
 
-// word skips a number or a word such as null. It reports whether it found a number or a known
-// word.
+// word skips a number or a word such as null. It reports whether it found one.
 func (s *scanner) word() bool {
 	from := s.at
 	for s.at < len(s.text) {

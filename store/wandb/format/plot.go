@@ -40,10 +40,10 @@ type panel struct {
 	} `json:"panel_config"`
 }
 
-// Plots returns the charts of a run. It reads them from the configuration and the summary of
-// the run. The result has the order of the configuration.
+// Plots returns the charts in the configuration and the summary of a run, in the order of the
+// configuration.
 func Plots(config, summary string) (all []Plot) {
-	// Most runs have no charts. Do not parse their configurations.
+	// Do not parse the configuration of a run without charts, as most runs are.
 	if !strings.Contains(config, `"visualize"`) {
 		return nil
 	}
@@ -92,8 +92,8 @@ func Plots(config, summary string) (all []Plot) {
 	return all
 }
 
-// MemberOf returns the value of the key in a JSON object, as JSON text. It returns "" if the
-// object does not have the key.
+// MemberOf returns the value of a key in a JSON object as JSON, or "" if the object does not have
+// the key.
 func MemberOf(text, key string) string {
 	members, err := Members(text)
 	if err != nil {
@@ -131,6 +131,5 @@ func ParseTable(text string) (t Table, err error) {
 	return t, err
 }
 
-// bare replaces NaN and infinities by null. Python writes these words, but they are not valid
-// JSON.
+// bare replaces NaN and infinities, which Python writes but JSON does not allow, with null.
 var bare = strings.NewReplacer("-Infinity", "null", "Infinity", "null", "NaN", "null")

@@ -15,8 +15,8 @@ type Row struct {
 	At      scalar.Time // 0 if the row has no time
 	Runtime float64     // seconds since the start of the run; NaN if the row has no runtime
 	Numbers []RowNumber
-	// Rest holds the members that are not plain numbers, such as texts, media and lists.
-	// Numbers inside such members are also in Numbers.
+	// Rest holds the members that are not plain numbers, such as strings, media and lists. Numbers
+	// inside these members are also in Numbers.
 	Rest []Member
 }
 
@@ -71,8 +71,8 @@ func ParseRow(text string) (row Row, err error) {
 	return row, nil
 }
 
-// inexact reports whether text would change in a conversion to a float and back. It returns
-// true for booleans and for long integers.
+// inexact reports whether text could change when it is converted to a float and back: booleans and
+// long integers could.
 func inexact(text string) bool {
 	return text == "true" || text == "false" || len(text) > 15 && strings.Trim(text, "-0123456789") == ""
 }

@@ -12,8 +12,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// The following functions convert W&B's values to parameters and points. The functions accept
-// values from the files of W&B's client and values that the client sends to a server.
+// The following functions convert W&B's values to parameters and points. The values come from files
+// of W&B's client or from requests of the client.
 
 // maxDepth is the maximum nesting depth of objects.
 const maxDepth = 32
@@ -21,8 +21,8 @@ const maxDepth = 32
 // Hidden reports whether a key is reserved by W&B.
 func Hidden(key string) bool { return strings.HasPrefix(key, "_") }
 
-// Number parses a JSON number, or Python's text for NaN or an infinity. It returns 1 for true
-// and 0 for false.
+// Number parses a JSON number, or NaN or an infinity as Python writes it. It returns 1 for true and
+// 0 for false.
 func Number(text string) (scalar.Value, bool) {
 	switch text = strings.TrimSpace(text); text {
 	case "NaN":
@@ -43,10 +43,9 @@ func Number(text string) (scalar.Value, bool) {
 	return scalar.Value(x), err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// Leaves visits the values in a history or summary value. It calls the function number for each
-// number. It calls the function other for each value that is not a number. The key of a nested
-// value consists of the names in path, joined with slashes. A W&B object is treated as one
-// value.
+// Leaves visits the values inside a history or summary value. It calls number for each number and
+// other for each other value. The key of a nested value consists of the names in path, joined with
+// slashes. A W&B object is treated as a single value.
 func Leaves(key, text string, number func(key string, path []string, x scalar.Value), other func(key, text string)) {
 	leaves([]string{key}, text, number, other)
 }

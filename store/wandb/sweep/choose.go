@@ -11,8 +11,8 @@ type Observation struct {
 	Value float64 // best value of the metric; NaN if the run has no value
 }
 
-// Next chooses the settings of the next run. number is the number of runs chosen before. seen
-// lists the finished runs. ok is false if no settings are left.
+// Next chooses the settings of the next run. number is how many runs have been chosen before, and
+// seen lists the finished runs. ok is false if no settings are left.
 func (c Config) Next(r *rand.Rand, number int, seen []Observation) (p Point, settings map[string]any, ok bool) {
 	if number < 0 || number >= c.Size() {
 		return nil, nil, false
@@ -44,8 +44,8 @@ func (c Config) cell(number int) (Point, map[string]any) {
 	exact.Dimensions = make([]Dimension, len(c.Dimensions))
 	for i, d := range c.Dimensions {
 		p[d.Name()] = (float64(places[i]) + 0.5) / float64(d.count())
-		// Use the exact value, because the weight of a grid value can be 0 and the last step
-		// can end below high.
+		// Use the value of the cell itself, because the weight of a grid value can be 0 and the
+		// last step can end below high.
 		exact.Dimensions[i] = Dimension{Path: d.Path, Distribution: "constant", values: []any{d.cell(places[i])}, weights: []float64{1}}
 	}
 	return p, exact.Settings(p)

@@ -1,9 +1,8 @@
-// Package sweep parses the configuration of a hyperparameter search and chooses the settings of
-// the next run. It searches a grid, chooses at random, or uses a Bayesian method based on the
-// finished runs. It also decides which runs to stop early.
+// Package sweep parses the configuration of a hyperparameter search and chooses the settings of the
+// next run. It can search a grid, choose at random, or use a Bayesian method based on the finished
+// runs. It also decides which runs to stop early.
 //
-// The configuration has the format of W&B's sweeps. The package does not use runs or the
-// database.
+// Configurations have the format of W&B's sweeps. The package does not use runs or the database.
 package sweep
 
 import (
@@ -30,7 +29,7 @@ const (
 // Method is the search method of a sweep.
 type Method string
 
-// These are the search methods.
+// Search methods.
 const (
 	Grid   Method = "grid"
 	Random Method = "random"
@@ -55,14 +54,14 @@ type Config struct {
 	Early       *Hyperband  // nil if no run is stopped early
 }
 
-// Error reports a configuration that is not valid. Message is a sentence.
+// Error is the error for an invalid configuration. Message is a complete sentence.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
 
 func wrong(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Parse parses a configuration in YAML or JSON. The type of a returned error is *Error.
+// Parse parses a configuration in YAML or JSON. A returned error is an *Error.
 func Parse(text string) (Config, error) {
 	if len(text) > MaxConfig {
 		return Config{}, wrong("The configuration of a sweep can have at most %d bytes; this one has %d.", MaxConfig, len(text))
@@ -118,8 +117,8 @@ func Parse(text string) (Config, error) {
 	return c, err
 }
 
-// addDimensions adds the given parameters to c.Dimensions, including nested parameters. left is
-// the remaining number of bytes for the values.
+// addDimensions adds the given parameters to c.Dimensions, including nested parameters. left is the
+// number of bytes that the values may still have.
 func (c *Config) addDimensions(path []string, parameters map[string]any, left *int) error {
 	if len(path) > maxDepth {
 		return wrong("Parameters of a sweep can be nested at most %d deep.", maxDepth)
@@ -173,11 +172,11 @@ func sizeOf(v any, most int) int {
 	return n
 }
 
-// Point is a choice of settings. It maps the name of each dimension to a quantile of the
-// dimension's distribution, from 0 to 1.
+// Point is a choice of settings. It maps the name of each dimension to a quantile of its
+// distribution, from 0 to 1.
 type Point map[string]float64
 
-// Settings returns the values of the point p. The values are nested as in the configuration.
+// Settings returns the values of the point p, nested as in the configuration.
 func (c Config) Settings(p Point) map[string]any {
 	out := map[string]any{}
 	for _, d := range c.Dimensions {
@@ -195,8 +194,8 @@ func (c Config) Settings(p Point) map[string]any {
 	return out
 }
 
-// Size returns the maximum number of runs in the sweep. The maximum is RunCap or, for a smaller
-// grid, the number of grid cells.
+// Size returns the maximum number of runs in the sweep: RunCap, or the number of grid cells if that
+// is smaller.
 func (c Config) Size() int {
 	n := c.RunCap
 	if c.Method == Grid {
@@ -233,7 +232,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// clip shortens s for a quotation in an error message.
+// clip shortens s so that an error message can quote it.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:60]) + "…"

@@ -9,7 +9,7 @@ import (
 
 // Dimension is one setting of a sweep and the distribution of its values.
 type Dimension struct {
-	Path         []string // names of the enclosing settings, followed by the name of the setting
+	Path         []string // names of the enclosing settings, then the name of the setting
 	Distribution string
 	values       []any
 	weights      []float64 // weights of values; the sum is 1
@@ -92,7 +92,7 @@ func parseDimension(path []string, in map[string]any) (Dimension, error) {
 		d.whole = d.q == math.Floor(d.q)
 	}
 	if !plain(value, 0) || !plain(in["values"], 0) {
-		return d, wrong("The values of the parameter %s must be texts, finite numbers, true, false or null, or lists or mappings of these.", name)
+		return d, wrong("The values of the parameter %s must be strings, finite numbers, true, false or null, or lists or mappings of these.", name)
 	}
 	switch d.base() {
 	case "constant":
@@ -193,7 +193,7 @@ func isInt(v any) bool {
 	return false
 }
 
-// edge is the minimum distance between a quantile and 0 or 1. Without edge, an unbounded
+// edge is the minimum distance between a quantile and 0 or 1. Without this distance, an unbounded
 // distribution would return infinite values.
 const edge = 1e-9
 
@@ -263,7 +263,7 @@ func (d Dimension) index(u float64) int {
 	return 0
 }
 
-// share returns a quantile for which index returns i.
+// share returns a quantile u for which index(u) is i.
 func (d Dimension) share(i int) float64 {
 	sum := 0.0
 	for _, w := range d.weights[:i] {
@@ -272,7 +272,8 @@ func (d Dimension) share(i int) float64 {
 	return sum + d.weights[i]/2
 }
 
-// count returns the number of values in a grid. It returns 0 if the number is infinite.
+// count returns the number of values that the dimension has in a grid, or 0 if the number is
+// infinite.
 func (d Dimension) count() int {
 	switch {
 	case d.values != nil:

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Hyperband decides which runs to stop early. A bracket is a number of metric values. When a
-// run reaches a bracket, its best value is compared with the best values of other runs at the
-// bracket. The run continues only if its value is among the best 1/Eta of all values.
+// Hyperband decides which runs to stop early. A bracket is a number of metric values. When a run
+// reaches a bracket, its best value is compared with the best values of other runs at the same
+// bracket. The run continues only if its value is among the best 1/Eta of these values.
 //
-// A run is compared only with runs that have reached the bracket so far. No run waits for other
-// runs. The method is described in L. Li et al., "A System for Massively Parallel
-// Hyperparameter Tuning", MLSys 2020.
+// A run is compared only with the runs that have reached the bracket so far, so no run waits for
+// others. The method is described in L. Li et al., "A System for Massively Parallel Hyperparameter
+// Tuning", MLSys 2020.
 type Hyperband struct {
 	Eta      float64
 	Brackets []int // numbers of metric values, ascending
@@ -56,8 +56,8 @@ func parseHyperband(in map[string]any, m Metric) (*Hyperband, error) {
 	return h, nil
 }
 
-// Stops reports whether to stop a run at a bracket. mine is the best value of the run, and
-// others holds the best values of other runs at the bracket. NaN is the worst value.
+// Stops reports whether to stop a run at a bracket. mine is the best value of the run, and others
+// holds the best values of other runs at the bracket. NaN counts as the worst value.
 func (h *Hyperband) Stops(m Metric, mine float64, others []float64) bool {
 	all := len(others) + 1
 	if float64(all) < h.Eta {

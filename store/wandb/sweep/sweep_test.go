@@ -23,8 +23,8 @@ func parse(t *testing.T, text string) sweep.Config {
 	return c
 }
 
-// TestGrid checks that a grid returns each combination once and then ends. The settings must be
-// nested like the parameters.
+// TestGrid checks that a grid returns each combination once and then ends, and that the settings
+// are nested like the parameters.
 func TestGrid(t *testing.T) {
 	c := parse(t, `{method: grid, parameters: {a: {values: [1, 2, x]}, n: {min: 3, max: 5}, b: {value: true},
 		opt: {parameters: {lr: {distribution: q_uniform, min: 0, max: 1, q: 0.25}}}}}`)
@@ -75,8 +75,8 @@ var distributions = map[string][2]float64{
 	"distribution: uniform, min: -1000000000000, max: 1000000000000": {-1e12, 1e12},
 }
 
-// TestValues checks three properties of values. They are within the bounds, increase with the
-// quantile or stay equal, and are multiples of q.
+// TestValues checks that values are within the bounds, do not decrease with the quantile, and are
+// multiples of q.
 func TestValues(t *testing.T) {
 	for text, bounds := range distributions {
 		c := parse(t, "{method: random, parameters: {x: {"+text+"}}}")
@@ -153,7 +153,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestBayes checks that the method bayes finds better settings than random search.
+// TestBayes checks that the bayes method finds better settings than a random search.
 func TestBayes(t *testing.T) {
 	const text = `metric: {name: loss, goal: GOAL}, parameters: {x: {min: -5.0, max: 5.0}, y: {distribution: log_uniform_values, min: 0.0001, max: 1},
 		k: {values: [a, b, c, d]}}}`
@@ -195,8 +195,8 @@ func TestBayes(t *testing.T) {
 	t.Logf("at random %g, minimized %g, maximized %g", atRandom, minimized, maximized)
 }
 
-// TestBayesOddly checks that unusual observations are accepted. Such observations do not match
-// the configuration or have no value.
+// TestBayesOddly checks that observations are accepted even if they do not match the configuration
+// or have no value.
 func TestBayesOddly(t *testing.T) {
 	c := parse(t, `{method: bayes, metric: {name: m}, parameters: {x: {min: 0.0, max: 1.0}, y: {values: [1, 2], probabilities: [1, 0]}}}`)
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0} {
@@ -229,8 +229,8 @@ func TestBrackets(t *testing.T) {
 	}
 }
 
-// TestStops checks that at least the best third of the runs continues. The order in which the
-// runs reach a bracket must not matter.
+// TestStops checks that at least the best third of the runs continues, in whatever order the runs
+// reach a bracket.
 func TestStops(t *testing.T) {
 	h := sweep.Hyperband{Eta: 3}
 	for seed := range uint64(50) {
@@ -311,8 +311,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestAliasesAreCounted checks that a YAML alias counts with the size of its value. The alias
-// itself has three bytes.
+// TestAliasesAreCounted checks that the size of the aliased value is counted for a YAML alias,
+// although the alias itself has only three bytes.
 func TestAliasesAreCounted(t *testing.T) {
 	long := "a: &a " + strings.Repeat("x", 50_000) + "\nmethod: random\nparameters: "
 	for _, values := range []string{"{x: {value: *a}}", "{x: {values: [*a, *a]}}"} {

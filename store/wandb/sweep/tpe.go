@@ -7,26 +7,25 @@ import (
 	"slices"
 )
 
-// The method bayes is the tree-structured Parzen estimator. It is described in J. Bergstra, R.
-// Bardenet, Y. Bengio and B. Kégl, "Algorithms for Hyper-Parameter Optimization", NIPS 2011,
-// section 4.
+// The bayes method is the tree-structured Parzen estimator of J. Bergstra, R. Bardenet, Y. Bengio
+// and B. Kégl, "Algorithms for Hyper-Parameter Optimization", NIPS 2011, section 4.
 //
 // The finished runs are divided into the best runs and the other runs. A density l is estimated
-// from the best runs, and a density g from the other runs. Candidates are drawn from l. The
-// candidate with the largest l/g is chosen.
+// from the best runs and a density g from the other runs. Of several candidates drawn from l, the
+// one with the largest l/g is chosen.
 //
-// The dimensions are independent. Each coordinate is a quantile of a distribution. The prior is
-// therefore uniform from 0 to 1.
+// The dimensions are independent. Each coordinate is a quantile of a distribution, so its prior is
+// uniform from 0 to 1.
 const (
 	startup    = 10  // number of random runs before the first estimate
-	best       = 0.1 // share of the runs that count as the best runs
+	best       = 0.1 // fraction of the runs that count as the best runs
 	candidates = 24  // number of candidates for a numeric dimension
-	choices    = 2   // number of candidates for a list of values; more candidates would always give the same choice
-	maxSeen    = 500 // maximum number of runs in an estimate; the last runs are used
+	choices    = 2   // number of candidates for a list of values; with many candidates the choice would always be the same
+	maxSeen    = 500 // maximum number of runs in an estimate, which are the last ones
 )
 
-// improve replaces the coordinates of p by coordinates that are likely better than the points
-// in seen.
+// improve replaces the coordinates of p with coordinates that are likely to give better values than
+// the points in seen.
 func (c Config) improve(r *rand.Rand, p Point, seen []Observation) {
 	if len(seen) < startup {
 		return
@@ -54,7 +53,7 @@ func (c Config) improve(r *rand.Rand, p Point, seen []Observation) {
 	}
 }
 
-// loss returns a number to minimize. A run without a value has an infinite loss.
+// loss returns the number to minimize. It is infinite for a run without a value.
 func (c Config) loss(o Observation) float64 {
 	switch {
 	case math.IsNaN(o.Value):
@@ -75,8 +74,8 @@ func sharesOf(all []Observation, name string) []float64 {
 	return out
 }
 
-// likely chooses a value and returns its index. The densities are counts of the values. Each
-// count starts with the weight times the number of values, as in section 4.2 of the paper.
+// likely chooses a value and returns its index. The densities are counts of the values. Each count
+// starts at the weight of the value times the number of values, as in section 4.2 of the paper.
 func (d Dimension) likely(r *rand.Rand, good, bad []float64) int {
 	estimate := func(shares []float64) []float64 {
 		n := float64(len(d.values))
@@ -103,14 +102,14 @@ func (d Dimension) likely(r *rand.Rand, good, bad []float64) int {
 	return chosen
 }
 
-// parzen is a probability density from 0 to 1. It is the mean of a uniform density and normal
-// densities around the points in at. The normal densities are truncated at 0 and 1.
+// parzen is a probability density on the interval from 0 to 1: the mean of a uniform density and of
+// normal densities around the points in at, truncated at 0 and 1.
 type parzen struct {
-	at, width, inside []float64 // inside is the part of each normal density from 0 to 1
+	at, width, inside []float64 // inside is the part of each normal density that lies between 0 and 1
 }
 
-// newParzen estimates a density from the points in at. The width at a point is the distance to
-// the more distant neighbor. The minimum width decreases with the number of points.
+// newParzen estimates a density from the points in at. The width at a point is the distance to its
+// more distant neighbor, with a minimum that decreases with the number of points.
 func newParzen(at []float64) parzen {
 	slices.Sort(at)
 	p := parzen{at: at}
