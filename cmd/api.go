@@ -18,7 +18,7 @@ import (
 
 const (
 	defaultAPI = "http://127.0.0.1:9000"
-	// probeTimeout limits the time to connect to a server on this machine.
+	// probeTimeout is the time limit for connecting to a server on this machine.
 	probeTimeout = 2 * time.Second
 )
 
@@ -31,12 +31,11 @@ type api struct {
 
 // flags adds the flags of p to cmd.
 func (p *api) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.url, "url", "", "`address` of the API (default: TRACKER_URL, else the server on this machine)")
+	cmd.Flags().StringVar(&p.url, "url", "", "`address` of the API (default: TRACKER_URL, or else the server on this machine)")
 	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print JSON")
 }
 
-// client returns a client of the server that the flags or the environment select. The client
-// uses the token for that server.
+// client returns a client, with its token, for the server that the flags or the environment select.
 func (p *api) client() (*rest.Client, error) {
 	address := p.url
 	if address == "" {
@@ -52,8 +51,7 @@ func (p *api) client() (*rest.Client, error) {
 	return rest.New(c.URL(), p.app.token(c.URL()))
 }
 
-// find returns the run with the typed id, page address or name. It also returns the client that
-// found the run.
+// find returns the run whose id, page address or name is typed, and the client that found the run.
 func (p *api) find(ctx context.Context, typed string) (*rest.Client, rest.Run, error) {
 	c, err := p.client()
 	if err != nil {
@@ -86,9 +84,9 @@ func (a *app) folder(name string, parts ...string) string {
 	return filepath.Join(append([]string{home}, parts...)...)
 }
 
-// ownServer returns usual if a server listens at that address. If not, it returns the address
-// of the last server that the Python client started, see client/python/tracker/_embed.py. If
-// that server has ended, the Python client starts it again.
+// ownServer returns usual if a server listens at that address. Otherwise it returns the address of
+// the last server that the Python client started, see client/python/tracker/_embed.py. If that
+// server has stopped, the Python client starts it again.
 func (a *app) ownServer(usual string) string {
 	if listens(usual) {
 		return usual

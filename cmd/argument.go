@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// one returns a check that a command has exactly one argument. The error text contains the
-// given name of the argument.
+// one returns a check that a command has exactly one argument, which error messages call name.
 func one(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -31,7 +30,7 @@ const day = 24 * time.Hour
 // span is the value of a duration flag that accepts days: 90m, 12h, 7d, 1d12h.
 type span time.Duration
 
-// Set parses text and stores the duration in s.
+// Set parses text as a duration and stores it in s.
 func (s *span) Set(text string) error {
 	wrong := errors.New("write it like 90m, 12h or 7d")
 	rest := text

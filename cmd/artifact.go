@@ -32,7 +32,7 @@ func (c Config) backends() artifact.Backends {
 }
 
 // existing returns the backends for a command that only reads artifacts. It does not create the
-// artifacts folder. If it did, a command in the wrong working directory would create an empty
+// artifacts folder, because a command in the wrong working directory would then create an empty
 // folder and find no artifacts.
 func (c Config) existing() artifact.Backends {
 	b := c.backends()

@@ -16,10 +16,10 @@ func (a *app) artifactsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "artifacts",
 		GroupID: groupDatabase,
-		Short:   "Move, count and clean up the bytes of artifacts",
-		Long: `Move, count and clean up the bytes of artifacts. These commands also work while a server
-runs. Give them the settings of the server: the database does not hold the location of
-the artifacts.`,
+		Short:   "Move, count and clean up the stored bytes of artifacts",
+		Long: `Move, count and clean up the stored bytes of artifacts. These commands also work while a
+server runs. Use the settings of the server: the database does not record where the artifacts
+are stored.`,
 		Example: `  tracker artifacts usage
   tracker artifacts gc
   tracker artifacts migrate --to s3`,
@@ -37,7 +37,7 @@ the artifacts.`,
 // size formats a number of bytes, such as "1.5 MB".
 func size(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
-// count formats n with commas between thousands.
+// count formats n with commas as thousands separators.
 func count(n int) string { return humanize.Comma(int64(n)) }
 
 // things formats a number with its singular or plural noun.
@@ -48,7 +48,7 @@ func things(n int, one, many string) string {
 	return count(n) + " " + many
 }
 
-// progressPause is the time from one progress line to the next.
+// progressPause is the time between two progress lines.
 const progressPause = 10 * time.Second
 
 // byteProgress shows the progress of work on total bytes. On a terminal it draws a bar.

@@ -18,20 +18,20 @@ func (a *app) artifactsGCCommand() *cobra.Command {
 	age := span(artifact.StagedAge)
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Find bytes that belong to no artifact, and remove them",
-		Long: `Find bytes that belong to no artifact in each configured backend: complete blobs,
-remains of interrupted uploads and migrations, and expired resumable uploads. It prints
-them with their sizes; --delete removes them. The server may run at the same time.
+		Short: "Find stored bytes that belong to no artifact, and remove them",
+		Long: `Find orphans, stored bytes that belong to no artifact, in each configured backend: complete
+blobs, remains of interrupted uploads and migrations, and expired resumable uploads. The
+command lists them with their sizes; --delete removes them. The server may run at the same
+time.
 
-A folder, or a bucket with its prefix, must belong to one database only: the artifacts of
-another database would be removed. Be careful after a restore, too: bytes that were
-uploaded after the backup no longer belong to an artifact.
+The folder, or the bucket with its prefix, must belong to this database alone: the artifacts
+of another database would be removed. Be careful after a restore as well: bytes that were
+uploaded after the backup no longer belong to any artifact.
 
-Bytes that were written or claimed by a command less than --older-than ago are kept,
-because an upload may still be running. They are listed with the time from which they can
-be removed. The bytes of artifacts in the trash are not listed: emptying the trash removes
-them. With 0s only the server's own work is protected, so use that only while no other
-command runs.`,
+Bytes that a command wrote or claimed less than --older-than ago are kept, because an upload
+may still be running; they are listed with the time after which they can be removed. With 0s
+only the server's own work is protected, so use it only while no other command runs. The
+bytes of artifacts in the trash are not listed: emptying the trash removes them.`,
 		Example: `  tracker artifacts gc
   tracker artifacts gc --delete
   tracker artifacts gc --delete --older-than 24h`,
@@ -67,9 +67,9 @@ func printOrphan(w io.Writer, s artifact.Orphan, note string) {
 
 // keptOrphans describes the orphans that a garbage collection does not remove.
 type keptOrphans struct {
-	n, servers int // number of kept orphans, and number claimed by the server
+	n, servers int // number of kept orphans, and how many of them the server has claimed
 	bytes      int64
-	until      time.Time // time after which all kept orphans not claimed by the server can be removed
+	until      time.Time // time after which all orphans that the server has not claimed can be removed
 	lines      strings.Builder
 }
 

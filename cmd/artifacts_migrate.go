@@ -20,15 +20,15 @@ func (a *app) artifactsMigrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate --to BACKEND",
 		Short: "Move the bytes of all artifacts to one backend",
-		Long: `Move the bytes of all artifacts to one backend: inline, filesystem or s3. Each content is
+		Long: `Move the bytes of all artifacts to one backend: inline, filesystem or s3. Each blob is
 copied, read back and compared with its hash. Then its artifacts are switched to the copy,
-and only then the former bytes are removed. The server may run at the same time. Ctrl-C
-stops the command at any time; run it again to continue.
+and only then is the original removed. The server may run at the same time. Ctrl-C stops the
+command at any time; run it again to continue.
 
-It moves the artifacts that exist when it begins. New ones go to the server's
-SERVICE_ARTIFACT_BACKEND, so change that first, restart the server with the settings of
-both backends, and then migrate. Bytes that are missing or damaged stay where they are and
-are listed, and the exit code is 1.`,
+The command moves the artifacts that exist when it starts. The server stores new ones in
+SERVICE_ARTIFACT_BACKEND, so change that setting first, restart the server with the settings
+of both backends, and then migrate. Blobs that are missing or damaged stay where they are
+and are listed, and the exit code is 1.`,
 		Example: `  tracker artifacts migrate --to s3
   tracker artifacts migrate --to filesystem --artifact-root /srv/tracker/artifacts`,
 		Args:              cobra.NoArgs,
@@ -57,7 +57,7 @@ are listed, and the exit code is 1.`,
 		}),
 	}
 	addSettings(cmd, artifactSettings...)
-	cmd.Flags().StringVar(&to, "to", "", "`backend` to move them to: inline, filesystem or s3")
+	cmd.Flags().StringVar(&to, "to", "", "`backend` to move the artifacts to: inline, filesystem or s3")
 	// These calls return an error only if the flag does not exist.
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(backendNames, cobra.ShellCompDirectiveNoFileComp))
@@ -73,9 +73,9 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to artifact.Ba
 		_, err := fmt.Fprintf(a.stdout, "All artifacts are in %s.\n", to)
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Moving %s (%s) to %s.\n", things(m.Blobs, "content", "contents"), size(m.Bytes), to)
+	fmt.Fprintf(a.stdout, "Moving %s (%s) to %s.\n", things(m.Blobs, "blob", "blobs"), size(m.Bytes), to)
 	var moved, failed int
-	var movedBytes, finished int64 // finished also counts contents that could not be moved
+	var movedBytes, finished int64 // finished also counts blobs that could not be moved
 	bar := a.newByteProgress("Moving to "+string(to), m.Bytes)
 	current := int64(0)
 	err = db.MigrateArtifacts(ctx, m,
@@ -97,7 +97,7 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to artifact.Ba
 			bar.set(finished)
 		})
 	bar.end()
-	fmt.Fprintf(a.stdout, "Moved %s (%s) to %s.\n", things(moved, "content", "contents"), size(movedBytes), to)
+	fmt.Fprintf(a.stdout, "Moved %s (%s) to %s.\n", things(moved, "blob", "blobs"), size(movedBytes), to)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(a.stdout, "Run this command again to move the rest.")
@@ -105,7 +105,7 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to artifact.Ba
 	case err != nil:
 		return fmt.Errorf("%w; run this command again to move the rest", err)
 	case failed > 0:
-		return fmt.Errorf("%s could not be moved; `tracker check` names their artifacts", things(failed, "content", "contents"))
+		return fmt.Errorf("%s could not be moved; `tracker check` names their artifacts", things(failed, "blob", "blobs"))
 	}
 	left, err := db.PlanMigration(ctx, to)
 	if err == nil && left.Blobs > 0 {

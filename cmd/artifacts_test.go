@@ -62,7 +62,7 @@ func TestArtifactCommands(t *testing.T) {
 		t.Errorf("%+v, %v", usage, err)
 	}
 
-	wants(run("migrate", "--to", "inline").must(t), "Moving 2 contents (1.0 MB) to inline.", "Moved 2 contents (1.0 MB) to inline.")
+	wants(run("migrate", "--to", "inline").must(t), "Moving 2 blobs (1.0 MB) to inline.", "Moved 2 blobs (1.0 MB) to inline.")
 	wants(run("migrate", "--to", "inline").must(t), "All artifacts are in inline.")
 	p.wantData(ids["a"], "same bytes")
 	p.wantData(ids["c"], strings.Repeat("c", 1_000_000))
@@ -145,7 +145,7 @@ func TestCheckOfArtifacts(t *testing.T) {
 	}
 	check().refused(t, 1, "1 problem remains of 1 in")
 	r = runBinary(t, dir, env, "", "artifacts", "migrate", "--to", "inline")
-	if r.refused(t, 1, "1 content could not be moved"); !strings.Contains(r.stdout, "stays in filesystem") {
+	if r.refused(t, 1, "1 blob could not be moved"); !strings.Contains(r.stdout, "stays in filesystem") {
 		t.Error(r.stdout)
 	}
 	r = check("--artifact-root", "elsewhere")
@@ -180,7 +180,7 @@ func TestInterruptedMigration(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if !stdout.waitFor("Moving 8 contents") {
+		if !stdout.waitFor("Moving 8 blobs") {
 			t.Fatal(stderr)
 		}
 		_ = c.Process.Signal(os.Interrupt) // returns an error if the process has ended

@@ -17,8 +17,8 @@ func (a *app) artifactsUsageCommand() *cobra.Command {
 		Use:   "usage",
 		Short: "Count artifacts and their bytes",
 		Long: `Count artifacts and their bytes, by backend, project and experiment. Identical bytes are
-stored once in a backend: the last table lists the bytes that several artifacts share, and
-the space saved. Artifacts in the trash are counted separately; their bytes
+stored once in a backend; the last table lists the bytes that several artifacts share, and
+the space that this saves. Artifacts in the trash are counted separately, because their bytes
 are still stored.`,
 		Example: `  tracker artifacts usage
   tracker artifacts usage --json`,
@@ -50,7 +50,7 @@ func printTrashUsage(out io.Writer, t files.TrashUsage) {
 	}
 }
 
-// maxSharedRows is the maximum number of shared contents in the table.
+// maxSharedRows is the maximum number of shared blobs in the table.
 const maxSharedRows = 10
 
 func (a *app) printUsage(u files.ArtifactUsage) error {

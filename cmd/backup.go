@@ -38,8 +38,8 @@ func (c Config) backups(db *store.DB, log *slog.Logger) *backup.Schedule {
 	})
 }
 
-// runInBackground starts the schedule s. It does nothing if s is nil. The returned function
-// stops the schedule and waits for its end.
+// runInBackground starts the schedule s. It does nothing if s is nil. The returned function stops
+// the schedule and waits until it has ended.
 func runInBackground(ctx context.Context, s *backup.Schedule) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -57,13 +57,13 @@ func (a *app) backupCommand() *cobra.Command {
 		Use:     "backup FILE",
 		GroupID: groupDatabase,
 		Short:   "Copy the database to a file",
-		Long: `Copy a snapshot of the database to a file that must not exist. A server may write at the
-same time. The copy is verified and is a complete database: ` + "`tracker restore`" + ` puts it
-back, and --db-file opens it.
+		Long: `Copy a snapshot of the database to a new file. A server may write to the database at the
+same time. The copy is verified and is a complete database: ` + "`tracker restore`" + ` restores it,
+and --db-file opens it directly.
 
-The copy includes artifacts only if their backend is inline. Otherwise copy the artifacts
-folder or the bucket too, and do it after the database, so that it has all artifacts that
-the copy of the database lists. docs/backup.md has the details, and describes automatic
+The copy includes artifacts only if their backend is inline. Otherwise also copy the
+artifacts folder or the bucket, after the database, so that this copy contains all artifacts
+that the copy of the database lists. docs/backup.md has the details and describes automatic
 copies.`,
 		Example: `  tracker backup tracker-$(date +%F).db
   tracker backup /backups/monday.db --db-file /srv/tracker/tracker.db`,

@@ -16,21 +16,22 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:     "check",
 		GroupID: groupDatabase,
 		Short:   "Check the database and its artifacts for damage",
-		Long: `Check the database file, the references between its records, and the points of each metric
-against their checksum and statistics; and that the bytes of each artifact exist and have the
-right size. --deep also reads them and compares their hashes. It prints "ok", or a line for each
-problem, and then ends with exit code 1.
+		Long: `Check the database file, the references between its records, the points of each metric
+against their checksum and statistics, and the presence and size of each artifact's bytes.
+--deep also reads these bytes and compares their hashes. The command prints "ok", or a line
+for each problem, and then ends with exit code 1.
 
-While SQLite checks its own structure, about a third of a second for a million points, the
-write-ahead log of a running server grows, because it can't be reset.
+While SQLite checks its own structures, which takes about a third of a second per million
+points, the write-ahead log of a running server grows, because it can't be reset.
 
 --repair recomputes derived data and rebuilds an index that differs from its table. The check
-shows the values of both, because it can't know which of them is damaged. The repair can't
-restore a changed point, so it accepts the present points. For other damage use
+prints the values of both sides, because it can't know which one is damaged. A repair can't
+restore a changed point, so it accepts the points as they are now. For other damage use
 ` + "`tracker restore`" + `.
-Bytes that belong to no artifact are not an error, but take space: a hint on the standard
-error names ` + "`tracker artifacts gc`" + `. Give the command the settings of the server:
-the database does not hold the location of the artifacts.`,
+
+Bytes that belong to no artifact are not an error but take space: a hint on standard error
+names ` + "`tracker artifacts gc`" + `. Use the settings of the server: the database does
+not record where the artifacts are stored.`,
 		Example: `  tracker check
   tracker check --deep
   tracker check --repair`,

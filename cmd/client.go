@@ -30,12 +30,12 @@ func (a *app) clientPythonCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "python",
 		Short: "Write the wheel of the Python client",
-		Long: `Write the wheel of the Python client and print its path. It is pure Python and needs no
-other package, so it can be installed on a machine without a network. The dashboard's
+		Long: `Write the wheel of the Python client and print its path. The client is pure Python and needs
+no other package, so it can be installed on a machine without a network. The dashboard's
 port serves the same file: pip install --index-url http://HOST:9001/client/python/ runtracker
 
-With --with-program the wheel is for machines like this one, and installs this program as
-the command tracker beside the client.`,
+With --with-program, the wheel is for machines like this one and also installs this program,
+as the command tracker.`,
 		Example: `  tracker client python --out dist
   pip install "$(tracker client python --with-program)"`,
 		Args:              cobra.NoArgs,

@@ -34,9 +34,9 @@ func (a *app) compareCommand() *cobra.Command {
 		GroupID: groupRuns,
 		Short:   "Compare runs: parameters that differ, last values of metrics",
 		Long: `Compare runs side by side: the parameters that differ, and the last value of each metric,
-without system metrics. For two runs, a sentence comes first: what changed since the first
-run, and whether the change of the objective is more than other seeds explain. A RUN is an id, the address of a page, or a name that only one
-run has.`,
+without system metrics. For two runs, the output begins with a sentence that
+states how the second run differs from the first, and whether the difference in the objective
+is larger than other seeds explain. A RUN is an id, the address of a page, or a unique name.`,
 		Example: `  tracker compare 01a1fd72-2c13-79ed-97b8-5face34acb11 01a1fd70-f23b-79dd-8b35-435021e52f21
   tracker compare $(tracker runs --project iris --json | jq -r '.[].runs[].id' | head -n 3)`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +62,7 @@ run has.`,
 				return a.printJSON(runs)
 			}
 			if len(runs) == 2 {
-				// An older server has no sentence. The table does not need it.
+				// Ignore the error of an older server, which has no such sentence.
 				if sentence, err := c.Difference(cmd.Context(), runs[0].ID, runs[1].ID); err == nil {
 					fmt.Fprintf(a.stdout, "%s\n\n", wrapped(sentence, 80))
 				}
@@ -75,7 +75,8 @@ run has.`,
 	return cmd
 }
 
-// compare reads the runs with the given names. rest.Client.Find describes valid names.
+// compare reads the runs with the given names, which can have any form that rest.Client.Find
+// accepts.
 func compare(ctx context.Context, c *rest.Client, names []string) ([]compared, error) {
 	var all []compared
 	for _, name := range names {
@@ -96,7 +97,7 @@ func compare(ctx context.Context, c *rest.Client, names []string) ([]compared, e
 	return all, nil
 }
 
-// wrapped returns text in lines of at most width characters. Longer words have lines of their own.
+// wrapped breaks text into lines of at most width characters. A longer word gets a separate line.
 func wrapped(text string, width int) string {
 	var lines []string
 	line := ""
@@ -153,8 +154,8 @@ func (a *app) printCompared(runs []compared, all bool) error {
 	return w.Flush()
 }
 
-// differs reports whether the parameter name has different values in the runs. It also returns
-// true if some runs do not have the parameter.
+// differs reports whether the parameter name has different values in the runs. It also does so if
+// some of the runs do not have the parameter.
 func differs(runs []compared, name string) bool {
 	first, there := runs[0].Params[name]
 	for _, r := range runs[1:] {

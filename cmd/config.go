@@ -24,13 +24,13 @@ import (
 // the default of the setting.
 type Config struct {
 	Host            host       `env:"SERVICE_HOST" envDefault:"127.0.0.1" flag:"host" kind:"address" usage:"address that the API listens on; 0.0.0.0 for all addresses of this machine"`
-	Port            port       `env:"SERVICE_PORT" envDefault:"9000" flag:"port" kind:"number" usage:"port of the API; 0 for a free one"`
+	Port            port       `env:"SERVICE_PORT" envDefault:"9000" flag:"port" kind:"number" usage:"port of the API; 0 for any free port"`
 	EnableUI        bool       `env:"SERVICE_ENABLE_UI" envDefault:"true" flag:"enable-ui" kind:"bool" usage:"serve the dashboard"`
 	UIHost          host       `env:"SERVICE_UI_HOST" envDefault:"127.0.0.1" flag:"ui-host" kind:"address" usage:"address that the dashboard listens on"`
-	UIPort          port       `env:"SERVICE_UI_PORT" envDefault:"9001" flag:"ui-port" kind:"number" usage:"port of the dashboard; 0 for a free one"`
+	UIPort          port       `env:"SERVICE_UI_PORT" envDefault:"9001" flag:"ui-port" kind:"number" usage:"port of the dashboard; 0 for any free port"`
 	BasePath        basePath   `env:"SERVICE_BASE_PATH" flag:"base-path" kind:"path" usage:"path under which a proxy serves API and dashboard, like /tracker"`
 	DBFile          string     `env:"SERVICE_DB_FILE" envDefault:"tracker.db" flag:"db-file" kind:"file" usage:"database file"`
-	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"require sign-in; without it everybody is the admin"`
+	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"require sign-in; without sign-in everybody is the admin"`
 	JWTSecret       string     `env:"SERVICE_JWT_SECRET" flag:"jwt-secret" kind:"secret" usage:"key that signs the tokens; safer in the environment than on a command line"`
 	AdminPassword   string     `env:"SERVICE_ADMIN_PASSWORD" flag:"admin-password" kind:"secret" usage:"first password of the user default (default: a random one, shown at the first start with sign-in)"`
 	CORSOrigins     origins    `env:"SERVICE_CORS_ORIGINS" flag:"cors-origins" kind:"list" usage:"origins of other web pages that may use the API, like https://lab.example.com, separated by commas"`
@@ -45,13 +45,13 @@ type Config struct {
 	S3AccessKey     string     `env:"SERVICE_S3_ACCESS_KEY" flag:"s3-access-key" kind:"secret" usage:"access key of the object store"`
 	S3SecretKey     string     `env:"SERVICE_S3_SECRET_KEY" flag:"s3-secret-key" kind:"secret" usage:"secret key of the object store"`
 	MaxUpload       byteSize   `env:"SERVICE_MAX_UPLOAD" envDefault:"0" flag:"max-upload" kind:"bytes" usage:"largest artifact, like 500M or 2G; 0 for no limit"`
-	TrashDays       days       `env:"SERVICE_TRASH_DAYS" envDefault:"30" flag:"trash-days" kind:"number" usage:"days after which deleted records are purged from the trash; 0 for at once"`
-	MLflowProject   string     `env:"SERVICE_MLFLOW_PROJECT" envDefault:"MLflow" flag:"mlflow-project" kind:"text" usage:"project of MLflow's clients; created at its first use"`
+	TrashDays       days       `env:"SERVICE_TRASH_DAYS" envDefault:"30" flag:"trash-days" kind:"number" usage:"days after which deleted records are purged from the trash; 0 to purge at once"`
+	MLflowProject   string     `env:"SERVICE_MLFLOW_PROJECT" envDefault:"MLflow" flag:"mlflow-project" kind:"text" usage:"project for MLflow clients; created when first used"`
 	BackupDir       string     `env:"SERVICE_BACKUP_DIR" flag:"backup-dir" kind:"folder" usage:"folder for automatic copies of the database; no copies are made without it"`
-	BackupInterval  interval   `env:"SERVICE_BACKUP_INTERVAL" envDefault:"24h" flag:"backup-interval" kind:"time" usage:"time from one copy to the next, like 6h or 7d"`
-	BackupKeep      copies     `env:"SERVICE_BACKUP_KEEP" envDefault:"7" flag:"backup-keep" kind:"number" usage:"number of copies that are kept"`
+	BackupInterval  interval   `env:"SERVICE_BACKUP_INTERVAL" envDefault:"24h" flag:"backup-interval" kind:"time" usage:"time between two copies, like 6h or 7d"`
+	BackupKeep      copies     `env:"SERVICE_BACKUP_KEEP" envDefault:"7" flag:"backup-keep" kind:"number" usage:"number of copies to keep"`
 	LogDir          string     `env:"SERVICE_LOGDIR" flag:"logdir" kind:"folder" usage:"folder of TensorBoard event files that are imported while they are written"`
-	IdleExit        duration   `env:"SERVICE_IDLE_EXIT" envDefault:"0" flag:"idle-exit" kind:"time" usage:"stop the server after the API and the dashboard were idle for so long, like 30m; 0 for never"`
+	IdleExit        duration   `env:"SERVICE_IDLE_EXIT" envDefault:"0" flag:"idle-exit" kind:"time" usage:"stop the server when the API and the dashboard have been idle for this time, like 30m; 0 for never"`
 	LogLevel        logLevel   `env:"SERVICE_LOG_LEVEL" envDefault:"info" flag:"log-level" kind:"level" choices:"debug info warn error" usage:"lowest level that is logged: debug, info, warn or error"`
 	LogFormat       string     `env:"SERVICE_LOG_FORMAT" envDefault:"text" flag:"log-format" kind:"name" choices:"text json" usage:"format of the log: text or json"`
 }
@@ -90,11 +90,11 @@ var settings = func() (all []setting) {
 // value is a setting with its effective value.
 type value struct {
 	setting
-	text   string // text before parsing
+	text   string // unparsed value
 	source string // "flag", "environment", "file" or "default"
 }
 
-// mistake describes a setting that has an invalid value. text is a full sentence.
+// mistake describes a setting with an invalid value. text is a complete sentence.
 type mistake struct{ name, text string }
 
 // mistakes is an error that lists all invalid settings.
@@ -192,15 +192,14 @@ func (a *app) readEnvFile() (map[string]string, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // remove a byte order mark
 	vars, err := godotenv.UnmarshalBytes(text)
 	if err != nil {
-		// The parser's message is not shown, because it quotes the file and might reveal
-		// secrets.
+		// Do not show the parser's message, because it quotes the file and might reveal secrets.
 		return nil, fmt.Errorf("line %d of the environment file %s can't be read: write NAME=value, and close every quote", brokenLine(text), path)
 	}
 	return vars, nil
 }
 
-// brokenLine returns the number of the first line that can't be parsed. This is the line after
-// the longest prefix of text that is valid.
+// brokenLine returns the number of the first line that can't be parsed, which is the line after the
+// longest valid prefix of text.
 func brokenLine(text []byte) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for n := len(lines) - 1; n > 0; n-- {
@@ -314,8 +313,8 @@ func (c Config) warnings() (all []string) {
 	return all
 }
 
-// shortSecret returns a warning if the secret is shorter than a hash of HS256. RFC 7518,
-// section 3.2, requires at least that length.
+// shortSecret returns a warning if the secret is shorter than an HS256 hash, the minimum that RFC
+// 7518, section 3.2, requires.
 func shortSecret(secret string) []string {
 	if n := len(secret); n > 0 && n < 32 {
 		return []string{fmt.Sprintf("SERVICE_JWT_SECRET has only %d bytes, which can be guessed; `openssl rand -hex 32` creates a better one.", n)}

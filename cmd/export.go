@@ -31,7 +31,7 @@ type selection struct {
 
 func (s *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.project, "project", "", "`name` or id of the project (default: the only one there is)")
+	f.StringVar(&s.project, "project", "", "`name` or id of the project (default: the only project)")
 	f.StringVar(&s.experiment, "experiment", "", "`name` or id of an experiment of the project (default: all)")
 	f.StringVar(&s.filter, "filter", "", "`expression` that the runs must match, as in docs/search.md")
 	f.StringArrayVar(&s.runs, "run", nil, "`id` of a run; can be repeated")
@@ -41,7 +41,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var s selection
 	var format string
 	var asJSON bool
-	lines := []string{fmt.Sprintf("  %-12s %s", formatArchive, "a zip file that `tracker import` imports without losses, with equal ids (NAME.zip)")}
+	lines := []string{fmt.Sprintf("  %-12s %s", formatArchive, "a zip file that `tracker import` imports without losses and with the same ids (NAME.zip)")}
 	names := []string{formatArchive}
 	for _, f := range export.Formats() {
 		lines = append(lines, fmt.Sprintf("  %-12s %s", f.Name, f.Title))
@@ -52,12 +52,12 @@ func (a *app) exportCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Short:   "Write a project, an experiment or runs to a file or folder",
 		Long: `Write a project, an experiment or some of its runs to OUT, which must not exist. The format
-is given by --format, or by the name: .zip for an archive, .html for a page.
+is selected by --format, or by the extension of OUT: .zip for an archive, .html for a page.
 
 ` + strings.Join(lines, "\n") + `
 
-A server may run on the database at the same time; the export is a consistent
-snapshot. The summary lists data that the format can't hold; the exit code is then 3.`,
+A server may use the database at the same time; the export is a consistent snapshot. The
+summary lists data that the format can't hold, and the exit code is then 3.`,
 		Example: `  tracker export iris.zip --project iris
   tracker export report.html --project iris --experiment sweep --filter "metric.loss < 0.1"
   tracker export tables/ --format csv --run 0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6`,

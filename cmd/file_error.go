@@ -7,8 +7,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// remedies maps each problem of a database file to advice about a setting or command. Each
-// advice completes the sentence of the error message.
+// remedies maps each problem with a database file to advice about a setting or command. The advice
+// completes the sentence of the error message.
 var remedies = map[sqlite.Problem]string{
 	sqlite.Unwritable:  " with --db-file or SERVICE_DB_FILE",
 	sqlite.Damaged:     ", with `tracker restore`, --db-file or SERVICE_DB_FILE",
@@ -19,8 +19,8 @@ var remedies = map[sqlite.Problem]string{
 	sqlite.NotForced:   " (--force restores over it)",
 }
 
-// withRemedy returns the text of err. If err is about an unusable database file, withRemedy
-// adds the advice from remedies.
+// withRemedy returns the message of err, with advice from remedies if err is about an unusable
+// database file.
 func withRemedy(err error) string {
 	var file *sqlite.FileError
 	if !errors.As(err, &file) {

@@ -27,13 +27,13 @@ func (a *app) followCommand() *cobra.Command {
 		Use:     "follow DIR",
 		GroupID: groupDatabase,
 		Short:   "Import TensorBoard event files while they are written",
-		Long: `Import the TensorBoard event files below a folder. Then import new data and new files
-within two seconds, until Ctrl-C. The folder is polled, which also works on network file
-systems, and no file is kept open.
+		Long: `Import the TensorBoard event files below a folder, then import new data and new files within
+two seconds, until Ctrl-C. The folder is polled, which also works on network file systems,
+and no file is kept open.
 
-The runs are written to the database; a server may run on it at the same time.
-` + "`tracker serve --logdir DIR`" + ` does the same in the server. Stopping it and starting it
-again is safe, as with ` + "`tracker import`" + `.`,
+The runs are written to the database, which a server may use at the same time.
+` + "`tracker serve --logdir DIR`" + ` does the same in the server. The
+command can be stopped and started again safely, as ` + "`tracker import`" + ` can.`,
 		Example: `  tracker follow runs/
   tracker follow /mnt/cluster/logs --project vision`,
 		Args: cobra.ExactArgs(1),
@@ -65,8 +65,8 @@ again is safe, as with ` + "`tracker import`" + `.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Project, "project", "", "`name` of the project (default TensorBoard)")
 	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default the name of the folder)")
-	f.StringArrayVar(&o.Only, "only", nil, "only runs with names like `pattern`, as resnet*; can be repeated")
-	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave out images, texts, audio and histograms")
+	f.StringArrayVar(&o.Only, "only", nil, "only runs whose names match `pattern`, such as resnet*; can be repeated")
+	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave out images, text, audio and histograms")
 	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run to keep: rewind (repeated steps of the last start only) or all")
 	return cmd
 }
@@ -90,8 +90,8 @@ func (a *app) printFollowed(im *transfer.Import) {
 	r.Points, r.Losses = 0, r.Losses[:0]
 }
 
-// follow polls until ctx ends. It calls failed for each error that did not occur in the
-// previous poll. It calls polled after each poll that imported data.
+// follow polls until ctx ends. It calls failed for each error that the previous poll did not have,
+// and polled after each poll that imported data.
 func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), polled func()) {
 	tick := time.NewTicker(followPause)
 	defer tick.Stop()

@@ -18,8 +18,8 @@ func (a *app) healthCommand() *cobra.Command {
 		GroupID: groupServer,
 		Short:   "Check the health of a running server",
 		Long: `Request /health from the API on this machine, at the host, port and base path of the
-settings. The exit code is 0 if the server is healthy, and 1 if it is not or does not
-answer within five seconds. It is for health checks of containers without a shell.`,
+settings. The exit code is 0 if the server is healthy, and 1 if it is not or does not answer
+within five seconds. Use it for health checks of containers without a shell.`,
 		Example: `  tracker health
   tracker health --port 8000`,
 		Args:              cobra.NoArgs,

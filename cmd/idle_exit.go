@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// duration is a setting with a duration, such as 12h or 7d. 0 means never.
+// duration is the value of a setting such as 12h or 7d. 0 means never.
 type duration time.Duration
 
 func (d *duration) UnmarshalText(text []byte) error {
@@ -24,7 +24,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 // client sends a request at least every 30 seconds.
 type activity struct {
 	mu   sync.Mutex
-	open int       // number of current requests, such as event streams
+	open int       // number of requests in progress, including event streams
 	last time.Time // time at which the last request ended
 }
 

@@ -34,8 +34,8 @@ func importKinds() []transfer.Kind {
 	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind(), neptune.Kind()}
 }
 
-// incomplete is the error of an import that could not include all records. The command exits
-// with code 3.
+// incomplete is the error of an import, export or copy that could not include all records. The
+// command exits with code 3.
 type incomplete struct{ error }
 
 func (a *app) importCommand() *cobra.Command {
@@ -54,13 +54,13 @@ func (a *app) importCommand() *cobra.Command {
 		Use:     "import [KIND] PATH...",
 		GroupID: groupDatabase,
 		Short:   "Import runs from the files of other tools",
-		Long: `Import runs from the files of other tools. The kind of the source at a
-path is recognized; KIND is needed only if it is ambiguous:
+		Long: `Import runs from the files of other tools. The kind of source at a path
+is detected; KIND is needed only if it is ambiguous:
 
 ` + strings.Join(titles, "\n") + `
 
-The runs are written to the database, which is created if it does not exist. A server may
-run on it at the same time. The source is not changed. With --url the runs are sent to
+The runs are written to the database, which is created if it does not exist and which a
+server may use at the same time. The source is not changed. With --url the runs are sent to
 another server, with the token of ` + "`tracker login`" + ` or TRACKER_TOKEN.
 
 Importing again is safe: it adds only new data. An import that was stopped continues
@@ -112,14 +112,14 @@ lists, 1 if the import failed.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Project, "project", "", "`name` of the project (default: from the source, or the name of its kind)")
 	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default: from the source, or the name of its folder)")
-	f.StringVar(&o.Name, "name", "", "`name` of the run, if there is one")
-	f.StringArrayVar(&o.Only, "only", nil, "only runs, experiments and models with names like `pattern`, as resnet*; can be repeated")
+	f.StringVar(&o.Name, "name", "", "`name` of the run, if the source has only one")
+	f.StringArrayVar(&o.Only, "only", nil, "only runs, experiments and models whose names match `pattern`, such as resnet*; can be repeated")
 	f.BoolVar(&o.Deleted, "deleted", false, "also import records that are marked as deleted in the source, into the trash")
 	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave out artifacts")
-	f.StringVar(&o.ArtifactFolder, "mlflow-artifacts", "", "`folder` in which MLflow's server keeps artifacts, its --artifacts-destination (default: mlartifacts beside the store)")
-	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported, and change nothing")
+	f.StringVar(&o.ArtifactFolder, "mlflow-artifacts", "", "`folder` in which the MLflow server keeps artifacts, its --artifacts-destination (default: mlartifacts beside the store)")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported without changing anything")
 	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run to keep: rewind (repeated steps of the last start only) or all")
-	f.StringVar(&o.Step, "step", "", "`column` of a table that has the steps (default step, global_step, epoch, or the number of the row)")
+	f.StringVar(&o.Step, "step", "", "`column` of a table that has the steps (default: step, global_step, epoch, or else the row number)")
 	f.StringVar(&o.Time, "time", "", "`column` of a table that has the times")
 	f.BoolVar(&p.asJSON, "json", false, "print the summary as JSON, one line for each path")
 	f.StringVar(&p.url, "url", "", "`address` of the API of another server to send the runs to (default: the local database)")
@@ -136,7 +136,7 @@ func checkArtifactFolder(path string) error {
 		err = fmt.Errorf("%s is a file", path)
 	}
 	if err != nil {
-		return fmt.Errorf("--mlflow-artifacts must name the folder in which MLflow's server keeps artifacts: %w", err)
+		return fmt.Errorf("--mlflow-artifacts must name the folder in which the MLflow server keeps artifacts: %w", err)
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) err
 	return nil
 }
 
-// here imports all sources into the local database, one after the other.
+// here imports all sources into the local database, one after another.
 func (i *importing) here(ctx context.Context) (err error) {
 	backends := i.cfg.existing()
 	if !i.options.DryRun && !i.options.NoArtifacts {
@@ -221,7 +221,7 @@ func (i *importing) source(ctx context.Context, s foundSource, sink transfer.Sin
 	return im.Result, err
 }
 
-// each calls fn for each source and prints the returned result.
+// each calls fn for each source and prints the result.
 func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 	for _, s := range i.sources {
 		if !i.asJSON {
@@ -247,8 +247,8 @@ func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 
 const archiveTitle = "archives of tracker export"
 
-// archiveKind returns the kind for tracker archives. importArchive imports archives, because
-// their records have ids.
+// archiveKind returns the kind for tracker archives. importArchive imports them, because their
+// records already have ids.
 func archiveKind() transfer.Kind {
 	return transfer.Kind{Name: formatArchive, Title: archiveTitle, Find: func(path string) (transfer.Source, error) {
 		if !format.Is(path) {

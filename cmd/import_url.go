@@ -18,9 +18,9 @@ import (
 )
 
 // elsewhere imports the sources into a remote server. It reads each source into a temporary
-// database. It then compares that database with the server and sends archives with new and
-// changed records. The ids are computed from the source, so the server recognizes records that
-// it has.
+// database, compares that database with the server and sends archives of the new and changed
+// records. Ids are computed from the source, so the server recognizes the records that it already
+// has.
 func (i *importing) elsewhere(ctx context.Context) error {
 	return i.each(func(s foundSource) (r *transfer.Result, err error) {
 		if s.kind.Name == formatArchive {
@@ -82,8 +82,8 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 	return r, nil
 }
 
-// fetchProject copies the project with the given name and its experiments from the server into
-// the temporary database. The import then adds its runs to these experiments.
+// fetchProject copies the project with the given name and its experiments from the server into the
+// temporary database, so that the import adds its runs to these experiments.
 func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	s.project = transfer.ID("project", name).String() // the id that an import computes for the project
 	err := s.fetchRecord(ctx)
@@ -101,8 +101,8 @@ func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	return s.fetchRecord(ctx)
 }
 
-// fetchRecord copies the project's record, models and model versions from the server. The
-// import then gives unused numbers to the versions of the source.
+// fetchRecord copies the project's record, models and model versions from the server, so that the
+// import gives unused numbers to the model versions of the source.
 func (s *syncing) fetchRecord(ctx context.Context) error {
 	records := []string{"project/" + s.project}
 	there, err := s.client.Records(ctx, s.project)
@@ -129,8 +129,8 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 	return nil
 }
 
-// addTo adds the sent records to the result of an import. In a dry run it adds the records that
-// would be sent.
+// addTo adds the sent records, or in a dry run the records that would be sent, to the result of an
+// import.
 func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 	for _, record := range s.order {
 		id, isRun := strings.CutPrefix(record, "iteration/")

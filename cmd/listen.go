@@ -87,8 +87,8 @@ func (f webServers) untilIdle(ctx context.Context, use *activity, limit time.Dur
 	return use.untilIdle(ctx, limit)
 }
 
-// httpServer returns a server that does not limit the time for request and response bodies,
-// because uploads and event streams can last for any time.
+// httpServer returns a server without time limits for request and response bodies, because uploads
+// and event streams can take any time.
 func httpServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -99,7 +99,8 @@ func httpServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serve handles requests until ctx ends. It then waits at most timeout for running requests.
+// serve handles requests until ctx ends. It then waits for requests in progress, at most for
+// timeout.
 func (f webServers) serve(ctx context.Context, log *slog.Logger, timeout time.Duration) error {
 	ended := make(chan error, len(f))
 	for _, one := range f {

@@ -35,11 +35,11 @@ func (a *app) logCommand() *cobra.Command {
 		Use:     "log RUN",
 		GroupID: groupRuns,
 		Short:   "Print the output of a run, or follow its metrics",
-		Long: `Print the output of a run, which is stored when the run ends.
+		Long: `Print the console output of a run, which is stored when the run ends.
 
-With --follow, print instead the last values of its metrics, and then the changed values
-once a second until the run ends. The exit code is then 0 if the run succeeded and 1 if it
-did not. RUN is an id, the address of a page, or a name that only one run has.`,
+With --follow, print the last values of the run's metrics instead, and then the changed
+values once a second until the run ends. The exit code is then 0 if the run succeeded and 1
+if it did not. RUN is an id, the address of a page, or a unique name.`,
 		Example: `  tracker log 01a1fd72-2c13-79ed-97b8-5face34acb11
   tracker log 01a1fd72-2c13-79ed-97b8-5face34acb11 -f`,
 		Args:              one("RUN"),

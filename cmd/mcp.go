@@ -20,8 +20,8 @@ const (
 	maxCurvePoints = 500
 	// maxCurves is the maximum number of metrics that one call of a tool reads.
 	maxCurves = 20
-	// maxOutput is the maximum size in bytes of the console output that a tool returns. A
-	// longer output loses its beginning.
+	// maxOutput is the maximum size in bytes of the console output that a tool returns. Only the
+	// end of a longer output is returned.
 	maxOutput = 100_000
 )
 
@@ -32,9 +32,9 @@ func (a *app) mcpCommand() *cobra.Command {
 		Use:     "mcp",
 		GroupID: groupRuns,
 		Short:   "Let an assistant read runs (Model Context Protocol)",
-		Long: `Speak the Model Context Protocol on the standard input and output, so that an assistant
-can list, show and compare the runs of a server. It is
-read-only, except that --allow-write lets it tag and stop runs and write their notes.`,
+		Long: `Serve the Model Context Protocol on standard input and output, so that an assistant can
+list, show and compare the runs of a server. Access is read-only unless --allow-write lets
+the assistant tag and stop runs and write their notes.`,
 		Example: `  tracker mcp
   tracker mcp --url http://lab.example.com:9000 --allow-write`,
 		Args:              cobra.NoArgs,
@@ -52,7 +52,7 @@ read-only, except that --allow-write lets it tag and stop runs and write their n
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&p.url, "url", "", "`address` of the API (default: TRACKER_URL, else the server on this machine)")
+	cmd.Flags().StringVar(&p.url, "url", "", "`address` of the API (default: TRACKER_URL, or else the server on this machine)")
 	cmd.Flags().BoolVar(&allowWrite, "allow-write", false, "also offer tools that tag and stop runs and write their notes")
 	return cmd
 }
@@ -85,7 +85,7 @@ type (
 	curveArguments struct {
 		Run    string   `json:"run" jsonschema:"id of the run, or its name"`
 		Keys   []string `json:"keys" jsonschema:"names of the metrics"`
-		Points int      `json:"points,omitempty" jsonschema:"maximum number of points of each; default 100, at most 500"`
+		Points int      `json:"points,omitempty" jsonschema:"maximum number of points of each metric; default 100, at most 500"`
 	}
 	tagArguments struct {
 		Run string `json:"run" jsonschema:"id of the run, or its name"`
@@ -103,11 +103,11 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: Version()}, &mcp.ServerOptions{
 		Instructions: "Reads machine-learning experiments from a tracker server. A project has experiments, an experiment has runs; " +
 			"a run has parameters, metrics over steps, artifacts and the code that it ran."})
-	tool(s, true, "list_projects", "List the projects, the newest first.", func(ctx context.Context, _ noArguments) (any, error) {
+	tool(s, true, "list_projects", "List the projects, newest first.", func(ctx context.Context, _ noArguments) (any, error) {
 		projects, err := c.Projects(ctx, maxListed)
 		return map[string]any{"projects": projects}, err
 	})
-	tool(s, true, "list_experiments", "List the experiments of a project, the newest first.",
+	tool(s, true, "list_experiments", "List the experiments of a project, newest first.",
 		func(ctx context.Context, in projectArguments) (any, error) {
 			p, err := c.Project(ctx, in.Project)
 			if err != nil {
@@ -116,7 +116,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			experiments, err := c.Experiments(ctx, p.ID, maxListed)
 			return map[string]any{"experiments": experiments}, err
 		})
-	tool(s, true, "list_runs", "Find runs of a project, by their parameters, metrics, tags and state.",
+	tool(s, true, "list_runs", "Find runs of a project by parameters, metrics, tags and state.",
 		func(ctx context.Context, in runsArguments) (any, error) {
 			search := rest.Search{Filter: in.Filter, Sort: in.Sort, Columns: in.Columns, Limit: atMost(in.Limit, 50, maxAnswered)}
 			if search.Sort == "" {
@@ -125,7 +125,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			found, err := listRuns(ctx, c, in.Project, in.Experiment, search)
 			return map[string]any{"experiments": found}, err
 		})
-	tool(s, true, "show_run", "Show a run: state, why it failed, parameters, statistics of its metrics, artifacts, code.",
+	tool(s, true, "show_run", "Show a run: state, reason for a failure, parameters, statistics of its metrics, artifacts, code.",
 		func(ctx context.Context, in runArguments) (any, error) {
 			r, err := c.Find(ctx, in.Run)
 			if err != nil {
@@ -133,7 +133,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			}
 			return c.Detail(ctx, r.ID)
 		})
-	tool(s, true, "compare_runs", "Compare runs: their parameters, and the last values of their metrics.",
+	tool(s, true, "compare_runs", "Compare runs: their parameters and the last values of their metrics.",
 		func(ctx context.Context, in compareArguments) (any, error) {
 			if len(in.Runs) == 0 || len(in.Runs) > maxCompared {
 				return nil, fmt.Errorf("name 1 to %d runs, not %d", maxCompared, len(in.Runs))
@@ -141,7 +141,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			runs, err := compare(ctx, c, in.Runs)
 			return map[string]any{"runs": runs}, err
 		})
-	tool(s, true, "read_curve", "Read metrics of a run over its steps. A longer curve is reduced to buckets, which keep its peaks.",
+	tool(s, true, "read_curve", "Read metrics of a run over its steps. A longer curve is reduced to buckets that preserve its peaks.",
 		func(ctx context.Context, in curveArguments) (any, error) {
 			if len(in.Keys) == 0 || len(in.Keys) > maxCurves {
 				return nil, fmt.Errorf("name 1 to %d metrics, not %d", maxCurves, len(in.Keys))
@@ -153,7 +153,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 			curves, err := c.Curves(ctx, r.ID, in.Keys, max(2, atMost(in.Points, 100, maxCurvePoints)))
 			return map[string]any{"curves": curves}, err
 		})
-	tool(s, true, "read_output", "Read the output of a run that has ended; only the end of a long output.",
+	tool(s, true, "read_output", "Read the console output of a run that has ended; for a long output, only its end.",
 		func(ctx context.Context, in runArguments) (any, error) {
 			r, err := c.Find(ctx, in.Run)
 			if err != nil {

@@ -21,14 +21,14 @@ func (a *app) terminal() (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// newPassword reads a new password. On a terminal it asks for the password twice, without echo.
-// If the input is not a terminal or asLine is set, newPassword reads one line.
+// newPassword reads a new password. On a terminal it asks for the password twice, without echo. If
+// the input is not a terminal or asLine is set, it reads one line.
 func (a *app) newPassword(ctx context.Context, username string, asLine bool) (string, error) {
 	tty, ok := a.terminal()
 	if !ok || asLine {
 		password, err := a.readLine(ctx)
 		if err == nil && password == "" {
-			err = errors.New("there is no password on the standard input")
+			err = errors.New("there is no password on standard input")
 		}
 		return password, err
 	}
@@ -73,7 +73,7 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	return answer == "y" || answer == "yes", err
 }
 
-// readLine reads a line from the standard input. It returns the line without its line end.
+// readLine reads a line from standard input and returns it without the line ending.
 func (a *app) readLine(ctx context.Context) (string, error) {
 	return await(ctx, func() (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(a.stdin, maxLine)).ReadString('\n')

@@ -19,8 +19,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// Maximum numbers of runs and records in one archive. They are small, so that a retry after a
-// failure has little to send.
+// Maximum numbers of runs and records in one archive. They are small, so that little has to be sent
+// again after a failure.
 const (
 	sentRuns    = 20
 	sentRecords = 200
@@ -54,9 +54,9 @@ type syncing struct {
 	same  map[string]bool
 	// answers is the sum of the server's import results.
 	answers rest.Imported
-	// from holds the records of the source. A state is missing if only a local source has the
-	// record and the record was not sent yet. to holds the records of the target, including
-	// records copied during this push or pull.
+	// from holds the records of the source and to the records of the target, including records
+	// copied during this push or pull. In from, the state of a record is missing if the source is
+	// local, the target lacks the record, and it has not been sent yet.
 	from, to map[string]archive.RecordState
 	// deliver copies records and returns the conflicting records, which were not copied.
 	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
@@ -65,8 +65,8 @@ type syncing struct {
 func (a *app) pushCommand() *cobra.Command {
 	return a.syncCommand("push", "to", "Copy a project to another server",
 		`Copy a project of the database to the server at --to: records that the server does not have,
-and records that were changed here since the last copy. It uses the token of `+"`tracker login`"+` or
-TRACKER_TOKEN; a new project belongs to that user.`, func(ctx context.Context, s *syncing, name string) (err error) {
+and records that were changed here since the last copy. The command uses the token of
+`+"`tracker login`"+` or TRACKER_TOKEN; a new project belongs to that user.`, func(ctx context.Context, s *syncing, name string) (err error) {
 			s.project, err = s.db.Projects.ProjectNamed(ctx, domain.System, name)
 			s.deliver = s.push
 			return err
@@ -104,9 +104,10 @@ func (a *app) syncCommand(verb, flag, short, long string, prepare func(ctx conte
 		Short:   short,
 		Long: long + `
 
-Ids stay the same, so nothing is duplicated, and the same command copies only changes the next
-time. It can be stopped at any time and continues when it is run again. A record that was changed
-on both sides, or deleted on one, is listed and not copied, and the exit code is then 3.`,
+Ids stay the same, so nothing is duplicated, and the next time the same command copies only
+changes. It can be stopped at any time and continues when it is run again. A record that was
+changed on both sides, or deleted on one side, is listed but not copied, and the exit code is
+then 3.`,
 		Example: fmt.Sprintf("  tracker %s iris --%s https://lab:9000", verb, flag),
 		Args:    one("PROJECT"),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
@@ -135,7 +136,7 @@ on both sides, or deleted on one, is listed and not copied, and the exit code is
 	}
 	addSettings(cmd, append([]string{"SERVICE_DB_FILE"}, artifactSettings...)...)
 	cmd.Flags().StringVar(&p.url, flag, "", "`address` of the API of the other server")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show how much would be copied, and change nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show how much would be copied without changing anything")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	return cmd
 }
@@ -205,9 +206,9 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 	return s.send(ctx, records, known)
 }
 
-// send sends an archive with the given records. base maps a record to its fingerprint at the
-// last time when both sides were equal. If base is nil, the server uses the fingerprints that
-// it has stored.
+// send sends an archive with the given records. base maps a record to the fingerprint that it had
+// when both sides were last equal. If base is nil, the server uses the fingerprints that it has
+// stored.
 func (s *syncing) send(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
 		q := archive.Query{ProjectID: s.project, Records: records}

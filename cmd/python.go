@@ -15,25 +15,25 @@ import (
 	library "tracker/client"
 )
 
-// Python programs that use the client embedded in this program, even if another client is
-// installed. Their first argument is the path of the client's wheel.
+// Python programs that use the client embedded in this program, even if another one is installed.
+// Their first argument is the path of the client's wheel.
 const (
 	useClient = "import sys\nsys.path[:] = [sys.argv.pop(1)] + [p for p in sys.path if p]\n"
 	// startClient runs the command line of the client.
 	startClient = useClient + "from tracker.__main__ import main\nsys.exit(main(prog='tracker'))"
-	// findServer prints the address of the local server. If that server has ended, the Python
-	// client starts it again.
+	// findServer prints the address of the local server, which the Python client starts again if it
+	// has stopped.
 	findServer = useClient + "from tracker._http import service_url\nprint(service_url())"
 )
 
-// pythonCommand returns a command that runs the Python client. The code for spools and local
-// runs exists only in Python.
+// pythonCommand returns a command that runs the Python client, because the code for spools and
+// local runs exists only in Python.
 func (a *app) pythonCommand(use, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,
 		GroupID:            groupRuns,
 		Short:              short,
-		Long:               short + ". Needs Python 3.9 or newer, and no package.",
+		Long:               short + ". Needs Python 3.9 or newer, but no packages.",
 		Example:            example,
 		DisableFlagParsing: true,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
@@ -58,13 +58,13 @@ func (a *app) clientCommands() []*cobra.Command {
 			"  tracker sync\n  tracker sync --url http://lab.example.com:9000 ~/.tracker/spool"),
 		a.pythonCommand("status [--url URL]", "Show the server's address, the signed-in user and the spool",
 			"  tracker status"),
-		a.pythonCommand("login [--url URL] [--username NAME]", "Sign in, and keep the token",
+		a.pythonCommand("login [--url URL] [--username NAME]", "Sign in and store the token",
 			"  tracker login --url http://lab.example.com:9000"),
 	}
 }
 
-// client returns the command line that runs program in Python with the embedded client. It also
-// sets TRACKER_PROGRAM in the environment.
+// client returns the command line that runs program in Python with the embedded client. It sets
+// TRACKER_PROGRAM in the environment.
 func (a *app) client(program string) ([]string, error) {
 	python, err := findPython()
 	if err != nil {
@@ -90,8 +90,8 @@ func (a *app) answer(program string) (string, error) {
 	return strings.TrimSpace(string(said)), err
 }
 
-// nameProgram sets TRACKER_PROGRAM to the path of this program unless it is set. If no server
-// is running, the Python client starts this program as the server.
+// nameProgram sets TRACKER_PROGRAM, if it is not set, to the path of this program. If no server is
+// running, the Python client starts that program as the server.
 func (a *app) nameProgram() {
 	given := func(pair string) bool { return strings.HasPrefix(pair, "TRACKER_PROGRAM=") }
 	if program, err := os.Executable(); err == nil && !slices.ContainsFunc(a.env, given) {
@@ -99,9 +99,9 @@ func (a *app) nameProgram() {
 	}
 }
 
-// findPython returns the path of a Python interpreter. It prefers an interpreter in the folder
-// of this program, because this program can be installed in a virtual environment. Otherwise
-// findPython searches the PATH.
+// findPython returns the path of a Python interpreter. It prefers an interpreter in the folder of
+// this program, because this program can be installed in a virtual environment. Otherwise it
+// searches the PATH.
 func findPython() (string, error) {
 	names := []string{"python3", "python"}
 	if program, err := os.Executable(); err == nil {
@@ -123,8 +123,8 @@ func findPython() (string, error) {
 	return "", errors.New("this command needs Python 3.9 or newer, and there is none on the PATH")
 }
 
-// keepWheel returns the path of the client's wheel in the user's cache folder. If the wheel is
-// missing, keepWheel writes it.
+// keepWheel writes the client's wheel to the user's cache folder, if it is not there yet, and
+// returns its path.
 func keepWheel() (string, error) {
 	wheel, err := library.PythonWheel(nil)
 	if err != nil {

@@ -14,11 +14,11 @@ func (a *app) resetPasswordCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "reset-password [USER]",
 		GroupID: groupAccounts,
-		Short:   "Give an account a new password",
-		Long: `Give an account a new password, by default the admin "default". On a terminal it is asked
-for twice; otherwise it is one line of the standard input. It has 8 to 72
-bytes. A running server uses it at once. Tokens that were issued before stay valid until
-they expire.`,
+		Short:   "Set a new password for an account",
+		Long: `Set a new password for an account, by default for the admin "default". On a terminal the
+command asks for the password twice; otherwise it reads one line of standard input. The
+password must have 8 to 72 bytes. A running server uses it at once. Tokens issued earlier stay
+valid until they expire.`,
 		Example: `  tracker reset-password
   tracker reset-password ada
   openssl rand -base64 18 | tee admin.password | tracker reset-password`,

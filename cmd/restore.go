@@ -16,8 +16,8 @@ func (a *app) restoreCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Short:   "Replace the database with a backup",
 		Long: `Verify a backup and replace the database with it. An existing database is replaced only with
---force, and is then kept under another name. Stop the server first: the command refuses to
-run beside it.`,
+--force, and is then kept under another name. Stop the server first: while it runs, the
+command fails.`,
 		Example: `  tracker restore monday.db
   tracker restore monday.db --force --db-file /srv/tracker/tracker.db`,
 		Args: one("FILE"),
@@ -38,6 +38,6 @@ run beside it.`,
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE")
-	cmd.Flags().BoolVar(&force, "force", false, "replace an existing database, and keep it under another name")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing database and keep it under another name")
 	return cmd
 }

@@ -89,8 +89,8 @@ type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
-// run returns a function that calls fn and wraps its error in failure. It does not wrap a
-// misuse error. Errors that cobra finds before it calls the function are not wrapped either.
+// run returns a function that calls fn and wraps its error in failure, but not a misuse error.
+// Errors that cobra finds before it calls the function are not wrapped either.
 func run(fn func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := fn(cmd, args)
@@ -146,23 +146,24 @@ func (a *app) root() *cobra.Command {
 		Short: "Record machine-learning experiments",
 		Long: `Tracker records machine-learning experiments: parameters, metrics, and the code and
 environment that produced them. It is one program with one database file.
-` + "`tracker serve`" + ` starts the API that trainings log to, and the dashboard.
+` + "`tracker serve`" + ` starts the API that training runs log to, and the dashboard.
 
 Every setting can be given as a flag, in the environment, or in a file of
-environment variables (.env in the working directory, or --env-file). A flag wins
-over the environment, which wins over the file. ` + "`tracker config`" + ` shows the result.`,
+environment variables (.env in the working directory, or --env-file). A flag takes
+precedence over the environment, and the environment over the file.
+` + "`tracker config`" + ` shows the result.`,
 		Example: `  tracker serve                  # start in this folder, then open the dashboard
   tracker seed --demo            # fill the database with demo projects
   tracker user add ada --admin   # create an account
-  tracker backup monday.db       # copy the database, also while the server runs`,
+  tracker backup monday.db       # copy the database, even while the server runs`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	// Cobra's own --version flag uses package text/template. That package calls methods by
-	// name, which prevents the linker from removing unused methods.
+	// Cobra's own --version flag uses package text/template, which calls methods by name and so
+	// keeps the linker from removing unused methods.
 	version := root.Flags().BoolP("version", "v", false, "version for tracker")
 	root.PersistentFlags().StringVar(&a.envFile, "env-file", "",
-		"`file` of NAME=value lines to read settings from (default .env, if there is one)")
+		"`file` of NAME=value lines to read settings from (default .env, if it exists)")
 	root.AddGroup(
 		&cobra.Group{ID: groupServer, Title: "Server:"},
 		&cobra.Group{ID: groupRuns, Title: "Runs, through the API of a server:"},
@@ -190,8 +191,8 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 	return root
 }
 
-// helpOn prints the help of the command that args names. It returns an error for an unknown
-// command. Cobra's own help command would print the help of the closest parent command.
+// helpOn prints the help of the command that args names. For an unknown command it returns an
+// error, whereas Cobra's own help command would print the help of the closest parent command.
 func helpOn(cmd *cobra.Command, args []string) error {
 	target, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -204,8 +205,8 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return target.Help()
 }
 
-// open opens the database of cfg. A running server can have the database open at the same time.
-// open never creates a database, so a mistyped name is an error.
+// open opens the database of cfg, which a running server can have open at the same time. It never
+// creates a database, so a mistyped name is an error.
 func (a *app) open(ctx context.Context, cfg Config) (*store.DB, error) {
 	if err := mustExist(cfg.DBFile); err != nil {
 		return nil, err

@@ -30,10 +30,10 @@ func (a *app) runsCommand() *cobra.Command {
 		Use:     "runs",
 		GroupID: groupRuns,
 		Short:   "List runs",
-		Long: `List the runs of a project, the newest first. Without --project it is TRACKER_PROJECT, or
-the only project. Without --experiment it is TRACKER_EXPERIMENT, or all
-experiments of the project. --filter, --sort and --columns are in the language of the API:
-see docs/search.md.`,
+		Long: `List the runs of a project, newest first. The default project is TRACKER_PROJECT, or else
+the only project. The default experiment is TRACKER_EXPERIMENT, or else all experiments of
+the project. --filter, --sort and --columns are in the language of the API, see
+docs/search.md.`,
 		Example: `  tracker runs --project iris
   tracker runs --project iris --experiment sweep --filter "metric.loss < 0.1" --sort metric.loss
   tracker runs --project iris --columns param.lr,metric.loss --json`,
@@ -64,7 +64,7 @@ see docs/search.md.`,
 		}),
 	}
 	cmd.Flags().StringVar(&project, "project", "", "`name` of the project")
-	cmd.Flags().StringVar(&experiment, "experiment", "", "`name` of the experiment; the newest if there are several")
+	cmd.Flags().StringVar(&experiment, "experiment", "", "`name` of the experiment; the newest if several have the name")
 	cmd.Flags().StringVar(&s.Filter, "filter", "", "`expression` that the runs must match")
 	cmd.Flags().StringVar(&s.Sort, "sort", "-created", "`names` to sort by, separated by commas; - before a name reverses its order")
 	cmd.Flags().StringVar(&s.Columns, "columns", "", "`names` of parameters and metrics to show, like param.lr,metric.loss")
@@ -181,7 +181,7 @@ func columnTitle(name string) string {
 	return strings.Trim(title, "`")
 }
 
-// cell returns the text of run r in the column name, or "" if the run has no value.
+// cell returns the text for run r in the named column, or "" if the run has no value.
 func cell(r rest.Run, name string) string {
 	kind, key, _ := strings.Cut(name, ".")
 	key = strings.Trim(key, "`")

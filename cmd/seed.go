@@ -17,12 +17,12 @@ func (a *app) seedCommand() *cobra.Command {
 		Use:     "seed",
 		GroupID: groupDatabase,
 		Short:   "Create the database and its admin, and optionally a demo",
-		Long: `Create the database if it does not exist, and the admin "default" if there is none. If the
-admin has no password, it gets SERVICE_ADMIN_PASSWORD, or a random one that is shown once.
-Running it again changes nothing.
+		Long: `Create the database if it does not exist, with the admin "default". If this admin has no
+password, it gets SERVICE_ADMIN_PASSWORD, or a random password that is shown once. Running
+the command again changes nothing.
 
-With --demo it also creates three projects with experiments, sweeps, curves and a model to
-look at. An existing demo project is not changed; delete it to create it again.`,
+With --demo, the command also creates three projects with experiments, sweeps, curves and a
+model to look at. An existing demo project is not changed; delete it to create it again.`,
 		Example: `  tracker seed
   tracker seed --demo --db-file demo.db && tracker serve --db-file demo.db`,
 		Args:              cobra.NoArgs,

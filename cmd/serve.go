@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// stopTimeout is the maximum time that running requests get after the first interrupt.
+	// stopTimeout is the maximum time that requests in progress get after the first interrupt.
 	stopTimeout = 30 * time.Second
 
 	readHeaderTimeout = 10 * time.Second
@@ -38,19 +38,19 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:     "serve",
 		GroupID: groupServer,
 		Short:   "Start the API and the dashboard",
-		Long: `Start the API that trainings log to, and the dashboard. The first lines of the output are
+		Long: `Start the API that training runs log to, and the dashboard. The first lines of output are
 their addresses.
 
 The database is created if it does not exist, with the admin "default". Without
 SERVICE_ENABLE_AUTH there is no sign-in: everybody who can reach the two ports is the admin.
-By default they listen on this machine only. The first start with sign-in gives the admin
+By default they listen on this machine only. At the first start with sign-in, the admin gets
 the password SERVICE_ADMIN_PASSWORD, or a random one that is shown once, unless
-"tracker reset-password" has set one. Sign-in needs a secret that signs the tokens,
-SERVICE_JWT_SECRET. Keep it in the file .env: if it changes, everybody must sign in again.
+"tracker reset-password" has set one. Sign-in needs SERVICE_JWT_SECRET, the secret that signs
+the tokens. Keep it in the file .env: if it changes, everybody must sign in again.
 
 Ctrl-C or SIGTERM stops the server gracefully: requests finish, for up to 30 seconds, and
-the write-ahead log is merged into the database file. A second one ends it immediately.
-Nothing that was acknowledged is lost in either case.`,
+the write-ahead log is merged into the database file. A second signal ends the server
+immediately. In neither case is anything lost that the server has acknowledged.`,
 		Example: `  tracker serve
   tracker serve --port 8000 --ui-port 8001 --db-file /srv/tracker/tracker.db
   tracker serve --base-path /tracker   # behind a proxy, at https://lab.example.com/tracker
@@ -71,20 +71,19 @@ Nothing that was acknowledged is lost in either case.`,
 }
 
 const (
-	// gcReserve is the size in bytes of an allocation that is never touched. The allocation
-	// uses no physical memory, but the garbage collector counts it when it sets its next goal.
-	// With this reserve, `tracker bench --only ingest` writes 13 % more points a second
-	// (152,700 instead of 131,900, means of four alternating runs). The peak memory grows by 7
-	// MB. A larger GOGC gives the same rate. But after an upload, which has tens of megabytes
-	// of buffers, a larger GOGC leaves several times as much garbage.
+	// gcReserve is the size in bytes of an allocation that is never touched. It uses no physical
+	// memory, but the garbage collector counts it when it sets its next goal. With this reserve,
+	// `tracker bench --only ingest` writes 13 % more points a second (152,700 instead of 131,900,
+	// means of four alternating runs), and the peak memory grows by 7 MB. A larger GOGC gives the
+	// same rate, but leaves several times as much garbage after an upload, which has tens of
+	// megabytes of buffers.
 	gcReserve = 8 << 20
 	// gcLimit is the runtime's memory limit in bytes, see debug.SetMemoryLimit.
 	gcLimit = 128 << 20
 )
 
-// diskReserve is the size in bytes of a file that deletions can use up when the disk is full.
-// It is enough for a few thousand database pages. Half of the file is reserved for purging the
-// trash.
+// diskReserve is the size in bytes of a file whose space deletions can use when the disk is full.
+// It is enough for a few thousand database pages. Half of it is reserved for purging the trash.
 const diskReserve = 8 << 20
 
 // serve runs the service until ctx ends.
@@ -93,7 +92,7 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	reserve := make([]byte, gcReserve)
 	defer runtime.KeepAlive(reserve)
 	debug.SetMemoryLimit(gcLimit)
-	// Open the ports before creating any file: if a port is in use, no file remains.
+	// Open the ports before creating any file, so that no file is left behind if a port is in use.
 	servers, err := listen(ctx, cfg)
 	if err != nil {
 		return err
@@ -147,10 +146,10 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	return servers.serve(ctx, log, stopTimeout)
 }
 
-// prepareArtifacts starts a background check of the artifact backends. It logs a warning for
-// each backend that can't be used. It also removes files that a killed server has left in the
-// backends. The check does not delay the start, because metrics do not need an object store.
-// The returned function stops the check and waits for its end.
+// prepareArtifacts starts a background check of the artifact backends. It logs a warning for each
+// backend that can't be used, and removes files that a killed server left behind in the backends.
+// The check does not delay the start, because metrics do not need an object store. The returned
+// function stops the check and waits until it has ended.
 func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -182,8 +181,7 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 }
 
 // seed creates the default admin if there is none. If the admin has no password, seed sets the
-// password from the settings. If the settings have no password and needed is true, seed sets
-// and prints a random password.
+// password in the settings or, if there is none and needed is true, sets and prints a random one.
 func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) error {
 	if cfg.AdminPassword == "" && !needed {
 		return db.Users.SeedWithoutPassword(ctx)
@@ -200,9 +198,8 @@ func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) e
 	return nil
 }
 
-// connectionLimits returns two limits for a process that can open the given number of files.
-// connections is the maximum number of connections of one port. streams is the maximum number
-// of event streams of both ports together.
+// connectionLimits returns the limits for a process that can open the given number of files: the
+// maximum number of connections of each port, and of event streams of both ports together.
 //
 // Two thirds of the files are for connections and for files that connections open. One third is
 // for the database. At most half of a port's connections can be streams.

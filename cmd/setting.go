@@ -20,7 +20,7 @@ import (
 	"tracker/store/backup"
 )
 
-// Errors that UnmarshalText methods return complete the sentence "NAME …, not VALUE".
+// The errors of UnmarshalText methods complete the sentence "NAME …, not VALUE".
 
 // host is the name or IP address on which a server listens.
 type host string
@@ -191,7 +191,7 @@ func (w *webAddress) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// byteSize is a number of bytes. Its text can end with K, M or G for KiB, MiB or GiB.
+// byteSize is a number of bytes. It can be written with K, M or G for KiB, MiB or GiB.
 type byteSize int64
 
 func (b *byteSize) UnmarshalText(text []byte) error {
@@ -260,7 +260,7 @@ func (l logLevel) level() slog.Level {
 	return level
 }
 
-// settingFlag is a flag that stores its text. The text is parsed later, together with the
+// settingFlag is a flag that stores its unparsed value, which is parsed later, together with the
 // settings from other sources.
 type settingFlag struct{ text, kind string }
 
@@ -302,8 +302,8 @@ func addSettings(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// showEffective makes the help text of cmd show the effective settings as the flags' defaults.
-// It masks secrets.
+// showEffective makes the help text of cmd show the effective settings as the defaults of its
+// flags, with secrets masked.
 func (a *app) showEffective(cmd *cobra.Command) {
 	values, _, err := a.readSettings(cmd)
 	if err != nil {

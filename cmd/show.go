@@ -21,9 +21,9 @@ func (a *app) showCommand() *cobra.Command {
 		Use:     "show RUN",
 		GroupID: groupRuns,
 		Short:   "Show a run: parameters, metrics, artifacts, code",
-		Long: `Show the record of a run: its state, what happened if it failed, its parameters, the last
-value and the extremes of each metric, its artifacts, and the code that it ran. RUN is an id, the address of a page, or a
-name that only one run has.`,
+		Long: `Show a run: its state, the reason if it failed, its parameters, the last value and the
+extremes of each metric, its artifacts, and the code that it ran. RUN is an id, the address
+of a page, or a unique name.`,
 		Example: `  tracker show 01a1fd72-2c13-79ed-97b8-5face34acb11
   tracker show quiet-otter
   tracker show http://127.0.0.1:9001/iteration/01a1fd72-2c13-79ed-97b8-5face34acb11 --json`,

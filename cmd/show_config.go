@@ -17,8 +17,8 @@ func (a *app) configCommand() *cobra.Command {
 		GroupID: groupServer,
 		Short:   "Show the effective settings and their sources",
 		Long: `Show every setting with its value and its source: a flag, the environment, the environment
-file or the default. Secrets are masked. If settings are invalid, the command lists what
-is wrong below them and ends with exit code 1.`,
+file or the default. Secrets are masked. If settings are invalid, the command lists the
+errors below them and ends with exit code 1.`,
 		Example: `  tracker config
   SERVICE_PORT=8000 tracker config --json
   tracker config --env-file lab.env`,
@@ -69,7 +69,7 @@ func (a *app) printConfig(values []value, asJSON bool) error {
 	return w.Flush()
 }
 
-// masked returns the text of v to print. It replaces a secret by a mask with a fixed length.
+// masked returns the text to print for v, in which a mask of fixed length replaces a secret.
 func (v value) masked() string {
 	switch {
 	case v.secret() && v.text != "":
@@ -82,8 +82,8 @@ func (v value) masked() string {
 
 const mask = "********"
 
-// maskedURL masks the parts of a URL that might be secret: the user, the password and the
-// query. URLs with these parts are invalid, but the error message quotes the URL.
+// maskedURL masks the parts of a URL that might be secret: the user, the password and the query.
+// URLs with these parts are invalid, but the error message quotes them.
 func maskedURL(text string) string {
 	if at := strings.LastIndex(text, "@"); at >= 0 {
 		scheme, _, ok := strings.Cut(text[:at], "://")

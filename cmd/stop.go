@@ -14,7 +14,7 @@ func (a *app) stopCommand() *cobra.Command {
 		Short:   "Ask a run to stop",
 		Long: `Ask a run to stop, as "Stop" on its page does. The client of the run interrupts its script:
 the Python client within seconds, W&B's clients within about half a minute. The command does
-not wait for that. RUN is an id, the address of a page, or a name that only one run has.`,
+not wait for that. RUN is an id, the address of a page, or a unique name.`,
 		Example:           `  tracker stop quiet-otter`,
 		Args:              one("RUN"),
 		ValidArgsFunction: cobra.NoFileCompletions,

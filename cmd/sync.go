@@ -60,7 +60,7 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 		wanted = wanted[n:]
 		s.bar(all-len(wanted), all)
 	}
-	for len(late) > 0 { // the copied records now include the records that late refers to
+	for len(late) > 0 { // the target now has the records that the late ones refer to
 		n := chunk(late)
 		if _, err := s.copy(ctx, late[:n], base); err != nil {
 			return err
@@ -70,8 +70,8 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 	return nil
 }
 
-// compare returns the records to copy. It also returns the fingerprints to store for records
-// that are equal on both sides.
+// compare returns the records to copy, and the fingerprints to store for records that are equal on
+// both sides.
 func (s *syncing) compare(base map[string]string) (wanted []string, notes map[string]string) {
 	s.same, notes = map[string]bool{}, map[string]string{}
 	shared := func(record string) bool {
@@ -80,7 +80,7 @@ func (s *syncing) compare(base map[string]string) (wanted []string, notes map[st
 		}
 		_, inFrom := s.from[record]
 		_, inTo := s.to[record]
-		return inFrom && (inTo || base[record] == "") // a record that only the source has is copied now
+		return inFrom && (inTo || base[record] == "") // a record that only the source has will be copied
 	}
 	for _, name := range s.order {
 		from := s.from[name]
@@ -130,9 +130,9 @@ func (s *syncing) lacks(record string) bool {
 	})
 }
 
-// local returns the project's records in the local database. It returns none if the database
-// does not have the project. It returns only the states of records that the server also has,
-// because a state is computed from all points of a run.
+// local returns the project's records in the local database. It returns none if the database does
+// not have the project. It computes the states only of records that the server also has, because
+// computing a state reads all points of a run.
 func (s *syncing) local(ctx context.Context, remote map[string]archive.RecordState) (order []string, states map[string]archive.RecordState, err error) {
 	order, states, err = s.db.Archive.AllRecords(ctx, domain.System, s.project, func(name string) bool {
 		_, there := remote[name]
@@ -183,8 +183,8 @@ func runsAmong(records []string) (n int) {
 	return n
 }
 
-// copy copies records to the target and stores that both sides are now equal. It returns the
-// copied records. It does not copy conflicting records.
+// copy copies records to the target and stores that both sides are now equal. Conflicting records
+// are not copied. copy returns the copied records.
 func (s *syncing) copy(ctx context.Context, records []string, base map[string]string) (copied []string, err error) {
 	conflicts, err := s.deliver(ctx, records, base)
 	if err != nil {

@@ -20,13 +20,13 @@ func (a *app) tokenCommand() *cobra.Command {
 		Use:     "token --user NAME",
 		GroupID: groupAccounts,
 		Short:   "Issue a token or an API key, for example for a job on a cluster",
-		Long: `Issue a token for an account and print nothing else. It is like the token of a sign-in,
-but with the lifetime of your choice. It is signed with SERVICE_JWT_SECRET, which must be the
-same as the server's. It can't be revoked: it is valid until it expires, the account is
-deleted, or the secret changes.
+		Long: `Print a token for an account and nothing else. The token is like the token of a sign-in, but
+with a lifetime of your choice. It is signed with SERVICE_JWT_SECRET, which must be the same
+as the server's. It can't be revoked: it is valid until it expires, the account is deleted, or
+the secret changes.
 
-With --wandb it is an API key instead, of 40 characters as W&B's clients require. It needs no
-secret, does not expire, and can be revoked on the page of the account.`,
+With --wandb, the command prints an API key instead, with 40 characters as W&B's clients
+require. A key needs no secret, does not expire, and can be revoked on the account's page.`,
 		Example: `  tracker token --user robot --expires 30d
   export WANDB_API_KEY=$(tracker token --user ada --wandb --name cluster)
   export TRACKER_TOKEN=$(tracker token --user ada --expires 8h --env-file /etc/tracker.env)`,
@@ -72,7 +72,7 @@ secret, does not expire, and can be revoked on the page of the account.`,
 	addSettings(cmd, "SERVICE_DB_FILE", "SERVICE_JWT_SECRET")
 	cmd.Flags().StringVar(&username, "user", "", "`name` of the account")
 	cmd.Flags().Var(&lifetime, "expires", "lifetime of the token, a `time` like 12h or 30d")
-	cmd.Flags().BoolVar(&key, "wandb", false, "make an API key, for W&B's clients and others")
+	cmd.Flags().BoolVar(&key, "wandb", false, "create an API key, for W&B's clients and others")
 	cmd.Flags().StringVar(&name, "name", "command line", "`name` of the key")
 	// These calls return an error only if the flag does not exist.
 	_ = cmd.MarkFlagRequired("user")

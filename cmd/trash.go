@@ -23,8 +23,8 @@ func (a *app) trashCommand() *cobra.Command {
 		Use:     "trash",
 		GroupID: groupDatabase,
 		Short:   "List, restore and purge deleted records",
-		Long: `List the records in the trash, the latest deletions first: projects, experiments, runs, models,
-versions, artifacts and reports, with their contents. The server purges them after
+		Long: `List the records in the trash, latest deletions first: projects, experiments, runs, models,
+versions, artifacts and reports, each with everything inside it. The server purges them after
 SERVICE_TRASH_DAYS, by default 30. These commands also work while a server runs.`,
 		Example: `  tracker trash
   tracker trash restore 01a1fd72-2c13-79ed-97b8-5face34acb11
@@ -45,8 +45,8 @@ func (a *app) trashRestoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore ID...",
 		Short: "Restore records from the trash",
-		Long: `Restore records from the trash, with everything that was deleted with them. After an error
-none of them is restored. An ID is the first column of "tracker trash".`,
+		Long: `Restore records from the trash, with everything that was deleted with them. If there is an
+error, none of them is restored. An ID is in the first column of "tracker trash".`,
 		Example:           `  tracker trash restore 01a1fd72-2c13-79ed-97b8-5face34acb11`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -70,8 +70,8 @@ func (a *app) trashEmptyCommand() *cobra.Command {
 		Use:   "empty",
 		Short: "Delete the records in the trash permanently",
 		Long: `Delete the records in the trash permanently, with the bytes of their artifacts. With
---older-than, delete only the records that have been there for at least that long. This also
-frees space on a full disk. It can be undone only with a backup.`,
+--older-than, delete only the records that have been in the trash for at least that long.
+This also works on a full disk, to free space. It can be undone only with a backup.`,
 		Example: `  tracker trash empty
   tracker trash empty --older-than 7d`,
 		Args:              cobra.NoArgs,

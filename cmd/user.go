@@ -18,8 +18,8 @@ func (a *app) userCommand() *cobra.Command {
 		Use:     "user",
 		GroupID: groupAccounts,
 		Short:   "List, add, change and delete accounts",
-		Long: `List, add, change and delete accounts. These commands work on the database file, also
-while a server runs.`,
+		Long: `List, add, change and delete accounts. These commands work on the database file, even while
+a server runs.`,
 		Example: `  tracker user add ada --first-name Ada --last-name Lovelace
   tracker user list
   tracker user set ada --admin
@@ -41,8 +41,8 @@ func (a *app) userAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Create an account",
-		Long: `Create an account. On a terminal the password is asked for twice; otherwise it is one line
-of the standard input. It has 8 to 72 bytes.`,
+		Long: `Create an account. On a terminal the command asks for the password twice; otherwise it reads
+one line of standard input. The password must have 8 to 72 bytes.`,
 		Example: `  tracker user add ada --first-name Ada --last-name Lovelace
   tracker user add root --admin
   openssl rand -base64 18 | tee robot.password | tracker user add robot --password-stdin`,
@@ -67,7 +67,7 @@ of the standard input. It has 8 to 72 bytes.`,
 	cmd.Flags().BoolVar(&u.IsAdmin, "admin", false, "give all rights in all projects")
 	cmd.Flags().StringVar(&u.FirstName, "first-name", "", "first `name`")
 	cmd.Flags().StringVar(&u.LastName, "last-name", "", "last `name`")
-	cmd.Flags().BoolVar(&asLine, "password-stdin", false, "read the password as one line of the standard input")
+	cmd.Flags().BoolVar(&asLine, "password-stdin", false, "read the password as one line of standard input")
 	return cmd
 }
 
@@ -131,7 +131,7 @@ func (a *app) userSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Change an account",
-		Long: `Change an account. Only the values that are given as flags change. For a password use
+		Long: `Change an account. Only the values given as flags are changed. To change a password, use
 ` + "`tracker reset-password`" + `.`,
 		Example: `  tracker user set ada --admin
   tracker user set ada --admin=false
@@ -173,8 +173,8 @@ func (a *app) userDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete an account",
-		Long: `Delete an account and its permissions. What the user has logged stays. On a terminal the
-command asks for confirmation; elsewhere it needs --yes.`,
+		Long: `Delete an account and its permissions. All data that the user has logged stays. On a
+terminal the command asks for confirmation; elsewhere it needs --yes.`,
 		Example: `  tracker user delete ada
   tracker user delete robot --yes`,
 		Args:              one("NAME"),
@@ -182,7 +182,7 @@ command asks for confirmation; elsewhere it needs --yes.`,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			_, asks := a.terminal()
 			if !yes && !asks {
-				return misuse("there is no terminal to ask for confirmation: give --yes to delete the account")
+				return misuse("there is no terminal to ask for confirmation: use --yes to delete the account")
 			}
 			return a.withUser(cmd, args[0], func(db *store.DB, u domain.User) error {
 				if !yes {

@@ -60,8 +60,8 @@ func (r *Run) Parameters() map[string]string {
 }
 
 // SetParameters writes the parameters of r to an iteration. before holds the parameters of the
-// previous configuration; SetParameters deletes the ones that are not in r. replaced reports
-// whether a parameter was changed or deleted.
+// previous configuration; SetParameters deletes parameters that are only in before. replaced
+// reports whether a parameter was changed or deleted.
 func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replaced bool, err error) {
 	after := r.Parameters()
 	for key := range before {
