@@ -14,8 +14,8 @@ import (
 
 const architecture = "docs/architecture.md"
 
-// Each method that the document names in the path of a metric value exists in its
-// file.
+// Every method that the document names in its description of the path of a metric value exists in
+// the file that the document gives.
 func TestStopsOfTheArchitecture(t *testing.T) {
 	stops := regexp.MustCompile("(?m)^\\| \\d+ \\| `(\\w+)\\.(\\w+)` in `([\\w/.]+)`").FindAllStringSubmatch(text(t), -1)
 	if len(stops) != 12 {
@@ -28,8 +28,8 @@ func TestStopsOfTheArchitecture(t *testing.T) {
 	}
 }
 
-// Each Go file and script that the document names exists: in the given folder, or
-// anywhere if it gives no folder.
+// Every Go file and script that the document names exists: in the folder that it gives, or anywhere
+// if it gives none.
 func TestFilesOfTheArchitecture(t *testing.T) {
 	var all []string
 	for _, folder := range []string{"blob", "client", "cmd", "server", "store", "ui"} {
@@ -52,7 +52,7 @@ func TestFilesOfTheArchitecture(t *testing.T) {
 	}
 }
 
-// No package imports a package that is above it in the document's list.
+// No package imports a package that is above it in the list of the document.
 func TestImportsPointDown(t *testing.T) {
 	places := map[string]int{".": 0}
 	above := ""
@@ -82,7 +82,7 @@ func TestImportsPointDown(t *testing.T) {
 	imports := 0
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
 		folder := filepath.ToSlash(filepath.Dir(path))
-		// Test helper packages import the packages that they test.
+		// Skip packages of test helpers, because they import the packages that they test.
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(folder, "test") {
 			return err
 		}
@@ -128,7 +128,7 @@ func text(t *testing.T) string {
 	return string(b)
 }
 
-// methods returns the methods of a file, each after the name of its type.
+// methods returns the methods in a file as Type.Method.
 func methods(t *testing.T, path string) (all []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {

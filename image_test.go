@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The files not excluded by .dockerignore are sufficient for the Dockerfile.
+// The image can be built from the files that .dockerignore does not exclude.
 func TestImageBuilds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the whole program")
@@ -38,7 +38,7 @@ func TestImageBuilds(t *testing.T) {
 	for _, line := range regexp.MustCompile(`(?m)^COPY (.+)$`).FindAllStringSubmatch(recipe, -1) {
 		words := strings.Fields(line[1])
 		if strings.HasPrefix(words[0], "--from=") {
-			continue // a file of an earlier stage
+			continue // copied from an earlier stage of the build
 		}
 		for _, source := range words[:len(words)-1] {
 			if _, err := os.Stat(filepath.Join(sent, source)); err != nil {
@@ -54,7 +54,7 @@ func TestImageBuilds(t *testing.T) {
 	}
 }
 
-// Neither an image nor a commit contains data, secrets or wheels.
+// Neither images nor commits contain data, secrets or wheels.
 func TestIgnoredFiles(t *testing.T) {
 	for _, name := range []string{".dockerignore", ".gitignore"} {
 		ignored := ignoredBy(t, name)
@@ -75,7 +75,7 @@ func TestIgnoredFiles(t *testing.T) {
 	}
 }
 
-// imageFiles returns the paths of the files that the builder of the image gets.
+// imageFiles returns the paths of the files that are sent to the builder of the image.
 func imageFiles(t *testing.T) (all []string) {
 	t.Helper()
 	ignored := ignoredBy(t, ".dockerignore")
@@ -96,10 +96,9 @@ func imageFiles(t *testing.T) (all []string) {
 	return all
 }
 
-// ignoredBy returns a function that reports whether a pattern of the file matches a
-// path or a folder above it. Exceptions, which begin with "!", are not supported.
-// In .gitignore a pattern without a slash, or with one at its end only, matches in
-// every folder.
+// ignoredBy returns a function that reports whether a pattern in the named file matches a path or a
+// folder above the path. Exceptions, which begin with "!", are not supported. In .gitignore, a
+// pattern without a slash, or with a slash only at its end, matches in every folder.
 func ignoredBy(t *testing.T, name string) func(path string) bool {
 	t.Helper()
 	var patterns []*regexp.Regexp

@@ -21,12 +21,12 @@ var foreign = regexp.MustCompile(`\b(those|that) of\b|\bfails unless\b|\bthe one
 	`\bin sight\b|\bthe others of\b|\b(lies|lie) (in|beside|under)\b|\bin (one|all) go\b|\bhand(s|ed)? on\b|` +
 	`\b(is|are) told (of|that|where)\b|\btells? of\b|\b(come|comes|came) back\b|\b(made|written|opened|drawn|built) anew\b`)
 
-// foreignText matches constructions that make a message or help text hard to read.
+// foreignText matches constructions that make a message or a help text hard to read.
 var foreignText = regexp.MustCompile(foreign.String() + `|\b(is|are) tried again\b|\b[Ss]omebody else\b|\bno room\b|` +
 	`\bfree some[,;.]|\bgiven up\b|\bwith commas between\b|\bis there (already|twice)\b|\ban? \w+ has (all|them|it)[.;]|` +
 	`\borphans will[,;.]|\bas (it is|they are)[.;,]`)
 
-// portNoun matches nouns that only the REST API uses. Messages of the store need no such noun.
+// portNoun matches nouns that only the REST API uses. Messages of the store must not contain them.
 var portNoun = regexp.MustCompile(`\b([Aa]n?|[Tt]he|[Tt]his|[Ss]uch|[Nn]o|%d) (iteration|resource)s?\b`)
 
 // TestPlainComments looks for such constructions in all Go comments.
@@ -46,8 +46,8 @@ func TestPlainComments(t *testing.T) {
 	}
 }
 
-// TestPlainMessages looks for such constructions in all texts of the program, and for nouns of the
-// REST API in the texts of the store, which all ports show.
+// TestPlainMessages looks for such constructions in all string literals of the program. In the
+// store, whose messages every port shows, it also looks for nouns of the REST API.
 func TestPlainMessages(t *testing.T) {
 	read := 0
 	for path, file := range goFiles(t) {
@@ -79,10 +79,10 @@ func TestPlainMessages(t *testing.T) {
 	}
 }
 
-// positions holds the lines of the files that goFiles returns.
+// positions holds the positions in the files that goFiles returns.
 var positions = token.NewFileSet()
 
-// goFiles returns the syntax of all Go files that are not generated from templates.
+// goFiles returns the syntax trees, by path, of all Go files that are not generated from templates.
 func goFiles(t *testing.T) map[string]*ast.File {
 	all := map[string]*ast.File{}
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
@@ -98,11 +98,11 @@ func goFiles(t *testing.T) map[string]*ast.File {
 	return all
 }
 
-// vendored are third-party sources, which are kept as they come.
+// vendored holds the names of third-party sources, which are not edited.
 var vendored = map[string]bool{"htmx.js": true, "uplot.js": true, "uplot.css": true}
 
-// TestPlainDocuments looks for such constructions in documents, templates, scripts and Python programs.
-// A construction can be spread over two lines.
+// TestPlainDocuments looks for such constructions, even if they span two lines, in documents,
+// templates, scripts and Python programs.
 func TestPlainDocuments(t *testing.T) {
 	spread := regexp.MustCompile(strings.ReplaceAll(foreignText.String(), " ", `[\s/*#]+`))
 	read := map[string]int{}
@@ -120,8 +120,8 @@ func TestPlainDocuments(t *testing.T) {
 	}
 }
 
-// documents returns the texts of documents, templates, scripts and Python programs by path. It omits
-// vendored and generated files, and data of tests.
+// documents returns the contents of documents, templates, scripts and Python programs by path. It
+// omits vendored and generated files and test data.
 func documents(t *testing.T) map[string]string {
 	all := map[string]string{}
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
@@ -144,7 +144,7 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// longSentence is the maximum number of words of a sentence on a page.
+// longSentence is the maximum number of words in a sentence on a page.
 const longSentence = 30
 
 // foreignPage matches words that make the text of a page personal, vague or hard to translate.
@@ -184,8 +184,8 @@ var (
 	statement  = regexp.MustCompile(`(?m)^\s*(?:templ |if |for |switch |case |default:|}|@|//|{{).*$`)
 )
 
-// pageTexts returns the texts that the templates in source show: texts between tags, and attributes
-// that users read. An X replaces each expression.
+// pageTexts returns the text that the templates in source show: text between tags, and attributes
+// that users read. Each expression is replaced with an X.
 func pageTexts(source string) []string {
 	var texts []string
 	add := func(text string) {
@@ -195,7 +195,7 @@ func pageTexts(source string) []string {
 	}
 	for _, body := range templates.FindAllString(source, -1) {
 		body = statement.ReplaceAllString(body, "\n<hr>\n")
-		for n := 0; n < 3; n++ { // nested braces
+		for n := 0; n < 3; n++ { // also replaces nested braces
 			body = expression.ReplaceAllString(body, "X")
 		}
 		for _, found := range attribute.FindAllStringSubmatch(body, -1) {
@@ -208,7 +208,7 @@ func pageTexts(source string) []string {
 	return texts
 }
 
-// TestPageTexts checks the texts of a small template.
+// TestPageTexts checks the text that pageTexts finds in a small template.
 func TestPageTexts(t *testing.T) {
 	source := "templ page(n int) {\n\t<p title=\"A title\">Select <b>two</b>\n\t\t{ plural(n, \"run\") } first.</p>\n" +
 		"\tif n > 0 {\n\t\t<p>They are ready.</p>\n\t}\n}\n\nfunc other() { return \"not a text\" }\n"
@@ -217,8 +217,8 @@ func TestPageTexts(t *testing.T) {
 	}
 }
 
-// TestLineLength reads the sources of scripts, styles and templates, which gofmt does not format:
-// their lines have at most 120 characters.
+// TestLineLength checks that lines have at most 120 characters in scripts, styles and templates,
+// which gofmt does not format.
 func TestLineLength(t *testing.T) {
 	read := 0
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {

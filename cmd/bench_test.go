@@ -204,7 +204,7 @@ func TestBenchOfADyingServer(t *testing.T) {
 	if err := syscall.Kill(b.server, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	b.wantEnd(t, "the server ended by itself: signal: killed")
+	b.wantEnd(t, "the server stopped unexpectedly: signal: killed")
 	wantEmpty(t, dir)
 }
 

@@ -11,9 +11,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// bareDriver writes points into a table like the server's, using only the SQLite driver. Its
-// rates are the baseline for the server's rates. It sets the same pragmas as the server's
-// writer.
+// bareDriver writes points into a table like the server's, using only the SQLite driver with the
+// pragmas of the server's writer. Its rates are the baseline for the server's rates.
 type bareDriver struct {
 	db     *sql.DB
 	single *sql.Stmt // inserts one row
@@ -62,8 +61,8 @@ func openBareDriver(path string) (d *bareDriver, err error) {
 
 func (d *bareDriver) close() error { return d.db.Close() }
 
-// bulk prepares the points of n bulk requests and writes each request's points in a commit. It
-// returns the time of the commits.
+// bulk prepares the points of n bulk requests and writes the points of each request in one commit.
+// It returns the time that the commits took.
 func (d *bareDriver) bulk(n int) (took time.Duration, err error) {
 	commits := make([][][]any, n)
 	for i := range commits {
@@ -93,7 +92,7 @@ func (d *bareDriver) commit(statements [][]any) error {
 }
 
 // points returns the points of one bulk request, in the order of the table's primary key.
-// Successive calls simulate the clients in turn.
+// Successive calls return points of one client after another.
 func (d *bareDriver) points() (statements [][]any) {
 	client, first := d.steps%ingestClients, d.steps/ingestClients*bulkSteps
 	now := time.Now().UnixMilli()

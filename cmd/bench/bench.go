@@ -1,9 +1,9 @@
 // Package bench is the load generator of `tracker bench`. It starts a server on a new file or
-// connects to a running server. It sends the requests of trainings and of the dashboard over
-// HTTP. It reports rates, latencies, memory and bytes written.
+// connects to a running server, and sends the requests that training runs and the dashboard would
+// send over HTTP. It reports rates, latencies, memory and bytes written.
 //
-// Some work can also be done by the bare SQLite driver. The benchmark alternates between the
-// server and the driver for this work, so that other load on the machine affects both equally.
+// Some work can also be done by the bare SQLite driver. For this work the benchmark alternates
+// between the server and the driver, so that other load on the machine affects both equally.
 package bench
 
 import (
@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// parts lists the measurements in the order in which they run. The part disk needs a file that
-// holds only bulk points. The parts late and memory need the full file.
+// parts lists the measurements in the order in which they run. "disk" needs a file that holds only
+// bulk points; "late" and "memory" need the full file.
 var parts = []struct {
 	name    string
 	measure func(*benchmark, context.Context) error
@@ -45,11 +45,11 @@ func Parts() (names []string) {
 
 // Options selects the measurements and the server.
 type Options struct {
-	Points     int // points written by bulk requests; 1,000 to 1,000,000,000
-	Iterations int // iterations in the listing; 1 to 1,000,000
+	Points     int // number of points written by bulk requests; 1,000 to 1,000,000,000
+	Iterations int // number of iterations in the list; 1 to 1,000,000
 	Series     int // number of curves in one chart; 1 to 1,000
 	Steady     time.Duration
-	Wide       bool     // whether to measure a listing of iterations with many metrics
+	Wide       bool     // whether to also measure a list of iterations with many metrics
 	Only       []string // names of the parts to measure; empty for all parts
 
 	Dir string // empty or missing folder for the database, which is not removed; "" for a temporary folder
@@ -152,12 +152,12 @@ func (b *benchmark) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// The connection can break shortly before the server process has ended.
+	// The connection can break shortly before the server process ends.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, s := range b.servers {
 		if reason := s.unexpectedEnd(ctx); reason != "" {
-			return fmt.Errorf("the server ended by itself: %s", reason)
+			return fmt.Errorf("the server stopped unexpectedly: %s", reason)
 		}
 	}
 	if b.part == "" { // errors of setUp are complete sentences

@@ -78,8 +78,8 @@ func (t *timing) add(o timing) {
 	t.each = append(t.each, o.each...)
 }
 
-// sendAll sends the requests in lists[i] over connection i, one after the other. The
-// connections send concurrently.
+// sendAll sends the requests in lists[i] over connection i, one after another. The connections send
+// concurrently.
 func (all conns) sendAll(lists [][][]byte) (timing, error) {
 	timings, errs := make([]timing, len(all)), make([]error, len(all))
 	var group sync.WaitGroup
@@ -115,9 +115,9 @@ func firstError(errs []error) error {
 	return nil
 }
 
-// repeat sends a request once with cold caches, and then 2 to 50 times. After the third request
-// it stops when ten seconds have passed. first is the latency of the first request. t holds the
-// latencies of the other requests.
+// repeat sends a request once with cold caches and then up to 50 times, but at least twice, until
+// ten seconds have passed. first is the latency of the first request, and t holds the latencies of
+// the others.
 func (w *conn) repeat(request []byte) (first time.Duration, t timing, err error) {
 	start := time.Now()
 	for n := 0; n <= 50 && (n < 3 || time.Since(start) < 10*time.Second); n++ {

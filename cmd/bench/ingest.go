@@ -22,7 +22,7 @@ const (
 	// creates the next iteration.
 	ingestLength = 250
 
-	// turns is the number of times that a comparison measures the server and its baseline.
+	// turns is how often a comparison measures the server and its baseline.
 	turns = 5
 )
 
@@ -52,13 +52,12 @@ func (w *conn) bulkRequest(iteration string, fill func(body []byte) []byte) []by
 	return w.Request("POST", "/metric/iteration/"+iteration+"/bulk", "", string(body))
 }
 
-// ingest holds clients that write points in bulk requests. Each client writes to its own
-// iteration.
+// ingest holds clients that send bulk requests. Each client writes to its own iteration.
 type ingest struct {
 	target     target
 	conns      conns
 	iterations []string
-	sent       int // number of requests sent; the clients take turns
+	sent       int // number of requests sent so far; the clients take turns
 }
 
 func (t *target) openIngest(ctx context.Context) (*ingest, error) {
@@ -96,8 +95,8 @@ func (g *ingest) bulk(n int) (timing, error) {
 	return g.conns.sendAll(lists)
 }
 
-// requestsATurn returns the number of bulk requests in one turn of a comparison. All turns of a
-// comparison together write at most 500,000 points.
+// requestsATurn returns the number of bulk requests in one turn of a comparison. All turns together
+// write at most 500,000 points.
 func (b *benchmark) requestsATurn() int {
 	return min(max(b.Points/bulkPoints/turns, 1), 100)
 }
@@ -140,13 +139,13 @@ func (b *benchmark) measureIngest(ctx context.Context) error {
 		bareRates = append(bareRates, points/alone.Seconds())
 		ratios = append(ratios, alone.Seconds()/t.took.Seconds())
 	}
-	what := fmt.Sprintf("%s points a request, %d clients", comma(bulkPoints), ingestClients)
+	what := fmt.Sprintf("%s points per request, %d clients", comma(bulkPoints), ingestClients)
 	b.addRate(what, "points/s", quantile(rates, 0.5), all)
-	b.addComparison(fmt.Sprintf("bare driver, %s points a commit", comma(bulkPoints)), "points/s", bareRates, ratios)
+	b.addComparison(fmt.Sprintf("bare driver, %s points per commit", comma(bulkPoints)), "points/s", bareRates, ratios)
 	return nil
 }
 
-// fill writes bulk points until b.Points points are in the file.
+// fill writes bulk points until the file holds b.Points points.
 func (b *benchmark) fill(ctx context.Context) error {
 	left := (b.Points - b.bulk) / bulkPoints
 	if left <= 0 {
@@ -174,7 +173,7 @@ func (b *benchmark) fill(ctx context.Context) error {
 // measureDisk measures the size of a file that holds only bulk points.
 func (b *benchmark) measureDisk(ctx context.Context) error {
 	if b.URL != "" {
-		b.addUnknown("on disk a point", "bytes")
+		b.addUnknown("on disk per point", "bytes")
 		return nil
 	}
 	if err := b.fill(ctx); err != nil {
@@ -187,7 +186,7 @@ func (b *benchmark) measureDisk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.addValue(fmt.Sprintf("on disk a point, %s points in bulk", comma(b.bulk)), "bytes", float64(size)/float64(b.bulk))
+	b.addValue(fmt.Sprintf("on disk per point, %s points in bulk", comma(b.bulk)), "bytes", float64(size)/float64(b.bulk))
 	return b.restart(ctx)
 }
 
@@ -239,8 +238,8 @@ func (b *benchmark) measureSingle(ctx context.Context) error {
 		rate, bareRate := float64(requests)/t.took.Seconds(), float64(commits)/alone.Seconds()
 		rates, bareRates, ratios = append(rates, rate), append(bareRates, bareRate), append(ratios, rate/bareRate)
 	}
-	b.addRate(fmt.Sprintf("one point a request, %d connections", len(all)), "requests/s", quantile(rates, 0.5), sum)
-	b.addComparison("bare driver, one row a commit", "commits/s", bareRates, ratios)
+	b.addRate(fmt.Sprintf("one point per request, %d connections", len(all)), "requests/s", quantile(rates, 0.5), sum)
+	b.addComparison("bare driver, one row per commit", "commits/s", bareRates, ratios)
 	return nil
 }
 
@@ -291,8 +290,8 @@ func (b *benchmark) measureLate(ctx context.Context) error {
 		ratios = append(ratios, e.took.Seconds()/t.took.Seconds())
 	}
 	end()
-	b.addRate(fmt.Sprintf("%s points a request, %d clients, %s points in the file", comma(bulkPoints), ingestClients, comma(before)), "points/s", quantile(rates, 0.5), sum)
-	b.addComparison("the same to a new file", "points/s", emptyRates, ratios)
+	b.addRate(fmt.Sprintf("%s points per request, %d clients, %s points in the file", comma(bulkPoints), ingestClients, comma(before)), "points/s", quantile(rates, 0.5), sum)
+	b.addComparison("the same into a new file", "points/s", emptyRates, ratios)
 	return nil
 }
 

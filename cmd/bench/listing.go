@@ -16,8 +16,8 @@ const (
 	wideSize      = 1500 // number of iterations with --wide, and number of metrics in each
 )
 
-// measureListing measures two kinds of requests: for one page of a long listing of iterations,
-// and for a search in the metric names.
+// measureListing measures requests for a page of a long list of iterations, and requests that
+// search the metric names.
 func (b *benchmark) measureListing(ctx context.Context) error {
 	if err := b.measurePage(ctx, "listing", b.Iterations, listedMetrics, listedSteps); err != nil || !b.Wide {
 		return err
@@ -64,18 +64,17 @@ func (b *benchmark) measurePage(ctx context.Context, name string, iterations, me
 	}
 	b.advance(1)
 	b.addLatency(size+": filter, sort, 50 rows, 20 columns", t)
-	b.addLatency("the same, the first time", timing{each: []time.Duration{first}})
+	b.addLatency("the same, first request", timing{each: []time.Duration{first}})
 	if _, t, err = all[0].repeat(all[0].Request("GET", keys, "", "")); err != nil {
 		return err
 	}
-	b.addLatency(size+": names searched", t)
+	b.addLatency(size+": search of names", t)
 	return nil
 }
 
 func listedKey(i int) string { return fmt.Sprintf("train/metric_%04d", i) }
 
-// createIterations creates the iterations first to first+n-1. Their metrics have different
-// values.
+// createIterations creates n iterations, numbered from first, whose metrics have different values.
 func (all conns) createIterations(experiment string, first, n, metrics, steps int) error {
 	errs := make([]error, len(all))
 	var group sync.WaitGroup

@@ -67,23 +67,23 @@ func (b *benchmark) addRate(what, unit string, v float64, t timing) {
 	row.Value, row.Unit = &v, unit
 }
 
-// addUnknown adds a row for a result that can't be measured on a server at URL.
+// addUnknown adds a row for a result that can't be measured for a server at URL.
 func (b *benchmark) addUnknown(what, unit string) {
-	b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: unit, Unknown: "not known with --url"})
+	b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: unit, Unknown: "unknown with --url"})
 }
 
 // addSystemValue adds a row with a value that only some systems report. If known is false, the
 // value is unknown on this system.
 func (b *benchmark) addSystemValue(what, unit string, v float64, known bool) {
 	if !known {
-		b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: unit, Unknown: "not known on this system"})
+		b.rows = append(b.rows, Row{Part: b.part, What: what, Unit: unit, Unknown: "unknown on this system"})
 		return
 	}
 	b.addValue(what, unit, v)
 }
 
 // addComparison adds two rows: the median rate of the baseline, and the median ratio of the
-// server's rate to the baseline's rate.
+// server's rate to it.
 func (b *benchmark) addComparison(what, unit string, rates, ratios []float64) {
 	if b.URL != "" {
 		b.addUnknown(what, unit)
@@ -124,7 +124,7 @@ func short(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// comma formats n with commas between thousands.
+// comma formats n with commas as thousands separators.
 func comma(n int) string { return humanize.Comma(int64(n)) }
 
 func milliseconds(v *float64) string {
@@ -134,7 +134,7 @@ func milliseconds(v *float64) string {
 	return short(*v) + " ms"
 }
 
-// WriteTable writes the report as a text table.
+// WriteTable writes the report as a table.
 func (r Report) WriteTable(w io.Writer) error {
 	var text bytes.Buffer
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

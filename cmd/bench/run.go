@@ -31,12 +31,12 @@ type benchmark struct {
 	root    string // folder that holds all files; "" if URL is set
 	extra   string // folder in root that cleanUp always removes
 	main    *server
-	servers []*server // every server that the benchmark has started
+	servers []*server // all servers that the benchmark has started
 	target  target    // the measured server: main, or the server at URL
 
-	bulk    int   // points that ingest and fill have written to the file
-	written int   // total points in the file
-	idle    int64 // memory of main in bytes, directly after its start
+	bulk    int   // number of points that ingest and fill have written to the file
+	written int   // number of all points in the file
+	idle    int64 // memory of main in bytes right after its start
 
 	part string // name of the current part; "" before the first part
 	rows []Row
@@ -49,7 +49,7 @@ type target struct {
 	experiment string
 }
 
-// setUp starts a server or connects to the server at URL. It creates the project.
+// setUp starts a server or connects to the server at URL, and creates the project.
 func (b *benchmark) setUp(ctx context.Context) error {
 	if b.URL != "" {
 		b.target = target{api: b.URL, token: b.Token}
@@ -74,7 +74,7 @@ func (b *benchmark) setUp(ctx context.Context) error {
 func (b *benchmark) probe(ctx context.Context) error {
 	w, err := b.target.open(ctx)
 	if err != nil {
-		return fmt.Errorf("no server answers at %s: check the address, or start one with `tracker serve` (%w)", b.URL, err)
+		return fmt.Errorf("no server responds at %s: check the address, or start one with `tracker serve` (%w)", b.URL, err)
 	}
 	defer w.Close()
 	r, err := w.Send(w.Request("GET", "/health", "", ""))
@@ -118,8 +118,8 @@ func (b *benchmark) useDir() error {
 	return nil
 }
 
-// cleanUp ends the servers and removes temporary files. It deletes the project from the server
-// at URL unless Keep is set.
+// cleanUp stops the servers and removes temporary files. It deletes the project from the server at
+// URL unless Keep is set.
 func (b *benchmark) cleanUp(ctx context.Context) error {
 	b.endProgress()
 	var errs []error
@@ -170,7 +170,7 @@ func (t *target) createExperiment(w *conn, name string) (id string, err error) {
 	return w.create("/experiment/project/"+t.project, fmt.Sprintf(`{"name": %q}`, name))
 }
 
-// deleteProject moves the project to the trash and deletes it from the trash.
+// deleteProject moves the project to the trash and then purges it.
 func (t *target) deleteProject(ctx context.Context) error {
 	w, err := t.open(ctx)
 	if err == nil {

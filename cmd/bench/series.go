@@ -54,8 +54,8 @@ func (b *benchmark) measureSeries(ctx context.Context) error {
 	return nil
 }
 
-// createCurve creates an iteration with one series that has the given number of points. It
-// returns the id of the iteration.
+// createCurve creates an iteration with one series of the given number of points and returns the
+// iteration's id.
 func (b *benchmark) createCurve(all conns, points int) (string, error) {
 	id, err := all[0].create("/iteration/experiment/"+b.target.experiment, `{}`)
 	if err != nil {

@@ -26,14 +26,14 @@ type server struct {
 	cmd     *exec.Cmd
 	log     *tail
 	ended   chan struct{}
-	asked   bool          // whether the server was asked to end
-	starts  time.Duration // time from the start of the process to its first answer
+	asked   bool          // whether the benchmark has asked the server to stop
+	starts  time.Duration // time from the start of the process to its first response
 	peak    int64         // maximum memory in bytes; set by stop
 	written written       // set after the process has ended
 }
 
-// launch starts this program as a server on the given database file. It returns when the server
-// is healthy. When ctx ends, the server is killed.
+// launch starts this program as a server on the given database file and waits until the server is
+// healthy. When ctx ends, the server is killed.
 func (b *benchmark) launch(ctx context.Context, file string) (*server, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -91,7 +91,7 @@ func withoutSettings(env []string) (rest []string) {
 }
 
 // stop shuts the server down with SIGTERM and waits for its end. On a system without SIGTERM it
-// kills the server, which leaves the write-ahead log beside the database file.
+// kills the server, which leaves the write-ahead log behind.
 func (s *server) stop() error {
 	select {
 	case <-s.ended:
@@ -114,7 +114,7 @@ func (s *server) stop() error {
 // kill kills the server process and waits for its end.
 func (s *server) kill() {
 	s.asked = true
-	_ = s.cmd.Process.Kill() // fails if the process has ended
+	_ = s.cmd.Process.Kill() // returns an error if the process has ended
 	<-s.ended
 }
 
@@ -165,10 +165,10 @@ func (b *benchmark) restart(ctx context.Context) error {
 	return nil
 }
 
-// measureMemory measures the memory of all servers. It also measures the start time of the main
-// server on the full file.
+// measureMemory measures the memory of all servers, and the start time of the main server on the
+// full file.
 func (b *benchmark) measureMemory(ctx context.Context) error {
-	start := fmt.Sprintf("start with %s points in the file, to the first answer", comma(b.written))
+	start := fmt.Sprintf("start with %s points in the file, to the first response", comma(b.written))
 	if b.URL != "" {
 		b.addUnknown("memory of a new server, idle", "MB")
 		b.addUnknown("maximum memory in all parts", "MB")

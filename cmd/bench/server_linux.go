@@ -14,14 +14,14 @@ func (s *server) memory() int64 { return s.status("VmRSS:") << 10 }
 // peakMemory returns the maximum resident memory of the server in bytes, or 0 if it is unknown.
 func (s *server) peakMemory() int64 { return s.status("VmHWM:") << 10 }
 
-// writtenNow returns the numbers of bytes that the server has written since its start.
+// writtenNow returns how many bytes the server has written since its start.
 func (s *server) writtenNow() written {
 	return written{calls: s.account("io", "wchar:"), disk: s.account("io", "write_bytes:")}
 }
 
-// finalWritten waits for the end of the server. It returns the numbers of bytes that the server
-// has written, including its last checkpoint. It does not reap the process, because the kernel
-// drops the numbers of a reaped process.
+// finalWritten waits for the end of the server and returns how many bytes the server has written,
+// including its last checkpoint. It does not reap the process, because the kernel drops the
+// counters of a reaped process.
 func (s *server) finalWritten() written {
 	for {
 		err := unix.Waitid(unix.P_PID, s.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -2,7 +2,7 @@
 
 package bench
 
-// Only Linux has /proc. On other systems these methods return 0, which means unknown.
+// These methods return 0, which means unknown, because only Linux has /proc.
 
 func (s *server) memory() int64         { return 0 }
 func (s *server) peakMemory() int64     { return 0 }

@@ -13,9 +13,8 @@ const (
 	steadyKeys       = 20
 )
 
-// measureSteady measures trainings that each log their keys once a second. It measures the
-// latency of a request and the bytes written for each point. The bytes include the server's
-// last checkpoint.
+// measureSteady measures training runs that log their keys once a second: the latency of a request,
+// and the bytes written for each point, including the server's last checkpoint.
 func (b *benchmark) measureSteady(ctx context.Context) error {
 	s, where := (*server)(nil), &b.target
 	if b.URL == "" {
@@ -44,8 +43,8 @@ func (b *benchmark) measureSteady(ctx context.Context) error {
 		return err
 	}
 	points := len(sum.each) * steadyKeys
-	b.addLatency(fmt.Sprintf("%d iterations, %d keys a second each, for %v", steadyIterations, steadyKeys, b.Steady), sum)
-	calls := fmt.Sprintf("written a point, %s points and the last checkpoint", comma(points))
+	b.addLatency(fmt.Sprintf("%d iterations that log %d keys a second for %v", steadyIterations, steadyKeys, b.Steady), sum)
+	calls := fmt.Sprintf("written per point, %s points and the last checkpoint", comma(points))
 	const disk = "the same in whole blocks of the disk"
 	if s == nil {
 		b.written += points
@@ -53,7 +52,7 @@ func (b *benchmark) measureSteady(ctx context.Context) error {
 		b.addUnknown(disk, "bytes")
 		return nil
 	}
-	all.close() // an open connection would delay the server's shutdown
+	all.close() // open connections would delay the server's shutdown
 	if err := s.stop(); err != nil {
 		return err
 	}
@@ -71,9 +70,9 @@ type written struct {
 	disk  int64 // bytes written to the disk, in whole blocks
 }
 
-// logSteadily sends one request a second over each connection for the time b.Steady. The
-// connections start at different times within the first second. A connection that is late sends
-// its next request immediately.
+// logSteadily sends one request a second over each connection for b.Steady. The connections start
+// at different times within the first second. A connection that is late sends its next request
+// immediately.
 func (b *benchmark) logSteadily(ctx context.Context, all conns, iterations []string) (timing, error) {
 	b.progress("steady", int(b.Steady/time.Second))
 	timings, errs := make([]timing, len(all)), make([]error, len(all))
@@ -113,7 +112,7 @@ func (b *benchmark) logSteadily(ctx context.Context, all conns, iterations []str
 	return sum, firstError(errs)
 }
 
-// wait waits until the time due. It returns an error if ctx ends earlier.
+// wait waits until due. It returns an error if ctx ends first.
 func wait(ctx context.Context, due time.Time) error {
 	select {
 	case <-time.After(time.Until(due)):

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is the clock of the database while Seed writes the demo. Before Seed creates a record,
-// it sets the clock to the creation time of that record.
+// Clock is the clock of the database while Seed writes the demo. Before Seed creates a record, it
+// sets the clock to the record's creation time.
 type Clock struct {
 	mu sync.Mutex
 	t  time.Time

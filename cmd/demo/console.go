@@ -10,7 +10,7 @@ import (
 	"tracker/store/projects"
 )
 
-// consoleEvery is the number of steps from one console line to the next.
+// consoleEvery is the number of steps between two console lines.
 const consoleEvery = 20
 
 // traceback returns the lines that Python prints before the message of an exception.
@@ -36,9 +36,8 @@ func (r run) traceback() []string {
 	}
 }
 
-// printed returns the console lines of a run: progress with the first two metrics, a warning
-// where the gradients grow, and the error message. The last line of a running run is a progress
-// bar.
+// printed returns the console lines of a run: progress with the first two metrics, a warning when
+// the gradients grow, and the error message. The last line of a running run is a progress bar.
 func (r run) printed() []string {
 	lines := []string{"$ " + r.command, "Loading data ... \x1b[32mok\x1b[0m", fmt.Sprintf("Training for %d steps on 2 devices", r.steps)}
 	for step := consoleEvery - 1; step < r.steps; step += consoleEvery {

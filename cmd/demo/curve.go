@@ -8,24 +8,24 @@ import (
 // curve holds the values of a metric over the steps of a run.
 type curve struct {
 	key   string
-	every int // steps from one point to the next
+	every int // steps between two points
 	at    shape
 }
 
-// shape returns the value of a curve at a step. A shape with noise depends on its previous
+// shape returns the value of a curve at a step. The noise of a noisy shape depends on previous
 // calls, so callers must pass steps in ascending order.
 type shape func(step float64) float64
 
-// falling returns a hyperbola that falls from one value towards another value, like a loss. At
-// the step half, its value is halfway between both values.
+// falling returns a hyperbola that falls from one value towards another, like a loss. At the step
+// half, it has fallen halfway.
 func falling(from, to, half float64) shape {
 	return func(step float64) float64 { return to + (from-to)/(1+step/half) }
 }
 
 func level(value float64) shape { return func(float64) float64 { return value } }
 
-// warmUp returns a shape that rises linearly to peak in the first warm steps. It then falls
-// along half a cosine to 0 at the last step.
+// warmUp returns a shape that rises linearly to peak in the first warm steps and then falls along a
+// half cosine to 0 at the last step.
 func warmUp(peak, warm, steps float64) shape {
 	return func(step float64) float64 {
 		if step < warm {
@@ -52,8 +52,8 @@ func overfit(s shape, from, climb float64) shape {
 	}
 }
 
-// again returns a shape that calls s only once for each step. Two metrics can then share a
-// shape with noise.
+// again returns a shape that calls s only once for each step, so that two metrics can share a noisy
+// shape.
 func again(s shape) shape {
 	last, value := math.NaN(), 0.0
 	return func(step float64) float64 {
@@ -67,8 +67,8 @@ func again(s shape) shape {
 // never is a step that no run reaches.
 var never = math.Inf(1)
 
-// diverge returns a shape that equals s before the given step. After this step, the shape grows
-// to infinity and then becomes NaN.
+// diverge returns a shape that equals s before the given step, then grows to infinity and finally
+// becomes NaN.
 func diverge(s shape, from float64) shape {
 	return func(step float64) float64 {
 		beyond := step - from

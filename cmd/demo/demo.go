@@ -1,6 +1,6 @@
 // Package demo creates the projects of `tracker seed --demo`. They contain experiments, sweeps,
-// curves and a model. The data is identical on every machine. Only the dates depend on the time
-// of the call.
+// curves and a model. The data is identical on every machine; only the dates depend on the time of
+// the call.
 package demo
 
 import (
@@ -24,7 +24,7 @@ const marker = "demo"
 // Result is the outcome of Seed for one project.
 type Result struct {
 	Project    string // name of the project
-	Existed    bool   // the project existed before, so Seed created nothing
+	Existed    bool   // whether the project existed before, so that Seed created nothing
 	Iterations int
 	Points     int
 }
@@ -147,8 +147,8 @@ func (w *writer) createExperiment(ctx context.Context, projectID string, e exper
 	return w.db.Projects.UpdateExperiment(ctx, w.actor, created.ID, projects.ExperimentPatch{Status: &e.status})
 }
 
-// createModel creates a model and its versions. The creation time of a version is one hour
-// after the end of its run.
+// createModel creates a model and its versions. Each version is dated one hour after the end of its
+// run.
 func (w *writer) createModel(ctx context.Context, projectID string, m model) error {
 	w.clock.set(w.created[m.versions[0].run].end)
 	created, err := w.db.Models.CreateModel(ctx, w.actor, projectID, registry.NewModel{Name: m.name, Description: m.description})
@@ -229,8 +229,8 @@ func (w *writer) start(r run) time.Time {
 	return w.now.Add(-ago)
 }
 
-// setUp creates the records that a run has before its first step. It creates the records
-// concurrently, so that they share a commit.
+// setUp creates the records that a run has before its first step. It creates them concurrently, so
+// that they share a commit.
 func (w *writer) setUp(ctx context.Context, id string, r run) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(r.params)+2)

@@ -20,7 +20,8 @@ func flat(r run, under string) (all []string) {
 	return all
 }
 
-// The demo shows overfitting: without augmentation the held-out loss rises again, with augmentation it does not.
+// The demo shows overfitting: without augmentation, the held-out loss eventually rises; with
+// augmentation, it does not.
 func TestDemoOverfits(t *testing.T) {
 	for _, p := range plan() {
 		for _, e := range p.experiments {

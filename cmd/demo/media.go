@@ -20,7 +20,7 @@ import (
 	"tracker/store/files"
 )
 
-// mediaEvery is the number of steps from one picture of a run to the next.
+// mediaEvery is the number of steps between two pictures of a run.
 const mediaEvery = 40
 
 // medium is a file that a run logs at a step.
@@ -31,8 +31,8 @@ type medium struct {
 }
 
 // media returns the files that a classifier logs. While the run trains, it logs saliency maps,
-// confusion matrices and histograms of weights. At the end it logs a table, a sound and a page.
-// The file names are like the names that the Python client chooses.
+// confusion matrices and histograms of weights. At the end it logs a table, a sound and a page. The
+// Python client would choose the same kind of file names.
 func (r run) media() []medium {
 	var all []medium
 	rnd := rand.New(rand.NewPCG(43, uint64(len(r.name))))
@@ -108,8 +108,8 @@ func learning(last int, r *rand.Rand) []byte {
 
 const signSize = 48 // width and height in pixels
 
-// saliency draws a traffic sign and marks the region with high saliency in yellow. The region
-// shrinks from the whole image to the middle of the sign while the network learns.
+// saliency draws a traffic sign and marks the region with high saliency in yellow. As the network
+// learns, the region shrinks from the whole image to the middle of the sign.
 func saliency(sign int, learned float64, r *rand.Rand) image.Image {
 	m := image.NewRGBA(image.Rect(0, 0, signSize, signSize))
 	for y := range signSize {
@@ -155,7 +155,7 @@ func signEdge(sign int, x, y float64) float64 {
 }
 
 // confusion draws a confusion matrix with ten classes. Rows are true classes and columns are
-// predicted classes. Darker fields are larger shares of the photographs.
+// predicted classes. Darker cells stand for a larger share of the photographs.
 func confusion(learned float64, r *rand.Rand) image.Image {
 	const classes, field = 10, 12
 	m := image.NewRGBA(image.Rect(0, 0, classes*field, classes*field))

@@ -44,8 +44,8 @@ type run struct {
 	command     string        // "" if the run has no snapshot
 	changes     string        // diff of the uncommitted changes; "" for the diff of most runs
 	packages    string        // installed packages; "" for the packages of most runs
-	started     time.Duration // how long ago the run started; 0 means that a running run logs its last point now
-	pace        time.Duration // time from one step to the next
+	started     time.Duration // time since the start of the run; 0 for a running run that logs its last point now
+	pace        time.Duration // time between two steps
 	steps       int
 	curves      []curve
 	pictures    bool // whether the run logs images, histograms and other media
@@ -61,8 +61,8 @@ type model struct {
 	versions          []version
 }
 
-// version is a model version that a run has produced. Versions are in chronological order. A
-// version that enters production archives the previous production version.
+// version is a model version that a run has produced. Versions are listed in chronological order.
+// When a version enters production, the previous production version is archived.
 type version struct {
 	run, description string
 	stage            registry.Stage
@@ -70,7 +70,7 @@ type version struct {
 
 func vision(r *rand.Rand, source func(uint64) *rand.Rand) project {
 	sweep := run{
-		name: "lr x weight decay", notes: "Grid of nine. The middle of it wins, as last year.",
+		name: "lr x weight decay", notes: "A grid of nine. The middle wins, as last year.",
 		tags: []string{"sweep", "grid"}, started: 20 * day, pace: 40 * time.Minute, status: domain.Succeeded,
 		params: []param{{"method", "grid"}, {"goal", "val/accuracy"}},
 		curves: []curve{{"best/val_accuracy", 1, share(noisy(falling(0.71, 0.9, 2), 0.004, r))}}, steps: 9,
@@ -102,7 +102,7 @@ func vision(r *rand.Rand, source func(uint64) *rand.Rand) project {
 		experiments: []experiment{
 			{name: "Learning rate sweep", description: "Which learning rate and weight decay for the small ResNet?",
 				tags: []string{"resnet", "baseline"}, status: domain.Finished, runs: []run{sweep}},
-			{name: "Augmentation", description: "What each kind of augmentation is worth on its own.",
+			{name: "Augmentation", description: "What is each kind of augmentation worth on its own?",
 				tags: []string{"resnet"}, status: domain.InProgress, runs: ablation},
 			{name: "Cosine schedule", description: "Is the cosine schedule better, or are the seeds lucky?",
 				tags: []string{"resnet", "seeds"}, status: domain.Finished, runs: schedules(source(4))},
@@ -110,19 +110,19 @@ func vision(r *rand.Rand, source func(uint64) *rand.Rand) project {
 				tags: []string{"sweep"}, status: domain.Finished, runs: draws(r, 60)},
 		},
 		models: []model{{
-			name: "sign-classifier", description: "What the cars ask. Must answer within 20 ms.",
+			name: "sign-classifier", description: "The model that the cars use. Must answer within 20 ms.",
 			versions: []version{
-				{"lr=0.01 wd=0.0001", "First that was good enough to drive with.", registry.Production},
+				{"lr=0.01 wd=0.0001", "First version that was good enough to drive with.", registry.Production},
 				{"lr=0.1 wd=0.0001", "Best of the sweep.", registry.Production},
-				{"augment none", "Only to compare with: it overfits.", registry.NoStage},
-				{"augment flip", "Mistakes left for right less often than the one before.", registry.Production},
+				{"augment none", "Only for comparison: it overfits.", registry.NoStage},
+				{"augment flip", "Confuses left and right less often than the previous version.", registry.Production},
 				{"augment flip+crop", "On two test cars until Friday.", registry.Staging},
 			},
 		}},
 	}
 }
 
-// schedules returns two groups of five runs that differ by their seeds: one with a constant
+// schedules returns two groups of five runs with different seeds: one group with a constant
 // learning rate, and one with a schedule, a higher learning rate and newer packages. Two more runs
 // have another learning rate.
 func schedules(r *rand.Rand) (all []run) {
@@ -158,9 +158,9 @@ func schedules(r *rand.Rand) (all []run) {
 	return all
 }
 
-// draws returns the n runs of a random search. The search varies the optimizer, the learning
-// rate and parameters with little or no influence. The best learning rate of sgd is about 100
-// times as large as the best of adamw. Runs with a much higher learning rate diverge.
+// draws returns the n runs of a random search. The search varies the optimizer, the learning rate
+// and parameters with little or no influence. The best learning rate of sgd is about 100 times as
+// large as the best one of adamw. Runs with a much higher learning rate diverge.
 func draws(r *rand.Rand, n int) (all []run) {
 	for i := range n {
 		exponent := -5 + 5*r.Float64()
@@ -233,7 +233,7 @@ func language(r *rand.Rand) project {
 		pretraining[i].started = 9*day - time.Duration(i)*18*time.Hour
 	}
 	pretraining[3].tags = []string{"best", "release-candidate"}
-	pretraining[3].notes = "Longer warm-up than the others. Goes to the fine-tuning."
+	pretraining[3].notes = "Longer warm-up than the others. Use this one for fine-tuning."
 	exploded := &pretraining[4]
 	exploded.status, exploded.message = domain.Failed, "FloatingPointError: the loss is nan since step 704"
 	exploded.tags = []string{"diverged"}
@@ -265,7 +265,7 @@ func language(r *rand.Rand) project {
 		experiments: []experiment{
 			{name: "Pre-training", description: "One pass over 1.2 billion tokens for each learning rate.",
 				tags: []string{"lm-20m"}, status: domain.InProgress, runs: pretraining},
-			{name: "Fine-tuning on reviews", description: "Adapters for telling good reviews from bad ones.",
+			{name: "Fine-tuning on reviews", description: "Adapters that tell good reviews from bad ones.",
 				tags: []string{"adapter"}, status: domain.Stopped, runs: []run{search}},
 		},
 	}
@@ -380,7 +380,7 @@ func perceptron(r *rand.Rand, width int) run {
 // number formats a hyperparameter with as few digits as possible.
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// changes is the diff of uncommitted changes in the snapshots.
+// changes is the diff of uncommitted changes in most snapshots.
 const changes = `diff --git a/train.py b/train.py
 --- a/train.py
 +++ b/train.py

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	streetEvery = 80 // steps from one street scene of a run to the next
+	streetEvery = 80 // steps between two street scenes of a run
 	streetKey   = "val/street"
 
 	streetWidth, streetHeight = 160, 96 // width and height in pixels
@@ -41,7 +41,7 @@ const streetLabels = `{"_wandb":{"value":{
 	"mask/class_labels":{"val/street_wandb_delimeter_segmentation":{"value":{"1":"road","2":"sign"}}},
 	"bounding_box/class_labels":{"val/street_wandb_delimeter_detections":{"value":{"3":"stop","4":"yield","5":"mandatory","6":"priority"}}}}}}`
 
-// streetFile returns the file name that W&B's client would choose for a file of a scene.
+// streetFile returns the name that W&B's client would choose for a file of a scene.
 func streetFile(folder string, step int, end string) string {
 	return fmt.Sprintf("media/%s/%s_%d_%020x.%s", folder, streetKey, step, step, end)
 }
@@ -118,8 +118,8 @@ func streetScene() image.Image {
 	return m
 }
 
-// streetMask returns the predicted class of each pixel. At first most predictions are wrong.
-// Once the network has learned, only a few predictions are wrong.
+// streetMask returns the predicted class of each pixel. At first most predictions are wrong; once
+// the network has learned, only a few are.
 func streetMask(learned float64, r *rand.Rand) image.Image {
 	const block = 4 // width and height of a square with wrong predictions
 	m := image.NewGray(image.Rect(0, 0, streetWidth, streetHeight))
@@ -144,8 +144,8 @@ func streetMask(learned float64, r *rand.Rand) image.Image {
 	return m
 }
 
-// streetBoxes returns the predicted boxes around the signs. The small sign gets a box only late
-// in the training.
+// streetBoxes returns the predicted boxes around the signs. The small sign gets a box only late in
+// training.
 func streetBoxes(learned float64, r *rand.Rand) []byte {
 	type box struct {
 		Position map[string]float64 `json:"position"`

@@ -1,8 +1,7 @@
-// Package httpconn is a minimal HTTP/1.1 client with one keep-alive connection to the API. The
-// load generator and the tests that kill the server use this package. The client sends each
-// request exactly once, because retries would hide which requests the server has acknowledged.
-// The client does little work for each request, because in a benchmark it shares the processor
-// with the server.
+// Package httpconn is a minimal HTTP/1.1 client with one keep-alive connection to the API. The load
+// generator and the tests that kill the server use it. The client sends each request exactly once,
+// because retries would hide which requests the server has acknowledged. It does little work for
+// each request, because in a benchmark it shares the processor with the server.
 package httpconn
 
 import (
@@ -61,8 +60,8 @@ func Dial(ctx context.Context, address string) (*Conn, error) {
 // Close closes the connection. A concurrent call of Send returns an error.
 func (c *Conn) Close() error { return c.conn.Close() }
 
-// Request returns the bytes of a request for Send. If key is not empty, the request has the
-// header Idempotency-Key. If body is not empty, the request has body as its JSON content.
+// Request returns the bytes of a request for Send. If key is not empty, it is sent as the
+// Idempotency-Key header. If body is not empty, it is sent as JSON.
 func (c *Conn) Request(method, path, key, body string) []byte {
 	text := method + " " + c.base + path + " HTTP/1.1\r\nHost: " + c.host + "\r\n"
 	if c.Token != "" {
@@ -77,8 +76,8 @@ func (c *Conn) Request(method, path, key, body string) []byte {
 	return []byte(text + "\r\n" + body)
 }
 
-// Send sends a request and reads the response. If Send returns an error, the server might have
-// carried out the request or not.
+// Send sends a request and reads the response. If Send returns an error, it is unknown whether the
+// server has carried out the request.
 func (c *Conn) Send(request []byte) (r Reply, err error) {
 	if c.Timeout > 0 {
 		if err := c.conn.SetDeadline(time.Now().Add(c.Timeout)); err != nil {

@@ -1,5 +1,5 @@
-// Shoot takes a screenshot of a page. It waits until an element matches the selector and all
-// visible charts are drawn:
+// Shoot takes a screenshot of a page after an element matches the selector and all visible charts
+// have been drawn:
 //
 //	shoot URL SELECTOR WIDTH HEIGHT FILE
 package main
@@ -14,13 +14,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// drawn is a script that returns whether all visible charts are drawn.
+// drawn is a script that returns whether all visible charts have been drawn.
 const drawn = `[...document.querySelectorAll('[data-testid="chart"]')].every((c) => {
 	const { top, bottom } = c.getBoundingClientRect();
 	return !c.checkVisibility() || bottom < 0 || top > innerHeight || Number(c.dataset.drawn) > 0;
 })`
 
-// patience is the maximum time for a page to load and draw.
+// patience is the maximum time for loading and drawing a page.
 const patience = 30 * time.Second
 
 func main() {
