@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Changes by the command line take effect at once in a running server.
+// Changes made on the command line take effect at once in a running server.
 func TestAdminCommandsWhileServing(t *testing.T) {
 	dir := t.TempDir()
 	secret := "SERVICE_JWT_SECRET=" + strings.Repeat("k", 32)

@@ -14,10 +14,10 @@ import (
 
 var artifactSize = flag.Int64("artifact-size", 300_000_000, "the `bytes` of the larger artifact that BenchmarkArtifact sends")
 
-// BenchmarkArtifact sends an artifact through the real program and back, and an artifact of a tenth
-// of the size. above-idle-MB is the maximum memory of the process minus its memory before. up-MB/s
-// and down-MB/s are the speeds. The object store is a separate process that stores its objects on
-// the disk.
+// BenchmarkArtifact uploads an artifact to the real program and downloads it, for -artifact-size
+// and a tenth of it. above-idle-MB is the maximum memory of the process minus the memory that it
+// used before. up-MB/s and down-MB/s are the speeds. The object store is a separate process that
+// stores its objects on disk.
 func BenchmarkArtifact(b *testing.B) {
 	for _, backend := range backends {
 		for _, size := range []int64{*artifactSize / 10, *artifactSize} {
@@ -90,8 +90,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memoryMB returns a memory number of a process from /proc: VmRSS is the present memory, VmHWM the
-// maximum so far.
+// memoryMB returns the named memory value of a process from /proc: VmRSS is the current memory,
+// VmHWM the maximum so far.
 func memoryMB(b testing.TB, pid int, name string) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

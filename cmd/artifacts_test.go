@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// served starts a server on a new database with an experiment and artifacts. artifacts maps their
-// names to their contents.
+// served starts a server on a new database with an experiment and artifacts. artifacts maps the
+// name of each artifact to its content.
 func served(t *testing.T, env []string, artifacts map[string]string) (p *process, dir string, ids map[string]string) {
 	t.Helper()
 	dir, ids = t.TempDir(), map[string]string{}
@@ -96,8 +96,8 @@ func TestArtifactCommands(t *testing.T) {
 	p.stop()
 }
 
-// Bytes that a killed command or server has claimed are listed, with the time after which they can
-// be freed and the command that frees them.
+// Bytes claimed by a killed command or server are listed, with the time after which they can be
+// freed and the command that frees them.
 func TestClaimedBytes(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -125,7 +125,7 @@ func TestClaimedBytes(t *testing.T) {
 	}
 }
 
-// A deep check finds damage that other checks miss, and the commands name missing contents.
+// A deep check finds damage that an ordinary check misses, and the commands name missing blobs.
 func TestCheckOfArtifacts(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -157,8 +157,8 @@ func TestCheckOfArtifacts(t *testing.T) {
 	}
 }
 
-// An interrupted migration reports the interrupt, and continues when it is run again. If it ends
-// before the interrupt, it is repeated in the other direction.
+// An interrupted migration reports the interrupt and continues when it is run again. If a migration
+// ends before the interrupt, the test repeats it in the other direction.
 func TestInterruptedMigration(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -200,8 +200,8 @@ func TestInterruptedMigration(t *testing.T) {
 	runBinary(t, dir, env, "", "check", "--deep").must(t)
 }
 
-// A server starts although its artifacts can't be stored, and reports that. It removes the
-// leftovers of a killed server unless they are recent.
+// If its artifacts can't be stored, a server starts anyway and logs a warning. It removes files
+// left behind by a killed server unless they are recent.
 func TestServeLooksAtArtifacts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

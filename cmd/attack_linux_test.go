@@ -19,16 +19,17 @@ import (
 )
 
 const (
-	attackers  = 64 // connections of each attack
+	attackers  = 64 // number of connections in each attack
 	attackTime = 4 * time.Second
-	// answerTime is the maximum wait for the last answers of an attack.
+	// answerTime is the maximum wait for the last responses to an attack.
 	answerTime = 15 * time.Second
 	// healthPause is the time between two requests for /health under attack.
 	healthPause = 100 * time.Millisecond
-	attackText  = 1 << 20 // maximum length of a text of a record
+	attackText  = 1 << 20 // maximum length of a string in a record
 )
 
-// attack is a request that takes much memory. prepare creates the records that it needs.
+// attack is a request that needs a lot of memory. prepare creates the records that the request
+// needs.
 type attack struct {
 	name    string
 	prepare func(*attacked) (*http.Request, []byte, error)
@@ -55,7 +56,7 @@ func (a *attacked) request(method, address string) (*http.Request, error) {
 	return r, err
 }
 
-// send sends JSON to the API. If to is not nil, the answer is decoded into it.
+// send sends JSON to the API. If to is not nil, the response is decoded into it.
 func (a *attacked) send(method, path string, body, to any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *attacked) send(method, path string, body, to any) error {
 	return a.do(r, to)
 }
 
-// get decodes an answer of the API into to.
+// get requests path from the API and decodes the response into to.
 func (a *attacked) get(path string, to any) error {
 	r, err := a.request("GET", a.api+path)
 	if err != nil {
@@ -119,10 +120,10 @@ func (a *attacked) upload(name string, content []byte) (string, error) {
 	return created.ID, errors.Join(a.do(r, &created))
 }
 
-// BenchmarkAttack sends each attack over many connections to a new server for attackTime. peak-MB is
-// the maximum memory of the server; health-p50-ms and health-p95-ms are the latencies of /health
-// during the attack. answered, busy and refused count the answers. -bench 'Attack/sign-ins' selects
-// attacks by their names.
+// BenchmarkAttack sends each attack over many connections to a new server for attackTime. peak-MB
+// is the maximum memory of the server; health-p50-ms and health-p95-ms are the latencies of /health
+// during the attack. answered, busy and refused count the responses. -bench 'Attack/sign-ins'
+// selects attacks by name.
 func BenchmarkAttack(b *testing.B) {
 	for _, at := range slices.Concat(recordAttacks, protocolAttacks) {
 		b.Run(at.name, func(b *testing.B) { measureAttack(b, at) })
@@ -144,7 +145,7 @@ func measureAttack(b *testing.B, at attack) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// Reset the peak memory, because the preparation uses memory that the attack does not use.
+	// Reset the peak memory, because it includes the memory that the preparation used.
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID), []byte("5"), 0); err != nil {
 		b.Fatal(err)
 	}
@@ -202,7 +203,8 @@ func (a *attacked) setUp(password string) error {
 	return nil
 }
 
-// answers counts the answers to an attack: 2xx or 3xx, 503 and 429, and others.
+// answers counts the responses to an attack: 2xx or 3xx, 503 or 429, and all others, including
+// broken connections.
 type answers struct{ answered, busy, refused int64 }
 
 // run sends the request repeatedly over all connections for attackTime and requests /health at the same time.
@@ -220,7 +222,7 @@ func (a *attacked) run(r *http.Request, body []byte) (healthy []time.Duration, c
 				}
 				res, err := a.client.Do(one)
 				if err != nil {
-					atomic.AddInt64(&counts.refused, 1) // the server may close a connection before it has read all
+					atomic.AddInt64(&counts.refused, 1) // the server may close the connection before it has read the whole request
 					continue
 				}
 				_, err = io.Copy(io.Discard, res.Body)

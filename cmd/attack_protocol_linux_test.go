@@ -168,7 +168,7 @@ var protocolAttacks = []attack{
 	{"pages of a console of 50,000 lines", func(a *attacked) (*http.Request, []byte, error) {
 		line := strings.Repeat("\x1b[1;31m<\x1b[0m", 8<<10/12)
 		for range 125 {
-			var lines []string // in JSON, each character takes two bytes
+			var lines []string // in JSON, each of these characters takes two bytes
 			for range 400 {
 				lines = append(lines, line)
 			}
@@ -265,7 +265,7 @@ var protocolAttacks = []attack{
 	}},
 }
 
-// pack returns a text in gzip.
+// pack returns text compressed with gzip.
 func pack(text string) ([]byte, error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

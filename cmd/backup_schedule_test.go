@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// scrape returns the text of a path of the API or the dashboard.
+// scrape returns the response body for a URL of the API or the dashboard.
 func scrape(t *testing.T, url string) string {
 	t.Helper()
 	res, err := http.Get(url)
@@ -28,7 +28,7 @@ func scrape(t *testing.T, url string) string {
 	return string(text)
 }
 
-// A server with a backup folder makes a backup by itself and reports it.
+// A server with a backup folder makes a backup without being asked and reports it.
 func TestServeMakesBackups(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func TestServeMakesBackups(t *testing.T) {
 	p.stop()
 	runBinary(t, dir, nil, "", "check", "--db-file", found[0]).must(t)
 
-	// The next start waits for the rest of the hour.
+	// After a restart, the server waits for the rest of the hour before the next backup.
 	p = startServer(t, dir, []string{"SERVICE_BACKUP_DIR=" + copies, "SERVICE_BACKUP_INTERVAL=1h"})
 	for !strings.Contains(scrape(t, p.UI+"/server"), filepath.Base(found[0])) {
 		time.Sleep(10 * time.Millisecond)
@@ -65,7 +65,7 @@ func TestServeMakesBackups(t *testing.T) {
 	}
 }
 
-// A backup that fails is logged and shown, and the server is healthy.
+// A failed backup is logged and shown, and the server stays healthy.
 func TestServeReportsAFailedBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,8 +20,8 @@ import (
 // smallBench is a run that measures everything in a few seconds.
 var smallBench = []string{"bench", "--points", "20000", "--iterations", "50", "--series", "3", "--steady", "1s"}
 
-// benchFolder returns a folder for temporary files, which must be empty at the end, and the
-// environment that selects it.
+// benchFolder returns a folder for temporary files and the environment that selects it. The folder
+// must be empty at the end of the test.
 func benchFolder(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -70,7 +70,7 @@ func rows(t *testing.T, r bench.Report) string {
 
 func TestBench(t *testing.T) {
 	dir, env := benchFolder(t)
-	env = append(env, "SERVICE_PORT=no port", "SERVICE_BASE_PATH=/elsewhere") // these settings are not for the server that the benchmark starts
+	env = append(env, "SERVICE_PORT=no port", "SERVICE_BASE_PATH=/elsewhere") // the server that the benchmark starts must not use these settings
 	text := runBinary(t, dir, env, "", smallBench...).must(t)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) != 22 || !strings.HasPrefix(lines[0], "part ") {
@@ -93,7 +93,7 @@ func TestBenchKeepsItsFile(t *testing.T) {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	entries, err := os.ReadDir(kept)
-	if err != nil || len(entries) != 3 || r.File != filepath.Join(kept, "tracker.db") { // with its lock file and its reserve
+	if err != nil || len(entries) != 3 || r.File != filepath.Join(kept, "tracker.db") { // the database, its lock file and its reserve file
 		t.Errorf("%v is kept (%v), and %q is said to be", entries, err, r.File)
 	}
 	if n := queryInt(t, r.File, `SELECT count(*) FROM metric_points`); n != r.Points || n != 20_000+20_000+3*6666 {
@@ -104,7 +104,8 @@ func TestBenchKeepsItsFile(t *testing.T) {
 	wantEmpty(t, dir)
 }
 
-// A running server gets a project that is deleted at the end, with sign-in or without.
+// On a running server, with or without sign-in, the benchmark creates a project and deletes it at
+// the end.
 func TestBenchOfARunningServer(t *testing.T) {
 	dir, env := benchFolder(t)
 	secret := "SERVICE_JWT_SECRET=" + strings.Repeat("s", 32)
@@ -132,7 +133,7 @@ func TestBenchOfARunningServer(t *testing.T) {
 	wantEmpty(t, dir)
 }
 
-// longBench is a run of the real program that would take an hour.
+// longBench is a benchmark run by the real program that would take an hour.
 type longBench struct {
 	cmd    *exec.Cmd
 	log    *growing
@@ -143,7 +144,7 @@ type longBench struct {
 func startLongBench(t *testing.T, dir string, env []string) *longBench {
 	t.Helper()
 	b := &longBench{cmd: command(t, dir, env, "bench", "--only", "steady", "--steady", "1h"), log: newGrowing(), ended: make(chan struct{})}
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to find processes that it leaves running
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to find processes that the benchmark leaves running
 	b.cmd.Stderr = b.log
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -16,10 +16,10 @@ import (
 type book struct {
 	id         string
 	made       bool
-	there      bool // created and not removed
-	trashed    bool // removed, and can be restored
+	there      bool // whether the iteration exists: created and not removed
+	trashed    bool // whether the iteration was removed and can be restored
 	name       string
-	parent     *book // nil without a parent; the parent may be removed
+	parent     *book // nil if there is no parent; the parent may have been removed
 	status     string
 	tags       map[string]bool
 	parameters map[string]parameter // by key
@@ -38,7 +38,7 @@ func (b *book) clone() *book {
 	return &c
 }
 
-// open reports whether metrics and parameters may be written to it.
+// open reports whether metrics and parameters may be written to the iteration.
 func (b *book) open() bool { return b.there && b.status == "RUNNING" }
 
 // parentID returns the id of the parent, or "" if the iteration has none or the parent was removed.
@@ -49,7 +49,8 @@ func (b *book) parentID() string {
 	return b.parent.id
 }
 
-// nextStep returns the step of a point of the series key that is sent without a step.
+// nextStep returns the step that the server gives to a point of the series key that is sent without
+// a step.
 func (b *book) nextStep(key string) int64 {
 	next, found := int64(0), false
 	for _, p := range b.points {
@@ -60,13 +61,13 @@ func (b *book) nextStep(key string) int64 {
 	return next
 }
 
-// index returns the index of the point with an id.
+// index returns the index of the point with the given id.
 func (b *book) index(id string) int {
 	return slices.IndexFunc(b.points, func(p point) bool { return p.ID == id })
 }
 
-// listed returns pointers to the points in the order of a listing, so that later knowledge about
-// them can be added.
+// listed returns pointers to the points in the order in which the server lists them, so that learn
+// can set their ids.
 func (b *book) listed() []*point {
 	all := make([]*point, len(b.points))
 	for i := range b.points {
@@ -76,7 +77,7 @@ func (b *book) listed() []*point {
 	return all
 }
 
-// readBook reads an iteration back over the API.
+// readBook reads an iteration through the API.
 func readBook(t testing.TB, w *conn, id string) *book {
 	t.Helper()
 	b := newBook(id)

@@ -24,8 +24,8 @@ import (
 // program runs an object store and no tests.
 const bucketDir = "TRACKER_TEST_BUCKET"
 
-// processBucket starts an object store for contents of any size in a separate process, so that the
-// test's memory does not include it. It returns the settings for the store.
+// processBucket starts an object store for objects of any size in a separate process, so that its
+// memory does not count as memory of the test. It returns the settings for the store.
 func processBucket(t testing.TB, dir string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,7 +34,7 @@ func processBucket(t testing.TB, dir string) []string {
 	}
 	c := exec.Command(self)
 	c.Env, c.Stderr = append(os.Environ(), bucketDir+"="+dir), os.Stderr
-	stdin, err := c.StdinPipe() // the object store ends when it is closed
+	stdin, err := c.StdinPipe() // the object store ends when this pipe is closed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func serveBucket(dir string) error {
 }
 
 // diskBucket stores each request body in a file. An object consists of segments of such files, so
-// that copying is cheap, as in large stores.
+// copying is as cheap as in large object stores.
 type diskBucket struct {
 	dir     string
 	files   atomic.Int64
 	mu      sync.Mutex
-	objects map[string][]segment // by path; parts by path of their upload and number
+	objects map[string][]segment // objects by path; parts by the path of their upload and their number
 }
 
 type segment struct {
@@ -137,7 +137,7 @@ func (b *diskBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
-			n, _ := strconv.Atoi(query.Get("partNumber")) // the client's own
+			n, _ := strconv.Atoi(query.Get("partNumber")) // sent by the program's own client, so valid
 			copied, to = cut(copied, from, last+1), part(n)
 		}
 		b.set(to, copied)
@@ -166,7 +166,7 @@ func (b *diskBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keep writes a body to a new file.
+// keep stores a body in a new file.
 func (b *diskBucket) keep(body io.Reader) (segment, error) {
 	s := segment{file: filepath.Join(b.dir, fmt.Sprint(b.files.Add(1)))}
 	f, err := os.Create(s.file)
@@ -186,7 +186,7 @@ func (b *diskBucket) object(key string) []segment {
 	return b.objects[key]
 }
 
-// set sets or removes an object, and removes the files that no object uses any more.
+// set sets or removes an object and removes the files that no object uses anymore.
 func (b *diskBucket) set(key string, segments []segment) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,7 +203,7 @@ func (b *diskBucket) set(key string, segments []segment) {
 	}
 	for _, s := range former {
 		if !used[s.file] {
-			_ = os.Remove(s.file) // the file is removed with the folder at the latest
+			_ = os.Remove(s.file) // otherwise the file is removed with the folder
 		}
 	}
 }

@@ -42,7 +42,7 @@ func objectStore(t testing.TB, dir string) []string {
 	return objectStoreBehind(t, dir, func(store http.Handler) http.Handler { return store })
 }
 
-// objectStoreBehind is objectStore with a handler before it.
+// objectStoreBehind is like objectStore, but requests pass through the handler that before returns.
 func objectStoreBehind(t testing.TB, dir string, before func(http.Handler) http.Handler) []string {
 	t.Helper()
 	memory := s3mem.New()

@@ -23,8 +23,8 @@ func TestPrecedence(t *testing.T) {
 	const file, env, flag = "SERVICE_PORT=8001\n", "SERVICE_PORT=8002", "--port=8003"
 	for _, c := range []struct {
 		name        string
-		file        string // .env file of the working directory
-		other       string // file of --env-file
+		file        string // content of the .env file in the working directory
+		other       string // content of the file that --env-file names
 		env         []string
 		args        []string
 		value, from string
@@ -63,7 +63,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// Every setting can be given in all three ways.
+// Every setting can be given as a flag, in the environment and in a file.
 func TestEverySettingHasThreeSources(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good := map[string]string{
@@ -160,7 +160,7 @@ func TestConfigValues(t *testing.T) {
 	}
 }
 
-// A row holds an error, and the setting with which its message begins.
+// Each row holds invalid settings and the setting with which the error message begins.
 var badSettings = []struct {
 	env     []string
 	setting string

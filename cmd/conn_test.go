@@ -67,7 +67,7 @@ func (w *conn) read(t testing.TB, path string, into any) bool {
 	return true
 }
 
-// readAll reads all pages of a listing. It returns false if the status is 404.
+// readAll reads all pages of a list. It returns false if the status is 404.
 func readAll[T any](t testing.TB, w *conn, path string) (all []T, found bool) {
 	t.Helper()
 	for {
@@ -115,7 +115,7 @@ func (f *float) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// same reports whether two values are the same to the last bit.
+// same reports whether two values are identical to the last bit.
 func (f float) same(o float) bool {
 	return math.Float64bits(float64(f)) == math.Float64bits(float64(o)) || math.IsNaN(float64(f)) && math.IsNaN(float64(o))
 }

@@ -186,7 +186,7 @@ func TestCheck(t *testing.T) {
 	}
 
 	execSQL(t, "tracker.db", `UPDATE series SET count = count + 1, min = -1`)
-	for range 2 { // looking changes nothing
+	for range 2 { // a check changes nothing
 		r := runMain(t, nil, "", "check")
 		r.refused(t, 1, "1 problem remains of 1 in")
 		if strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stdout, `"loss"`) || !strings.Contains(r.stdout, "--repair") {
@@ -202,7 +202,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A changed point can't be restored. The check reports this, and the repair accepts the point.
+// A changed point can't be restored. The check reports the change, and the repair accepts the point
+// as it is.
 func TestCheckOfAChangedPoint(t *testing.T) {
 	seeded(t)
 	addPoints(t, "p")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The real program creates the demo, because it is fast even if the test runs with the race
+// Let the real program create the demo, because it is fast even if the test runs with the race
 // detector.
 func TestDemo(t *testing.T) {
 	dir := seeded(t)
@@ -69,7 +69,7 @@ func testDemoOnce(t *testing.T, dir string) {
 		t.Errorf("there are %d projects, want 3", n)
 	}
 
-	// Another project with the name of a demo project is not taken for the demo.
+	// Another project with the name of a demo project is not mistaken for the demo project.
 	execSQL(t, "tracker.db", `DELETE FROM tag WHERE value = 'demo' AND project_id = (SELECT id FROM project WHERE name = 'House prices')`)
 	text = runBinary(t, dir, nil, "", "seed", "--demo").must(t)
 	if strings.Count(text, "exists already") != 2 || strings.Count(text, "Created the demo project") != 1 {

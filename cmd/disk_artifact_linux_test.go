@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// An artifact that does not fit on the disk is refused and leaves no files. Other artifacts can be
-// read, and artifacts can be added when there is space again.
+// An artifact that does not fit on the disk is rejected and leaves no files behind. Other artifacts
+// can still be read, and artifacts can be added once there is space again.
 func TestFullDiskForArtifacts(t *testing.T) {
 	for _, backend := range []string{"inline", "filesystem"} {
 		t.Run(backend+", file system", func(t *testing.T) {
@@ -57,7 +57,7 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 		}
 	}
 	wants(100_000, 201)
-	content := strings.Repeat("y", 26<<20) // two copies of the artifact exist for a moment
+	content := strings.Repeat("y", 26<<20) // two copies of the artifact exist at the same time for a moment
 	client := &http.Client{}
 	begun := tusRequest(t.Context(), client, "POST", p.API+path+"/upload", nil, map[string]string{
 		"Upload-Length": strconv.Itoa(len(content)), "Upload-Metadata": "name " + base64.StdEncoding.EncodeToString([]byte("resumed.bin"))})
@@ -101,7 +101,8 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 	p.stop()
 }
 
-// An upload whose announced size exceeds the free space is rejected before the client sends a byte.
+// An upload whose announced size exceeds the free space is rejected before the client has sent any
+// of it.
 func TestNoRoomForAnAnnouncedSize(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	w := dial(t, p)

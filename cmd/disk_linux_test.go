@@ -67,8 +67,8 @@ func limitFiles(t *testing.T, size uint64) *tightDisk {
 	}
 }
 
-// A full disk refuses only requests that do not fit. Acknowledged writes stay, reads continue, and
-// writes succeed when there is space again.
+// On a full disk, only requests that do not fit are rejected. Acknowledged writes stay, reads
+// continue, and writes succeed once there is space again.
 func TestFullDisk(t *testing.T) {
 	t.Run("file system", func(t *testing.T) {
 		if d := mountTight(t, 16<<20); d != nil {
@@ -146,7 +146,7 @@ func testFullDisk(t *testing.T, d *tightDisk) {
 	p.stop()
 }
 
-// A server that ends while the disk is full loses no data.
+// A server that stops while the disk is full loses no data.
 func TestStopOnFullDisk(t *testing.T) {
 	d := limitFiles(t, 5<<20)
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -174,8 +174,8 @@ func TestStopOnFullDisk(t *testing.T) {
 	runBinary(t, d.dir, nil, "", "check").must(t)
 }
 
-// A start without space for the first pages reports that, and leaves no files that prevent the next
-// start.
+// A server without space for the first pages reports that and leaves no files behind that prevent
+// the next start.
 func TestStartOnFullDisk(t *testing.T) {
 	empty, served := t.TempDir(), t.TempDir()
 	runBinary(t, served, nil, "", "seed").must(t)
@@ -223,7 +223,7 @@ func TestBackupOntoFullDisk(t *testing.T) {
 	check(filepath.Join(dir, "other.db"), limited(t, 2048, dir, "restore", "copy.db", "--db-file", "other.db"))
 }
 
-// act sends a number of requests. None of them may be refused.
+// act sends a number of requests, none of which may be rejected.
 func (c *client) act(w *conn, steps int) error {
 	for range steps {
 		op := c.next()
@@ -242,12 +242,12 @@ func (c *client) send(w *conn, op operation) error {
 	return c.settle(op, r)
 }
 
-// fill sends writes until ten of them were refused for lack of space. The writes are parameters of
-// size bytes or, with size 0, of all kinds.
+// fill sends writes until ten have been rejected for lack of space. It writes parameters of size
+// bytes or, if size is 0, records of all kinds.
 func (c *client) fill(w *conn, size int) error {
 	for refused := 0; refused < 10; {
 		op := c.next()
-		// A client whose last iteration was removed first creates a new iteration.
+		// If the last iteration was removed, the client creates a new one first.
 		if n := len(c.books); size > 0 && n > 0 && c.books[n-1].open() {
 			op = c.set(c.books[n-1], "filler", strings.Repeat("x", size))
 		}
@@ -267,7 +267,7 @@ func (c *client) fill(w *conn, size int) error {
 	return nil
 }
 
-// again repeats the last refused request.
+// again repeats the last rejected request.
 func (c *client) again(w *conn) error { return c.send(w, *c.refused) }
 
 // limited returns a command whose files can't grow beyond the given number of 512-byte blocks.
@@ -350,7 +350,7 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// eventually waits until the function so returns true.
+// eventually waits until so returns true.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(20 * time.Millisecond) {

@@ -32,7 +32,7 @@ func TestExport(t *testing.T) {
 	write("logs/run 2/metrics.csv", table)
 	runMain(t, env, "", "import", "logs", "--project", "p", "--experiment", "exp").must(t)
 
-	// Each point as the importers of the two formats read it back.
+	// Points as the importers of the two formats read them back.
 	points := func(db string, kinds ...string) []string {
 		t.Helper()
 		var lines []string

@@ -29,8 +29,8 @@ func askAs(t *testing.T, address, host string) (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// Without sign-in, both ports reject a page whose host name an attacker has pointed to this
-// machine.
+// Without sign-in, both ports reject requests from a page whose host name an attacker has made
+// point to this machine.
 func TestUnknownHostsAreRefusedWithoutSignIn(t *testing.T) {
 	p := startServer(t, t.TempDir(), []string{"SERVICE_CORS_ORIGINS=https://lab.example:8443",
 		"SERVICE_TRUSTED_HOSTS=hub.example.com:443, .notebooks.example"})
@@ -50,7 +50,8 @@ func TestUnknownHostsAreRefusedWithoutSignIn(t *testing.T) {
 	}
 }
 
-// With sign-in, a request needs a token, and pages under other names have no token.
+// With sign-in, every name is accepted, because requests need a token and pages from other names
+// have none.
 func TestAllHostsAreKnownWithSignIn(t *testing.T) {
 	p := startServer(t, t.TempDir(), []string{"SERVICE_ENABLE_AUTH=true", "SERVICE_JWT_SECRET=" + strings.Repeat("secret ", 5)})
 	defer p.stop()

@@ -36,7 +36,7 @@ func TestServiceIsIdle(t *testing.T) {
 		after(29*time.Minute, false, "29 minutes after a request")
 		go ask("/events")
 		after(48*time.Hour, false, "while a request goes on")
-		use.add(1) // an event stream, whose request has ended
+		use.add(1) // an event stream that is still open
 		close(stream)
 		after(48*time.Hour, false, "while an event stream is open")
 		use.add(-1)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A new server uses little memory. The test logs the memory. The limit is far above the normal
-// value, so that it holds on any machine.
+// A new server uses little memory. The limit is far above the normal value, which the test logs, so
+// that it holds on any machine.
 func TestIdle(t *testing.T) {
 	dir := t.TempDir()
 	runBinary(t, dir, nil, "", "seed").must(t)

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	importTags   = 20   // metrics of a run
-	idleFolders  = 1000 // folders that are followed
+	importTags   = 20   // number of metrics of a run
+	idleFolders  = 1000 // number of folders that BenchmarkFollow follows
 	mlflowRuns   = 1000
-	mlflowPoints = 500 // points of a run, in 10 metrics
+	mlflowPoints = 500 // number of points of a run, in 10 metrics
 	idleTime     = 20 * time.Second
 	firstEvent   = 1_700_000_000_000
 	importPause  = 20 * time.Millisecond
@@ -34,9 +34,9 @@ const (
 var importPoints = flag.Int("import-points", 2_000_000, "the `points` of the event files that BenchmarkImport imports; tables have a quarter")
 
 // BenchmarkImport imports sources into new databases. The sources are event files, tables with few
-// long series, tables with many short series, an event file with very many tags, and a database of
-// MLflow. If -import-python names a Python with TensorBoard, the benchmark alternates with
-// TensorBoard's loading of the event files. first-s is the time until the first points are stored,
+// long series, tables with many short series, an event file with very many tags, and an MLflow
+// database. If -import-python names a Python with TensorBoard, the benchmark also measures how long
+// TensorBoard takes to load the event files. first-s is the time until the first points are stored,
 // peak-MB the maximum memory, and cpu-s the processor time.
 func BenchmarkImport(b *testing.B) {
 	for _, runs := range []int{1, 200} {
@@ -89,7 +89,7 @@ func BenchmarkFollow(b *testing.B) {
 			case <-time.After(10 * importPause):
 			}
 		}
-		time.Sleep(2 * time.Second) // wait until the poll that has imported the points ends
+		time.Sleep(2 * time.Second) // let the poll that imported the points end
 		begun, before := time.Now(), cpuTime(b, c.Process.Pid)
 		time.Sleep(idleTime)
 		b.ReportMetric(100*float64(cpuTime(b, c.Process.Pid)-before)/float64(time.Since(begun)), "core-%")
@@ -109,7 +109,8 @@ func cpuTime(b *testing.B, pid int) time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// importOf imports a source into a new database, reports the costs and returns the time.
+// importOf imports a source into a new database, reports time, memory and processor time, and
+// returns the time.
 func importOf(b *testing.B, source string) (took time.Duration) {
 	b.Helper()
 	for b.Loop() {

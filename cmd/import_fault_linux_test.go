@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfertest"
 )
 
-// Two concurrent imports of the same files import nothing twice. One import can fail with a message
-// about the other import.
+// Two concurrent imports of the same files import nothing twice. One of them can fail with a
+// message about the other.
 func TestTwoImportsAtOnce(t *testing.T) {
 	inFullRuns(t)
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
@@ -47,7 +47,7 @@ func TestTwoImportsAtOnce(t *testing.T) {
 	}
 }
 
-// An import without free space reports that, and continues when there is space.
+// An import on a full disk reports that and continues once there is space.
 func TestImportOnFullDisk(t *testing.T) {
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
 	for i := range 10 {

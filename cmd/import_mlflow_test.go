@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// mlruns writes a file store of MLflow with a run, a deleted run, and a model version.
+// mlruns writes an MLflow file store with a run, a deleted run and a model version.
 func mlruns(t *testing.T, dir string) {
 	t.Helper()
 	const run, gone = "0123456789abcdef0123456789abcdef", "1123456789abcdef0123456789abcdef"
@@ -30,8 +30,8 @@ func mlruns(t *testing.T, dir string) {
 	}
 }
 
-// Records that an import of MLflow's store omits are listed with the flags that include them. The
-// exit code is 3.
+// Records that an import of an MLflow store omits are listed with the flags that would include
+// them, and the exit code is 3.
 func TestImportMLflow(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -53,7 +53,7 @@ func TestImportMLflow(t *testing.T) {
 		!strings.Contains(r.stdout, `The registered model "net" was imported before, into the project "MLflow"`) {
 		t.Errorf("into another project: %+v", r)
 	}
-	runMain(t, env, "", "export", "all.zip").must(t) // there is one project
+	runMain(t, env, "", "export", "all.zip").must(t) // the only project is the default
 	runMain(t, env, "", "import", "mlruns", "--mlflow-artifacts", "missing").refused(t, 1, "--mlflow-artifacts must name the folder")
 	runMain(t, env, "", "import", "mlruns", "--deleted", "--url", "http://127.0.0.1:1").refused(t, 2, "--deleted is for a local database")
 }

@@ -14,7 +14,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// Versions of models with the same name in two stores are also imported into a remote server.
+// Versions of models that have the same name in two stores can be imported into a remote server.
 func TestImportTwoMLflowStoresIntoServer(t *testing.T) {
 	l := startLab(t)
 	t.Chdir(t.TempDir())
@@ -46,7 +46,7 @@ func TestImportTwoMLflowStoresIntoServer(t *testing.T) {
 		}
 	}
 	bring("a", 0)
-	bring("b", 3) // one version has another number
+	bring("b", 3) // one version gets another number, which counts as a change
 	bring("b", 0)
 	bring("a", 0)
 	_, projects := l.call("GET", "/project", "", "")
@@ -67,14 +67,14 @@ func TestImportTwoMLflowStoresIntoServer(t *testing.T) {
 }
 
 // TestImportTreesIntoServer imports more runs with parents than fit into one archive, in random
-// trees. The ids of the runs are in random order, so many parents come in a later archive than
-// their children.
+// trees. The ids of the runs are in random order, so many parents are in a later archive than their
+// children.
 func TestImportTreesIntoServer(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	t.Chdir(t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
 	random := rand.New(rand.NewPCG(7, 11))
-	parents := map[string]string{} // by the name of the run
+	parents := map[string]string{} // parents by name of the child
 	var ids []string
 	write := func(name, text string) {
 		t.Helper()

@@ -19,7 +19,7 @@ import (
 
 // An interrupted import reports the interrupt and the imported records. The same command imports
 // the rest. Flags that choose names, artifacts and steps apply to both imports. If the import ends
-// before the interrupt, it is repeated from the beginning.
+// before the interrupt, the test repeats it from the beginning.
 func TestInterruptedImport(t *testing.T) {
 	inFullRuns(t)
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}

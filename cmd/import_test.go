@@ -11,8 +11,8 @@ import (
 	"tracker/store/transfer/tensorboard"
 )
 
-// eventFile writes an event file with points of loss into a folder. Its first event depends on the
-// length of the folder's name.
+// eventFile writes an event file with points of the metric loss into a folder. The first event
+// depends on the length of the folder's name, so that files in different folders differ.
 func eventFile(t *testing.T, dir string, points int) {
 	t.Helper()
 	err := os.MkdirAll(dir, 0o755)

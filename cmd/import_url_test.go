@@ -11,8 +11,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// TestImportIntoServer imports into a remote server. It imports again after the source has grown
-// and after the runs were changed on the server.
+// TestImportIntoServer imports into a remote server, and again after the source has grown and after
+// the runs have been changed on the server.
 func TestImportIntoServer(t *testing.T) {
 	l := startLab(t)
 	t.Chdir(t.TempDir())

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// irisRecord is the list of logged records that the example prints.
+// irisRecord describes the records that the example has logged, as the example prints them.
 type irisRecord struct {
 	ProjectID       string          `json:"project_id"`
 	ExperimentID    string          `json:"experiment_id"`
@@ -69,7 +69,7 @@ func runIris(t *testing.T, p *process, args ...string) irisRecord {
 	return record
 }
 
-// By default, the example uses the dashboard address of `tracker serve`.
+// By default, the example uses the default dashboard address of `tracker serve`.
 func TestIrisKnowsTheDashboard(t *testing.T) {
 	for api, want := range map[string]string{
 		"http://127.0.0.1:9000":             "http://127.0.0.1:9001",
@@ -146,7 +146,8 @@ func (r irisRecord) verify(t *testing.T, w *conn) {
 	}
 }
 
-// counts returns the number of iterations by status, of points, and of points that are not finite.
+// counts returns the number of iterations by status, the number of points, and the number of points
+// whose value is not finite.
 func (r irisRecord) counts() (status map[string]int, points, notFinite int) {
 	status = map[string]int{}
 	for _, i := range r.Iterations {

@@ -16,9 +16,10 @@ import (
 	"time"
 )
 
-// The real process is killed at random moments while clients upload, replace and delete a few
-// shared contents, 25 times on one database. Afterwards every listed artifact has exactly its
-// bytes, no acknowledged change is lost, and a collection removes the leftovers.
+// The real process is killed at random moments, 25 times on one database, while clients upload,
+// replace and delete artifacts with a few different contents. After each kill, every listed
+// artifact has exactly its bytes, no acknowledged change is lost, and a garbage collection removes
+// the remains.
 func TestKillWithArtifacts(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
@@ -26,7 +27,7 @@ func TestKillWithArtifacts(t *testing.T) {
 			const rounds, writers = 25, 4
 			within := 150 // milliseconds after the first response
 			if backend == "s3" {
-				within = 400 // long enough for some uploads in parts to complete
+				within = 400 // long enough to complete some uploads in parts
 			}
 			seed := *killSeed
 			if seed == 0 {
@@ -86,14 +87,15 @@ func TestKillWithArtifacts(t *testing.T) {
 // keeper is a client with artifacts. known holds the hashes that the server has acknowledged.
 type keeper struct {
 	name       string // name of all its artifacts
-	contents   int    // number of contents to choose from
+	contents   int    // number of different contents to choose from
 	random     *rand.Rand
 	experiment string
 	known      map[string]string
 	trashed    map[string]string // artifacts in the trash
 	count      int
 
-	// The request without a response. id is "" for a create; hash is "" for a delete or a purge.
+	// State of the request without a response: id is "" for a create, and hash is "" for a delete
+	// or a purge.
 	doubt    bool
 	id, hash string
 }
@@ -179,7 +181,7 @@ func (k *keeper) work(api string, first chan<- bool) {
 
 func sha256Of(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
-// killContent returns one of a few contents. Some contents have many pieces, and the seventh is
+// killContent returns the nth of a few contents. Some of them have many pieces, and the seventh is
 // sent to an object store in parts.
 func killContent(n int) []byte {
 	if n == 6 {
@@ -188,7 +190,8 @@ func killContent(n int) []byte {
 	return bytes.Repeat([]byte{byte(n), 1, 2, 3, 5, 7, 11}, 1<<(3*n)+n)
 }
 
-// verify removes the known artifacts from shown, and the artifact that the last request may have created.
+// verify checks that shown has the known artifacts, and removes them and the artifact that the last
+// request may have created from shown.
 func (k *keeper) verify(t *testing.T, shown map[string]artifactLine) {
 	t.Helper()
 	for id, hash := range k.known {

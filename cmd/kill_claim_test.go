@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// holdUp delays the requests that put an object in its final place, and drops them.
+// holdUp holds the requests that put an object in its final place, and then drops them.
 type holdUp struct {
 	held    atomic.Bool
 	arrived chan struct{} // a request waits
-	over    chan struct{} // closed when the requests can end
+	over    chan struct{} // closed when the held requests can end
 }
 
 func (h *holdUp) before(store http.Handler) http.Handler {
@@ -35,7 +35,7 @@ func (h *holdUp) before(store http.Handler) http.Handler {
 }
 
 // A server is killed after it has claimed a blob and before the object store has the blob. The
-// claim is reported, the next start ends it, and the same bytes can be uploaded at once.
+// claim is reported, the next start releases it, and the same bytes can be uploaded at once.
 func TestKillBetweenClaimAndUpload(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -47,8 +47,8 @@ func TestKillImport(t *testing.T) {
 	}
 }
 
-// killAtAnyMoment kills a command at a random moment of its normal duration. If the duration is
-// unknown, it waits for the end of the command. It returns the elapsed time, and reports whether
+// killAtAnyMoment runs a command and kills it at a random moment of its normal duration lasts. If
+// lasts is 0, it waits for the end of the command instead. It returns the elapsed time and whether
 // the command ended by itself.
 func killAtAnyMoment(t *testing.T, c *exec.Cmd, random *rand.Rand, lasts time.Duration) (took time.Duration, ended bool) {
 	t.Helper()
@@ -86,7 +86,7 @@ func killedImport(t *testing.T, dir string, env []string, random *rand.Rand, db 
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range left { // from the beginning
+		for _, path := range left { // start again from the beginning
 			if err := os.RemoveAll(path); err != nil {
 				t.Fatal(err)
 			}

@@ -14,8 +14,8 @@ import (
 )
 
 // A migration between two backends is killed at random moments, 25 times on one database, in
-// changing directions. Each time every artifact has exactly its bytes, and a collection finds and
-// removes the leftovers.
+// changing directions. After each kill, every artifact has exactly its bytes, and a garbage
+// collection finds and removes the remains.
 func TestKillMigration(t *testing.T) {
 	for _, pair := range [][2]string{{"inline", "filesystem"}, {"filesystem", "s3"}} {
 		t.Run(pair[0]+" and "+pair[1], func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestKillMigration(t *testing.T) {
 			var lasts time.Duration // duration of an uninterrupted migration
 			to, all := 1, true
 			for range rounds {
-				if !all { // in one place
+				if !all { // the artifacts are in both backends, so any direction is possible
 					to = random.IntN(2)
 				}
 				took, ended := killAtAnyMoment(t, command(t, dir, env, "artifacts", "migrate", "--to", pair[to]), random, lasts)
@@ -73,8 +73,8 @@ func makeArtifacts(t *testing.T, dir string, env []string, inParts bool) {
 	}
 }
 
-// collectAfterKill checks that every artifact has its bytes, and that a collection removes as many
-// orphans as a check has reported. It returns the number of orphans.
+// collectAfterKill checks that every artifact has its bytes and that a garbage collection removes
+// as many orphans as a check reports. It returns the number of orphans.
 func collectAfterKill(t *testing.T, dir string, env []string) (left int) {
 	t.Helper()
 	waitForObjectStore(env)
@@ -95,7 +95,7 @@ func collectAfterKill(t *testing.T, dir string, env []string) (left int) {
 	return left
 }
 
-// wantCollected checks that a collection finds nothing.
+// wantCollected checks that a garbage collection finds nothing.
 func wantCollected(t *testing.T, dir string, env []string) {
 	t.Helper()
 	if text := runBinary(t, dir, env, "", "artifacts", "gc", "--older-than", "0s").must(t); text != "There is nothing to remove.\n" {

@@ -19,9 +19,9 @@ import (
 
 var killSeed = flag.Uint64("kill-seed", 0, "the `seed` of TestKill; 0 for a new one")
 
-// The real process is killed at random moments while eight clients write, 25 times on one file.
-// Each acknowledged write is stored exactly once, with its exact values. An unacknowledged write is stored completely
-// or not at all.
+// The real process is killed at random moments, 25 times on one database, while eight clients
+// write. Each acknowledged write is stored exactly once, with its exact values. An unacknowledged
+// write is stored completely or not at all.
 func TestKill(t *testing.T) {
 	inFullRuns(t)
 	const rounds, writers = 25, 8
@@ -66,7 +66,7 @@ func TestKill(t *testing.T) {
 	p.stop()
 }
 
-// newClients returns n clients, each with its own experiment, that share an iteration.
+// newClients returns n clients. Each has its own experiment, and all share one iteration.
 func newClients(t *testing.T, w *conn, seed uint64, n int) []*client {
 	project := w.create(t, "/project", `{"name": "killed"}`)
 	shared := w.create(t, "/iteration/experiment/"+w.create(t, "/experiment/project/"+project, `{"name": "shared"}`), "{}")
@@ -94,7 +94,7 @@ func killUnderLoad(t *testing.T, p *process, clients []*client, after time.Durat
 	}
 	select {
 	case <-acknowledged:
-		time.Sleep(after) // the random moment; the pause does not wait for a state
+		time.Sleep(after) // the random moment itself
 	case <-p.ended:
 	}
 	p.kill()
@@ -141,8 +141,8 @@ func (c *client) resolve(t *testing.T, w *conn) {
 	}
 }
 
-// adopt updates the books from the iteration of the request without a response. The request must
-// have been carried out completely or not at all.
+// adopt updates the book from got, the stored iteration of the request without a response. The
+// request must have been carried out completely or not at all.
 func (c *client) adopt(t *testing.T, got *book) {
 	t.Helper()
 	b := c.doubt.book
@@ -259,7 +259,7 @@ func (s statistics) same(o summary) bool {
 		math.Abs(s.sum/n-float64(*o.Mean)) <= 1e-9*s.scale
 }
 
-// verifyStatistics compares the summary of every iteration with its expected points.
+// verifyStatistics compares the summary of every iteration with the points that it should have.
 func verifyStatistics(t *testing.T, w *conn, clients []*client, shared *book) {
 	t.Helper()
 	books := []*book{shared}

@@ -17,9 +17,10 @@ import (
 	"time"
 )
 
-// The real process is killed at random moments while clients send artifacts in several requests, 25
-// times on one database. Each client continues at the offset that the server reports. The server
-// never asks again for acknowledged bytes, and at the end every artifact has exactly its bytes.
+// The real process is killed at random moments, 25 times on one database, while clients send each
+// artifact in several requests. Each client continues at the offset that the server reports. The
+// server never requests acknowledged bytes again, and at the end every artifact has exactly its
+// bytes.
 func TestKillWithResumableUploads(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestKillWithResumableUploads(t *testing.T) {
 					}
 					delete(shown, id)
 				}
-				// The last response might be lost.
+				// The last response may have been lost.
 				for id, a := range shown {
 					if a.name == s.name(s.sent) && a.hash == sha256Of(s.content(s.sent)) {
 						delete(shown, id)
@@ -90,7 +91,7 @@ func TestKillWithResumableUploads(t *testing.T) {
 	}
 }
 
-// sender is a client that sends one artifact after the other in parts.
+// sender is a client that sends artifacts in parts, one after another.
 type sender struct {
 	number     int
 	random     *rand.Rand
@@ -98,9 +99,9 @@ type sender struct {
 	made       map[string]int // artifacts that the server has acknowledged, by id
 
 	sent  int    // number of uploads that the client has begun
-	path  string // path of the current upload, "" for none
-	acked int    // acknowledged bytes of the upload
-	tried int    // bytes of the upload that might have arrived
+	path  string // path of the current upload, "" if there is none
+	acked int    // number of acknowledged bytes of the upload
+	tried int    // number of bytes of the upload that may have arrived
 }
 
 func (s *sender) name(n int) string { return fmt.Sprintf("sender %d, artifact %d", s.number, n) }

@@ -36,7 +36,8 @@ func (r result) must(t *testing.T) string {
 	return r.stdout
 }
 
-// refused checks that the run ended with code and one sentence that contains each of parts.
+// refused checks that the run ended with code and a one-line error message that contains each of
+// parts.
 func (r result) refused(t *testing.T, code int, parts ...string) {
 	t.Helper()
 	if r.code != code {
@@ -57,7 +58,7 @@ func (r result) refused(t *testing.T, code int, parts ...string) {
 	}
 }
 
-// seeded moves to a new folder with a database whose admin has the password
+// seeded changes to a new working directory with a database whose admin has the password
 // adminPassword.
 func seeded(t *testing.T) string {
 	t.Helper()
@@ -232,7 +233,7 @@ func TestMissingDatabaseIsNotMade(t *testing.T) {
 	}
 }
 
-// An interrupt ends a command that waits for its input.
+// An interrupt ends a command that waits for input.
 func TestInterrupt(t *testing.T) {
 	seeded(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +249,7 @@ func TestInterrupt(t *testing.T) {
 	result{code, stdout.String(), stderr.String()}.refused(t, 1, "interrupted")
 }
 
-// readSignal reports when it is read from for the first time.
+// readSignal is a reader that signals the first read.
 type readSignal struct {
 	io.Reader
 	begun chan struct{}

@@ -11,8 +11,8 @@ import (
 // retried holds the statuses after which MLflow's clients repeat a request for minutes.
 var retried = []int{408, 429, 500, 502, 503, 504}
 
-// On a full disk, batches of MLflow's clients get a response that the clients raise at once. Reads
-// continue, and the same batch is written once when there is space again.
+// On a full disk, batches of MLflow's clients get a response that the clients do not retry but
+// raise at once. Reads continue, and the same batch can be written once there is space again.
 func TestFullDiskUnderMLflow(t *testing.T) {
 	d := limitFiles(t, 3<<20)
 	p := startServer(t, d.dir, []string{"SERVICE_LOG_LEVEL=error"})

@@ -18,7 +18,7 @@ const mlflowAPI = "/api/2.0/mlflow/"
 // with the batch's number.
 type mlflowClient struct {
 	run   string
-	sent  int // batches
+	sent  int // number of sent batches
 	known int // number of acknowledged batches: all sent batches, or all but the last
 }
 
@@ -108,7 +108,8 @@ func (c *mlflowClient) verify(t *testing.T, w *conn) (last bool) {
 }
 
 // The server is killed while MLflow's clients send batches. Acknowledged batches are stored. A
-// batch without a response is stored completely or not at all, and sending it again stores it once.
+// batch without a response is stored completely or not at all, and after it is sent again, it is
+// stored exactly once.
 func TestKillUnderMLflow(t *testing.T) {
 	inFullRuns(t)
 	const rounds = 8
@@ -127,7 +128,7 @@ func TestKillUnderMLflow(t *testing.T) {
 					c.sent = c.known + 1
 					r, err := w.Send(w.Request("POST", mlflowAPI+"runs/log-batch", "", c.batch(c.known)))
 					if err != nil {
-						return // it was killed
+						return // the server was killed
 					}
 					if r.Status != 200 {
 						t.Errorf("log-batch answers %s", r)

@@ -11,7 +11,7 @@ import (
 )
 
 // A database file that is mounted into two containers has two paths, and so two lock files and two
-// logs. The second server and commands refuse to start.
+// write-ahead logs. A second server and commands do not start on it.
 func TestDatabaseInTwoContainers(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	p := startServer(t, first, nil)
@@ -58,8 +58,8 @@ func TestDatabaseInTwoContainers(t *testing.T) {
 	}
 }
 
-// After another program has overwritten the database, the server acknowledges no write and changes
-// neither the file nor the log. The next start does not apply the log to the file.
+// After another program has overwritten the database, the server acknowledges no writes and changes
+// neither the file nor the write-ahead log. The next start does not apply the log to the file.
 func TestOverwrittenDatabase(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "tracker.db"), filepath.Join(dir, "backup.db")
@@ -103,7 +103,7 @@ func TestOverwrittenDatabase(t *testing.T) {
 	shell(`cmp "$1" "$2"`)
 	projects := func() (n int) { return queryInt(t, path, `SELECT count(*) FROM project`) }
 
-	// The user keeps the copy.
+	// Case: the user keeps the file that was copied over the database.
 	shell(`rm "$1-wal" "$1-shm"`)
 	p = startServer(t, dir, nil)
 	overwrite(p, `: > "$1"`)
@@ -112,7 +112,7 @@ func TestOverwrittenDatabase(t *testing.T) {
 	shell(`cp "$2" "$1"`)
 	runBinary(t, dir, nil, "", "check").refused(t, 1, "was overwritten")
 
-	// The user restores a backup.
+	// Case: the user restores a backup.
 	runBinary(t, dir, nil, "", "restore", backup, "--force").must(t)
 	p = startServer(t, dir, nil)
 	dial(t, p).create(t, "/project", `{"name": "after"}`)

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "tracker")
-	c := exec.Command("go", "build", "-race=false", "-o", path, "tracker") // like a released program
+	c := exec.Command("go", "build", "-race=false", "-o", path, "tracker") // like a released binary
 	c.Dir, c.Env = sourceDir, append(os.Environ(), "CGO_ENABLED=0")
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -86,7 +86,7 @@ func command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// runBinary runs a command of the real program and waits for its end.
+// runBinary runs a command of the real program and waits for it to end.
 func runBinary(t testing.TB, dir string, env []string, stdin string, args ...string) result {
 	t.Helper()
 	c := command(t, dir, env, args...)
@@ -157,8 +157,7 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// wait waits for the server's end and returns its exit code, or -1 after a signal that it did not
-// catch.
+// wait waits for the server to end and returns its exit code, or -1 if an uncaught signal ended it.
 func (p *process) wait() int {
 	<-p.ended
 	return p.cmd.ProcessState.ExitCode()
@@ -231,7 +230,7 @@ func (p *process) signIn(username, password string) (int, string) {
 	return status, token
 }
 
-// growing is a text that one goroutine writes while other goroutines wait for parts of the text.
+// growing is a buffer to which one goroutine writes while others wait for strings to appear in it.
 type growing struct {
 	mu     sync.Mutex
 	more   *sync.Cond
@@ -259,8 +258,8 @@ func (g *growing) close() {
 	g.more.Broadcast()
 }
 
-// waitFor waits until the text contains s. It returns false if the text is complete without it, or
-// after minutes.
+// waitFor waits until the text contains s. It returns false if the text ends without s, or after
+// some minutes.
 func (g *growing) waitFor(s string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -55,7 +55,7 @@ func startNginx(t *testing.T, target string) (address, log string) {
 	}
 	program, err := exec.LookPath("nginx")
 	if err != nil {
-		program = "/usr/sbin/nginx" // a folder that is not in the PATH of users
+		program = "/usr/sbin/nginx" // this folder is often not in the PATH of ordinary users
 	}
 	log = filepath.Join(dir, "error.log")
 	c := exec.Command(program, "-p", dir, "-c", conf, "-e", log)
@@ -76,8 +76,8 @@ func startNginx(t *testing.T, target string) (address, log string) {
 	return "http://" + listen, log
 }
 
-// TestPushThroughNginx pushes an archive of more than 1 MB, the largest request that nginx accepts
-// by default.
+// TestPushThroughNginx pushes an archive larger than 1 MB, which is the largest request body that
+// nginx accepts by default.
 func TestPushThroughNginx(t *testing.T) {
 	inFullRuns(t)
 	target := startServer(t, t.TempDir(), nil)

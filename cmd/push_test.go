@@ -44,14 +44,14 @@ func TestPushAndPull(t *testing.T) {
 		t.Errorf("again: %+v", r)
 	}
 
-	// A run has grown in the local database.
+	// A run grows in the local database.
 	grow(t, "runs/a", 5)
 	runMain(t, env, "", "import", "runs", "--project", "vision").must(t)
-	if r := sync(0, push...); r.Sent != 1 || r.Points != 305 { // all points have the same step
+	if r := sync(0, push...); r.Sent != 1 || r.Points != 305 { // all points have the same step, so all are sent again
 		t.Errorf("after the run has grown: %+v", r)
 	}
 
-	// A change there.
+	// A run is changed on the server.
 	run := l.runNamed(t, r.Project, "a")
 	l.patch(t, run, `{"notes": "from the lab"}`)
 	if r := sync(0, push...); r.Newer != 1 || r.Sent != 0 {
@@ -68,7 +68,7 @@ func TestPushAndPull(t *testing.T) {
 		t.Errorf("the pull into a new database: %+v", r)
 	}
 
-	// A run was changed on both sides.
+	// A run is changed on both sides.
 	l.patch(t, run, `{"notes": "again from the lab"}`)
 	grow(t, "runs/a", 1)
 	runMain(t, env, "", "import", "runs", "--project", "vision").must(t)
@@ -123,8 +123,8 @@ func (l *lab) patch(t *testing.T, run, body string) {
 	}
 }
 
-// A push or pull that was killed at a random moment can be continued. At the end, both sides have
-// equal projects.
+// A push or pull that is killed at a random moment can be continued. At the end, the projects on
+// both sides are equal.
 func TestKillPush(t *testing.T) {
 	inFullRuns(t)
 	l := startLab(t)

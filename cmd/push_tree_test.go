@@ -25,7 +25,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// forest is a project whose records refer to each other. Its database is in a folder.
+// forest is a project whose records refer to each other, with its database in a folder.
 type forest struct {
 	t       *testing.T
 	dir     string
@@ -141,7 +141,7 @@ func (f *forest) sync(code int, verb, url string) syncResult {
 	return result
 }
 
-// execIn changes the database of the folder.
+// execIn executes a statement on the database in a folder.
 func execIn(t *testing.T, dir, statement string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "tracker.db")+"?_pragma=busy_timeout(10000)")
@@ -158,7 +158,7 @@ func execIn(t *testing.T, dir, statement string, args ...any) {
 	}
 }
 
-// told returns the content of a project in the server's API, as lines.
+// told returns the content of the project as lines, read through the server's API.
 func (f *forest) told(p *process) []string {
 	f.t.Helper()
 	var lines []string
@@ -216,9 +216,9 @@ func sameLines(t *testing.T, what string, a, b []string) {
 	}
 }
 
-// After a push, both sides have equal projects, even if records refer to records in other archives
-// and the command and the server were killed in between. After that, a pull and another push change
-// nothing.
+// After a push, the projects on both sides are equal, even if records refer to records in other
+// archives and the command and the server are killed in between. A pull and another push then
+// change nothing.
 func TestPushTrees(t *testing.T) {
 	inFullRuns(t)
 	seed := *killSeed
@@ -260,7 +260,7 @@ func TestPushTrees(t *testing.T) {
 	sameLines(t, "the source", begin, f.told(here))
 	sameLines(t, "the server", begin, f.told(lab))
 
-	other := t.TempDir() // a pull into a new database, killed in between
+	other := t.TempDir() // a pull into a new database, which is killed once
 	second := &forest{t: t, dir: other, project: f.project}
 	for range 3 {
 		pull := command(t, other, []string{"HOME=" + other, "SERVICE_ADMIN_PASSWORD=" + adminPassword}, "pull", "forest", "--from", lab.API)
@@ -279,7 +279,7 @@ func TestPushToServerThatLacksARecord(t *testing.T) {
 	lab := startServer(t, dir, nil)
 	f.sync(0, "push", lab.API)
 
-	// A parent is in the server's trash. One of its children has changed locally, another child on
+	// A parent is in the server's trash. One of its children has changed locally, another one on
 	// the server.
 	var parent string
 	var children []string
@@ -346,7 +346,8 @@ func TestPushToServerThatLacksARecord(t *testing.T) {
 	sameLines(t, "the source", begin, f.told(here))
 }
 
-// References that an earlier version has lost, although it recorded them as copied, are sent.
+// References that an earlier version of the program lost, although it recorded them as copied, are
+// sent again.
 func TestPushMendsLostReferences(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 20))
 	f := newForest(t, random, 30)

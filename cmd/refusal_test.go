@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A refusal of an upload reaches a client that sends its whole body before it reads.
+// The error for a rejected upload reaches a client that sends its whole body before it reads the
+// response.
 func TestRefusalOfAnUpload(t *testing.T) {
 	p := startServer(t, t.TempDir(), []string{"SERVICE_MAX_UPLOAD=1M"})
 	w := dial(t, p)

@@ -21,7 +21,7 @@ import (
 type lab struct {
 	*process
 	env  []string // environment of commands that read from the server
-	runs []string // ids
+	runs []string // ids of the runs
 }
 
 // startLab starts a server with a project, two experiments and three runs. The last run is running.
@@ -325,7 +325,7 @@ func TestAssistant(t *testing.T) {
 	}
 }
 
-// TestStopARun asks a run to stop, which an ended run refuses.
+// TestStopARun requests a stop of a run. For an ended run, the request is rejected.
 func TestStopARun(t *testing.T) {
 	l := startLab(t)
 	if text := runBinary(t, t.TempDir(), l.env, "", "stop", "run 2").must(t); text != "Asked the run run 2 to stop.\n" {
@@ -342,7 +342,7 @@ func TestStopARun(t *testing.T) {
 	}
 }
 
-// TestClientCommandsArePythons checks that the program calls its embedded client.
+// TestClientCommandsArePythons checks that these commands run the embedded Python client.
 func TestClientCommandsArePythons(t *testing.T) {
 	l := startLab(t)
 	dir := t.TempDir()

@@ -100,7 +100,7 @@ func TestFirstStartMakesTheAdmin(t *testing.T) {
 	}
 }
 
-// A password that was set before sign-in was turned on stays valid, and no password is printed.
+// A password that was set before sign-in is turned on stays valid, and no password is printed.
 func TestPasswordBeforeSignIn(t *testing.T) {
 	dir := t.TempDir()
 	startServer(t, dir, nil).stop()
@@ -145,7 +145,7 @@ func TestAddressThatIsNotHere(t *testing.T) {
 	runBinary(t, t.TempDir(), nil, "", "serve", "--host", "192.0.2.1", "--port", "0").refused(t, 1, "192.0.2.1", "SERVICE_HOST")
 }
 
-// A row describes a database that can't be served, and how the test creates it.
+// Each row describes a database that can't be served and how the test creates it.
 func TestDatabaseThatCantBeServed(t *testing.T) {
 	seed := func(t *testing.T, path string) {
 		runBinary(t, filepath.Dir(path), nil, "", "seed", "--db-file", path).must(t)
@@ -237,7 +237,7 @@ func TestSecondServerOfADatabase(t *testing.T) {
 	if status, _ := p.call("GET", "/health", "", ""); status != 200 {
 		t.Errorf("the first server answers %d", status)
 	}
-	// The lock of a killed server does not remain.
+	// The lock of a killed server is released.
 	p.kill()
 	startServer(t, dir, nil).stop()
 }
@@ -249,8 +249,8 @@ type halfSent struct {
 	rest   string
 }
 
-// sendHalf begins to create a project. The server's 100 Continue proves that
-// the handler has begun.
+// sendHalf sends half of a request that creates a project. The server's 100 Continue proves that
+// the handler has started.
 func sendHalf(t *testing.T, p *process, name string) halfSent {
 	t.Helper()
 	api, err := url.Parse(p.API)
@@ -342,8 +342,8 @@ func TestHealth(t *testing.T) {
 		t.Errorf("a server that is well: %q", text)
 	}
 	p.stop()
-	// Use port 1, on which no program listens, because another program might now have the server's
-	// port.
+	// Use port 1, on which no program listens, because another program may have taken over the
+	// server's port.
 	runBinary(t, dir, env, "", "health", "--port", "1").refused(t, 1, "does not answer")
 
 	sick := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -377,8 +377,8 @@ func TestOpenServiceIsWarnedOf(t *testing.T) {
 	}
 }
 
-// The commands in docs/sign-in.md that turn sign-in on store the secret in a file that only its
-// owner can read. Each start and `tracker token` find it there.
+// The commands in docs/sign-in.md for turning on sign-in store the secret in a file that only its
+// owner can read. Each start of the server and `tracker token` find it there.
 func TestSecretOfTheDocs(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(sourceDir, "..", "docs", "sign-in.md"))
 	if err != nil {
@@ -390,8 +390,8 @@ func TestSecretOfTheDocs(t *testing.T) {
 		t.Fatalf("docs/sign-in.md and the error message give different lines: %s", block)
 	}
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, ".env"), "SERVICE_LOG_LEVEL=warn") // a file without a newline at its end
-	for range 2 {                                                      // again is harmless
+	writeFile(t, filepath.Join(dir, ".env"), "SERVICE_LOG_LEVEL=warn") // a file without a final newline
+	for range 2 {                                                      // running the commands again is harmless
 		shell := exec.Command("sh", "-e", "-c", block)
 		shell.Dir = dir
 		if out, err := shell.CombinedOutput(); err != nil {

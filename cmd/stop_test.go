@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A request that never ends does not prevent the service from ending.
+// A request that never ends does not prevent the service from stopping.
 func TestStopDoesNotWaitForever(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	servers, err := listen(ctx, Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
@@ -36,7 +36,7 @@ func TestStopDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-// If one port fails, the whole service ends.
+// If one port fails, the whole service stops.
 func TestServeEndsWithEitherPort(t *testing.T) {
 	servers, err := listen(t.Context(), Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// idleStreams is the number of event streams that are opened: one for each open page of a large lab.
+// idleStreams is the number of event streams to open: one for each open page in a large lab.
 const idleStreams = 500
 
-// BenchmarkStreams opens many event streams of one experiment. MB is the memory of the server for
-// them, and core-% its processor time, while nothing happens for idleTime.
+// BenchmarkStreams opens many event streams of one experiment. MB is the memory that the server
+// needs for them, and core-% the processor time that it uses while nothing happens for idleTime.
 func BenchmarkStreams(b *testing.B) {
 	p := startServer(b, b.TempDir(), []string{"SERVICE_ARTIFACT_BACKEND=inline"}, "--log-level", "error")
 	w := dial(b, p)

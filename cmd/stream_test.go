@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Event streams of both ports are counted in the metrics, and count as use of the service.
+// The event streams of both ports are counted in the metrics, and they count as use of the service.
 func TestStreamsOfBothPortsAreCounted(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil)
 	w := dial(t, p)

@@ -11,7 +11,7 @@ import (
 var importPython = flag.String("import-python", "", "`program` of a Python with tensorboard, which BenchmarkImport compares imports with")
 
 // tensorboardProgram loads a folder as TensorBoard does, with the fast loader if it is installed,
-// and ends when the last point of each run is loaded.
+// and ends after the last point of each run has been loaded.
 const tensorboardProgram = `
 import json, os, subprocess, sys, time, urllib.parse, urllib.request
 logs, runs, last, tags, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])

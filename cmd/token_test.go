@@ -21,7 +21,7 @@ func TestToken(t *testing.T) {
 		t.Fatalf("not a token alone: %q, stderr %q", r.stdout, r.stderr)
 	}
 
-	// who returns the user of a token according to a server with the given secret at the given
+	// who returns the user for whom a server with the given secret accepts the token at the given
 	// time.
 	db := openDB(t)
 	who := func(secret string, now time.Time) string {

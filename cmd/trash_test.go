@@ -48,7 +48,8 @@ func TestTrashCommands(t *testing.T) {
 	p.wantData(ids["a"], "bytes of a")
 }
 
-// Without a trash, deleted records are purged at once, and so are records that were in the trash before.
+// If the trash is turned off, deleted records are purged at once, and so are records that are
+// already in the trash.
 func TestNoTrash(t *testing.T) {
 	t.Parallel()
 	p, dir, ids := served(t, nil, map[string]string{"a": "bytes of a", "b": "bytes of b"})

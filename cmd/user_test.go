@@ -98,7 +98,7 @@ func TestUserListAsTable(t *testing.T) {
 	}
 }
 
-// All accounts are listed, even if they do not fit into one page of the store.
+// All accounts are listed, even if there are more than fit into one page of the store.
 func TestUserListIsWhole(t *testing.T) {
 	seeded(t)
 	execSQL(t, "tracker.db", fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= %d)

@@ -34,24 +34,24 @@ type exchange struct {
 	reply httpconn.Reply
 }
 
-// client logs to its own iterations and to a shared iteration. It records the expected content of
-// its own iterations.
+// client logs to its own iterations and to an iteration that all clients share. It records the
+// expected content of its own iterations.
 type client struct {
 	name       string
 	random     *rand.Rand
 	experiment string
-	books      []*book // the client logs to the last one
-	shared     *book   // the shared iteration, to whose series "shared" all clients add; holds the points of this client
+	books      []*book // the client's own iterations; it logs to the last one
+	shared     *book   // the iteration that all clients share; holds only this client's points
 	count      int     // number of requests, for unique names
 
 	// State of the current round:
 	touched map[*book]bool
 	doubt   *operation // the request without a response
-	refused *operation // the last request that was refused for lack of space
+	refused *operation // the last request that was rejected for lack of space
 	keyed   []exchange // requests with an Idempotency-Key
 }
 
-// work sends one request after the other until the server ends, and signals the first response. An
+// work sends one request after another until the server ends, and signals the first response. An
 // unexpected response is an error.
 func (c *client) work(w *conn, first *sync.Once, acknowledged chan<- struct{}) error {
 	c.touched, c.keyed = map[*book]bool{}, nil
@@ -166,7 +166,7 @@ func (c *client) point(key string) point {
 	return point{Key: key, Value: float(v)}
 }
 
-// points returns n points. A %d in the format of their keys is replaced by their number.
+// points returns n points. The number of the point replaces a %d in the format of the keys.
 func (c *client) points(n int, format string) []point {
 	all := make([]point, n)
 	for i := range all {
@@ -295,7 +295,7 @@ func (c *client) parameter(b *book) operation {
 		func(b *book) { b.parameters[key] = parameter{p.id, value} })
 }
 
-// set adds a parameter; its name is made unique.
+// set adds a parameter under a name that is made unique.
 func (c *client) set(b *book, name, value string) operation {
 	key := fmt.Sprintf("%s %d", name, c.count)
 	return c.post(b, "/parameter/iteration/"+b.id, map[string]string{"key": key, "value": value}, 1,
@@ -332,7 +332,8 @@ func (c *client) remove(b *book) operation {
 	return remove(b, "/iteration/"+b.id, func(b *book) { b.there, b.trashed = false, true })
 }
 
-// restore restores an iteration from the trash or purges it, if there is one.
+// restore restores an iteration from the trash, or purges it. ok is false if no iteration is in the
+// trash.
 func (c *client) restore() (op operation, ok bool) {
 	i := slices.IndexFunc(c.books, func(b *book) bool { return b.trashed })
 	if i < 0 {
