@@ -1,4 +1,4 @@
-"""Measures MLflow's client with several servers in turns: tracker, and MLflow's own server.
+"""Measures MLflow's client with several servers in turn: tracker, and MLflow's own server.
 
     python bench.py http://127.0.0.1:9000 http://127.0.0.1:5000 --runs 10000
 
@@ -6,11 +6,11 @@ MLflow's own server, for comparison, with SQLite and served artifacts:
 
     mlflow server --port 5000 --backend-store-uri sqlite:///mlflow.db --artifacts-destination ./mlartifacts
 
-The first call creates the runs to search in. Later calls reuse them. Lines "without the client" omit the time of the
-client: prepared bodies are sent over persistent connections. Single points are sent by four processes. Batches are sent
+The first call creates the runs to search, and later calls reuse them. Lines "without the client" exclude the time
+that the client needs: prepared bodies are sent over persistent connections, single points by four processes, batches
 to the route of log_batch and to tracker's own bulk route. A search is measured after a write to another experiment,
-after a write to a run in its result, and when it is repeated. A line has the median, the minimum and the maximum of all
-turns.
+after a write to a run in its result, and when it is repeated. Each line has the median, the minimum and the maximum
+of all turns.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def points(n, begin=0):
 
 
 def batches(client, experiment, n):
-    """Return the points per second of log_batch with 1000 points each."""
+    """Return the points per second of log_batch calls with 1000 points each."""
     run = client.create_run(experiment).info.run_id
     client.log_batch(run, metrics=points(1000))
     prepared = [points(1000, 1000 * i) for i in range(1, n + 1)]
@@ -52,7 +52,8 @@ def batches(client, experiment, n):
 def connect(uri):
     """Return a function that posts JSON to a path over one persistent connection and returns the response body.
 
-    It does little work, so that it measures the server and not Python. It accepts compressed responses, as clients do.
+    The function does little work, so that the server is measured and not Python. It accepts compressed responses, as
+    clients do.
     """
     address = urllib.parse.urlsplit(uri)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
@@ -91,7 +92,7 @@ def raw(uri, client, experiment, n, own):
                 m["timestamp"] = 1_700_000_000_000 + 1000 * i + number
         bodies.append(json.dumps({"metrics": metrics} if own else {"run_id": run, "metrics": metrics}).encode())
     post = connect(uri)
-    post(path, bodies[0])  # this one warms up
+    post(path, bodies[0])  # warm up
     begin = time.perf_counter()
     for body in bodies[1:]:
         post(path, body)
@@ -99,7 +100,7 @@ def raw(uri, client, experiment, n, own):
 
 
 def singles(uri, client, experiment, n):
-    """Return the points per second of log_metric from four threads, each with its own run."""
+    """Return the points per second of log_metric called by four threads, each with its own run."""
 
     def log(run):
         c = MlflowClient(uri)
@@ -114,7 +115,7 @@ def singles(uri, client, experiment, n):
 
 
 def post_all(uri, path, bodies, ready, go):
-    """Send each of bodies over one connection, after all processes are ready."""
+    """Send all bodies over one connection, after all processes are ready."""
     address = urllib.parse.urlsplit(uri)
     connection = socket.create_connection((address.hostname, address.port), timeout=60)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -130,7 +131,7 @@ def post_all(uri, path, bodies, ready, go):
             if not part or not answer.startswith(b"HTTP/1.1 200 "[: len(answer)]):
                 raise SystemExit(f"{path}: {answer!r}")
 
-    post(requests[0])  # this one warms up
+    post(requests[0])  # warm up
     ready.release()
     go.wait()
     for request in requests[1:]:
@@ -163,7 +164,7 @@ def raw_singles(uri, client, experiment, n):
 
 
 def filled(uri, client, n):
-    """Return an experiment with n runs that have METRICS metrics each. The first call creates it."""
+    """Return an experiment with n runs of METRICS metrics each, which the first call creates."""
     name = f"bench with {n} runs"
     found = client.get_experiment_by_name(name)
     if found:
@@ -206,9 +207,9 @@ def main():
     """Print a line for each measurement and server."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("uri", nargs="+", help="address of a server")
-    parser.add_argument("--runs", type=int, default=10_000, help="runs to search in")
-    parser.add_argument("--batches", type=int, default=20, help="batches of 1000 points in a turn")
-    parser.add_argument("--points", type=int, default=100, help="single points of each of four threads in a turn")
+    parser.add_argument("--runs", type=int, default=10_000, help="number of runs to search")
+    parser.add_argument("--batches", type=int, default=20, help="number of batches of 1000 points in a turn")
+    parser.add_argument("--points", type=int, default=100, help="number of single points per thread in a turn")
     parser.add_argument("--turns", type=int, default=5)
     args = parser.parse_args()
     servers = [(uri, MlflowClient(uri)) for uri in args.uri]

@@ -15,10 +15,10 @@ import pytest
 
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "2"
-# Older scikit-learn imports setuptools, which fails if Python's own distutils was imported before.
+# Older scikit-learn imports setuptools, which fails if Python's own distutils has already been imported.
 os.environ["SETUPTOOLS_USE_DISTUTILS"] = "stdlib"
 
-# Clients before 3.0 have no logged models.
+# Clients older than 3.0 have no logged models.
 collect_ignore = [] if int(importlib.metadata.version("mlflow-skinny").split(".")[0]) >= 3 else ["test_logged_models.py"]
 
 PASSWORD = "correct horse battery"

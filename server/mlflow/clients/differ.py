@@ -3,9 +3,9 @@
     mlflow server --port 5000 --backend-store-uri sqlite:///mlflow.db --artifacts-destination ./mlartifacts
     python differ.py http://127.0.0.1:5000 http://127.0.0.1:9000 --seeds 0:50
 
-A seed determines the calls. The program compares statuses, error codes, records and their order. It replaces ids by
-names, and ignores messages and the servers' times. differ_reasons.py lists the differences that docs/mlflow.md
-describes. The exit status is 1 if there are other differences.
+A seed determines the calls. The program compares statuses, error codes, and records with their order. It replaces ids
+with names, and ignores messages and times that the servers set. differ_reasons.py lists the differences that
+docs/mlflow.md describes. The exit status is 1 if there are other differences.
 """
 
 import argparse
@@ -33,13 +33,13 @@ NONE = {"experiment": "999999", "run": "f" * 32, "model": "m-" + "f" * 32}  # id
 
 
 class Server:
-    """One of the two servers. It maps the ids of the server's records to names."""
+    """One of the two servers. It maps the ids of the server's records to names and back."""
 
     def __init__(self, uri):
         self.uri = uri
         self.session = requests.Session()
-        self.ids = {}  # of the server, by name
-        self.names = {}  # by id of the server
+        self.ids = {}  # ids on this server, by name
+        self.names = {}  # names, by id on this server
         self.apart = set()  # names of records whose states can differ between the servers
 
     def learn(self, name, identifier):
@@ -48,7 +48,7 @@ class Server:
         self.names[identifier] = name
 
     def fill(self, value):
-        """Return a request in which names are replaced by the server's ids."""
+        """Return a request in which names are replaced with the server's ids."""
         if isinstance(value, str):
             return PLACEHOLDER.sub(lambda m: self.ids.get(m[0]) or NONE[m[0].strip("<>0123456789")], value)
         if isinstance(value, dict):
@@ -89,7 +89,7 @@ class Server:
         return 0, "the pages do not end"
 
     def plain(self, value, field=""):
-        """Return a response in the form that is compared."""
+        """Return a response in the form in which responses are compared."""
         if isinstance(value, dict):
             pair = set(value) <= {"key", "value"}
             kept = {k: self.plain(v, k) for k, v in value.items() if k not in LEFT_OUT}
@@ -124,8 +124,8 @@ def identifier(answer):
 def compare(servers, call, name, paged, home):
     """Send a call to both servers. Return both responses, or None if they are equal.
 
-    If a call has changed records on one server only, later comparisons ignore these records. The same holds for records
-    with intended differences. So each difference is reported once.
+    If a call has changed records on only one server, later comparisons ignore these records, and so they do for records
+    with intended differences. Each difference is therefore reported only once.
     """
     before = set(servers[0].apart)
     raw = [s.pages(call) if paged else s.send(call) for s in servers]
@@ -138,7 +138,7 @@ def compare(servers, call, name, paged, home):
     answers = [(status, server.plain(answer)) for server, (status, answer) in zip(servers, raw)]
     about, named = records(call)
     named |= {home[n] for n in named if n in home}
-    if not path_of_search(call[1]):  # a record that was requested by name
+    if not path_of_search(call[1]):  # a single record was requested by name
         named |= {n for n in before if n in json.dumps(answers, ensure_ascii=False)}
     changes = call[0] != "GET" and not path_of_search(call[1])
     removed = call[0] == "DELETE" and call[1].startswith("logged-models/<") and call[1].endswith(">")
@@ -159,7 +159,7 @@ def path_of_search(path):
 
 
 def records(call):
-    """Return the names of the records that a call can change, and of all records that it names."""
+    """Return the names of the records that a call can change, and the names of all records that it mentions."""
     _, path, body = call
     names = set(PLACEHOLDER.findall(path + json.dumps(body, ensure_ascii=False)))
     within = {n for n in names if not n.startswith("<experiment")}
@@ -171,7 +171,7 @@ def records(call):
 
 
 def places(one, other, at=""):
-    """Return the differences between two responses, each with both values."""
+    """Return the differences between two responses, each with the values of both."""
     if isinstance(one, dict) and isinstance(other, dict):
         return [p for k in sorted({*one, *other}) for p in places(one.get(k), other.get(k), f"{at}.{k}")]
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
@@ -185,7 +185,7 @@ def main():
     parser.add_argument("mlflow", help="address of MLflow's server")
     parser.add_argument("tracker", help="address of tracker")
     parser.add_argument("--seeds", default="0:10", help="first seed, and the last seed plus one")
-    parser.add_argument("--calls", type=int, default=300, help="calls of a seed")
+    parser.add_argument("--calls", type=int, default=300, help="number of calls for each seed")
     parser.add_argument("--stop", type=int, default=20, help="maximum number of unexplained differences")
     args = parser.parse_args()
     first, end = map(int, args.seeds.split(":"))

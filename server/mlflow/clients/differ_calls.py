@@ -1,4 +1,4 @@
-"""Random calls of MLflow's protocol. They depend only on the seed, never on a response."""
+"""Random calls of MLflow's protocol, which depend only on the seed and never on a response."""
 
 STEPS = [0, 0, 1, 2, 3, -5, 2**40]
 VALUES = [0, 1, -1.5, 0.25, 1e300, "NaN", "Infinity", "-Infinity", "3.5"]
@@ -28,7 +28,7 @@ class Calls:
         ]  # fmt: skip
 
     def next(self, number, total):
-        """Return the next call, the name of the record that it creates or "", and whether to read all pages."""
+        """Return the next call, the name of the record that it creates (or ""), and whether to read all pages."""
         if number == 0:
             return self.new_experiment()
         if number == 1:
@@ -47,7 +47,7 @@ class Calls:
         return self.rng.choices([k for _, k in self.kinds], weights)[0]()
 
     def some(self, kind):
-        """Return the name of a record. Sometimes the record does not exist."""
+        """Return the name of a record, which sometimes does not exist."""
         if self.rng.random() < 0.03:
             return f"<{kind}999>"
         return f"<{kind}{self.rng.randint(1, max(1, self.n[kind]))}>"

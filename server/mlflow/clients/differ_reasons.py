@@ -4,7 +4,7 @@ import json
 
 
 def walk(answer, change):
-    """Return a response after applying change to each object, inner objects first."""
+    """Return a response in which change has been applied to each object, inner objects first."""
     if isinstance(answer, dict):
         return change({k: walk(v, change) for k, v in answer.items()})
     if isinstance(answer, list):
@@ -39,7 +39,7 @@ def cut(record):
 
 
 def described(record):
-    # If the same dataset was sent before without a field, MLflow returns it without the field.
+    # If the same dataset was sent earlier without a field, MLflow returns it without the field.
     return {k: v for k, v in record.items() if k not in ("source", "source_type", "schema", "profile")} if "digest" in record else record
 
 
@@ -57,10 +57,10 @@ RECORDS = [
 def reason(call, theirs, ours, unknown):
     """Return the reason why two responses to a call can differ, or None.
 
-    unknown: whether the call has the id of a record that does not exist.
+    unknown tells whether the call has the id of a record that does not exist.
     """
     method, path, body = call
-    theirs, ours = ((status, answer if isinstance(answer, dict) else {}) for status, answer in (theirs, ours))  # a page of HTML
+    theirs, ours = ((status, answer if isinstance(answer, dict) else {}) for status, answer in (theirs, ours))  # it can be an HTML page
     statuses = theirs[0], ours[0]
     if statuses == (200, 200):
         one, other, why = theirs[1], ours[1], []

@@ -1,10 +1,10 @@
-"""Tests libraries that integrate MLflow with a server: each installed library logs a small training, which is read
-back.
+"""Tests libraries that integrate MLflow: each installed library logs a small training run to a server, and the run is
+read back.
 
     pip install mlflow-skinny pandas scikit-learn optuna-integration xgboost keras "jax[cpu]" pytorch-lightning "transformers[torch]"
     python integrations.py http://127.0.0.1:9000
 
-With torch-cpu of a distribution instead of PyPI's torch, the packages take less than a gigabyte. The exit status is 1
+With a distribution's torch-cpu instead of PyPI's torch, the packages take less than a gigabyte. The exit status is 1
 if a test fails. Libraries that are not installed are listed.
 """
 

@@ -1,4 +1,4 @@
-"""Functions that the tests of models share."""
+"""Functions shared by the tests of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs to tracker, exports with --format mlflow, and reads the folder with the same client."""
+"""Logs to tracker, exports with --format mlflow, and reads the exported folder with the same client."""
 
 import pathlib
 import subprocess
@@ -28,7 +28,7 @@ def exported(fresh, tmp_path, monkeypatch):
 
 
 def test_folder(exported, tmp_path):
-    """The client reads the folder with all values and files."""
+    """The MLflow client can read every value and file in the exported folder."""
     run_id, folder = exported
     uri = folder.as_uri()
     mlflow.set_tracking_uri(uri)

@@ -78,7 +78,7 @@ def test_batches(experiment):
     tags = [RunTag(f"t{i}", str(i)) for i in range(150)]
     for i in range(0, 2500, 1000):
         client.log_batch(run, metrics=points[i : i + 1000])
-        client.log_batch(run, metrics=points[i : i + 1000])  # like a client that got no response
+        client.log_batch(run, metrics=points[i : i + 1000])  # as a client that got no response would do
     for i in range(0, 150, 100):
         client.log_batch(run, params=params[i : i + 100], tags=tags[i : i + 100])
     got = client.get_run(run)
@@ -123,7 +123,7 @@ def test_autolog_of_a_grid_search(experiment):
     search = GridSearchCV(LogisticRegression(max_iter=500), {"C": [0.1, 1, 10]}, cv=2)
     with mlflow.start_run() as run:
         search.fit(x, y)
-    search.score(x, y)  # autologging writes this after the end
+    search.score(x, y)  # autologging writes this after the run has ended
     mlflow.sklearn.autolog(disable=True)
     parent = MlflowClient().get_run(run.info.run_id)
     assert parent.data.metrics["best_cv_score"] > 0.9

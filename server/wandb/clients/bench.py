@@ -1,13 +1,13 @@
-"""Measures W&B's client with tracker and offline, and the server's share of the time.
+"""Measures W&B's client with tracker and offline, and how much of the time the server needs.
 
     TRACKER_BINARY=./tracker python bench.py --turns 3
 
-It starts a server in an empty folder. The client knows only the server's address and a key. First a training logs each
-step with its metrics, in turns to that server and with WANDB_MODE=offline. The time covers the whole script, including
-the import. Afterwards, the program checks that the server has each point. Then it sends the same history to the server
-without the client, in turns to the route of the client's stream and to the bulk route. A line has the median, the
-minimum and the maximum of all turns. Memory is the server's peak memory according to the kernel (Linux only), in any
-training and in the first history without the client.
+The program starts a server in an empty folder. The client gets only the server's address and a key. First a script
+logs the metrics of each step, alternately to that server and with WANDB_MODE=offline. The time covers the whole
+script, including the import. Afterwards, the program checks that the server has each point. Then it sends the same
+history to the server without the client, alternately to the route of the client's stream and to the bulk route. Each
+line has the median, the minimum and the maximum of all turns. Memory is the server's peak memory according to the
+kernel (Linux only), while scripts run and while the first history is sent without the client.
 """
 
 import argparse
@@ -64,7 +64,7 @@ class Memory:
 
 
 def training(folder, uri, name, args, **env):
-    """Return the seconds that a script takes to start, to log, to finish, and in total."""
+    """Return the seconds that a script takes to start, to log and to finish, and the total."""
     path = folder / "training.py"
     path.write_text(SCRIPT)
     begin = time.perf_counter()
@@ -87,7 +87,7 @@ def check(server, name, args):
 
 
 def rows(args, begin, n):
-    """Return a part of the history: the number, the time and the values of each step."""
+    """Return a part of the history, each row with the number, the time and the values of a step."""
     return [(i, 1_800_000_000 + i / 100, [(i + k) / 7 for k in range(args.keys)]) for i in range(begin, min(args.steps, begin + n))]
 
 
@@ -122,7 +122,7 @@ def rate(server, path, bodies, args):
 
 
 def new_run(server, name):
-    """Create a run like the client, and return its id."""
+    """Create a run as the client does, and return its id."""
     connection = http.client.HTTPConnection(urlsplit(server.uri).netloc, timeout=120)
     query = 'mutation { upsertBucket(input: {modelName: "bench", name: "%s", displayName: "%s"}) { bucket { id } } }' % (name, name)
     connection.request("POST", "/graphql", json.dumps({"query": query}), {"Content-Type": "application/json", "Authorization": "Bearer " + "a" * 40})
@@ -139,7 +139,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--keys", type=int, default=10)
-    parser.add_argument("--rows", type=int, default=28_000, help="rows of the history in one body of the stream; with 10 keys, 28,000 are the client's 10 MiB")
+    parser.add_argument("--rows", type=int, default=28_000, help="history rows in one body of the stream; 28,000 rows of 10 keys fill the client's 10 MiB")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", choices=["client", "rate"])
     args = parser.parse_args()
@@ -179,7 +179,7 @@ def measure(folder, server, args):
             memory.forget_peak()
             new_run(server, f"stream{turn}")
             rates["stream"].append(rate(server, f"/files/me/bench/stream{turn}/file_stream", stream, args))
-            if turn == 0:  # later histories begin with memory that the bulk route has allocated
+            if turn == 0:  # in later turns, the bulk route has already allocated memory
                 peak["a history without the client"] = memory.peak
             check(server, f"stream{turn}", args)
             run = new_run(server, f"bulk{turn}")

@@ -29,12 +29,12 @@ QUICK = {"WANDB__FILE_STREAM_TRANSMIT_INTERVAL": "0.2", "WANDB_X_FILE_STREAM_TRA
 
 
 PORTS = 500
-claimed = []  # the ports of this process, and the bound socket that claims them
+claimed = []  # the ports of this process and the bound socket that claims them
 
 
 def own_port():
-    """Return a port that a server can leave and use again. It is below the ports that the system assigns, and no other process
-    that runs tests uses it. The tests of tracker's own client claim their ports in the same way."""
+    """Return a port that a server can close and use again. It is below the ports that the system assigns, and no other test
+    process uses it. The tests of tracker's own client claim their ports in the same way."""
     for first in range(12000, 32000, PORTS) if not claimed else []:
         claim = socket.socket()
         try:
@@ -82,7 +82,7 @@ class Server:
                               capture_output=True).stdout
 
     def all(self, path):
-        """Return the records of all pages of a listing."""
+        """Return the records of all pages of a list."""
         found, sign = [], "&" if "?" in path else "?"
         while True:
             page = self.get(f"{path}{sign}limit=1000&offset={len(found)}")
@@ -125,7 +125,7 @@ class Server:
 
 
 def until_points(server, project, name, process, least=1):
-    """Wait until the server has the given number of points of loss from a run. Return the present number."""
+    """Wait until the server has the given number of points of a run's metric "loss". Return the current number."""
     deadline = time.monotonic() + 600
     while True:
         goes_on = process.poll() is None
@@ -164,13 +164,13 @@ def client_env(folder, uri, key=KEY, **more):
 
 
 def end_services(folder):
-    """Kill the service processes that clients with this home folder have left running."""
+    """Kill the service processes that clients with this home folder left behind."""
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             if f"HOME={folder}".encode() in (process / "environ").read_bytes().split(b"\0"):
                 os.kill(int(process.name), signal.SIGKILL)
         except OSError:
-            pass  # it has ended, or belongs to another user
+            pass  # the process has ended or belongs to another user
 
 
 # A script that hangs prints the stacks of its threads, and ends.
@@ -181,8 +181,8 @@ def run_client(folder, uri, *args, **env):
     """Run a Python script with a client of the server at uri. Return its exit code and its output.
 
     The output goes to files, because a service process that outlives the client would keep a pipe open. The service of
-    client 0.17 announces its port before it listens. On a busy machine, the client's connection can fail in between,
-    and the client ends before it has sent any data. In this case, run_client starts it again.
+    client 0.17 announces its port before it listens. On a busy machine, the client may connect too early and end before it
+    has sent any data. In this case, run_client starts the client again.
     """
     for _ in range(5):
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:

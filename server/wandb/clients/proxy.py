@@ -1,4 +1,4 @@
-"""A proxy between client and server that loses responses or replaces them by errors."""
+"""A proxy between client and server that loses responses or replaces them with errors."""
 
 import http.client
 import socketserver
@@ -12,8 +12,8 @@ class Proxy(socketserver.ThreadingMixIn, HTTPServer):
 
     Every nth request, not counting telemetry, has a fault. If fault is a number, the proxy sends this status and does
     not forward the request. If fault is "lost", the proxy forwards the request and closes the connection without a
-    response. None means no fault. n and fault can be changed at any time. before is called with the path and the body
-    of each request before it is forwarded; it can wait.
+    response. None means no fault. n and fault can be changed at any time. The function before is called with the path and
+    the body of each request before the request is forwarded, and can delay it.
     """
 
     daemon_threads = True
@@ -30,7 +30,7 @@ class Proxy(socketserver.ThreadingMixIn, HTTPServer):
         return "http://127.0.0.1:%d" % self.server_address[1]
 
     def close(self):
-        """Reject new connections, and send no responses on open connections."""
+        """Reject new connections and send no more responses on open ones."""
         self.closed = True
         self.shutdown()
         self.server_close()

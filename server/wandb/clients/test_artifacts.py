@@ -146,7 +146,7 @@ def test_incremental(server, script):
 
 
 def test_single_entries(server, script):
-    """Single files and objects of a version can be read, also if an earlier version added them."""
+    """Single files and objects of a version can be read, even if an earlier version added them."""
     script(server.uri, """
         run = wandb.init(project="entries", name="one", id="one")
         art = wandb.Artifact("mixed", type="dataset")
@@ -201,7 +201,7 @@ print(json.dumps([found.version, read, sorted(wandb.Api().artifact("default/writ
 
 
 def test_incremental_table(server, script):
-    """The newest version of a growing table has the rows of all versions, also if the run is resumed later."""
+    """The newest version of a growing table has the rows of all versions, even if the run was resumed in between."""
     out = said(script, server, """
 import inspect
 if "log_mode" not in inspect.signature(wandb.Table.__init__).parameters:

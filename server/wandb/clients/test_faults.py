@@ -1,4 +1,4 @@
-"""All sent data is stored, whatever happens to the server and to its responses."""
+"""All data that clients send is stored, whatever happens to the server and its responses."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ run.finish()
 
 
 def complete(server):
-    """Check that the server has all data of the script once."""
+    """Check that the server has all data of the script exactly once."""
     run = server.runs("faults")["run"]
     points = server.points(run)
     assert points["loss"] == points["nest/a"] == [(i, i) for i in range(3000)]
@@ -74,7 +74,7 @@ def test_answers(tmp_path, fault):
 
 @pytest.mark.parametrize("fault", [500, 429, "lost", "refused"])
 def test_outage(tmp_path, fault):
-    """For a while the server is unreachable. The script ends in this time, and its client waits until all data is sent."""
+    """The server is unreachable for a while. The script ends in this time, and its client waits until all data is sent."""
     server = Server(tmp_path)
     proxy = Proxy(server.uri, port=own_port())
     process = begin(tmp_path, proxy.uri, 0.3)
@@ -106,12 +106,12 @@ def children(parent):
 
 
 def test_killed_client(tmp_path, wandb_command):
-    """A script that is killed is synced from its folder."""
+    """The data of a killed script is synced from its folder."""
     server = Server(tmp_path)
-    process = begin(tmp_path, server.uri, 5)  # the script takes most of a minute, and is killed early
+    process = begin(tmp_path, server.uri, 5)  # the script takes most of a minute and is killed early
     sent = until_points(server, "faults", "run", process, 2)
     for pid in [process.pid, *children(process.pid)]:
-        with contextlib.suppress(ProcessLookupError):  # the service may end with the script
+        with contextlib.suppress(ProcessLookupError):  # the service may have ended with the script
             os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=600)
     folder = next((tmp_path / "wandb").glob("run-*"))

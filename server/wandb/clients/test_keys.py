@@ -1,4 +1,4 @@
-"""Keys, with sign-in."""
+"""Tests of API keys on a server with sign-in."""
 
 import base64
 import re
@@ -38,7 +38,7 @@ def test_wrong_key(closed, script):
 
 
 def test_other_apis(closed):
-    """A key is also a Bearer token, and the password of Basic authentication, for the other APIs."""
+    """The other APIs accept a key as a Bearer token and as the password of Basic authentication."""
     key = closed.command("token", "--user", "default", "--wandb", "--name", "cluster").strip()
 
     def status(path, authorization, body=None):

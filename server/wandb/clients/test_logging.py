@@ -1,4 +1,4 @@
-"""Tests that data of a script can be read with the native API."""
+"""Tests that the data of a script can be read through the native API."""
 
 import json
 import subprocess
@@ -89,7 +89,7 @@ def test_shared_mode_refused(server, script):
         except wandb.errors.CommError as error:
             print("refused", error)
     """)
-    # In another process: after a rejected init, client 0.17 waits forever in the next init.
+    # Use another process, because client 0.17 waits forever in the init that follows a rejected one.
     script(server.uri, """
         wandb.init(project="shared", id="own", name="own", group="both", mode="online").finish()
     """)
@@ -142,13 +142,13 @@ def test_console(server, script):
         run.finish()
     """, WANDB_CONSOLE="wrap")
     run = server.runs("console")["prints"]
-    # Older clients render the lines like a terminal, with a space after the end.
+    # Older clients render lines like a terminal, with a space at the end.
     lines = [line["text"].rstrip() for line in server.get(f"/iteration/{run['id']}/console")["lines"]]
     assert [line for line in lines if line.startswith("line")] == [f"line {i}" for i in range(20)]
 
 
 def test_console_logs(server, script, tmp_path):
-    """The public API reads all lines, page by page, and the last ones."""
+    """The public API can read all lines page by page, and the last lines."""
     script(server.uri, """
         run = wandb.init(project="console-logs", id="long")
         for i in range(2500):
@@ -162,7 +162,7 @@ def test_console_logs(server, script, tmp_path):
             assert found == [f"line {i}" for i in range(2500)], (len(found), found[:3])
             assert [line.number for line in run.console_logs(last=3)] == [line.number for line in lines[-3:]]
     """, WANDB_CONSOLE="wrap", **QUICK)
-    # Client 0.17 can lose lines before it sends them. Its own copy of the output lacks these lines, too.
+    # Client 0.17 can lose lines before it sends them. Its own copy of the output then lacks these lines as well.
     kept = next((tmp_path / "wandb").glob("run-*-long/files/output.log")).read_text().splitlines()
     run = server.runs("console-logs")["long"]
     shown, start = [], 0
@@ -265,7 +265,7 @@ def test_interrupted(server, script):
 
 
 def test_stopped(server, tmp_path):
-    """A run that is ended in the dashboard stops its script. Everything that the script logged before is stored."""
+    """When a run is ended in the dashboard, its script stops. All data that the script logged before is stored."""
     (tmp_path / "script.py").write_text(textwrap.dedent("""
         import time, wandb
         run = wandb.init(project="stopped", name="stopped", id="stopped")
@@ -312,7 +312,7 @@ def test_resume_auto(server, script):
 
 
 def test_id_used_again(server, script):
-    """If a run is logged again under its id without resuming it, each step exists once, with the later value."""
+    """If a run is logged again under the same id without resuming it, each step exists once, with the later value."""
     for add in (0, 100):
         script(server.uri, f"""
             run = wandb.init(project="used", name="used", id="used")

@@ -1,4 +1,4 @@
-"""Media and code that clients send become artifacts of the run, with their captions."""
+"""Media and code that clients send become artifacts of the run, and media keep their captions."""
 
 import hashlib
 import json
@@ -91,7 +91,7 @@ def test_code(server, script, tmp_path, how):
 
 
 def test_plots(server, script):
-    """A chart of wandb.plot is a panel in the configuration and a table in a file."""
+    """A wandb.plot chart is stored as a panel in the configuration and a table in a file."""
     script(server.uri, """
         t = wandb.Table(columns=["x", "y"], data=[[i, i * i] for i in range(5)])
         run = wandb.init(project="plots", name="plots", id="plots")

@@ -1,4 +1,4 @@
-"""Tests that read logged data with wandb.Api() in another process."""
+"""Tests that read data with wandb.Api() in another process than the one that logs it."""
 
 import json
 
@@ -6,7 +6,7 @@ READ = "import json\napi = wandb.Api()\n"
 
 
 def said(script, server, code, **env):
-    """Return the list that a script prints."""
+    """Run a script and return the list that it prints."""
     return json.loads([line for line in script(server.uri, READ + code, **env).splitlines() if line.startswith("[")][-1])
 
 
@@ -121,7 +121,7 @@ print(json.dumps([files, text, only, left]))
 
 
 def test_run_of_another_client(server, script):
-    """wandb.Api() reads a run of another client like any other run."""
+    """wandb.Api() can read a run logged by a client of another kind like any other run."""
     import urllib.request
 
     def post(path, body):

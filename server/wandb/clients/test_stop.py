@@ -1,4 +1,4 @@
-"""A person asks a run to stop, and the client interrupts its script."""
+"""A user requests a stop of a run, and the client interrupts the script."""
 
 import subprocess
 import sys
@@ -57,7 +57,7 @@ def test_a_script_is_interrupted(server, training, tmp_path, how, wait):
 
 
 def test_the_function_of_an_agent_is_stopped(server, training, tmp_path):
-    """The agent then calls the function with other settings."""
+    """If a function that an agent calls is stopped, the agent then calls it with other settings."""
     process = training(server.uri, FAST + textwrap.dedent("""
         sweep = wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2]}}}, project="stop-agent")
         def train():

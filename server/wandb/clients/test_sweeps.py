@@ -115,15 +115,15 @@ def test_stopped_early(server, script):
 
 
 def test_stopped_early_while_finishing(server, script):
-    """If a run loses a comparison while it is finishing, its agent is not told to stop it."""
-    changed, beats = threading.Condition(), {}  # number of heartbeats that name a run after it has begun to finish
+    """If a run loses a comparison while it is finishing, its agent gets no command to stop it."""
+    changed, beats = threading.Condition(), {}  # number of heartbeats that name a run after it has started to finish
 
     def before(path, body):
         with changed:
             running = re.search(rb'\\"(\w+)\\": ?true', body) if b"agentHeartbeat" in body else None
             if running:
                 run = running[1].decode()
-                assert changed.wait_for(lambda: run in beats, 300)  # no run was compared before
+                assert changed.wait_for(lambda: run in beats, 300)  # no run has been compared yet
                 beats[run] += 1
                 changed.notify_all()
             elif path.endswith("file_stream") and b'"exitcode":' in body:
@@ -187,7 +187,7 @@ def test_canceled(server, script, wandb_command, tmp_path):
 
 
 def test_lost_answers(server, script):
-    """An agent that loses some responses executes each combination once."""
+    """An agent that misses some responses still executes each combination exactly once."""
     said = script(server.uri, """
         print("SWEEP", wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3]}}}, project="sweep-lost"))
     """)
@@ -233,8 +233,8 @@ def test_preempted(server, script):
 
 
 def test_agents(server, script):
-    """The agents of a sweep are listed with the runs that each has executed. Clients before 0.26 do not request
-    them."""
+    """The agents of a sweep are listed with the runs that each has executed. Clients older than 0.26
+    do not request the list."""
     script(server.uri, FAST + textwrap.dedent("""
         import socket
         sweep = wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3]}}}, project="sweep-agents")

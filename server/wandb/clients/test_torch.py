@@ -1,5 +1,5 @@
-"""Tests of libraries that use the client themselves: Hugging Face's Trainer, Lightning, accelerate, and TensorBoard's
-writer. Needs PyTorch."""
+"""Tests of libraries that call the client: Hugging Face's Trainer, Lightning, accelerate, and TensorBoard's writer. They
+need PyTorch."""
 
 import pytest
 
