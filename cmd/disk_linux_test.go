@@ -223,7 +223,7 @@ func TestBackupOntoFullDisk(t *testing.T) {
 	check(filepath.Join(dir, "other.db"), limited(t, 2048, dir, "restore", "copy.db", "--db-file", "other.db"))
 }
 
-// act sends a number of requests, none of which may be rejected.
+// act sends a number of requests and returns an error if one is rejected.
 func (c *client) act(w *conn, steps int) error {
 	for range steps {
 		op := c.next()
