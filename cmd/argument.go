@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// one returns a check that a command has exactly one argument, which error messages call name.
+// one returns a check that a command has exactly one argument. Error messages refer to the argument
+// by name.
 func one(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

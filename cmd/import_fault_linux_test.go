@@ -21,7 +21,7 @@ func TestTwoImportsAtOnce(t *testing.T) {
 	args := []string{"import", "runs", "--project", "p"}
 	runBinary(t, dir, env, "", args...).must(t)
 	args = append(args, "--db-file", "two.db")
-	runBinary(t, dir, env, "", append(args, "--only", "nothing")...).must(t) // makes the database
+	runBinary(t, dir, env, "", append(args, "--only", "nothing")...).must(t) // creates the database
 	var both sync.WaitGroup
 	results := make([]result, 2)
 	for i := range results {
@@ -56,7 +56,7 @@ func TestImportOnFullDisk(t *testing.T) {
 	args := []string{"import", "runs", "--project", "p"}
 	runBinary(t, dir, env, "", args...).must(t)
 	args = append(args, "--db-file", "full.db")
-	runBinary(t, dir, env, "", append(args, "--only", "nothing")...).must(t) // makes the database
+	runBinary(t, dir, env, "", append(args, "--only", "nothing")...).must(t) // creates the database
 	r := limited(t, 4000, dir, args...)
 	if r.code != 1 || !strings.Contains(r.stderr, "Run the same command again to continue") || strings.Contains(r.stderr, "goroutine") {
 		t.Errorf("%+v", r)

@@ -36,7 +36,7 @@ func TestInterruptedImport(t *testing.T) {
 		}
 		db := fmt.Sprintf("stopped-%d.db", i)
 		args := append(slices.Clone(args), "--db-file", db)
-		runBinary(t, dir, env, "", append(args, "--only", "nothing")...).must(t) // makes the database
+		runBinary(t, dir, env, "", append(args, "--only", "nothing")...).must(t) // creates the database
 		c := command(t, dir, env, args...)
 		stdout, stderr := newGrowing(), newGrowing()
 		c.Stdout, c.Stderr = stdout, stderr
@@ -80,8 +80,8 @@ func waitForSources(t *testing.T, path string) {
 	t.Fatal("nothing was imported for five minutes")
 }
 
-// --name names the only run, --no-artifacts omits files, and --steps all keeps the points that a
-// restart repeats.
+// --name sets the name of the only run, --no-artifacts omits files, and --steps all keeps the
+// points that a restart repeats.
 func TestImportFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	env := []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword}

@@ -56,7 +56,7 @@ func TestKillWithArtifacts(t *testing.T) {
 				}
 				select {
 				case <-first:
-					time.Sleep(time.Duration(random.IntN(within)) * time.Millisecond) // the random moment itself
+					time.Sleep(time.Duration(random.IntN(within)) * time.Millisecond) // the pause until the random moment
 				case <-p.ended:
 				}
 				p.kill()

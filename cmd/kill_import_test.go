@@ -59,7 +59,7 @@ func killAtAnyMoment(t *testing.T, c *exec.Cmd, random *rand.Rand, lasts time.Du
 		t.Fatal(err)
 	}
 	if lasts > 0 {
-		time.Sleep(time.Duration(random.Int64N(int64(lasts)))) // the random moment itself
+		time.Sleep(time.Duration(random.Int64N(int64(lasts)))) // the pause until the random moment
 		_ = c.Process.Kill()                                   // returns an error if the process has ended
 	}
 	err := c.Wait()

@@ -94,7 +94,7 @@ func killUnderLoad(t *testing.T, p *process, clients []*client, after time.Durat
 	}
 	select {
 	case <-acknowledged:
-		time.Sleep(after) // the random moment itself
+		time.Sleep(after) // the pause until the random moment
 	case <-p.ended:
 	}
 	p.kill()

@@ -48,7 +48,7 @@ func TestKillWithResumableUploads(t *testing.T) {
 					go func() { wrong <- s.work(ctx, p.API) }()
 				}
 				select {
-				case <-time.After(time.Duration(10+random.IntN(150)) * time.Millisecond): // the random moment itself
+				case <-time.After(time.Duration(10+random.IntN(150)) * time.Millisecond): // the pause until the random moment
 				case <-p.ended:
 				}
 				p.kill()

@@ -141,7 +141,7 @@ func TestKillUnderMLflow(t *testing.T) {
 		}
 		select {
 		case <-acknowledged:
-			time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond) // the random moment itself
+			time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond) // the pause until the random moment
 		case <-p.ended:
 		}
 		p.kill()

@@ -240,7 +240,7 @@ func TestPushTrees(t *testing.T) {
 		if err := push.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second)))) // the random moment itself
+		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second)))) // the pause until the random moment
 		if random.IntN(2) == 0 {
 			lab.kill()
 			_ = push.Wait() // returns an error if the server was killed in between

@@ -83,7 +83,7 @@ func readPoint(dec *json.Decoder, names map[string]string) (m points.Sample, err
 		if err := dec.SkipValue(); err != nil {
 			return m, err
 		}
-		return m, errors.New("must have objects with key and value as its entries")
+		return m, errors.New("must be a list of objects with key and value")
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return m, err
@@ -134,7 +134,7 @@ func readPoint(dec *json.Decoder, names map[string]string) (m points.Sample, err
 }
 
 func unknownPointField(name string) error {
-	return errors.New("must have entries of key, value, step and recorded_at only, not " + strconv.Quote(name))
+	return errors.New("must have entries with only key, value, step and recorded_at, not " + strconv.Quote(name))
 }
 
 func readName(dec *json.Decoder, names map[string]string) (string, error) {
@@ -142,7 +142,7 @@ func readName(dec *json.Decoder, names map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Most strings have no escapes, so that their value is the text between the quotes.
+	// Most strings have no escapes, so their value is the text between the quotes.
 	plain := len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0
 	if plain {
 		if name, ok := names[string(raw[1:len(raw)-1])]; ok {

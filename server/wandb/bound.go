@@ -64,9 +64,9 @@ func (b *bounds) text(s string) error {
 	return nil
 }
 
-// inner decodes text, a string of a request that contains JSON, into the value to which into
-// points. It returns invalid if the string is not the expected JSON, and another error if it
-// exceeds a limit.
+// inner decodes the JSON in text, a string of a request, and stores the result in the value pointed
+// to by into. It returns invalid if text is not the expected JSON, and another error if it exceeds
+// a limit.
 func inner(field, text string, into any, invalid error) error {
 	if len(text) > maxInner || json.Values([]byte(text)) > maxInnerValues {
 		return domain.Invalid(field, "%s may have up to %d bytes and %d values; send less at once.", field, maxInner, maxInnerValues)

@@ -73,7 +73,7 @@ func (g *gate) leave() {
 	delete(g.waiting, address)
 }
 
-// set replaces the queue of callers that wait from an address.
+// set replaces the queue of waiting callers from the given address.
 func (g *gate) set(address string, queue []chan struct{}) {
 	if len(queue) > 0 {
 		g.waiting[address] = queue

@@ -120,8 +120,8 @@ func ClassLabels(config string, mask bool) func(key, name string) map[string]str
 	return func(key, name string) map[string]string { return all[key+"_wandb_delimeter_"+name].Value }
 }
 
-// read decodes JSON from a client into the value to which into points. It reports whether the JSON
-// is valid.
+// read decodes JSON from a client and stores the result in the value pointed to by into. It reports
+// whether the JSON is valid.
 func read(text string, into any) bool {
 	return json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil
 }
