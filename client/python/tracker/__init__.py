@@ -6,13 +6,13 @@
         for step in range(1000):
             run.log({"train/loss": loss, "val": {"acc": acc}}, step=step)
 
-Each call puts its values into a queue. Threads write the queue to a spool on disk and send the spool to the server. If the
-server fails or is slow, no call raises or waits, except in a strict run.
+A call of log appends its numbers to a spool, a file on disk, and another thread sends the spool to the server. If the
+server fails or is slow, no call raises an error or waits, except in a strict run.
 
 tracker.init starts a run. tracker.log, config, summary, log_artifact and finish act on the current run, tracker.run.
 tracker.callback has callbacks for Keras, PyTorch Lightning, Hugging Face, XGBoost, LightGBM, Optuna and scikit-learn.
-tracker.Api reads runs from the server. tracker.show shows the dashboard in a notebook. The commands are listed by
-python -m tracker --help.
+tracker.Api reads runs from the server. tracker.show shows the dashboard in a notebook. python -m tracker --help lists the
+commands.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = ["Api", "Artifact", "Audio", "Histogram", "Html", "Image", "Refused", 
 _PLACES = {"Api": "_api", "Artifact": "_wandb", "Audio": "_media", "Histogram": "_media", "Html": "_media",
            "Image": "_media", "Settings": "_wandb", "Table": "_media", "Text": "_media", "Video": "_media",
            "autolog": "_autolog", "login": "_wandb"}
-"""Names that are imported at their first use, with their modules. This keeps import tracker fast."""
+"""The modules of names that are imported when they are first used. This keeps import tracker fast."""
 
 
 def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:
@@ -130,7 +130,7 @@ def alert(title: str, text: str = "", level: Any = None, wait_duration: Any = No
 
 
 class _Module(types.ModuleType):
-    """The type of this module. It makes tracker.config = {...} set parameters."""
+    """The type of this module. It lets an assignment to tracker.config set parameters."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "config":

@@ -53,7 +53,7 @@ def sync(arguments: argparse.Namespace) -> int:
 
 
 def _spools(folder: str) -> List[str]:
-    """Return the spool files in folder. Include the paths of removed spools that still have rejected requests."""
+    """Return the spool files in folder, including the paths of removed spools that still have rejected requests."""
     found = spool_files(folder)
     found += [path for path in (name[:-len(REJECTED)] for name in spool_files(folder, REJECTED)) if path not in found]
     return found

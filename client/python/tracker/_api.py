@@ -22,7 +22,7 @@ PAGE = 1000
 
 
 class Record:
-    """A record on the server. Its fields are attributes. record.fields holds all fields."""
+    """A record on the server. Its fields are attributes; record.fields holds all of them."""
 
     def __init__(self, api: Api, fields: Dict[str, Any]) -> None:
         self.api, self.fields = api, fields
@@ -37,7 +37,7 @@ class Record:
                 raise AttributeError(f"{type(self).__name__} has no {name}") from None
 
     route = ""
-    """The first part of the path of such records in the API."""
+    """The first part of the API path for records of this class."""
 
     def delete(self) -> None:
         """Move the record and its contents to the trash. A server without a trash deletes them permanently."""
@@ -65,7 +65,7 @@ class Api:
         self.client = Client(url, token)
 
     def all(self, path: str, **query: Any) -> Iterator[Dict[str, Any]]:
-        """Yield the records of a listing, page by page. Query parameters that are None are omitted."""
+        """Yield all records of a listing, which is requested page by page. Query parameters that are None are omitted."""
         wanted = {name: value for name, value in query.items() if value is not None}
         offset = 0
         while True:
@@ -104,7 +104,7 @@ class Api:
         return self.iteration(id)
 
     def iteration(self, id: str) -> Iteration:
-        """Return the iteration with the given id. An iteration is a run."""
+        """Return the iteration, which is a run, with the given id."""
         return Iteration(self, self.client.call("GET", f"/iteration/{quote(id, safe='')}"))
 
     def artifact(self, project: str, name: str) -> Version:
@@ -117,9 +117,9 @@ class Api:
         return find(self.client, [one.id for one in self.project(project).experiments()], name)
 
     def model(self, name: str, project: Optional[str] = None) -> Model:
-        """Return the model with this name in a project, or in any project.
+        """Return the model with this name. If project is None, all projects are searched.
 
-        Raises KeyError if the model does not exist, or if several projects have such a model.
+        Raises KeyError if the model does not exist, or if several projects have a model with this name.
         """
         found = [Model(self, record)
                  for one in ([self.project(project)] if project else self.projects())
@@ -129,14 +129,14 @@ class Api:
         return found[0]
 
     def trash(self, kind: Optional[str] = None) -> List[Trashed]:
-        """Return the records in the trash that the token can restore, most recently deleted first.
+        """Return the records in the trash that the user can restore, most recently deleted first.
 
         kind is project, experiment, iteration, model, model_version, report or resource. A resource is an artifact.
         """
         return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
 
     def empty_trash(self, until: Optional[datetime.datetime] = None) -> int:
-        """Permanently delete all records in the trash, or all that were deleted before a time. Only for administrators.
+        """Permanently delete all records in the trash, or only those deleted before until. Requires an administrator.
 
         Returns the number of deleted records.
         """
@@ -222,7 +222,7 @@ class Iteration(Record):
     stop_requested: Optional[str]
     stop_requested_by: Optional[str]
     tags: List[str]
-    params: Dict[str, str]  # params and metrics are set only by listings with the argument columns
+    params: Dict[str, str]  # params and metrics exist only in listings that were requested with columns
     metrics: Dict[str, Any]
 
     @property
@@ -232,7 +232,8 @@ class Iteration(Record):
 
     @property
     def summary(self) -> Summary:
-        """The values set in run.summary, and the last value of each other metric, by name. Texts are like parameters."""
+        """The values set in run.summary, and the last value of every other metric, by name. Non-numeric values are
+        strings."""
         found, own = Summary(), {}
         answer = self._summary()
         for name, value in {**answer["params"], **{key: one["last"] for key, one in answer["metrics"].items()}}.items():
@@ -256,11 +257,11 @@ class Iteration(Record):
         answer: Dict[str, Any] = self.api.client.call("GET", f"/iteration/{self.id}/summary")
         for one in answer["metrics"].values():
             for name in ("last", "min", "max", "mean"):
-                one[name] = None if one[name] is None else float(one[name])  # NaN and infinities are text in JSON
+                one[name] = None if one[name] is None else float(one[name])  # NaN and infinities are strings in JSON
         return answer
 
     def series(self, key: str, points: int = 1000) -> Dict[str, Any]:
-        """Return the curve of a metric as columns, with approximately the given number of points. Peaks are preserved.
+        """Return the curve of a metric as columns, reduced to about the given number of points. Peaks are preserved.
 
         Raises KeyError if the metric does not exist.
         """
@@ -273,8 +274,8 @@ class Iteration(Record):
     def history(self, keys: Optional[Sequence[str]] = None, wide: bool = True) -> Union[History, Points]:
         """Return all points of the given metrics. If keys is None, return all metrics except system metrics.
 
-        The result has a row for each step and a column for each metric. With wide=False, it has a row for each point,
-        which includes the point's time.
+        The result has a row for each step and a column for each metric. With wide=False, it has a row for each point
+        instead, including the point's time.
         """
         if keys is None:
             keys = [key for key in self._summary()["metrics"] if not key.startswith(("system/", SUMMARY))]
@@ -381,7 +382,7 @@ class ModelVersion(Record):
 
 
 class Trashed(Record):
-    """A record in the trash. Its counts are the numbers of records that are restored or purged with it."""
+    """A record in the trash. Its counts are the numbers of other records that are restored or purged with it."""
 
     route = "trash"
     kind: str

@@ -17,20 +17,20 @@ from ._part import SMALLEST, Parts, Progress, parts_for
 from ._trust import open_own
 
 CHUNK = 1 << 20
-"""Bytes that are read from the file at once for its hash."""
+"""Number of bytes that are read from a file at once to compute its hash."""
 PIECE = 64 << 10
-"""Bytes that are passed to the connection at once."""
+"""Number of bytes that are passed to the connection at once."""
 WHOLE = 1 << 20
-"""Maximum bytes of a request with a complete file. Larger files are sent in parts."""
+"""Maximum size of a file that is sent in one request. Larger files are sent in parts."""
 COMPLETING = 20e6
-"""The assumed speed of a slow server in bytes per second, when it completes an upload after the last part."""
+"""Bytes per second at which a slow server is assumed to complete an upload after the last part."""
 LONG = 1000
-"""Number of characters above which a description might not fit into a header."""
+"""Maximum characters of a description that is sent in a header. A longer one might not fit."""
 BROKEN = frozenset((0, 504))
-"""HTTP statuses after which a smaller part might arrive. 0 stands for no response; 504 is a proxy's timeout."""
+"""HTTP statuses after which a smaller part might succeed. 0 means no response; 504 is a proxy's timeout."""
 TUS = {"Tus-Resumable": "1.0.0"}
 
-# Python's own table of types. System tables differ between machines, and some list .pt as a page table.
+# Only Python's built-in table of types is used: the tables of systems differ, and some have another type for .pt.
 TYPES = mimetypes.MimeTypes()
 
 
@@ -57,9 +57,8 @@ class Transfer:
     def send(self, experiment: str, path: str, own: bool) -> None:
         """Send the file at path. Do nothing if the run has an artifact with the same name and the same bytes.
 
-        So it does no harm to repeat an upload whose response was lost. If own is set, no other account can have write
-        access to the file, as for files in the spool. Raises Refused if the file cannot be read or changes while it is
-        sent.
+        So an upload whose response was lost can be repeated. If own is set, the file is rejected if another account can
+        write to it, as for files in the spool. Raises Refused if the file cannot be read or changes while it is sent.
         """
         try:
             fd = open_own(path) if own else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -200,7 +199,7 @@ class Transfer:
                 with os.fdopen(open_own(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as out:
                     out.write(self._upload)
             except OSError:
-                pass  # without the note, another process begins a new upload
+                pass  # without the stored id, another process begins a new upload
         return 0
 
     def _ask(self) -> int:
@@ -210,7 +209,7 @@ class Transfer:
         return offset
 
     def _give_up(self, note: str) -> None:
-        """Abandon an upload that the server rejected."""
+        """Delete an upload that the server rejected."""
         upload, self._upload = self._upload, ""
         remove_note(note)
         try:

@@ -1,8 +1,8 @@
 """Makes training libraries log their parameters, metrics and models automatically.
 
-In each library, only the function that trains is replaced. That happens when autolog is called or, later, when the library is
-imported. A training is logged to the current run. If no run is active, a run is started for the training and ends with it.
-If such calls are nested, for example in a grid search, only the outermost call is logged.
+In each library, only the functions that train are replaced, when autolog is called or, if the library is not imported yet,
+when it is imported. Training is logged to the current run. If no run is active, a run is started for the training and ends
+with it. If calls of such functions are nested, for example in a grid search, only the outermost call is logged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _models = True
 
 
 def autolog(*libraries: Library, log_models: bool = True, disable: bool = False) -> None:
-    """Log trainings of the given libraries automatically. By default, all supported libraries are logged.
+    """Log training with the given libraries automatically. The default is all supported libraries.
 
     Supported are scikit-learn, XGBoost, LightGBM, Keras, Lightning and Transformers. log_models: store the trained model
     as an artifact. disable: undo an earlier call of autolog.
@@ -63,7 +63,8 @@ def _recorded(train: Callable[[Run], Any]) -> Any:
 
 
 def _outermost(fit: Fit, record: Callable[..., Any]) -> Fit:
-    """Return a function that calls record(run, fit, arguments...). Inside another such call, it calls only fit."""
+    """Return a function that calls record(run, fit, arguments...). If it is called within another such call, it calls only
+    fit."""
     def fitted(*args: Any, **kwargs: Any) -> Any:
         if getattr(_inside, "fitting", False):
             return fit(*args, **kwargs)

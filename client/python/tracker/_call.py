@@ -18,8 +18,8 @@ MOST_POINTS = 5000
 MOST_NAMES = 100_000
 """Maximum number of cached names. A program might make up a new name at each step."""
 _HEAD = struct.Struct("<HBqd")
-"""Number of values, kind of the step, the step, Unix seconds. After that come the values as doubles and a JSON list of their
-names. A step that does not fit into 64 bits is the first element of the list."""
+"""The head of a payload: number of values, kind of the step, the step, Unix seconds. After it come the values as doubles
+and a JSON list of their names. A step that does not fit into 64 bits is the first element of the list."""
 _NONE, _STEP, _RELATIVE, _LONG = range(4)
 
 Step = Union[None, int, str]
@@ -51,7 +51,7 @@ class Encoder:
         self._shapes: _Cache[Tuple[Any, ...], Tuple[Callable[..., bytes], bytes]] = _Cache()
 
     def encode(self, data: Mapping[Any, Any], step: Step, at: float) -> bytes:
-        """Return the payload of a call with at most MOST_POINTS values. The values are floats or ints."""
+        """Return the payload of a call of log. It has at most MOST_POINTS values, which are floats or ints."""
         try:
             pack, names = self._shapes[tuple(data)]
             if type(step) is int:
@@ -92,7 +92,7 @@ class Points(NamedTuple):
 
     body: bytes
     relative: bool  # whether the body contains steps such as "+2"
-    latest: int  # latest time of a point in milliseconds; pass it as after for the next request
+    latest: int  # latest time of a point in milliseconds; the argument after for the next request
 
 
 _prefixes: _Cache[bytes, List[str]] = _Cache()
@@ -101,8 +101,9 @@ _prefixes: _Cache[bytes, List[str]] = _Cache()
 def points(calls: Iterable[bytes], after: int) -> Points:
     """Return one request with the points of calls.
 
-    The points' times are at least a millisecond later than after. So no two requests of one spool have points with
-    equal times, which _repeat.py relies on. If the clock was set back by a second or more, times are not corrected.
+    The times of the points are at least a millisecond later than the time after. So no two requests of one spool have
+    points with equal times, on which _repeat.py relies. If the clock was set back by a second or more, times are not
+    corrected.
     """
     parts: List[str] = []
     latest, relative = after, False

@@ -7,7 +7,7 @@ import sys
 from typing import Any, Callable, Dict
 
 MOST_DIFF = 512 * 1024
-"""Maximum bytes of a diff. Longer diffs are truncated."""
+"""Maximum bytes of a diff. A longer diff is truncated."""
 GIT_TIMEOUT = 10.0
 """Maximum seconds that one git command can take."""
 
@@ -64,7 +64,8 @@ def packages() -> str:
 
 
 def snapshot(wanted: Callable[[str], bool]) -> Dict[str, Any]:
-    """Return the code and environment of this process, in the API's form. wanted reports whether to include a part."""
+    """Return the code and environment of this process in the API's format. wanted(part) reports whether to include a
+    part."""
     found: Dict[str, Any] = {}
     if wanted("git"):
         found.update(code())

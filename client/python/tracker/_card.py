@@ -15,14 +15,14 @@ COLOURS = {"RUNNING": "#2f7de1", "SUCCEEDED": "#2a9d5c", "FAILED": "#d64545", "K
 
 
 class State(NamedTuple):
-    """The state of a run, as a card shows it."""
+    """The state of a run that a card shows."""
 
     label: str  # the run's name, or its id if it has no name
     place: str  # project and experiment
     status: str
     finished: bool  # whether this process has ended the run
     values: Dict[str, float]
-    trouble: Optional[str]  # why no data can be sent; None if it can
+    trouble: Optional[str]  # the reason why no data can be sent; None if it can
     text: str  # for frontends that cannot show HTML
 
 

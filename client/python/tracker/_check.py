@@ -1,4 +1,4 @@
-"""Checks arguments before they are sent. If the server rejected the beginning of a run, all data of the run would be lost."""
+"""Checks arguments before they are sent. If the server rejected the start of a run, all data of the run would be lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MOST_CHARACTERS = 250
 """Maximum characters of a name or tag. The API has the same limit."""
 MOST_BYTES = 1 << 20
-"""Maximum bytes of a text. The API has the same limit."""
+"""Maximum bytes of a text value. The API has the same limit."""
 
 
 def name(what: str, value: Any) -> str:

@@ -24,9 +24,10 @@ from ._tensorboard import folders_of, follow
 from ._value import tell
 
 TAIL = 2000
-"""Maximum characters of a failed program's stderr in the error message of its run. The last characters are stored."""
+"""Maximum characters of a failed program's stderr in the error message of its run. If there are more, the last ones are
+stored."""
 LAST_WORDS = 5.0
-"""Maximum seconds to wait, after the end of the program, for output of processes that it has left running."""
+"""Maximum seconds to wait, after the end of the program, for output of child processes that are still running."""
 HELD = ("the program logs to the run itself, so its event files are not logged automatically; "
         "to log them, call init(sync_tensorboard=True)")
 _VALUE = re.compile(r"-?(\d|\.\d|inf|nan)", re.I)
@@ -34,7 +35,7 @@ _ASSIGNMENT = re.compile(r"\+{0,2}([A-Za-z_][\w./-]*)=(.*)", re.S)
 
 
 def parameters(command: Sequence[str]) -> Dict[str, str]:
-    """Return the parameters on a command line. Their forms are --name value, --name=value, --name, and name=value."""
+    """Return the parameters on a command line, which have the forms --name value, --name=value, --name, and name=value."""
     rest = list(command[1:])
     if re.match(r"(python|pypy)[\d.]*(\.exe)?$", os.path.basename(command[0])):
         while rest and rest[0].startswith("-"):  # options of Python
@@ -62,8 +63,8 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
     """Run command as a run and return its exit status.
 
     options are arguments of init. tensorboard is a list of folders; new event files in and below them are logged. By
-    default, these are the working folder and the folders in options of the command. If the command joins the run, it
-    logs by itself. Then event files are logged only if tensorboard is given.
+    default, these are the working folder and the folders in options of the command. If the command joins the run, it logs
+    by itself, so event files are logged only if tensorboard is given.
     """
     if shutil.which(command[0]) is None:
         tell(f"the program {command[0]} was not found")
@@ -111,7 +112,7 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
 
 
 def _joined(path: str) -> Optional[str]:
-    """Return None if the program has not joined the run. After that, return why its event files are not logged.
+    """Return None if the program has not joined the run, and otherwise the reason why its event files are not logged.
 
     The reason is "" if the program logs its event files itself.
     """
@@ -151,7 +152,7 @@ def _environment(run: Run) -> Dict[str, str]:
 
 
 def _record(run: Run, command: List[str]) -> None:
-    """Record code, machine and command. This Python does not know the packages of the program."""
+    """Record code, machine and command, but not packages: the program might use another Python."""
     try:
         found = snapshot(lambda part: part in ("git", "host"))
     except Exception as error:  # a broken installation must not stop the program
@@ -177,7 +178,7 @@ def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
         try:
             code = process.wait()
             break
-        except KeyboardInterrupt:  # the terminal sends the interrupt to the program, too
+        except KeyboardInterrupt:  # the terminal also sends the interrupt to the program
             interrupts += 1
             if interrupts > 2:
                 process.kill()
@@ -197,7 +198,7 @@ def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
                 target.write(text)
                 target.flush()
             except (OSError, ValueError):
-                pass  # no process reads the output any more; that must not stop the program
+                pass  # nothing reads this output any more, which must not stop the program
             if tail is not None:
                 tail.append(text)
                 if len(tail) > 1:
@@ -207,7 +208,7 @@ def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
 
 
 def _send_workers(run: Run) -> None:
-    """Send the spools of the program's own workers before the run ends."""
+    """Send the spools of the program's workers before the run ends."""
     if run.mode != "online":
         return
     for path in spool_files(run.folder):
@@ -215,4 +216,4 @@ def _send_workers(run: Run) -> None:
             try:
                 sync_file(path, run.server, run.recorder.token)
             except (Busy, OSError, ValueError):
-                continue  # a process that the program has left running uses the spool
+                continue  # a child process that is still running uses the spool

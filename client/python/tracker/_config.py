@@ -9,7 +9,7 @@ from ._value import flatten, parameter_text
 
 
 class Config(MutableMapping):  # type: ignore[type-arg]
-    """A dictionary whose items are also attributes. Each item that is set is recorded as a parameter."""
+    """A dictionary whose items are also attributes. An item is recorded as a parameter when it is set."""
 
     def __init__(self, record: Callable[[str, str], None]) -> None:
         object.__setattr__(self, "_values", {})
@@ -50,7 +50,8 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         self[name] = value
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Set several parameters. Accepts mappings and namespaces, such as argparse's, and ignores allow_val_change."""
+        """Set several parameters. Mappings and namespaces, such as argparse's, are accepted; allow_val_change is
+        ignored."""
         kwargs.pop("allow_val_change", None)
         for source in args:
             for name, value in as_mapping(source).items():
@@ -63,7 +64,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         return dict(self._values)
 
     def setdefaults(self, values: Dict[str, Any]) -> None:
-        """Set the given parameters that have no value yet."""
+        """Set those of the given parameters that are not set yet."""
         for name, value in values.items():
             self.setdefault(name, value)
 
@@ -84,7 +85,7 @@ def as_mapping(source: Any) -> Dict[str, Any]:
 
 
 SUMMARY = "summary/"
-"""Prefix of the metrics and parameters that hold a run's summary."""
+"""Prefix of the metrics and parameters that store a run's summary."""
 
 
 class Summary(Dict[str, Any]):
@@ -104,7 +105,7 @@ class Summary(Dict[str, Any]):
         return super().__contains__(key) or key in self._last()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the value that was set for key, or else the last logged value, or else default."""
+        """Return the value that was set for key. If there is none, return the last logged value, or else default."""
         return self[key] if key in self else default
 
     def __getattr__(self, name: str) -> Any:

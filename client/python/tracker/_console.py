@@ -19,8 +19,7 @@ class Console:
     """Splits printed text into numbered lines.
 
     Any thread and any signal handler can call keep. Only one thread can call items, which returns requests for new lines.
-    An incomplete line, such as a progress bar, is sent in its present state. If it changes, it is sent again with the
-    same number.
+    An incomplete line, such as a progress bar, is sent as it is. If it changes, it is sent again with the same number.
     """
 
     def __init__(self, live: bool, resumed: bool) -> None:
@@ -37,7 +36,7 @@ class Console:
         self._texts.append(text)
 
     def items(self, last: bool = False) -> Iterator[Tuple[Dict[str, Any], bytes]]:
-        """Yield the spool items for new lines, if PERIOD has passed. last: the process will print nothing more."""
+        """Yield the spool items for new lines if PERIOD has passed. last: whether the process will print nothing more."""
         now = time.monotonic()
         if now < self._next and not last:
             return
@@ -65,6 +64,7 @@ class Console:
 
 
 def _seen(line: str) -> str:
-    """Return the visible part of a line, after its carriage returns. It is truncated to MOST_LINE characters."""
+    """Return the part of a line after its last carriage return, which is visible on a terminal. It is truncated to
+    MOST_LINE characters."""
     line = line.rstrip("\r").rpartition("\r")[2]
     return line[:MOST_LINE].encode("utf-8", "replace").decode()

@@ -1,9 +1,9 @@
 """Finds a server on this machine if no address is given, and starts a server if none is running.
 
-A server that is started by this module belongs to the user. It listens on the loopback interface, stores its data in
-TRACKER_HOME (~/.tracker), and ends after half an hour without use. Its address is in server.json in that folder. The file stays
-after the server has ended: the next server uses the same port, so that spools for that address can still be sent. Only the
-process that holds the lock on server.lock starts a server.
+A server that this module starts belongs to the user. It listens on the loopback interface, stores its data in TRACKER_HOME
+(~/.tracker), and exits after half an hour without use. The file server.json in that folder contains its address. The file
+remains after the server has ended: the next server uses the same port, so that spools for that address can still be sent.
+Only the process that holds the lock on server.lock starts a server.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ DEFAULT_URL = "http://127.0.0.1:9000"
 """The default address of the API of `tracker serve`."""
 IDLE_EXIT = "30m"
 START_TIMEOUT = 60.0
-"""Maximum seconds in which a server must listen, or in which another process must start it."""
+"""Maximum seconds until a new server listens, or until another process has started it."""
 PATIENCE = 5.0
-"""Maximum seconds in which init finds or starts a server, and in which a server must answer GET /health."""
+"""Maximum seconds that init spends finding or starting a server, and in which a server must respond to GET /health."""
 PORTS = range(9100, 10000, 2)
 """API ports of servers that this module starts. They differ from the default ports. The dashboard has the next port."""
 
-_process: "Optional[subprocess.Popen[bytes]]" = None  # the server that this process has started, if any
+_process: "Optional[subprocess.Popen[bytes]]" = None  # the process of the server that this process has started, if any
 
 
 class Server(NamedTuple):
@@ -69,25 +69,25 @@ def host() -> str:
 
 
 def enabled() -> bool:
-    """Return whether this module can start servers. TRACKER_EMBED=0 disables it."""
+    """Return whether this module may start servers. TRACKER_EMBED=0 forbids it."""
     return os.environ.get("TRACKER_EMBED", "").lower() not in ("0", "false", "no")
 
 
 class Hangs(OSError):
-    """Something that a server needs does not respond, and waiting longer does not help."""
+    """A program or interface that is needed does not respond, and waiting longer would not help."""
 
 
 def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
-    """Return the address of the API, and a description of what does not respond. The description is "" if nothing hangs.
+    """Return the address of the API, and a message that names the program that does not respond, or "".
 
-    If a usable server runs at the default address, the result is the default address. Otherwise it is the address of
-    the server that this module has started. The search takes at most PATIENCE seconds.
+    If a usable server runs at the default address, that address is returned. Otherwise the address is that of the server
+    which this module has started. The search takes at most PATIENCE seconds.
 
-    start: start a server if none is running. If False, only a running server or the last address is returned. By
-        default, a server is started if this module has started one before.
+    start: whether to start a server if none is running. If False, the address of a running server or the last known address
+        is returned. By default, a server is started if this module has started one before.
     signed_in: whether this user has a token for the server at the default address. Without a token, that server must
         belong to this user or to the administrator.
-    quiet: do not print that a server was started.
+    quiet: whether to omit the message that a server was started.
     """
     end = time.monotonic() + PATIENCE
     found = None
@@ -113,7 +113,7 @@ def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = 
 def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional[Server]:
     """Return the server that this module has started. Start it if it is not running.
 
-    If that fails, print the reason and return None. base is the required base path. A server with another base path is
+    If that fails, print the reason and return None. base is the required base path; a server with a different one is
     restarted.
     """
     try:
@@ -130,7 +130,7 @@ def _report(error: OSError) -> None:
 
 
 def _ensure(base: Optional[str], quiet: Optional[bool], end: float) -> Optional[Server]:
-    """Do what ensure does, but raise OSError. Raise Hangs at the time end."""
+    """Do what ensure does, but raise OSError instead of printing the reason. Raise Hangs at the time end."""
     close_to_others(home())
     close_to_others(os.path.join(home(), "server.log"))
     found = running(end)
@@ -205,7 +205,7 @@ def running(end: Optional[float] = None) -> Optional[Server]:
 
 
 def alive(pid: int) -> bool:
-    """Return whether this user has a running process with that id. On Windows, return True, because it is unknown."""
+    """Return whether this user has a running process with that id. On Windows, where this is unknown, return True."""
     if sys.platform == "win32":
         return True
     try:
@@ -230,7 +230,8 @@ def _listening(url: str, end: float) -> bool:
 
 
 def _health(url: str, end: float) -> Optional[bool]:
-    """Return whether a tracker server responds at url. Return None if the program at url does not respond until end."""
+    """Return whether a tracker server responds at url. Return None if the program there does not respond before the time
+    end."""
     import socket
 
     split = urlsplit(url)
@@ -254,7 +255,7 @@ def _health(url: str, end: float) -> Optional[bool]:
 def at_default(signed_in: bool, end: Optional[float] = None) -> bool:
     """Return whether a usable server runs at the default address. find describes which servers are usable.
 
-    Raises Hangs if the program at that address does not respond until end.
+    Raises Hangs if the program at that address does not respond before the time end.
     """
     end = time.monotonic() + PATIENCE if end is None else end
     if not _listening(DEFAULT_URL, end) or not (signed_in or not foreign(DEFAULT_URL, 0)):
@@ -287,7 +288,7 @@ def foreign(url: str, *trusted: int) -> bool:
 def _locked(end: float) -> Iterator[None]:
     """Create the folder, and hold its lock.
 
-    Raises OSError if the lock can't be created. Raises Hangs if another process holds the lock until end.
+    Raises OSError if the lock can't be created. Raises Hangs if another process still holds the lock at the time end.
     """
     os.makedirs(home(), mode=0o700, exist_ok=True)
     fd = os.open(os.path.join(home(), "server.lock"), os.O_RDWR | os.O_CREAT, 0o600)
@@ -302,7 +303,7 @@ def _locked(end: float) -> Iterator[None]:
 
 
 def _stop(server: Server) -> None:
-    """Shut down a server. Its clients continue with the next server at its port."""
+    """Shut down a server. Its clients will continue with the next server at the same port."""
     import signal
 
     os.kill(server.pid, signal.SIGTERM)
@@ -316,8 +317,9 @@ def _stop(server: Server) -> None:
 def _start(path: str, base: Optional[str], end: float) -> Server:
     """Start the program, detached, and return when it responds.
 
-    Raises OSError if the program ends. Raises Hangs if it does not listen until end. A server listens before it opens its
-    data. If it listens but does not respond until end, it might be upgrading its data, so it is returned.
+    Raises OSError if the program exits. Raises Hangs if it does not listen before the time end. A server listens before it
+    opens its database. If it listens but does not respond before the time end, it might be upgrading its database, so it is
+    returned.
     """
     former = remembered()
     if base is None:
@@ -350,7 +352,7 @@ def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
 
     global _process
     folder = home()
-    # The SERVICE_ variables are settings for servers that are started by hand.
+    # The SERVICE_ variables are for servers that are started by hand.
     env = {name: value for name, value in os.environ.items() if not name.startswith("SERVICE_")}
     flags: Dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
@@ -365,7 +367,7 @@ def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
 
 
 def _ports() -> List[int]:
-    """Return the ports to try: the former port, then all others. The order depends on the folder, so that the servers of
+    """Return the ports to try: the former port first, then all others. The order depends on the folder, so that servers for
     different folders use different ports."""
     former = remembered()
     first = zlib.crc32(home().encode()) % len(PORTS)

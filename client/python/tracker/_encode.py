@@ -1,6 +1,6 @@
 """Encodes logged media as files: PNG, GIF, WAV, CSV, and JSON for histograms.
 
-numpy handles arrays; it is installed if a program has any.
+Arrays are handled by numpy, which every program that has arrays has installed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KINDS = {1: 0, 3: 2, 4: 6}
 
 
 class File(NamedTuple):
-    """The bytes of an artifact."""
+    """The file of an artifact."""
 
     data: bytes
     suffix: str

@@ -18,7 +18,7 @@ MOST_MESSAGE = 20_000
 
 
 def ending(kind: Any, error: Any, traceback: Any) -> Tuple[End, str]:
-    """Return status and message of a run that ended with this exception, or with none if kind is None."""
+    """Return the status and message of a run that ended with an exception, or without one if kind is None."""
     if kind is None or (kind is SystemExit and getattr(error, "code", None) in (None, 0)):
         return "SUCCEEDED", ""
     if kind is KeyboardInterrupt:
@@ -37,9 +37,9 @@ def end_body(status: str, message: str) -> Dict[str, Any]:
 
 
 def before_exit_of_worker(drain: Callable[..., Any]) -> None:
-    """Arrange that drain is called when the worker process ends. multiprocessing skips atexit handlers.
+    """Arrange for drain to be called when the worker process ends. multiprocessing skips atexit handlers.
 
-    A pool ends its workers by SIGTERM, even if they are already ending. On SIGTERM, drain gets a limit in seconds.
+    A pool sends SIGTERM to its workers, even if they are already ending. On SIGTERM, drain gets a time limit in seconds.
     """
     util = sys.modules.get("multiprocessing.util")
     if util is not None:

@@ -10,18 +10,19 @@ from ._trust import close_to_others, make_own_folder, open_own
 from ._value import tell
 
 PROBE = 4096
-"""Bytes that are written to test whether a folder is usable."""
+"""Number of bytes that are written to test whether a folder is usable."""
 
 
 class Folder(NamedTuple):
-    """A folder for spools. If it cannot be written to, failure is the reason."""
+    """A folder for spools. If it is not writable, failure is the reason."""
 
     path: str
     failure: Optional[OSError] = None
 
 
 def spool_folder(folder: Optional[str] = None) -> str:
-    """Return the folder for spools: folder, TRACKER_SPOOL, or spool in TRACKER_HOME. The last is made private."""
+    """Return the folder for spools: folder, TRACKER_SPOOL, or spool in TRACKER_HOME. spool in TRACKER_HOME is made
+    private."""
     chosen = folder or os.environ.get("TRACKER_SPOOL")
     if chosen:
         return os.path.abspath(chosen)
@@ -51,7 +52,7 @@ def temporary_folder() -> Optional[str]:
 
 
 def writable_folder(folder: Optional[str] = None) -> Folder:
-    """Return the folder for spools. If it cannot be written to, report that once and return the temporary folder."""
+    """Return the folder for spools. If it is not writable, report that once and return the temporary spool folder."""
     wanted = spool_folder(folder)
     try:
         os.makedirs(wanted, mode=0o700, exist_ok=True)

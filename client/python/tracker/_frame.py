@@ -11,8 +11,8 @@ COLUMNS = 100
 def frame(keys: Sequence[Tuple[str, str]], iterations: Callable[[Optional[str]], Iterable[Dict[str, Any]]]) -> Any:
     """Return a frame with a row for each iteration. Its columns are the fields and the given parameters and metrics.
 
-    keys holds the kind and the name of each parameter and metric. iterations returns the fields of all iterations. Its
-    argument is the list of parameters and metrics to include.
+    keys holds the kind and the name of each parameter and metric. iterations(columns) returns the fields of all iterations,
+    with the parameters and metrics in columns.
     """
     import pandas
 

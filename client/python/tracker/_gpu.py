@@ -23,7 +23,7 @@ class _Memory(ctypes.Structure):
 
 
 class Gpu:
-    """All GPUs that NVML lists, numbered as NVML numbers them."""
+    """All GPUs that NVML lists, with NVML's numbers."""
 
     def __init__(self, library: Any) -> None:
         self._library = library

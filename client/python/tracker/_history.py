@@ -14,13 +14,13 @@ PART = 80_000
 """Number of points to request at once. It is less than MOST, because steps might be unevenly spaced."""
 
 Columns = Tuple["array[int]", "array[float]", List[str]]
-"""Steps, values and times of points, ordered by step and then in the order of writing."""
+"""Steps, values and times of points, ordered by step, and in the order of writing within a step."""
 
 
 class History(Dict[str, Any]):
     """Metrics as columns of equal length: step, and a column for each metric. A missing value is NaN.
 
-    step is an array of 64-bit integers. The other columns are arrays of doubles. numpy.asarray accepts them without a
+    step is an array of 64-bit integers. The other columns are arrays of doubles. numpy.asarray converts them without a
     copy. If a metric has several values at one step, the column contains the last value.
     """
 
@@ -84,7 +84,7 @@ class Points(Dict[str, Any]):
 
 
 def history(client: Client, iteration: str, keys: Sequence[str]) -> History:
-    """Return the given metrics of an iteration by step."""
+    """Return the given metrics of an iteration as columns by step."""
     series = {key: read(client, iteration, key)[:2] for key in keys}
     steps = next(iter(series.values()))[0] if series else array("q")
     if all(one == steps for one, _ in series.values()) and _ascending(steps):
@@ -121,7 +121,7 @@ def read(client: Client, iteration: str, key: str) -> Columns:
     found: Columns = (array("q"), array("d"), [])
 
     def part(first: int, last: int, count: int) -> None:
-        """Add the points with steps from first to last. count is their approximate number."""
+        """Add the points from step first to step last. count is their approximate number."""
         parts = min(-(-count // PART), last - first + 1)
         if parts > 1:
             width = -(-(last - first + 1) // parts)
@@ -147,7 +147,7 @@ def _add(found: Columns, steps: List[int], values: List[Any], times: List[str]) 
     found[0].extend(steps)
     try:
         found[1].extend(array("d", values))
-    except TypeError:  # values contains NaN or infinities, which are text in JSON
+    except TypeError:  # values contains NaN or infinities, which are strings in JSON
         found[1].extend(map(float, values))
     found[2].extend(times)
 
@@ -161,7 +161,7 @@ def _series(client: Client, iteration: str, key: str, points: int, first: Option
 
 
 def _listed(client: Client, iteration: str, key: str, step: int) -> Tuple[List[int], List[Any], List[str]]:
-    """Return the points of one step. It is used if the step has more points than the server returns in a curve."""
+    """Return the points of one step. It is needed if the step has more points than the server returns in a curve."""
     ask: Callable[[int], Any] = lambda offset: client.call(  # noqa: E731
         "GET", f"/metric/iteration/{iteration}?{urlencode({'key': key, 'limit': 1000, 'offset': offset})}")
     offset, found = 0, []  # type: int, List[Dict[str, Any]]

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
 GZIP_FROM = 4096
-"""Minimum bytes of a bulk request's body for compression."""
+"""Minimum size of the body of a bulk request to be compressed."""
 TIMEOUT = 30.0
 """Seconds without a byte from the server after which a request fails. TRACKER_TIMEOUT overrides it."""
 REFRESH_BEFORE = 3600.0
-"""Remaining seconds of a token's life at which it is renewed. A token with a short life is renewed in its last quarter."""
+"""Seconds before its expiry at which a token is renewed. A short-lived token is renewed in the last quarter of its life."""
 ENDED = "ITERATION_ENDED"
 """The API's error code for a write to an iteration that has ended."""
 
@@ -44,7 +44,7 @@ class Refused(TrackerError):
 
 
 for _error in (TrackerError, Unreachable, Refused):
-    _error.__module__ = "tracker"  # the module from which programs import the exceptions
+    _error.__module__ = "tracker"  # programs import the exceptions from this module
 
 
 def credentials_path() -> str:
@@ -89,12 +89,12 @@ def claims(token: str) -> Dict[str, Any]:
 
 
 def service_url(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
-    """Return the address that find_service finds."""
+    """Return only the address that find_service returns."""
     return find_service(url, start, quiet)[0]
 
 
 def find_service(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
-    """Return the address of the API, and the reason why nothing responds at that address. The reason is "" if unknown.
+    """Return the address of the API, and the reason why nothing responds there, or "" if no reason is known.
 
     The address is url, TRACKER_URL, or a server on this machine. start allows find to start that server. Raises
     ValueError if the address is invalid.
@@ -118,7 +118,8 @@ class Client:
     """A connection to one server. It must be used by one thread only."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, url_of_file: bool = False) -> None:
-        """url_of_file: url was read from a file. Then TRACKER_TOKEN is sent only if url is the configured address."""
+        """url_of_file: whether url was read from a file. If so, TRACKER_TOKEN is sent only if url is the configured
+        address."""
         self.url = service_url(url)
         split = urlsplit(self.url)
         self._host, self._port = split.hostname or "127.0.0.1", split.port
@@ -162,7 +163,7 @@ class Client:
 
     def send(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
              headers: Dict[str, str]) -> Tuple[int, Any, Dict[str, str]]:
-        """Make a request with the token. If the token has expired and a new token is stored, repeat the request."""
+        """Make a request with the token. If the token has expired and a newer one is stored, repeat the request with it."""
         self._refresh()
         try:
             return self._exchange(method, path, data, headers)
@@ -212,7 +213,7 @@ class Client:
             except ConnectionError:
                 if self._connection.sock is None:
                     raise
-                # A server that rejects an upload might not read the body to its end. Its response can be read.
+                # A server that rejects an upload might not read the whole body. Its response can still be read.
             begun = True
             response = self._connection.getresponse()
         except TrackerError:
@@ -244,7 +245,7 @@ class Client:
             answer = json.loads(raw)
             code, message, field = answer["code"], answer["message"], answer.get("field") or ""
         except (ValueError, KeyError, TypeError, AttributeError):
-            if status < 500 and status not in (401, 403, 408, 413, 425, 429):  # proxies use these statuses, too
+            if status < 500 and status not in (401, 403, 408, 413, 425, 429):  # proxies also use these statuses
                 raise self._stranger(response) from None
         if status >= 500 or status in (408, 425, 429) or status < 400:
             unreachable = Unreachable(message)
@@ -282,7 +283,7 @@ class Client:
             answer = self._exchange("POST", "/auth/refresh", None, {})[1]
             token = str(answer["access_token"])
         except (TrackerError, KeyError, TypeError):
-            return  # the current token is still valid; the next request tries to renew it, too
+            return  # the current token is still valid; the next request tries to renew it again
         if not self.given:
             try:
                 write_credentials(self.url, token)
@@ -302,7 +303,8 @@ def _reason(error: BaseException) -> str:
 
 
 def download(client: Client, path: str, file: IO[bytes], tell: Any = None) -> str:
-    """Write the bytes at path to file. Return their SHA-256. tell is called with the bytes received so far and the total."""
+    """Write the bytes at path to file, and return their SHA-256. tell is called with the number of bytes received and the
+    total."""
     import hashlib
     from http.client import HTTPException
 

@@ -25,7 +25,7 @@ JOINED = "TRACKER_RUN_ID"
 init in that program logs to this run. `tracker run` ends the run."""
 REINIT = (None, True, False, "default", "finish_previous", "return_previous", "create_new")
 ALIASES = "5a1a4f53-7d4b-5e0a-9d58-6ad0d9c1c7a1"
-"""The UUID namespace for run ids that are made from free-form ids."""
+"""The UUID namespace for run ids that are derived from free-form ids."""
 
 
 @_check.known_arguments
@@ -45,15 +45,15 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     project: the name of the project; by default, TRACKER_PROJECT or the name of the working folder.
     experiment: the name of the experiment; by default, TRACKER_EXPERIMENT or "default".
     config: the parameters, as a dictionary or an object with attributes, for example the result of argparse.
-        config_include_keys, config_exclude_keys: names of the parameters to include or exclude.
-    name, notes, tags: the run's name, notes and tags. By default, the server makes up a name.
-    parent: the parent run, or its id. If a run is given, its mode, url, token and dir are the defaults.
+        config_include_keys, config_exclude_keys: names of parameters in config to include or exclude.
+    name, notes, tags: the run's name, notes and tags. By default, the server chooses a name.
+    parent: the parent run, or its id. If it is a run, its mode, url, token and dir are the defaults for this run.
     resume: the id of a run to continue, or "auto" for the last run of this experiment on this machine that did not
-        succeed. If that run is active in this process, init returns it, except if it was ended elsewhere.
+        succeed. If the last run is active in this process, init returns it, except if it was ended elsewhere.
     id: the id of the run, a UUID or any name. A name always refers to the same run of a project.
         resume="allow" continues that run if it exists.
-    mode: "online"; "offline" only writes the spool, see python -m tracker sync; "disabled" does nothing. The default is
-        TRACKER_MODE.
+    mode: "online" sends data while the run is active. "offline" only writes the spool, which python -m tracker sync sends
+        later. "disabled" does nothing. The default is TRACKER_MODE, or "online".
     url: the address of the API; by default, TRACKER_URL, or http://127.0.0.1:9000 if your server runs at that address.
         Otherwise init starts a server for you if the program is installed. TRACKER_EMBED=0 disables that.
     token: the token to sign in with; by default, TRACKER_TOKEN or the token that python -m tracker login has stored.
@@ -63,17 +63,17 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     dir: the folder of the spool; by default, TRACKER_SPOOL, or spool in TRACKER_HOME (.tracker in the home folder).
     reinit: what to do with a run that is active in this process: "finish_previous" ends it and is the default;
         "return_previous" returns it; "create_new" leaves it active beside the new run.
-    sync_tensorboard: True logs the values that TensorBoard writers of this process write. It includes writers that are
-        created after this call. One or several folders log the values of new event files in and below these folders.
+    sync_tensorboard: True logs the values that TensorBoard writers of this process write, if the writers are created after
+        this call. A folder or a list of folders logs the values in new event files in and below these folders.
     quiet: True omits the lines on stderr about the start and end of the run. The default is TRACKER_QUIET. Problems are
         always printed.
 
-    init does not wait for the server, except if the run is strict. It waits up to five seconds to find or start your
-    own server. If your server does not respond in that time, the run is offline.
+    init does not wait for the server, except if the run is strict. If no address is given, it waits up to five seconds to
+    find or start your own server. If your server does not respond in that time, the run is offline.
 
-    The other arguments are W&B's: group is the experiment, job_type becomes a parameter, and the others have no effect.
-    A message is printed if that matters. If our environment variables are not set, init reads W&B's: WANDB_PROJECT,
-    _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE.
+    The other arguments are W&B's: group is the experiment, job_type becomes a parameter, and the others have no effect,
+    which is reported if it matters. If the TRACKER_ variables are not set, init reads W&B's: WANDB_PROJECT, _RUN_GROUP,
+    _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE.
 
     Raises TypeError and ValueError for invalid arguments. Raises TrackerError if a strict run cannot be started, or if
     an offline run has no writable folder.
@@ -101,12 +101,12 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
              "recorded; put init under: if __name__ == '__main__', and pass the run to the worker", once="inheriting")
         mode = "disabled"
     _check.unused("init", {"monitor_gym": monitor_gym, "magic": magic, "settings": settings})
-    if parent is None:  # the variables describe the parent, not its children
+    if parent is None:  # the environment variables describe the parent, not its children
         name, notes = name or environment("", "WANDB_NAME"), notes or environment("", "WANDB_NOTES")
         id, resume = id or environment("", "WANDB_RUN_ID"), resume if resume is not None else environment("", "WANDB_RESUME")
         tags = tags or [tag for tag in (environment("", "WANDB_TAGS") or "").split(",") if tag]
         job_type = job_type or environment("", "WANDB_JOB_TYPE")
-    stream = sys.stderr  # the original stream; later, printed lines are copied to the run
+    stream = sys.stderr  # the original stream, before printed lines are copied to the run
     where = Folder(spool_folder(dir)) if mode == "disabled" else writable_folder(dir)
     address, fault = find_service(url, start=mode == "online", quiet=quiet)
     if fault and mode == "online":
@@ -192,9 +192,9 @@ def _follow(run: Run, where: Union[None, bool, str, Iterable[str]]) -> None:
 
 
 def joined_file(folder: str, id: str) -> str:
-    """Return the path of the file that marks that a program has joined the run of `tracker run`.
+    """Return the path of the file that exists once a program has joined the run of `tracker run`.
 
-    The file has content if the program logs its own event files.
+    The file is not empty if the program logs its own event files.
     """
     return os.path.join(folder, id + ".joined")
 
@@ -204,7 +204,7 @@ def _note_joined(folder: str, id: str, follows: bool) -> None:
         with os.fdopen(open_own(joined_file(folder, id), os.O_WRONLY | os.O_APPEND | os.O_CREAT), "w", encoding="utf-8") as file:
             file.write("tensorboard\n" if follows else "")
     except OSError:
-        pass  # without the mark, `tracker run` logs the program's event files
+        pass  # without this file, `tracker run` logs the program's event files
 
 
 def _run_id(project: str, id: str) -> str:
@@ -219,13 +219,13 @@ def _run_id(project: str, id: str) -> str:
 
 
 def _join(id: str, name: Optional[str], notes: Optional[str], settings: Any, labels: Iterable[str], **options: Any) -> Run:
-    """Return the run that `tracker run` created, in the program that `tracker run` started."""
+    """Return the run that `tracker run` created for this program."""
     begin = {"id": _check.identity(JOINED, id), "project": os.environ.get("TRACKER_PROJECT"),
              "experiment": os.environ.get("TRACKER_EXPERIMENT"), "name": None, "notes": None, "parent": None}
     install()
     run = attach(begin, **options)
     run.recorder.stop_request.interrupt = lambda: interrupt(run)  # `tracker run` leaves that to this program
-    run.recorder.revive()  # a program that logs nothing has to notice a stop request, too
+    run.recorder.revive()  # even a program that logs nothing must notice a request to stop
     if name:
         run.name = name
     if notes:
@@ -313,11 +313,11 @@ def finish(status: _check.End = "SUCCEEDED", error_message: str = "", timeout: O
 
 
 pending: Dict[str, Any] = {}
-"""Parameters that tracker.config = {...} has set before the first run began."""
+"""Parameters that were set by tracker.config = {...} before the first run began."""
 
 
 def current(what: str) -> Run:
-    """Return the current run, or the disabled run if no run is active. Raises RuntimeError if there is neither."""
+    """Return the current run, or the disabled run if no other run is active. Raises RuntimeError if there is neither."""
     if not live:
         if idle:
             return idle[-1]
@@ -329,11 +329,11 @@ def show(run: Optional[Run] = None, *, height: int = 600, url: Optional[str] = N
     """Show the dashboard in a notebook: the page of run or of the current run, or the first page if there is no run.
 
     height: height of the frame in pixels.
-    url: the address of the dashboard for the browser. By default, it is TRACKER_UI_URL or the port after the API's.
-        url can be a path on the notebook's own host, such as /proxy/9001 of jupyter-server-proxy. A dashboard that was
-        started with SERVICE_BASE_PATH=/proxy/9001 is found at that path without url.
+    url: the address at which the browser can reach the dashboard. The default is TRACKER_UI_URL, or the API's address with
+        the next port. url can be a path on the notebook's own host, such as /proxy/9001 of jupyter-server-proxy. If the
+        server was started with SERVICE_BASE_PATH=/proxy/9001, show finds this path without url.
 
-    If the dashboard cannot be embedded, show prints a link. Outside a notebook, show prints the address.
+    If the notebook cannot embed the dashboard, show prints a link. Outside a notebook, show prints the address.
     """
     from . import _show
 

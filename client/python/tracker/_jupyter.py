@@ -1,8 +1,8 @@
 """Shows the dashboard in JupyterLab, through jupyter-server-proxy.
 
-jupyter-server-proxy starts this module with a port, and forwards requests below /tracker/ to the port. The module relays them to
-the user's own server, which tracker.init uses, too. So the server can't be the process that the proxy starts. If the server has
-ended, the module starts it again.
+jupyter-server-proxy starts this module with a port, and forwards requests below /tracker/ to that port. The module relays
+them to the user's own server, which tracker.init also uses. Because that server outlives the proxy, it can't be the process
+that the proxy starts. If the server has ended, the module starts it again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._show import dashboard, probe
 from ._value import tell
 
 PIECE = 1 << 16
-"""Maximum bytes that are copied at once."""
+"""Maximum number of bytes that are copied at once."""
 
 
 def server() -> Dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Copies the present bytes of a run's files to the run's folder in the spool."""
+"""Copies the current bytes of a run's files to the run's folder in the spool."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Kept(NamedTuple):
 
     number: int  # the upload's number
     path: str
-    head: Dict[str, Any]  # description of the file in the spool; empty if the run no longer records
+    head: Dict[str, Any]  # description of the file in the spool; empty if the run does not record any more
 
 
 class Files:
@@ -36,7 +36,7 @@ class Files:
         self._numbers = itertools.count(1)
 
     def keep(self, path: str) -> Kept:
-        """Store the present bytes of the file at path.
+        """Store the current bytes of the file at path.
 
         If the disk has no space for a copy, the original file is recorded. It is sent later, if it is unchanged. Raises
         OSError if the file cannot be read or changes while it is copied.
@@ -49,7 +49,7 @@ class Files:
             raise
         except OSError as error:
             with open(path, "rb"):
-                pass  # the file can be read, so the copy could not be written
+                pass  # the file can be read, so the reason is that the copy could not be written
             tell(f"{path} could not be copied into {self._folder}: {error.strerror or error}; the original file is sent later, "
                  "so do not change it before the end of the run", once="copy " + self._folder)
             whole = os.path.abspath(path)
@@ -66,7 +66,7 @@ class Files:
 
 
 def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
-    """Create a file of the run. Return its descriptor and its path relative to the spool folder. Raises OSError."""
+    """Create a file for the run. Return its descriptor and its path relative to the spool folder. Raises OSError."""
     inside = f"{id}.files"
     make_own_folder(os.path.join(folder, inside))
     name = f"{inside}/{os.getpid()}-{number}{suffix}"
@@ -74,7 +74,7 @@ def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
 
 
 def take(path: str, folder: str, id: str, number: int) -> str:
-    """Store the present bytes of the file at path. Return the path of the copy relative to the spool folder.
+    """Store the current bytes of the file at path. Return the path of the copy relative to the spool folder.
 
     A read-only file gets a hard link. Other files are cloned if the file system can do that, and copied otherwise.
     Raises Changed if the file changes while it is copied, and other OSErrors if the copy fails.
@@ -112,7 +112,7 @@ def _link(path: str, found: os.stat_result, kept: str) -> bool:
         os.link(path, kept + ".link", follow_symlinks=True)
         os.replace(kept + ".link", kept)
     except OSError:
-        return False  # the file is on another file system, for example
+        return False  # for example, the file is on another file system
     return os.stat(kept).st_ino == found.st_ino
 
 

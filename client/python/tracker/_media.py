@@ -1,7 +1,7 @@
 """Images, tables, histograms, texts, sounds and videos. Each logged object becomes an artifact.
 
 Objects copy their data when they are created. Tables copy their rows when they are logged. The writer's thread encodes the
-data later. numpy handles arrays and tensors; it is installed if a program has any.
+data later. Arrays and tensors are handled by numpy, which every program that has arrays or tensors has installed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from ._encode import (
 
 
 class Drawing(NamedTuple):
-    """The data of an artifact.
+    """The content of an artifact before it is encoded.
 
     draw creates the file; it can be called at any time. size is the approximate memory in bytes until draw is called.
-    ready reports whether the file needs no encoding, so that it can be stored at once.
+    ready reports whether the data needs no encoding, so that it can be stored at once.
     """
 
     draw: Callable[[], File]
@@ -47,7 +47,7 @@ class Media:
     caption: Optional[str] = None
 
     def drawing(self) -> Drawing:
-        """Return a copy of the present content."""
+        """Return a copy of the current content."""
         raise NotImplementedError
 
     @property
@@ -75,7 +75,7 @@ class Image(Media):
 
 
 class Text(Media):
-    """A text of any length."""
+    """Text of any length."""
 
     def __init__(self, data: str) -> None:
         self._text = str(data)
@@ -87,7 +87,8 @@ class Text(Media):
 
 
 class Html(Media):
-    """A page: its HTML, the path of an .html file, or an open file. Other arguments are W&B's and have no effect."""
+    """An HTML page: HTML as a string, the path of an .html file, or an open file. Other arguments are W&B's and have no
+    effect."""
 
     def __init__(self, data: Any, inject: Any = None, data_is_not_path: bool = False) -> None:
         if hasattr(data, "read"):
@@ -187,7 +188,7 @@ class Table(Media):
         return self.with_names(lambda row, column, media: "")
 
     def with_names(self, name: Callable[[int, str, Media], str]) -> Drawing:
-        """Return a copy of the present rows. Each Media in a cell is replaced by name(row number, column, media)."""
+        """Return a copy of the current rows. Each Media in a cell is replaced by name(row number, column, media)."""
         width = max([len(self.columns), *map(len, self.data)])
         columns = self.columns + [f"column {number + 1}" for number in range(len(self.columns), width)]
         rows = [[name(number, str(column), value) if isinstance(value, Media) else value for column, value in zip(columns, row)]
@@ -198,9 +199,9 @@ class Table(Media):
 class Histogram(Media):
     """The distribution of values.
 
-    values: numbers in an array, a tensor or lists. They are counted in num_bins bins of equal width. The bins range from
-        the smallest to the largest finite value.
-    np_histogram: counts and edges from numpy.histogram. They replace values.
+    values: numbers in an array, a tensor or lists. They are counted in num_bins bins of equal width, from the smallest to
+        the largest finite value.
+    np_histogram: counts and edges from numpy.histogram, instead of values.
     sequence: W&B's name for values.
     """
 
@@ -235,7 +236,7 @@ class Histogram(Media):
 
 
 def drawing(value: Any) -> Optional[Drawing]:
-    """Return a copy of the data of value, or None if value is not an image, a figure or another Media."""
+    """Return a drawing with a copy of the data of value, or None if value is not an image, a figure or another Media."""
     if isinstance(value, Media):
         return value.drawing()
     if hasattr(value, "savefig") or type(value).__module__.startswith("PIL."):

@@ -28,7 +28,7 @@ class Names:
             return found
         key = "named-" + digest(f"{path}\n{name}".encode())
         made = str(self._client.call("POST", path, {"name": name}, key)["id"])
-        if self._find(path, name, query) is None:  # the response was an earlier one, for a record that was deleted or ended
+        if self._find(path, name, query) is None:  # a repeated response, whose record was deleted or has ended since
             made = str(self._client.call("POST", path, {"name": name})["id"])
         self._ids[path + " " + name] = made
         return made

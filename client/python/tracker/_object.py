@@ -1,4 +1,4 @@
-"""Splits logged values: numbers become points; images, figures, tables and texts become artifacts."""
+"""Separates logged values: numbers become points; images, figures, tables and texts become artifacts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._value import flatten, metric, tell, text_name
 
 
 def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, Any]]]:
-    """Return the numbers in data by flat name, and the names and values of all other objects."""
+    """Return the numbers in data by flattened name, and the names and values of all other objects."""
     numbers: Dict[str, float] = {}
     objects: List[Tuple[str, Any]] = []
     for name, value in flatten({text_name(key): value for key, value in data.items()}):
@@ -71,7 +71,7 @@ def described(value: Any) -> str:
 
 
 def advice(value: Any) -> str:
-    """Return advice on what to log in place of value. Return "" if there is none."""
+    """Return advice on what to log instead of value, or "" if there is none."""
     shape: Any = getattr(value, "shape", None)
     if isinstance(value, (str, bytes)):
         return "; put it into config or notes, or log a tracker.Text"

@@ -54,10 +54,10 @@ class Output:
         try:
             self._file.write(kept)
         except (OSError, ValueError):
-            self._left = 0  # the disk is full, for example
+            self._left = 0  # for example, the disk is full
 
     def close(self, remove: bool = False) -> None:
-        """Stop copying. Streams that the program has replaced are not changed. If remove is set, delete the file."""
+        """Stop copying. If the program has replaced a stream, leave it unchanged. If remove is set, delete the file."""
         if sys.stdout is self._after[0]:
             sys.stdout = self._before[0]
         if sys.stderr is self._after[1]:

@@ -11,17 +11,16 @@ SMALLEST = 64 << 10
 LARGEST = 32 << 20
 """Maximum bytes of a part."""
 FAST, SLOW = 1.0, 3.0
-"""Seconds. After a part that took less than FAST, parts get larger. After a part that took more than SLOW, they get
-smaller."""
+"""Seconds. Parts get larger after a part that took less than FAST, and smaller after one that took more than SLOW."""
 CALM = 20
-"""After a connection broke: number of parts that must arrive in a row before a larger part is tried."""
+"""Number of parts in a row that must arrive after a broken connection before a larger part is tried."""
 
 
 class Parts:
-    """The size in bytes of the next part for one server.
+    """The size in bytes of the next part to send to a server.
 
-    A 413 response is final: all later parts are smaller than the rejected part. If a connection breaks, parts get
-    smaller for a while, because a 413 response might have been lost.
+    After a 413 response, all later parts are smaller than the rejected part. After a broken connection, parts are smaller
+    for a while, because a 413 response might have been lost.
     """
 
     def __init__(self) -> None:
@@ -53,7 +52,7 @@ _servers: Dict[str, Parts] = {}
 
 
 def parts_for(url: str) -> Parts:
-    """Return the part sizes for a server. All runs of this process share them."""
+    """Return the Parts of a server, which all runs of this process share."""
     return _servers.setdefault(url, Parts())
 
 
@@ -61,7 +60,7 @@ class Progress:
     """The progress of a run's requests. It is read by the thread that waits for the requests."""
 
     def __init__(self) -> None:
-        self.moves = 0  # incremented when bytes of a body are sent for the first time, and at each response
+        self.moves = 0  # increases when bytes of a body are sent for the first time, and with each response
         self.grace = 0.0  # additional seconds that the server might need for the current request
 
     def move(self) -> None:

@@ -1,4 +1,4 @@
-"""Changes functions of libraries, at once or when the libraries are imported, and undoes these changes."""
+"""Replaces functions of libraries, at once or when a library is imported, and restores them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _finding = threading.local()
 
 
 def change(library: str, modules: Sequence[str], make: Callable[[Undo], None]) -> None:
-    """Call make to change a library. The call happens at once, or when one of the modules is imported.
+    """Call make to change a library, at once or when one of the modules is imported.
 
-    A second call for a library does nothing. make appends functions that undo its changes to its argument.
+    A second call for a library does nothing. make(undo) appends to undo functions that undo its changes.
     """
     if library in _changes:
         return
@@ -47,7 +47,7 @@ def restore(library: str) -> None:
 
 
 def replace(owner: Any, name: str, new: Callable[[Callable[..., Any]], Callable[..., Any]], undo: Undo) -> None:
-    """Replace the function owner.name by new(function). Append a function that restores it to undo."""
+    """Replace the function owner.name by new(function). Append to undo a function that restores it."""
     before = owner.__dict__[name]
     setattr(owner, name, functools.wraps(before)(new(before)))
     undo.append(lambda: setattr(owner, name, before))

@@ -12,20 +12,20 @@ from ._value import digest, tell
 
 
 class Points:
-    """Sends the points of one iteration. If doubt is set, the server might have the next points already, see _repeat.py."""
+    """Sends the points of one iteration. If doubt is set, the server might already have the next points, see _repeat.py."""
 
     def __init__(self, client: Client, id: str, doubt: bool, reopen_for: Callable[[Callable[[], Any]], None],
                  keep: Callable[[Dict[str, Any], bytes, Refused], None]) -> None:
-        """reopen_for makes a request. If necessary, it reopens the iteration first. keep stores rejected points."""
+        """reopen_for makes a request, and reopens the iteration first if necessary. keep stores rejected points."""
         self.doubt = doubt
         self._client, self._id, self._reopen_for, self._keep = client, id, reopen_for, keep
-        self._broken: Tuple[str, int] = ("", 0)  # key of the request whose connection broke, and how many times it broke
+        self._broken: Tuple[str, int] = ("", 0)  # key of the request whose connection broke, and the number of times it broke
 
     def send(self, body: bytes, key: str) -> None:
-        """Send points. If the server might have some of the points already, look up and send only the missing points.
+        """Send points. If the server might already have some of them, find out which ones are missing, and send only these.
 
-        A proxy that rejects a large body might close the connection before its response is read. So a request whose
-        connection broke twice is sent in parts. Parts of each size are tried twice before they are made smaller.
+        A proxy that rejects a large body might close the connection before its response is read. So after the connection
+        broke twice, a request is sent in parts. Parts of each size are tried twice before smaller parts are used.
         """
         broke = self._broken[1] if self._broken[0] == key else 0
         try:
@@ -33,7 +33,7 @@ class Points:
                 points = json.loads(body)["metrics"]
                 left = missing(self._client, self._id, points)
                 if len(left) == len(points):
-                    self.doubt = False  # requests are sent in order, so the server has no later points either
+                    self.doubt = False  # requests are sent in order, so the server does not have any later points either
                 if len(left) < len(points) or broke > 1:
                     size, new = max(1, len(points) >> broke // 2), {id(point) for point in left}
                     parts = (points[start:start + size] for start in range(0, len(points), size))
@@ -46,13 +46,14 @@ class Points:
             raise
 
     def _split(self, key: str, *parts: List[Any]) -> None:
-        """Send each part as a request. Its key is derived from its content, so that equal parts have equal keys."""
+        """Send each part as a request, with an idempotency key that is derived from its content, so that equal parts have
+        equal keys."""
         for part in filter(None, parts):
             text = json.dumps({"metrics": part}).encode()
             self._post(text, key[:32] + "-" + digest(text))
 
     def _post(self, body: bytes, key: str) -> None:
-        """Send points. If the server rejects them, send each half separately, and omit points that are rejected alone."""
+        """Send points. If the server rejects them, send each half separately. A point that is rejected alone is omitted."""
         try:
             self._reopen_for(lambda: self._client.call("POST", f"/metric/iteration/{self._id}/bulk", body, key))
             return

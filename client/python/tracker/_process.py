@@ -20,7 +20,7 @@ from ._value import printing, tell
 LATE = ("encodings.idna", "gzip", "http.client", "uuid", "tracker._artifact", "tracker._unsent")
 """Modules that sender threads import only when they need them."""
 
-_ended: Dict[str, Any] = {}  # "how": status and message after an exception; "hook": the installed excepthook
+_ended: Dict[str, Any] = {}  # under "how", status and message after an exception; under "hook", the installed excepthook
 _installed = False
 _cells: List[bool] = []  # not empty while IPython executes a cell
 
@@ -74,7 +74,8 @@ def install() -> None:
 
 
 def interrupt(run: Run) -> bool:
-    """Interrupt the program, because somebody has asked run to stop. Between the cells of a notebook, end the run."""
+    """Interrupt the program, because somebody has asked the run to stop. If no cell of a notebook is running, end the
+    run."""
     core = sys.modules.get("IPython")
     shell = core.get_ipython() if core is not None else None
     if shell is not None and not (_cells and callable(signal.getsignal(signal.SIGINT))):
@@ -93,14 +94,14 @@ def _after_cell(result: Any) -> None:
 def _count_interrupt(number: int, frame: Any) -> None:
     for run in live:
         run.recorder.interrupts += 1
-        if run.recorder.interrupts > 3:  # the process hangs for another reason, so the next interrupt kills it
+        if run.recorder.interrupts > 3:  # the process hangs for a different reason, so the next interrupt kills it
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _before_fork() -> None:
     """Import the modules that sender threads need, and wait until no thread is printing.
 
-    If another thread were importing a module during the fork, the module would stay incomplete in the child.
+    If another thread were importing a module during the fork, the module would remain incomplete in the child.
     """
     if live:
         for name in LATE:

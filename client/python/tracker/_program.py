@@ -1,4 +1,4 @@
-"""Finds the tracker program that the wheel for a platform installs. Runs it as the command runtracker."""
+"""Finds the program tracker, which the wheel for a platform installs, and runs it as the command runtracker."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reads and writes the records of a spool file, and locks the file.
 
-A file begins with MAGIC. After it come records. A record has a length, a CRC-32 of kind and payload, a kind and a payload.
+A file begins with MAGIC, followed by records. A record has a length, a CRC-32 of kind and payload, a kind and a payload.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import zlib
 from typing import Iterator, Tuple
 
 MAGIC, OLD_MAGIC = b"TRACKER2", b"TRACKER1"
-"""The beginning of a file. Clients that do not know the records of calls write OLD_MAGIC, and do not open files with MAGIC."""
+"""The beginning of a file. Older clients, which do not know the kind CALL, write OLD_MAGIC and do not open files with
+MAGIC."""
 HEAD, ITEM, CALL, CUT, DONE, BASE, LINE, FATE = b"H", b"I", b"C", b"R", b"D", b"B", b"L", b"F"
 LONGEST = 256 << 20
 """Maximum bytes of a record. A larger length means that the file is damaged."""
@@ -61,8 +62,8 @@ def pread(fd: int, length: int, at: int) -> bytes:
 def records(fd: int, at: int, end: int, torn: bool = True) -> Iterator[Tuple[bytes, bytes, int]]:
     """Yield kind, payload and end offset of each record between two offsets.
 
-    If torn is set, incomplete records, which a full disk causes, are skipped. Otherwise, the first incomplete record
-    is the end.
+    If torn is set, incomplete records, which a full disk causes, are skipped. Otherwise, reading stops at the first
+    incomplete record.
     """
     data, start = b"", at  # bytes read so far, and their offset
     while at + _FRAME.size <= end:

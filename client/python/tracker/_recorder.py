@@ -28,21 +28,22 @@ if TYPE_CHECKING:
     from ._media import Drawing
 
 PATIENCE = 10.0
-"""Seconds without progress after which finish stops waiting. Unsent data stays in the spool."""
+"""Seconds without progress after which finish gives up. Unsent data stays in the spool."""
 WRITE_TIMEOUT = 30.0
-"""Seconds that an ending worker waits until its queue is on disk."""
+"""Maximum seconds that an ending worker waits until its queue is on disk."""
 SHORT = 2.0
-"""Seconds without a received byte after which the report of missing data at the end of a run is abandoned."""
+"""Seconds without a received byte after which a run that is ending stops reporting its missing data to the server."""
 WAKE, FULL = 1000, 10_000
-"""Queued calls at which log wakes the writer, and at which log waits for the writer. Calls are queued if the disk fails."""
+"""Number of queued calls at which log wakes the writer, and at which it waits for the writer. Calls are queued if the disk
+fails."""
 MOST_NAMES = 100_000
 """Maximum number of metrics whose last value is remembered."""
 MOST_DRAWN = 32 << 20
-"""Maximum bytes of objects that wait to be drawn. If there are more, draw waits for the writer."""
+"""Maximum bytes of objects that wait to be encoded. If there are more, draw waits for the writer."""
 
 
 class Recorder:
-    """Records one run. It writes items to the spool at once and sends them from the spool.
+    """Records one run: writes items to the spool at once, and sends them from there.
 
     A worker records to a run that another process began and will end. finished reports whether this process has ended
     the run. status is RUNNING, or the status at the end.
@@ -58,7 +59,7 @@ class Recorder:
         self.started = False
         self.interrupts = 0
         self.stop_request = StopRequest()
-        self.hasty = False  # do not wait for an unreachable server at the end; another run sends the spool
+        self.hasty = False  # at the end, do not wait for an unreachable server; another run sends the spool
         self.output: Optional[Output] = None
         self.calls = 0  # calls to log so far; simultaneous calls might count as one
         self._last: Dict[Any, float] = {}
@@ -66,15 +67,15 @@ class Recorder:
         self.writer: Optional[Writer] = None
         self.spool: Optional[Spool] = None
         self.sender: Optional[Sender] = None
-        self.former: List[str] = []  # spools to send before the end of this run, such as the children's
+        self.former: List[str] = []  # spools to send before the end of this run, for example of its children
         self._files = Files(folder, begin["id"])
-        self._drawn = 0  # bytes of objects that wait to be drawn
+        self._drawn = 0  # bytes of objects that wait to be encoded
         self._threads: List[threading.Thread] = []
         self._starting = threading.Lock()
 
     @property
     def name(self) -> Optional[str]:
-        """The name that was given, or else the name that the server made up. None if the run has no name yet."""
+        """The name that was given, or else the name that the server chose. None if the run has no name yet."""
         return self.given_name or (self.sender.name if self.sender else None) or None
 
     @property
@@ -114,7 +115,7 @@ class Recorder:
                         if found != path and os.path.basename(found).startswith(id)]
 
             former = [] if self.worker else of_run()
-            if not self.worker:  # of_run finds the spools of killed workers, and of children that did not wait
+            if not self.worker:  # of_run also finds the spools of killed workers, and of children that did not wait
                 sender.before_end = lambda: send_all(sender, self.former + of_run())
 
             def send() -> None:
@@ -146,7 +147,7 @@ class Recorder:
                 pass  # the disk is full, which the spool has reported
 
     def sample(self, source: Callable[[], Dict[str, float]]) -> None:
-        """Make the writer call source periodically for system metrics."""
+        """Make the writer call source periodically to get system metrics."""
         def sample() -> Dict[str, float]:
             values = source()
             self._note(values)
@@ -173,7 +174,7 @@ class Recorder:
         return True
 
     def forked(self) -> None:
-        """Release the parent's spool and threads, in a child that was just forked."""
+        """Release the parent's spool and threads. It is called in a child process that was just forked."""
         if self.finished:
             return
         if self.spool is not None:
@@ -250,11 +251,11 @@ class Recorder:
         self.add({"op": "parameter", "name": name}, json.dumps({"key": name, "value": text}).encode())
 
     def rewind(self, name: str, step: int) -> None:
-        """Record that the points of a metric are removed from the given step on. Later points replace them."""
+        """Record that the points of a metric from the given step on are removed, because later points replace them."""
         self.add({"op": "rewind", "name": name, "from": step, "key": uuid7().replace("-", "")})
 
     def keep(self, path: str) -> Kept:
-        """Store the present bytes of the file at path.
+        """Store the current bytes of the file at path.
 
         If the disk has no space for a copy, the original file is sent later, if it is unchanged. Raises OSError if the
         file cannot be read or changes while it is copied.
@@ -267,7 +268,7 @@ class Recorder:
                  late: bool = False) -> int:
         """Record a stored file as an artifact. Return the number of the upload.
 
-        If late is set, the artifact is recorded after objects that already wait to be drawn.
+        If late is set, the artifact is recorded after objects that already wait to be encoded.
         """
         if kept.head:
             head = {"op": "artifact", "name": name, "description": description, "content_type": content_type,
@@ -279,7 +280,7 @@ class Recorder:
         return kept.number
 
     def draw(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> None:
-        """Store values that were logged under name, each as an artifact. The writer draws values that are not ready."""
+        """Store values that were logged under name, each as an artifact. The writer encodes values that are not ready."""
         if not drawings or ((self.finished or not self.started) and not self.revive()):
             return
         for head in self._files_of(name, [one for one in drawings if one[1].ready]):
@@ -301,7 +302,7 @@ class Recorder:
             self.writer.drawings.append(items)
 
     def _files_of(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> Iterator[Dict[str, Any]]:
-        """Write the files of drawings. Yield the head of the spool item of each file."""
+        """Write the files of drawings. Yield the head of the spool item for each file."""
         for label, drawing in drawings:
             try:
                 file = drawing.draw()
@@ -313,7 +314,7 @@ class Recorder:
                    "content_type": file.content_type, "file": path, "temporary": True}
 
     def flush(self) -> None:
-        """Draw all waiting objects, write them to the spool, and pass the spool to the sender."""
+        """Encode all waiting objects, write them to the spool, and make them visible to the sender."""
         if self.writer is not None and self.started and not self.finished:
             self.writer.flush()
 
@@ -331,7 +332,7 @@ class Recorder:
     # -- end
 
     def foresee(self, status: str, message: str) -> int:
-        """Record in the spool how the run ends if the process dies first. Return the number of calls to log so far.
+        """Record in the spool how the run ends in case the process dies first. Return the number of calls of log so far.
 
         The record is void after the next call to log.
         """
@@ -363,7 +364,7 @@ class Recorder:
                 printed = request(self.output.path)
                 if printed is not None:
                     self.add(printed)
-        finally:  # an interrupted run needs an end, too
+        finally:  # even an interrupted run needs an end
             self.finished, self.status = True, status
             if self.writer is not None:
                 head = {"op": "end", "at": timestamp(time.time_ns() // 1_000_000)}
@@ -439,7 +440,7 @@ class Recorder:
             self._say_missing(sender, spool.path, left, quiet)
 
     def _say_missing(self, sender: Sender, path: str, left: List[Dict[str, Any]], quiet: bool) -> None:
-        """Print which requests the server or a proxy has rejected. Show them on the run's page, if possible."""
+        """Print which requests the server or a proxy has rejected, and show them on the run's page if possible."""
         from ._unsent import REJECTED, announce, rejected, sentence
 
         try:

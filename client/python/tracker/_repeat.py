@@ -1,8 +1,8 @@
-"""Finds the points of a request that are already on the server, for requests whose idempotency key might be forgotten.
+"""Finds the points of a request that are already on the server, in case the server might have forgotten the request's key.
 
-The server remembers idempotency keys for a day. If a request's response was lost, and the request is repeated after more
-than a day, its points are compared with the stored points. The comparison is exact for two reasons. The server stores a
-request completely or not at all. And no two requests of one writer have points with equal times, see _call.py.
+The server remembers idempotency keys for a day. If the response to a request was lost, and the request is repeated after
+more than a day, its points are compared with the stored points. The comparison is exact for two reasons: the server stores
+a request completely or not at all, and no two requests of one writer have points with equal times, see _call.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from ._http import Client
 
 REMEMBERED = 23 * 3600.0
-"""Seconds for which the server is certain to remember a key."""
+"""Seconds for which the server certainly remembers a key."""
 MOST = 100_000
 """Maximum number of points of one series that the server returns individually."""
 KEYS = 50
@@ -23,7 +23,7 @@ KEYS = 50
 
 Point = Dict[str, Any]
 Mark = Tuple[str, str, str]
-"""Key, value and time of a point. The value is text."""
+"""Key, value and time of a point. The value is a string."""
 
 
 def is_old(key: str) -> bool:
@@ -49,7 +49,7 @@ def missing(client: Client, iteration: str, points: List[Point]) -> List[Point]:
                 for part in _shown(client, iteration, [series["key"]], at, at):
                     _count(there, part)
     found = [False] * len(points)
-    for with_step in (True, False):  # points without a step come last: they match any step that is still unmatched
+    for with_step in (True, False):  # points without a step come last, because they match any point that is still unmatched
         for number, point in enumerate(points):
             if (point.get("step") is not None) is with_step:
                 steps = there.get(_mark(point["key"], point["value"], point["recorded_at"]), collections.Counter())

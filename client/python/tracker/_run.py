@@ -44,11 +44,11 @@ class Run(Artifacts, Names):
         self.summary = Summary((lambda: self._unrecorded) if self.mode == "disabled" else self.last)
         self.quiet = True
         self.on_success: Optional[Callable[[], None]] = None
-        self.before_end: List[Callable[[], None]] = []  # functions that log the remaining values of followed event files
+        self.before_end: List[Callable[[], None]] = []  # each logs the remaining values of followed event files
         self._tags: List[str] = []
         self._notes = str(begin.get("notes") or "")
         self._step: Optional[int] = None if recorder.worker else 0
-        self._resumed = bool(begin.get("resume"))  # steps are relative to the last step on the server
+        self._resumed = bool(begin.get("resume"))  # whether steps are relative to the last step on the server
         self._failed: Optional[Tuple[int, str, str]] = None  # number of calls at the failure, status and message
         self._cards: Optional[Cards] = None
         # A worker starts when it first logs. Before that, multiprocessing would discard the finalizers that start registers.
@@ -62,11 +62,12 @@ class Run(Artifacts, Names):
 
         data: values by name. A name is text of 1 to 250 characters. Nested mappings are flattened with a slash.
         step: an integer. By default, all values of one call share the next step.
-        commit: False keeps the step for the next call.
+        commit: if False, the next call without a step uses the same step.
 
-        Returns at once. Server failures raise only if the run is strict. Logged numbers survive the end of the process.
-        Images, figures, tables, histograms and texts are drawn shortly after the call. A value that cannot be logged is
-        reported on stderr and omitted. A message is printed if a 64-bit float cannot represent a number.
+        log returns at once. If the server fails, it raises an error only if the run is strict. The numbers are not lost if
+        the process is killed after the call. Images, tables, histograms and texts are encoded shortly after the call. A
+        value that cannot be logged is reported on stderr and omitted. If a 64-bit float cannot represent a number exactly,
+        this is reported.
         """
         recorder = self.recorder
         if (recorder.finished or not recorder.started) and not recorder.revive():
@@ -101,20 +102,20 @@ class Run(Artifacts, Names):
             self.check()
 
     def log_text(self, name: str, text: str) -> None:
-        """Store a text as an artifact with the given name."""
+        """Store text as an artifact with the given name."""
         from ._media import Text
 
         self._keep(name, Text(text), None)
 
     def tag(self, *values: str) -> None:
-        """Add tags, texts of 1 to 250 characters."""
+        """Add tags. A tag is a string of 1 to 250 characters."""
         for value in [_check.name("a tag", value) for value in values]:
             self._tags.append(value)
             self.recorder.request("POST", "/tag/iteration/{id}", {"value": value})
 
     @property
     def name(self) -> Optional[str]:
-        """The name that was given, or else the name that the server made up. None if the run has no name yet."""
+        """The name that was given, or else the name that the server chose. None if the run has no name yet."""
         return self.recorder.name
 
     @name.setter
@@ -139,7 +140,7 @@ class Run(Artifacts, Names):
 
     @property
     def tags(self) -> Tuple[str, ...]:
-        """The tags that this process has added. An assignment adds tags and removes none."""
+        """The tags that this process has added. An assignment adds tags and never removes any."""
         return tuple(self._tags)
 
     @tags.setter
@@ -148,7 +149,8 @@ class Run(Artifacts, Names):
 
     @property
     def step(self) -> int:
-        """The step of the next call to log without a step. For a resumed run, it is known after the first response."""
+        """The step that the next call of log without a step uses. For a resumed run, it is known only after the server's
+        first response."""
         base = self.recorder.spool.base if self._resumed and self.recorder.spool is not None else 0
         return (self._step or 0) + (base or 0)
 
@@ -196,7 +198,8 @@ class Run(Artifacts, Names):
         return self.recorder.last()
 
     def flush(self) -> None:
-        """Write all values logged so far to the spool. The spool survives the process."""
+        """Wait until all values logged so far are encoded and in the spool. They are then not lost if the process is
+        killed."""
         self.recorder.flush()
 
     def show(self, height: int = 600) -> None:
@@ -206,7 +209,7 @@ class Run(Artifacts, Names):
         show(dashboard(self.server), f"/iteration/{self.id}", height)
 
     def check(self) -> None:
-        """Raise an error if the server cannot be reached or has rejected a request since the last call."""
+        """Raise an error if the server cannot be reached, or if it has rejected a request since the last call of check."""
         sender = self.recorder.sender
         if sender is not None:
             if sender.refused:
@@ -219,9 +222,9 @@ class Run(Artifacts, Names):
         """End the run, and send its unsent data.
 
         status: SUCCEEDED, FAILED or KILLED. error_message: the reason; the last 20,000 characters are stored.
-        timeout: maximum seconds to wait. By default, finish waits until there was no progress for ten seconds. Data that
-            is not sent then stays in the spool.
-        exit_code: W&B's argument; the run has failed if it is not 0.
+        timeout: maximum seconds to wait. By default, finish gives up after ten seconds without progress. Unsent data then
+            stays in the spool.
+        exit_code: W&B's argument. If it is not 0, the run is FAILED.
         quiet: True omits the line about the end, as in init.
 
         A second Ctrl-C stops waiting.
@@ -297,14 +300,14 @@ class Run(Artifacts, Names):
     # -- methods for this package
 
     def stopped(self, status: _check.End, message: str) -> Tuple[_check.End, str]:
-        """Return the status and message of a run that is ending. A run that has stopped on request is KILLED."""
+        """Return the status and message of a run that is ending. A run that was stopped on request is KILLED."""
         request = self.recorder.stop_request
         if request.told and (status == "SUCCEEDED" or status == "KILLED" and message in ("", INTERRUPTED)):
             return "KILLED", request.message
         return status, message
 
     def exited(self, message: str) -> Tuple[_check.End, str]:
-        """Return the status and message of a run whose program ends with an exit status that is not 0."""
+        """Return the status and message of a run whose program ends with an exit status other than 0."""
         return ("KILLED", "") if self.recorder.stop_request.told else ("FAILED", message)
 
     def has_failed(self, status: _check.End, message: str) -> None:
@@ -319,7 +322,7 @@ class Run(Artifacts, Names):
         return "SUCCEEDED", ""
 
     def drain(self, timeout: float = 5.0) -> None:
-        """Write the queue of a worker to the spool, wait at most timeout seconds until it is sent, and release the run.
+        """Write a worker's queue to the spool, wait at most timeout seconds until it is sent, and release the run.
         """
         self._end_following()
         if self.recorder.drain(timeout):
@@ -331,7 +334,7 @@ class Run(Artifacts, Names):
         self._forget()
 
     def forked(self) -> None:
-        """Turn the parent's run into a worker's run, in a child that was just forked."""
+        """Turn the parent's run into a worker's run. It is called in a child process that was just forked."""
         if not self.finished:
             self.recorder.forked()
             self.before_end.clear()
@@ -375,7 +378,7 @@ class Run(Artifacts, Names):
 
 
 def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], mode: str) -> Run:
-    """Return another process's run, in a worker that received it by pickle. The worker logs; the owner ends the run."""
+    """Return the run of another process, which a worker has received by pickle. The worker logs; the owner ends the run."""
     for run in live:
         if run.id == begin["id"]:
             return run

@@ -28,17 +28,18 @@ class Artifacts:
     def log_artifact(self, path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
                      content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = (),
                      tags: Any = None) -> Upload:
-        """Store the present content of the file at path as an artifact of the run.
+        """Store the content of the file at path, as it is now, as an artifact of the run.
 
         The file can be changed or removed afterwards. log_artifact does not wait for the server. To wait, call wait()
         on the result.
 
         name: the name of the artifact; by default, the name of the file.
         content_type: the media type; by default, it is guessed from the name.
-        type, aliases: if one of them is given, the file becomes a version. aliases are additional names of the version.
+        type, aliases: if either is given, the file becomes a version of an artifact. aliases are additional names of the
+            version.
 
-        If path is a tracker.Artifact, each of its files is stored, and the files become a version. use_artifact returns
-        versions.
+        If path is a tracker.Artifact, all its files are stored and together become a version, which use_artifact can
+        return.
 
         Raises FileNotFoundError if the file does not exist, and IsADirectoryError if it is a folder.
         """
@@ -64,8 +65,8 @@ class Artifacts:
     def use_artifact(self, artifact: str, type: Optional[str] = None, aliases: Any = None, use_as: Any = None) -> Version:
         """Return a version of an artifact of the project. artifact is NAME, NAME:v3 or NAME:alias.
 
-        The version's download() writes its files. use_artifact waits for the server. It records the version as the
-        parameter uses/NAME. Raises KeyError if the version does not exist, and TrackerError if the server does not
+        The method download() of the version writes its files. use_artifact waits for the server, and records the version as
+        the parameter uses/NAME. Raises KeyError if the version does not exist, and TrackerError if the server does not
         respond.
         """
         from ._api import Api

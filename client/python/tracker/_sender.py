@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 HEARTBEAT = 30.0
 """If no item has got a response for this many seconds, a heartbeat is sent."""
 CHECK = 5.0
-"""Seconds between two requests for the run, which notice that somebody asked it to stop or has ended it."""
+"""Seconds between two reads of the run from the server, which notice that somebody asked it to stop or ended it."""
 LATE = 10.0
-"""Seconds after which the beginning or end of a run is sent with the time at which it happened."""
+"""If the beginning or end of a run is sent this many seconds late or more, it is sent with the time at which it
+happened."""
 LONGEST_WAIT = 30.0
 """Maximum seconds to wait before a retry."""
 ORPHANED = 5
-"""Failed attempts to begin a child run before a message is printed. Another thread might still be sending the parent."""
+"""Number of failed attempts to begin a child run before a message is printed. Another thread might still be sending the
+parent."""
 SIGN_IN_AGAIN = frozenset((401, 403))
 REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}"),
                       ("PATCH", "/property/iteration/{id}")))
@@ -38,16 +40,15 @@ REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/sn
 class Sender:
     """Sends the items of a spool. An item that cannot be sent stays in the spool.
 
-    If the iteration was ended elsewhere, its status and end date are preserved. Items that the run logs after that wait
-    until this process ends the run, too. Then the sender reopens the iteration, sends these items, and restores the
-    former end. The former end is appended to the spool before the iteration is reopened. So a later process restores
-    it if this process is killed.
+    If the iteration was ended elsewhere, its status and end date are preserved. Items that are logged later wait until this
+    process ends the run. The sender then reopens the iteration, sends these items, and restores the former end. The former
+    end is appended to the spool before the iteration is reopened, so a later process restores it if this process is killed.
     """
 
     def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False,
                  moved: Optional[Progress] = None, stop_request: Optional[StopRequest] = None) -> None:
-        """adopted: another process wrote this spool. worker: another process ends the run. moved: progress of the sender
-        that waits for this sender. stop_request: is updated while the run is active."""
+        """adopted: whether another process wrote this spool. worker: whether another process ends the run. moved: progress
+        of the sender that waits for this sender. stop_request: updated while the run is active."""
         from ._name import Names
         from ._part import Progress
         from ._points import Points
@@ -62,7 +63,7 @@ class Sender:
         self.progress = 0  # number of items with a response
         self.moved = moved or Progress()
         self.name = ""  # the iteration's name; empty until it is known
-        self.resumed = False  # whether the server had the iteration when the run began
+        self.resumed = False  # whether the server already had the iteration when the run began
         self.answers: Dict[int, Optional[Refused]] = {}  # results by upload number; None means that the server has the file
         self.before_end: Optional[Callable[[], None]] = None  # sends the run's data in other spools
         self.created = ""  # the iteration's creation date; empty until it is known
@@ -83,7 +84,7 @@ class Sender:
         self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # whether rejections are not on the page yet
 
     def run(self) -> None:
-        """Send items until stop is set. Send heartbeats while the spool is empty. Check the run periodically."""
+        """Send items until stop is set. Send heartbeats while the spool is empty, and read the run periodically."""
         wait = 0.0
         while not self.stop.is_set():
             item, before = self.spool.next(timeout=0.5), self.moved.moves
@@ -141,7 +142,8 @@ class Sender:
         return True
 
     def report(self, failure: TrackerError) -> None:
-        """Record failure, and print once why items cannot be sent. If the spool is adopted, the caller prints it."""
+        """Record failure, and print once why items cannot be sent. If the spool is adopted, the caller prints the
+        reason."""
         if not self._adopted and (self.failure is None or type(self.failure) is not type(failure)):
             where, url = self.spool.path if self.spool.failure is None else "memory", self.client.url
             text = str(failure).rstrip(".")
@@ -188,7 +190,8 @@ class Sender:
         self._unsaid = False
 
     def _remove_file(self, head: Dict[str, Any]) -> None:
-        """Remove the copy of a file that is on the server. If the spool is closed, the copy stays: the spool names it."""
+        """Remove the copy of a file that is on the server. If the spool is closed, the copy stays, because the spool still
+        names it."""
         if not head.get("temporary") or (self.stop.is_set() and self.spool.closed):
             return
         from ._artifact import remove_note
@@ -198,7 +201,7 @@ class Sender:
             remove_note(path + ".upload")
             os.unlink(path)
         except (OSError, Refused):
-            pass  # the copy was removed before
+            pass  # the copy was already removed
 
     def _keep_alive(self) -> None:
         """Do what is due while no item is being sent."""
@@ -207,7 +210,7 @@ class Sender:
             self._check()
 
     def _check(self) -> None:
-        """Read the run if that is due, and act on a stop request."""
+        """Read the run from the server if that is due, and act on a request to stop."""
         if time.monotonic() - self._checked < CHECK or self._adopted or self.hurry.is_set() or not self._stop_request.needed:
             return
         self._checked = time.monotonic()
@@ -267,7 +270,8 @@ class Sender:
             raise Refused(0, "", f"{head.get('method', op)} is not a request about the run")
 
     def _rewind(self, name: str, step: int, key: str) -> None:
-        """Delete the points of a metric from the given step on. If the server rejects that, they stay beside later points."""
+        """Delete the points of a metric from the given step on. If the server rejects that, they stay in addition to later
+        points."""
         try:
             self.client.call("POST", f"/metric/iteration/{self.id}/rewind", {"key": name, "from": step}, key)
         except Refused as refused:
@@ -310,7 +314,7 @@ class Sender:
         self._experiment, self.name, self.created = found["experiment_id"], found["name"] or "", found["created_date"]
 
     def _reopen_for(self, request: Any) -> None:
-        """Make a request. If the iteration has ended, reopen it, but not before this process has ended the run."""
+        """Make a request. If the iteration has ended, reopen it first, but not before this process has ended the run."""
         try:
             request()
             if not self._opened:
@@ -329,7 +333,8 @@ class Sender:
             request()
 
     def _absolute(self, body: bytes) -> bytes:
-        """Return the points of a resumed run with absolute steps. Step "+0" is the first step after those on the server.
+        """Return the points of a resumed run with absolute steps. Step "+0" is the first step after the steps on the
+        server.
         """
         if self.spool.base is None:
             metrics = self.client.call("GET", f"/iteration/{self.id}/summary")["metrics"]
@@ -372,7 +377,7 @@ class Sender:
             self._mute = True  # the server is too old for console lines; output.log contains them
 
     def _was_ended(self) -> Optional[Dict[str, Any]]:
-        """Return the iteration if it has ended, and print that once. Return None if the iteration was reopened."""
+        """Return the iteration if it has ended, and report that once. Return None if the iteration was reopened."""
         found: Dict[str, Any] = self.client.call("GET", f"/iteration/{self.id}")
         self._note(found)
         return None if found["status"] == "RUNNING" else found

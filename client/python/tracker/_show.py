@@ -12,17 +12,17 @@ from ._embed import remembered
 from ._http import Client, TrackerError, service_url
 
 PROBE_TIMEOUT = 5.0
-"""Maximum seconds in which the dashboard must respond. If it does not, a link is shown."""
+"""Maximum seconds to wait for the dashboard. If it does not respond, a link is shown."""
 HERE = frozenset(("127.0.0.1", "localhost", "::1", "0.0.0.0"))
-"""Host names that mean the machine on which Python runs."""
+"""Host names of the machine on which Python runs."""
 
 
 class View(NamedTuple):
-    """The way in which a browser can show a page of the dashboard."""
+    """How a browser can show a page of the dashboard."""
 
     address: str  # the page's URL; a path on the notebook's host if it begins with a slash
     framed: bool  # whether the notebook can embed the page
-    advice: str  # how to make the page visible; "" if it is
+    advice: str  # advice on how to make the page visible; "" if it is visible
 
 
 def dashboard(server: Optional[str] = None) -> str:
@@ -49,7 +49,7 @@ def show(address: str, path: str, height: int) -> None:
 
 
 def view(address: str, path: str) -> View:
-    """Return how a notebook's browser can show a page. path is the page's path, address is the dashboard's URL."""
+    """Return how a notebook's browser can show a page. path is the path of the page, address the URL of the dashboard."""
     if address.startswith("/"):
         return View(address + path, True, "")
     split = urlsplit(address)
@@ -93,7 +93,7 @@ def probe(address: str) -> "tuple[str, bool]":
 
 
 def framed(found: View, height: int) -> str:
-    """Return the HTML of a frame with the page, or of a link if the page can't be embedded."""
+    """Return the HTML for a frame with the page, or for a link if the page can't be embedded."""
     link = f'<a href="{escape(found.address)}" target="_blank" rel="noopener">{escape(found.address)}</a>'
     if not found.framed:
         return f"<p>{link}</p>" + (f"<p>{escape(found.advice)}</p>" if found.advice else "")

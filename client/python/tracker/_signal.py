@@ -13,7 +13,8 @@ import threading
 from typing import Any
 
 TRIES = 20
-"""Number of interruptions after a signal. More interruptions would disturb a program that handles the signal itself."""
+"""Number of times that a wait is interrupted after a signal. More would disturb a program that handles the signal
+itself."""
 
 ENDS = [number for number in (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")) if number is not None]
 """The signals whose default action ends a process. Their handlers end its runs first."""
@@ -24,7 +25,7 @@ _mask: Any = ()
 
 
 def watch() -> None:
-    """Record the signals of this process for interrupt. Must be called in the main thread.
+    """Start recording the signals of this process for interrupt. Must be called in the main thread.
 
     Does nothing if the program uses SIGURG or has set a wakeup descriptor, as asyncio does.
     """
@@ -60,7 +61,7 @@ def interrupt() -> None:
 
 
 def wake() -> None:
-    """Interrupt a wait of the main thread, so that it notices an exception. Does nothing if watch was not called."""
+    """Interrupt a wait of the main thread, so that the thread notices an exception. Do nothing if watch was not called."""
     main = threading.main_thread()
     if _reader >= 0 and main.ident is not None and main.is_alive():
         signal.pthread_kill(main.ident, signal.SIGURG)
@@ -81,7 +82,7 @@ def release() -> None:
 
 
 def forked(handler: Any) -> None:
-    """Discard the parent's pending signals and its handlers of ENDS, in a child that was just forked.
+    """Discard the parent's pending signals and its handlers of ENDS. It is called in a child process that was just forked.
 
     A child that logs nothing needs no handlers.
     """

@@ -11,12 +11,12 @@ The kinds of records are:
     LINE    the number of a resumed run's first console line
     FATE    how the run ends if its process dies. A later call to log makes this record void.
 
-A process that has the file open holds a lock on it, so that no two processes send the same requests. A record that a crash
-cut off fails its checksum and is ignored.
+A process that has the file open holds a lock on it, so that no two processes send the same requests. If a crash cuts off a
+record, its checksum does not match and the record is ignored.
 
-Threads of the program append their own calls, each record with one write. The kernel keeps a completed write however the
-process ends. Consecutive calls are combined into one request at the time of sending. With the record CUT, the next process
-sends the same request under the same idempotency key.
+The threads of the program append their calls themselves, each record with one write. A completed write is not lost, however
+the process ends. Consecutive calls are combined into one request when they are sent. The record CUT allows the next process
+to send the same request under the same idempotency key.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ._trust import open_own
 from ._value import digest
 
 SHRINK = 4 << 20
-"""Number of sent bytes from which they are removed from the file."""
+"""When the file has this many bytes that were sent, they are removed."""
 MOST_REST = 1 << 20
 """Maximum bytes of unsent records that _shrink copies to a new file."""
 MEMORY = 32 << 20
@@ -80,11 +80,11 @@ class Spool:
         self._start = 0  # offset after HEAD
         self._end = 0  # offset up to which records can be read
         self._read = self._done = 0
-        self._made: Optional[Item] = None  # the request at _read, if it was read or built from calls
+        self._made: Optional[Item] = None  # the request at _read, if it was already read or built from calls
         self._cut: Dict[str, int] = {"from": 0, "to": 0, "after": 0, "latest": 0}  # the last CUT record
         self._met: Optional[Dict[str, Any]] = None  # the last FATE record before _read
         self._writing = threading.RLock()  # held while a record is appended, and while the file shrinks
-        self._depth = 0  # nested calls of put: a signal handler might call put during a put
+        self._depth = 0  # number of nested calls of put: a signal handler might call put during a call of put
         self._sealed = False
         self._torn = False  # whether a record was written only partly
         self.failure: Optional[OSError] = None
@@ -96,7 +96,7 @@ class Spool:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             self._fd = open_own(path, flags | os.O_CREAT | os.O_EXCL)
             while not lock(self._fd):
-                time.sleep(0.001)  # another process is checking whether the spool is a leftover
+                time.sleep(0.001)  # another process is checking whether the spool was left behind
             self._write(MAGIC + frame(HEAD, json.dumps(head).encode()))
             self._end = os.fstat(self._fd).st_size
         except OSError as error:
@@ -114,7 +114,7 @@ class Spool:
         if pread(fd, len(MAGIC), 0) not in (MAGIC, OLD_MAGIC):
             self.close()
             if size < len(MAGIC):
-                raise Busy(self.path)  # its process has just created it
+                raise Busy(self.path)  # another process has just created it
             raise ValueError(f"{self.path} is not a spool file")
         self._torn, self._end = True, len(MAGIC)
         for kind, payload, end in records(fd, self._end, size):
@@ -142,7 +142,7 @@ class Spool:
             os.ftruncate(fd, self._end)  # remove an incomplete record
 
     def _is_there(self) -> bool:
-        """Return whether path still names the open file. Another process might have removed or replaced it."""
+        """Return whether path still names the open file, which another process might have removed or replaced."""
         try:
             return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
         except OSError:
@@ -169,7 +169,7 @@ class Spool:
     def put(self, kind: bytes, payload: bytes) -> bool:
         """Append a record with one write. Return False if that failed. The caller then passes the record to append.
 
-        It is used by threads of the program, and by signal handlers that interrupt them. The record is not sent before
+        put is used by threads of the program, and by signal handlers that interrupt them. The record is not sent before
         publish is called.
         """
         data = frame(kind, payload)
@@ -209,7 +209,8 @@ class Spool:
             self.fate = None
 
     def append(self, head: Dict[str, Any], body: bytes = b"") -> None:
-        """Append a request to the file, or to memory if the file can't be written. If both are full, count it as lost."""
+        """Append a request to the file, or to memory if the file can't be written. If both are full, count the request as
+        lost."""
         payload = json.dumps(head).encode() + b"\n" + body
         with self.changed:
             self._look_for_points(head)
@@ -296,7 +297,7 @@ class Spool:
         return at > start
 
     def _request(self, calls: List[bytes], begin: int, end: int) -> Item:
-        """Make one request from calls. Its key is derived from the position and the time of the calls."""
+        """Make one request from calls. The idempotency key is derived from the position and the time of the calls."""
         known = self._cut["from"] == begin
         after = self._cut["after" if known else "latest"]
         body, relative, latest = points(calls, after)
@@ -314,7 +315,7 @@ class Spool:
         return Item(head, body, end)
 
     def heads(self) -> List[Dict[str, Any]]:
-        """Return the heads of the requests without a response. Their number is approximate."""
+        """Return the heads of the requests without a response. The number of requests is approximate."""
         with self.changed:
             found: List[Dict[str, Any]] = []
             logged = 0  # number of values since the last head
@@ -330,7 +331,7 @@ class Spool:
             return found + [item.head for item in self._memory]
 
     def done(self, item: Item) -> None:
-        """Record that item got a response. item must be the result of the last call of next."""
+        """Record that item got a response. item must be the result of the last call to next."""
         with self.changed:
             if item.end == 0:
                 if self._memory and self._memory[0] is item:
@@ -400,7 +401,7 @@ class Spool:
         os.close(former)
 
     def keep_base(self, step: int) -> None:
-        """Record the step from which a resumed run counts. A later process counts from the same step."""
+        """Record the step from which a resumed run counts, so that a later process counts from the same step."""
         with self.changed:
             self.base = step
             try:
@@ -409,7 +410,7 @@ class Spool:
                 self.failure = error
 
     def keep_line(self, line: int) -> None:
-        """Record the number of the first console line. A later process counts from the same number."""
+        """Record the number of the first console line, so that a later process counts from the same number."""
         with self.changed:
             self.line = line
             try:
@@ -427,7 +428,7 @@ class Spool:
                 self.failure = error
 
     def touch(self) -> None:
-        """Set the file's modification time to now. The time shows when the run was last alive."""
+        """Set the file's modification time to now, to record that the run is alive."""
         with self.changed:
             if self._fd >= 0 and os.utime in os.supports_fd:
                 os.utime(self._fd)
@@ -441,7 +442,7 @@ class Spool:
             pass  # the disk is already full
 
     def rescue(self) -> None:
-        """Write requests in memory to the file. If the disk is full, use the reserve for the end of the run."""
+        """Write the requests in memory to the file. If the disk is full, use the reserve for the end of the run."""
         with self.changed:
             self._move_to_disk()
             if not self._memory or self._fd < 0:

@@ -10,14 +10,14 @@ from . import _signal
 
 
 class StopRequest:
-    """The request that a run stops.
+    """A request to stop a run.
 
-    message: the error message of the stopped run, or empty if there is no request. told: whether the program knows of the
-    request, because it was interrupted or has asked for it. watched: whether the program asks for the request by itself.
-    watchers: the callbacks that will stop a training in progress. interrupt: interrupts the program and returns
-    whether that is done; None if this process does not interrupt it.
+    message: the error message of the stopped run, or "" if there is no request. told: whether the program knows about the
+        request, because it was interrupted or has read should_stop. watched: whether the program reads should_stop by
+        itself. watchers: the callbacks that will stop a training in progress. interrupt: a function that interrupts the
+        program and returns whether that was done; None if this process does not interrupt it.
 
-    The program is interrupted once for each request, unless the program or a callback asks for the request by itself.
+    The program is interrupted once for each request, except if the program or a callback checks for requests by itself.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class StopRequest:
 
     @property
     def needed(self) -> bool:
-        """Whether this process has to know of a request."""
+        """Whether this process must notice requests."""
         return self.interrupt is not None or self.watched or bool(self.watchers)
 
     def update(self, found: Dict[str, Any]) -> bool:
@@ -47,7 +47,7 @@ class StopRequest:
         return fresh
 
     def deliver(self) -> None:
-        """Interrupt the program if it has to be interrupted."""
+        """Interrupt the program if necessary."""
         with self._busy:
             if self.message and not self.told and not self.watched and not self.watchers and self.interrupt is not None:
                 self.told = True  # before the interrupt, because the program might end the run at once
@@ -60,7 +60,7 @@ class StopRequest:
         return bool(self.message)
 
     def close(self) -> None:
-        """Interrupt the program no more, because the run is ending."""
+        """Stop interrupting the program, because the run is ending."""
         with self._busy:
             self.interrupt = None
 

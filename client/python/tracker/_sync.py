@@ -1,4 +1,4 @@
-"""Sends spools that other processes have left: those processes were killed, or their runs were offline."""
+"""Sends spools that other processes left behind because they were killed or their runs were offline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ._part import Progress
 
 ELSEWHERE = 120.0
-"""A number of seconds. If the server saw a run this much later than the spool's last write, another process has the run."""
+"""Seconds. If the server saw a run this much later than the last write to its spool, another process has resumed the
+run."""
 DEAD = "The process ended without ending the run."
 _WORKER = re.compile(r"-\d+-[0-9a-f]{6}\.spool$")
 
@@ -31,8 +32,8 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
     Returns the error that stopped the transfer, or None. moved is the progress of another sender that waits for this
     spool.
 
-    If the process died without ending its run, the run ends at the time of the last sign of life. Its status is KILLED,
-    or FAILED if the spool contains the failure.
+    If the process died without ending its run, the run is ended with the time of its last sign of life. Its status is
+    KILLED, or FAILED if the spool contains the failure.
 
     Raises Busy if another process uses the file and ValueError if it is not a spool. Raises PermissionError if other
     accounts can write to it.
@@ -88,7 +89,7 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
 
 
 def _has_died(sender: Sender, alive: float) -> Optional[bool]:
-    """Return whether no process has the run any more. None means that the server does not respond.
+    """Return whether no process is logging the run any more. Return None if the server does not respond.
 
     Other processes on this machine hold locks on spools. The server knows about processes on other machines.
     """
@@ -113,7 +114,7 @@ def _has_died(sender: Sender, alive: float) -> Optional[bool]:
 
 
 def _end_of_dead(spool: Spool) -> Dict[str, Any]:
-    """Return the end of a run whose process has died. It is the recorded fate if the spool contains one."""
+    """Return the end of a run whose process has died, which is the recorded fate if the spool contains one."""
     fate: Any = spool.fate
     if not isinstance(fate, dict) or fate.get("status") not in ("FAILED", "KILLED"):
         fate = {"status": "KILLED"}
@@ -124,11 +125,11 @@ def _is_running(sender: Sender) -> bool:
     try:
         return bool(sender.client.call("GET", f"/iteration/{sender.id}")["status"] == "RUNNING")
     except TrackerError:
-        return False  # the run was deleted, for example; it needs no end
+        return False  # for example, the run was deleted; it needs no end
 
 
 def remove_folder(spool: Spool) -> None:
-    """Remove the folder with the run's files, if all files are sent."""
+    """Remove the folder with the run's files if all files were sent."""
     try:
         os.rmdir(os.path.join(os.path.dirname(spool.path), f"{spool.head.get('id')}.files"))
     except OSError:
@@ -136,7 +137,7 @@ def remove_folder(spool: Spool) -> None:
 
 
 def send_former(sender: Sender, paths: List[str]) -> None:
-    """Send spool files that earlier processes of the sender's run have left, until the sender is stopped."""
+    """Send the spool files that earlier processes of the sender's run left behind, until the sender is stopped."""
     for path in paths:
         while not sender.stop.is_set():
             try:
@@ -164,7 +165,7 @@ def send_all(sender: Sender, paths: List[str]) -> None:
 def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Callable[[str], bool]) -> None:
     """Send spool files of earlier runs in folder after the server has responded.
 
-    own reports whether the sender sends a spool file itself before the run ends. These files are skipped.
+    own(path) reports whether the sender itself sends a spool file before the run ends. Such files are skipped.
     """
     while not sender.progress:
         if sender.stop.wait(0.5):
@@ -180,7 +181,7 @@ def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Calla
 
 
 def spool_files(folder: str, suffix: str = ".spool") -> List[str]:
-    """Return the files in folder with the given suffix, oldest first. The default is spool files."""
+    """Return the files in folder with the given suffix, oldest first. The default suffix selects spool files."""
     try:
         found = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffix)]
         return sorted(found, key=os.path.splitext)  # compares without the suffix: a run sorts before its workers

@@ -37,7 +37,7 @@ class System:
         for source in self._sources:
             try:
                 source(now, values)
-            except Exception:  # the system does not support the source, or a driver failed; other sources might work
+            except Exception:  # the system does not support this source, or a driver failed; other sources might work
                 continue
         return {"system/" + name: value for name, value in values.items()}
 

@@ -23,11 +23,11 @@ PERIOD = 1.0
 SHARE = 20
 """The pause between two polls is at least SHARE times as long as the last search for files."""
 MOST_ENTRIES = 20_000
-"""Maximum number of folder entries that a search for event files visits."""
+"""Maximum number of directory entries that a search for event files visits."""
 MOST_MEDIA = 2000
 """Maximum number of pictures, texts and histograms from event files that a run stores."""
 FLUSH_TIMEOUT = 5.0
-"""Maximum seconds that the end of a run waits until writers have written their buffers."""
+"""Maximum seconds that the end of a run waits for writers to flush their buffers."""
 PARTS = frozenset(("train", "training", "val", "valid", "validation", "eval", "evaluation", "test"))
 """Names of folders that hold the parts of one training."""
 Settings = Callable[[Dict[str, Any]], None]
@@ -40,8 +40,8 @@ def follow(recorder: Recorder, settings: Settings, where: Union[bool, str, Itera
            held: Callable[[], Optional[str]] = lambda: None) -> Callable[[], None]:
     """Log the values of event files until the returned function is called.
 
-    where: True logs what writers of this process write from now on. Otherwise, where is one or several folders; new
-        event files in and below these folders are logged.
+    where: True logs the values that writers of this process write from now on. Otherwise, where is a folder or several
+        folders; new event files in and below them are logged.
     settings: a function that records hyperparameters.
     held: a function that returns a reason not to read now, or None. A reason other than "" is printed once when
         there are files to read.
@@ -116,7 +116,7 @@ class Follower:
         self.process = os.getpid()
         self.writers: "List[weakref.ReferenceType[Any]]" = []  # this process's writers, to be flushed at the end
         self._recorder, self._settings, self._held = recorder, settings, held
-        self._folders: Dict[str, bool] = {}  # watched folders; True if their subfolders are watched, too
+        self._folders: Dict[str, bool] = {}  # watched folders; True if their subfolders are also watched
         self._others: Set[str] = set()  # event files that existed before, or that another program writes
         self._files: Dict[str, int] = {}  # bytes read of each file
         self._plugins: Dict[str, Dict[str, str]] = {}  # plugins by folder and tag
@@ -130,7 +130,7 @@ class Follower:
         self._stop = threading.Event()
 
     def watch(self, folder: str, deep: bool = False) -> None:
-        """Log new event files in folder. If deep is set, log new event files below folder, too."""
+        """Log new event files in folder. If deep is set, also log new event files below folder."""
         if "://" in folder:
             tell(f"the event files in {folder} are not logged: only folders of this machine can be read", once=folder)
             return
@@ -239,7 +239,7 @@ class Follower:
             self._recorder.log(numbers, found.step, found.wall_time if 0 < found.wall_time < 1 << 33 else time.time())
 
     def _rewind(self, path: str, names: Iterable[str], step: int) -> None:
-        """Remove the points from step on if a file begins a metric at a step that was logged before.
+        """Remove the points of a metric from step on if a file begins the metric at a step that was logged before.
 
         In this case, the program was restarted from a checkpoint.
         """
@@ -353,7 +353,7 @@ def _parent(number: int) -> Optional[int]:
 
 
 def folders_of(parameters: Dict[str, str]) -> Sequence[str]:
-    """Return the output folders that a program's options name and that are outside of the working folder."""
+    """Return the folders outside of the working folder that a program's options name as output folders."""
     found: List[str] = []
     for name, value in parameters.items():
         if re.search(r"log|out|tensorboard|tb|save|work|result|checkpoint", name, re.I):

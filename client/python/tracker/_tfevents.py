@@ -1,4 +1,4 @@
-"""Reads TensorBoard's event files. A file is a sequence of records, and the data of a record is a protocol buffer, Event.
+"""Reads TensorBoard's event files. A file is a sequence of records, and the data of a record is an Event protocol buffer.
 
 A record consists of the data's length (8 bytes), a masked CRC-32C of the length, the data, and a masked CRC-32C of the data.
 The last record might be incomplete, because a writer is still writing it. Field numbers are from TensorBoard's event.proto,
@@ -89,8 +89,8 @@ def records(path: str, offset: int) -> Iterator[Record]:
 class Value(NamedTuple):
     """A value in an event, with its tag.
 
-    kind determines the type of value: scalar, a float; images, a list of encoded files; text, a str; histogram, a tuple
-    of counts and edges; hparams, a dictionary; other, the name of a plugin that is not supported.
+    kind determines the type of value. It is a float for scalar, a list of encoded files for images, a str for text, a tuple
+    of counts and edges for histogram, a dictionary for hparams, and for other the name of a plugin that is not supported.
     """
 
     tag: str
@@ -110,7 +110,7 @@ class Event(NamedTuple):
 def event(data: bytes, plugins: Dict[str, str]) -> Event:
     """Return the event in the data of a record. Raises ValueError if the data is invalid.
 
-    plugins maps tags to plugins. Only the first event of a tag names its plugin, so event adds it to plugins.
+    plugins maps tags to plugins. Only the first event of a tag names the plugin, so event adds it to plugins.
     """
     wall_time, step, values, start = 0.0, 0, [], False
     for number, content in fields(data):
@@ -247,7 +247,7 @@ def _tensor_value(tag: str, plugin: str, data: bytes) -> Optional[Value]:
     if plugin == "text" and tensor.texts:
         return Value(tag, "text", "\n\n".join(_text(part) for part in tensor.texts))
     if plugin == "images":
-        return Value(tag, "images", tensor.texts[2:])  # the first two texts are width and height
+        return Value(tag, "images", tensor.texts[2:])  # the first two strings are width and height
     if plugin == "histograms":
         return Value(tag, "histogram", _buckets(tensor.numbers)) if tensor.numbers else None
     if plugin in ("scalars", "") and len(tensor.numbers) == 1:

@@ -1,8 +1,8 @@
 """Opens files in a spool folder, and checks that only the account of this process can write to them.
 
-Several accounts might share a spool folder, so other accounts might plant files. The checks use the open file, because a
-path might be replaced between check and use. Windows has no comparable owners and modes. On Windows, only the protection
-of the folder counts.
+If several accounts share a spool folder, other accounts might plant files in it. The checks use the open file, because a
+path might be replaced between check and use. Windows has no comparable owners and modes, so only the protection of the
+folder counts there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lists the requests of a run that are not on the server: rejected requests and unsent requests.
 
-Rejected requests are stored in a file beside the spool, one request a line. The run's page describes them.
+Rejected requests are stored in a file beside the spool, one request per line. The run's page describes them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PROPERTY = "tracker.not_sent"
 MOST = 10_000
 """Maximum number of rejected requests that are counted."""
 SHOWN = 5
-"""Maximum number of file names in one sentence."""
+"""Maximum number of file names in one message."""
 WORDS = {"points": "points", "console": "lines of the console", "begin": "the beginning", "end": "the end", "rewind": "a rewind"}
 
 
@@ -48,7 +48,7 @@ def _lines(path: str) -> Iterator[Dict[str, Any]]:
             try:
                 one = json.loads(line)
             except ValueError:
-                continue  # the process was killed during the write; the spool still contains the request
+                continue  # the process was killed during the write; the spool still has the request
             if isinstance(one, dict) and isinstance(one.get("op"), str):
                 yield one
 
@@ -80,7 +80,7 @@ def try_again(path: str) -> None:
 def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
     """Return a description of requests, such as "2 files and 1 other request: a.bin (1 kB), b.bin (2 kB), points".
 
-    folder is the folder of the spool. were is inserted before the colon.
+    folder is the folder of the spool. The words in were are inserted before the colon.
     """
     files = [head for head in heads if head.get("op") == "artifact"]
     names = [f"{head.get('name')} ({size_text(_size(folder, head))})" for head in files[:SHOWN]]
@@ -98,14 +98,15 @@ def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
 
 
 def sentence(folder: str, heads: List[Dict[str, Any]]) -> str:
-    """Return a sentence about requests that are not on the server. Return "" if heads is empty."""
+    """Return a message about requests that are not on the server, or "" if heads is empty."""
     if not heads:
         return ""
     return describe(folder, heads, f" {'was' if len(heads) == 1 else 'were'} not sent") + "."
 
 
 def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) -> None:
-    """Show the missing requests on the run's page. If heads is empty, remove the former message. Raises Unreachable.
+    """Show a message about the missing requests on the run's page. If heads is empty, remove the message. Raises
+    Unreachable.
 
     path is the path of the spool. Servers that do not support properties show nothing.
     """
@@ -121,7 +122,7 @@ def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) ->
             return
         try:
             client.call("DELETE", f"/property/iteration/{id}/{name}")
-        except Refused:  # the token allows updates and no deletions
+        except Refused:  # the token allows updates but no deletions
             client.call("PATCH", f"/property/iteration/{id}", {"properties": {name: ""}})
     except Refused:
         pass  # the run was deleted, or the server is too old for properties

@@ -1,4 +1,4 @@
-"""Converts logged values to the form of the API, and prints messages."""
+"""Converts logged values to the API's format, and prints messages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PLAIN = frozenset((float, int))
 _told: Dict[str, bool] = {}
 
 printing = threading.RLock()
-"""Held while a thread writes to a stream of Python, and during a fork. Without it, a child that is forked during a write
-would inherit a locked stream that no thread unlocks."""
+"""A lock that is held while a thread writes to a Python stream, and during a fork. Without it, a child that is forked
+during a write would inherit a locked stream that no thread unlocks."""
 
 
 def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
@@ -74,7 +74,7 @@ def scalar(value: Any) -> Optional[float]:
     if callable(item):
         try:
             value = item()
-        except Exception:  # the framework found several elements, no data, or a lost device
+        except Exception:  # the object has several elements or no data, or its device is lost
             return None
         if isinstance(value, (str, bytes)):
             return None
@@ -82,7 +82,7 @@ def scalar(value: Any) -> Optional[float]:
 
 
 def metric(name: str, value: Any) -> Optional[float]:
-    """Return value as a number, or None if it is not one. A loss of precision is reported once."""
+    """Return value as a number, or None if it is not one. If precision is lost, this is reported once."""
     number = scalar(value)
     if number is not None and abs(number) >= EXACT:
         item = getattr(value, "item", None)
@@ -93,7 +93,7 @@ def metric(name: str, value: Any) -> Optional[float]:
 
 
 def inexact(name: Any, number: float) -> None:
-    """Report once that a metric's stored number differs from the logged number."""
+    """Report once that the stored number of a metric differs from the logged number."""
     tell(f"{name} is logged as {number!r}: a 64-bit float cannot represent the given number",
          once=f"inexact {name}")
 
@@ -111,7 +111,7 @@ def floats(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def text_name(key: Any) -> str:
-    """Return the name of a metric as text. A name that is not text is reported once."""
+    """Return the name of a metric as a string. A name that is not a string is reported once."""
     name = str(key)
     if not isinstance(key, str):
         kind = type(key).__name__
@@ -138,7 +138,7 @@ def number_text(value: float) -> str:
 
 
 def parameter_text(value: Any) -> str:
-    """Return the stored text of a parameter's value: a number in its shortest form, a list as JSON."""
+    """Return the text that is stored for a parameter's value: a number in its shortest form, a list as JSON."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -1,7 +1,7 @@
-"""Versions of artifacts. Each call to log_artifact under a name adds a version.
+"""Versions of artifacts. Each call of log_artifact with the same name adds a version.
 
-The server identifies files by name, run and time. A version is the file NAME/artifact.json, which lists the files of the
-version by their SHA-256. Versions are numbered in the order of creation, across all experiments of a project.
+The server identifies files by name, run and time. A version is represented by the file NAME/artifact.json, which lists its
+files by SHA-256. Versions are numbered in the order of creation, across all experiments of a project.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._media import Drawing
 
 MANIFEST = "artifact.json"
 SMALL = 32 << 20
-"""Maximum total bytes of files that the logging thread hashes. The writer's thread hashes larger files."""
+"""Maximum total size of files that the logging thread hashes. If they are larger, the writer's thread hashes them."""
 LATEST = "latest"
 
 
@@ -99,7 +99,7 @@ class Version:
 
 
 def find(client: Client, experiments: Sequence[str], wanted: str) -> Version:
-    """Return the version with the reference NAME, NAME:v3 or NAME:alias. NAME is its latest version.
+    """Return the version that NAME, NAME:v3 or NAME:alias refers to. NAME alone refers to the latest version.
 
     Raises KeyError if the version does not exist.
     """

@@ -1,4 +1,4 @@
-"""Names and arguments for compatibility with W&B and MLflow: other names for functions, and names that have no equivalent."""
+"""Names and arguments for compatibility with W&B and MLflow: aliases of functions, and names without an equivalent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ MISSING = {
 
 
 def environment(ours: str, theirs: str) -> Optional[str]:
-    """Return the value of our environment variable. If it is not set, return the value of W&B's, and report that once."""
+    """Return the value of the variable ours. If it is not set, return the value of W&B's variable theirs, and report that
+    once."""
     found = os.environ.get(ours) if ours else None
     if found:
         return found
@@ -144,15 +145,15 @@ class Names:
     def save(self, path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
         """Store a file as an artifact, or all files that match a pattern such as "out/*.pt".
 
-        The present content of a file is stored. base_path: the folder that artifact names are relative to; by default,
-        the working folder. Without path, save does nothing, because a run's name is always stored.
+        The content of the file at the time of the call is stored. base_path: the folder to which artifact names are
+        relative; by default, the working folder. Without path, save does nothing, because names of runs are always stored.
         """
         if path is None:
             return
         import glob
 
         if policy == "live":
-            tell("save stores the present content of files; policy='live' has no effect", once="save live")
+            tell("save stores the current content of files; policy='live' has no effect", once="save live")
         kept, base = 0, os.fspath(base_path) if base_path else os.curdir
         for found in sorted(glob.glob(os.fspath(path), recursive=True)):
             if os.path.isfile(found):
@@ -193,7 +194,7 @@ class Names:
         self.recorder.request("PATCH", "/property/iteration/{id}", {"properties": {"tracker.metric." + name: json.dumps(found)}})
 
     def alert(self, title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
-        """Print title and text, which includes them in the recorded output. No message is sent."""
+        """Print title and text, so that they are part of the recorded output. No notification is sent."""
         print(f"tracker: alert: {title}" + (f": {text}" if text else ""), file=sys.stderr)
 
     def unwatch(self, models: Any = None) -> None:

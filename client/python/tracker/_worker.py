@@ -16,7 +16,7 @@ PARENT = "TRACKER_PARENT_RUN"
 
 
 def share(runs: Iterable[Any]) -> None:
-    """Set the run that newly spawned workers join: the last active run in runs, or none."""
+    """Set the run that newly spawned workers join: the last active run in runs, if any."""
     found = [run for run in runs if not run.finished and run.mode != "disabled"]
     if not found:
         os.environ.pop(PARENT, None)
@@ -43,6 +43,6 @@ def of_parent() -> Optional[Dict[str, Any]]:
 
 
 def _of_forkserver() -> bool:
-    """Return whether the parent's fork server forked this worker. The worker's environment is the fork server's."""
+    """Return whether the parent's fork server forked this worker, which then has the environment of the fork server."""
     server = getattr(sys.modules.get("multiprocessing.forkserver"), "_forkserver", None)
     return getattr(server, "_forkserver_alive_fd", None) is not None

@@ -1,4 +1,5 @@
-"""Writes queued items to the spool: objects to draw, system metrics, console lines, and calls that the file did not accept."""
+"""Writes queued items to the spool: objects to encode, system metrics, console lines, and calls that could not be written
+at once."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ._spool import Spool
 from ._value import tell, uuid7
 
 PERIOD = 0.25
-"""Seconds between two passes. Each pass writes the queues and makes new records visible to the sender."""
+"""Seconds between two passes. Each pass writes the queued items and makes new records visible to the sender."""
 WORKER_PERIOD = 0.05
 """Seconds between two passes in a worker process. A worker might be killed as soon as its work is done."""
 
@@ -25,7 +26,7 @@ Entry = Union[bytes, Tuple[Dict[str, Any], bytes]]
 
 
 class Writer:
-    """The thread that draws values and writes items that the spool file did not accept.
+    """The thread that encodes values, and writes items that could not be written to the spool file at once.
 
     Only this thread takes entries from the queues. stop takes no lock that the main thread might hold. So a signal handler
     can call stop wherever it interrupts the main thread. This thread also makes sure that signal handlers run.
@@ -33,10 +34,10 @@ class Writer:
 
     def __init__(self, spool: Spool, period: float = PERIOD) -> None:
         self.spool, self.period = spool, period
-        self.queue: Deque[Entry] = collections.deque()  # entries that the file did not accept
+        self.queue: Deque[Entry] = collections.deque()  # entries that could not be written at once
         self.drawings: Deque[Items] = collections.deque()
         self.sample: Optional[Callable[[], Dict[str, float]]] = None  # returns system metrics, or {} if they are not due
-        self.printed: Optional[Callable[[bool], Iterable[Tuple[Dict[str, Any], bytes]]]] = None  # argument: the last call?
+        self.printed: Optional[Callable[[bool], Iterable[Tuple[Dict[str, Any], bytes]]]] = None  # argument: whether this is the end
         self._latest = 0  # time of the last point, in milliseconds
         self._encode = Encoder().encode
         self._stopping = False

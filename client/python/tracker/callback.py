@@ -1,4 +1,4 @@
-"""Callbacks that log trainings of other libraries. A library is imported when its callback is created.
+"""Callbacks that log training with other libraries. A library is imported only when its callback is created.
 
     model.fit(..., callbacks=[tracker.callback.keras()])
     lightning.Trainer(logger=tracker.callback.lightning(project="p"))
@@ -8,8 +8,8 @@
     study.optimize(objective, callbacks=[tracker.callback.optuna()])
     tracker.callback.grid_search(search)    # after search.fit
 
-Callbacks log to the given run, or else to the current run. Settings become parameters. If the run already has a parameter with
-the same name, it stays unchanged.
+Callbacks log to the given run, or else to the current run. Settings of the training become parameters, except if the run
+already has a parameter with the same name.
 
 If somebody asks the run to stop, the callbacks for Keras, Hugging Face and XGBoost end the training after the current batch,
 step or round. The other callbacks leave that to the client, which interrupts the program.
@@ -32,10 +32,10 @@ from ._run import Run, live
 def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
     """Return a callback for Model.fit and Model.evaluate of Keras 3, including tensorflow.keras.
 
-    The results of each epoch are logged with the epoch as step: loss, val_loss, the metrics and learning_rate. If every
-    is given, batch results are logged under batch/, one point each `every` batches. Their step is the number of batches
-    so far. Results of evaluate outside of fit are logged under test/. The optimizer, its settings and the size of the
-    model become parameters.
+    The results of each epoch are logged with the epoch as step: loss, val_loss, the metrics and learning_rate. If every is
+    given, the results of every `every`-th batch are logged under batch/, with the number of batches so far as step. Results
+    of evaluate outside of fit are logged under test/. The optimizer, its settings and the size of the model become
+    parameters.
     """
     from keras.callbacks import Callback as Base
 
@@ -84,9 +84,9 @@ def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
 
     Values of a module are logged under their names, at the Trainer's global step. Hyperparameters become parameters.
 
-    If run is None, the logger uses the current run. If no run is active, or if arguments are given, the logger starts a
-    run with these arguments of tracker.init. That happens when a value is first logged, so only the first of several
-    processes starts a run. tracker.finish or the end of the program ends the run.
+    If run is None, the logger uses the current run. If no run is active, or if arguments for tracker.init are given, the
+    logger starts a run with these arguments when a value is first logged. So if there are several processes, only the first
+    starts a run. tracker.finish or the end of the program ends the run.
     """
     if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
         from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
@@ -134,9 +134,9 @@ def transformers(run: Optional[Run] = None) -> Any:
     """Return a callback for the Trainer of Hugging Face's transformers.
 
     Values are logged at the Trainer's global step: eval_loss as eval/loss, other numbers as train/NAME. Values for the
-    training as a whole, such as train_runtime, are stored in the summary. The training arguments become parameters, and
-    the model's settings become parameters under model/. If there are several processes, only the first logs. To disable
-    other reports, set report_to="none".
+    whole training, such as train_runtime, are stored in the summary. The training arguments become parameters, and the
+    model's settings become parameters under model/. If there are several processes, only the first logs. To disable other
+    reports, set report_to="none".
     """
     from transformers import TrainerCallback
 
