@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// served maps each folder of the index to a function that builds its wheel. The second folder
-// has the former name of the package, for users who installed it under that name. Both wheels
-// contain the same modules, so a user can install only one of the two.
+// served maps each folder of the index to a function that builds its wheel. The second folder has
+// the former name of the package, for users who installed it under that name. The two wheels
+// contain the same modules, so only one of them can be installed.
 var served = map[string]func() (Wheel, error){
 	"runtracker":     sync.OnceValues(func() (Wheel, error) { return pythonWheel(distribution, nil) }),
 	"tracker-client": sync.OnceValues(func() (Wheel, error) { return pythonWheel(formerDistribution, nil) }),

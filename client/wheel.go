@@ -48,8 +48,8 @@ type File struct {
 	Hash string // SHA-256 of the content, lowercase hex
 }
 
-// platforms maps GOOS/GOARCH to the platform tag of a wheel with the program. The program is
-// linked statically: on Linux it needs neither glibc nor musl. Go 1.26 requires macOS 12.
+// platforms maps GOOS/GOARCH to the platform tag of a wheel with the program. The program is linked
+// statically, so on Linux it needs neither glibc nor musl. Go 1.26 requires macOS 12.
 var platforms = map[string]string{
 	"linux/amd64":   "manylinux2014_x86_64.musllinux_1_1_x86_64",
 	"linux/arm64":   "manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -75,8 +75,8 @@ type Program struct {
 
 // PythonWheel returns the wheel of the Python client. If p is not nil, the wheel also installs
 // p as the command tracker, and works only on the system for which p was built. The same input
-// produces the same bytes. PythonWheel returns an error if p is not static, or if platforms has
-// no tag for its system.
+// produces the same bytes. PythonWheel returns an error if p is not linked statically, or if
+// platforms has no tag for its system.
 func PythonWheel(p *Program) (Wheel, error) { return pythonWheel(distribution, p) }
 
 func pythonWheel(distribution string, p *Program) (Wheel, error) {
@@ -143,7 +143,7 @@ func (w *wheelWriter) addProgram(p *Program) error {
 	return w.add(fmt.Sprintf("%s-%s.data/scripts/%s", w.distribution, Version(), name), p.Content, 0o755)
 }
 
-// add writes a file to the wheel and its line to the record.
+// add writes a file to the wheel, and its line to the record.
 func (w *wheelWriter) add(path string, data []byte, mode fs.FileMode) error {
 	sum := sha256.Sum256(data)
 	fmt.Fprintf(&w.record, "%s,sha256=%s,%d\n", path, base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
@@ -219,7 +219,7 @@ func (w *wheelWriter) tags() string {
 
 // entryPoints returns the text of entry_points.txt. It defines a command with the name of the
 // distribution, because uvx and pipx run that command. A wheel with the program also defines a
-// button in the launcher of JupyterLab.
+// button in JupyterLab's launcher.
 func (w *wheelWriter) entryPoints() string {
 	text := "[console_scripts]\nruntracker = tracker._program:main\n"
 	if w.platform != "any" {

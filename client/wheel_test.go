@@ -67,8 +67,8 @@ func TestWheelIsTheSource(t *testing.T) {
 	}
 }
 
-// TestWheelWithProgram builds wheels of a small program: the tags follow from
-// the system that the program was built for.
+// TestWheelWithProgram builds wheels with a small program and checks that their tags match the
+// system for which the program was built.
 func TestWheelWithProgram(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module tracker\n", "main.go": "package main\n\nfunc main() {}\n"} {
@@ -163,8 +163,8 @@ func contents(t *testing.T, wheel []byte) map[string]string {
 	return files
 }
 
-// TestPipInstalls installs the client with pip from the index, under either
-// name, with no other address and below a prefix, and imports it.
+// TestPipInstalls installs the client with pip, under either name, from an index below a prefix and
+// without any other index, and imports it.
 func TestPipInstalls(t *testing.T) {
 	const base = "/lab/client/python"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -179,7 +179,7 @@ func TestPipInstalls(t *testing.T) {
 	defer server.Close()
 	for _, name := range []string{"runtracker", "tracker-client"} {
 		folder := t.TempDir()
-		// PIP_FIND_LINKS and similar variables would add other addresses.
+		// PIP_FIND_LINKS and similar variables would add other indexes.
 		pip := exec.CommandContext(t.Context(), "python3", "-m", "pip", "--isolated", "install", "--quiet", "--no-cache-dir",
 			"--disable-pip-version-check", "--index-url", server.URL+base+"/", "--target", folder, name)
 		pip.Env = append(os.Environ(), "PIP_CONFIG_FILE="+os.DevNull)

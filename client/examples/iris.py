@@ -33,7 +33,8 @@ class TrackerError(Exception):
 
 
 class Tracker:
-    """A client with one persistent connection. `iterations` holds the data that the server has acknowledged, by id."""
+    """A client with one persistent connection. `iterations` holds the data that the server has acknowledged, by iteration
+    id."""
 
     def __init__(self, url, token, snapshot):
         parts = urlsplit(url)
@@ -59,7 +60,7 @@ class Tracker:
                 if answer.status != 503 or wait is None:
                     break
             except BaseException as cause:
-                self.connection.close()  # also on Ctrl-C: the next request needs a fresh connection
+                self.connection.close()  # on Ctrl-C as well: the next request needs a new connection
                 if not isinstance(cause, (OSError, http.client.HTTPException)):
                     raise
                 if wait is None:
@@ -86,7 +87,8 @@ class Tracker:
 
     @contextlib.contextmanager
     def iteration(self, experiment, name, parent=None):
-        """Creates an iteration, and ends it after the block: SUCCEEDED, FAILED after an error, KILLED after Ctrl-C."""
+        """Creates an iteration, and ends it after the block as SUCCEEDED, as FAILED after an error, or as KILLED after
+        Ctrl-C."""
         body = {"name": name, "parent_iteration_id": parent} if parent else {"name": name}
         iteration = self.call("POST", f"/iteration/experiment/{experiment}", body)["id"]
         self.iterations[iteration] = {"id": iteration, **body, "parameters": {}, "metrics": [], "tags": []}
@@ -147,7 +149,7 @@ def load(path, seed):
 
 def log_softmax(weights, x):
     logits = [sum(w * v for w, v in zip(ws, x)) for ws in weights]
-    top = max(logits)  # subtracted, so that exp can't overflow
+    top = max(logits)  # subtracting the maximum prevents an overflow of exp
     norm = top + math.log(sum(math.exp(z - top) for z in logits))
     return [z - norm for z in logits]
 
@@ -212,7 +214,7 @@ def address(text):
 
 
 def dashboard(api):
-    """Return the address of the dashboard: TRACKER_UI_URL, or the port after the API's."""
+    """Return the address of the dashboard: TRACKER_UI_URL, or the API's address with the next port."""
     if os.environ.get("TRACKER_UI_URL"):
         return os.environ["TRACKER_UI_URL"].rstrip("/")
     parts = urlsplit(api)

@@ -6,16 +6,16 @@
 
 Each measurement runs in a new process. Times are measured in the calling thread.
 
-log: one call with 10 numbers. 2,000 calls, 0.2 ms apart, are timed one by one. A fast training makes calls like this. The
-libraries take turns, three times. The table shows the median.
+log: a call with 10 numbers. 2,000 calls, 0.2 ms apart as in a fast training, are timed one by one. The libraries take
+    turns, three times. The table shows the median.
 
 media: an image of 256 by 256 pixels, and a histogram of 100,000 values. Each is logged 30 times. The table shows the median
-time of the call, and the median time of the call and the work that it leaves to other threads. Only tracker can wait for this
-work. For other libraries, "in all" is the time of the call, which is a lower bound.
+    time of the call, and the median time of the call including the work that it leaves to other threads. Only tracker can
+    wait for this work. For other libraries, "in all" is just the time of the call, which is a lower bound.
 
-bulk: a million points, logged in calls of 10 points without a pause, for 60 seconds at most. The table shows the number of
-logged points, the time of the calls, the time until the library has written or sent all points, and how much the memory of the
-process grew before the last call. Then tracker reads the points back, which requires the server.
+bulk: a million points, logged in calls of 10 points without a pause, for at most 60 seconds. The table shows the number of
+logged points, the time of the calls, the time until the library has written or sent all points, and how much the memory of
+the process grew before the last call. Then tracker reads the points back, which requires the server.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ MEDIA = 30
 """Number of images and histograms to log."""
 POINTS = 1_000_000
 LONGEST = 60.0
-"""Maximum seconds in which points are logged."""
+"""Maximum seconds for which points are logged."""
 PATIENCE = 240.0
 """Maximum seconds for one measurement."""
 
 
 class Library(NamedTuple):
-    """The functions with which a library logs."""
+    """The functions through which a library logs."""
 
     log: Callable[[Dict[str, Any], int], Any]
     picture: Optional[Callable[[Any, int], Any]]
@@ -186,7 +186,7 @@ def measured(what: str, name: str) -> Result:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         env = {**os.environ, "TRACKER_SPOOL": os.path.join(folder, "spool"), "WANDB_SILENT": "true",
                "MLFLOW_ALLOW_FILE_STORE": "true"}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed library is compiled once, not at each import
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # compiles an installed library once, not at each import
         env["PYTHONPATH"] = os.path.dirname(os.path.abspath(__file__)) + os.pathsep + env.get("PYTHONPATH", "")
         if "down" in name:
             env["TRACKER_URL"] = "http://127.0.0.1:1"

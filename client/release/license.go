@@ -56,9 +56,9 @@ func licenses(ctx context.Context, info *debug.BuildInfo) (map[string][]byte, er
 	return found, nil
 }
 
-// addLicenses adds the licence and notice files in the root folder of a module to found. The
-// key of each file begins with name. addLicenses returns an error if root has no licence or
-// notice file.
+// addLicenses adds the licence and notice files in root, the root folder of a module, to found. The
+// key of each file begins with name. addLicenses returns an error if root has no licence or notice
+// file.
 func addLicenses(found map[string][]byte, name string, root fs.FS) error {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {

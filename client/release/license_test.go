@@ -33,7 +33,7 @@ func TestAddLicenses(t *testing.T) {
 	}
 }
 
-// TestLicenses checks the licences of a small program.
+// TestLicenses checks the licences that are found for a small program.
 func TestLicenses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	c := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", path, "tracker/store/filter")

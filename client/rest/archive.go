@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// RecordState holds the state of a record in a project. Record has the form kind/id. Older
-// servers send only the fingerprint.
+// RecordState holds the state of a record in a project. The field Record has the form kind/id.
+// Older servers send only the fingerprint.
 type RecordState struct {
 	Record      string   `json:"record"`
 	Fingerprint string   `json:"fingerprint"`
@@ -34,7 +34,7 @@ type Imported struct {
 	Conflicts                        []string
 }
 
-// Add adds the counts of more to i.
+// Add adds the counts in more to i.
 func (i *Imported) Add(more Imported) {
 	i.Found += more.Found
 	i.Created += more.Created
@@ -48,7 +48,7 @@ func (i *Imported) Add(more Imported) {
 	i.Bytes += more.Bytes
 }
 
-// Records returns the records of a project in the order of the server. It returns no records if
+// Records returns the states of the records of a project, in the server's order. It returns none if
 // the project does not exist.
 func (c *Client) Records(ctx context.Context, project string) (all []RecordState, err error) {
 	for {
@@ -85,8 +85,7 @@ func (c *Client) Archive(ctx context.Context, project string, records []string, 
 	return nil
 }
 
-// sentPart is the maximum number of archive bytes in one request. It is the default limit of
-// nginx.
+// sentPart is the maximum number of archive bytes in one request. It is nginx's default limit.
 const sentPart = 1 << 20
 
 // Import sends an archive of size bytes and returns the result of the import. It splits a large
@@ -111,9 +110,8 @@ func (c *Client) Import(ctx context.Context, archive io.ReaderAt, size int64) (r
 	return r, nil
 }
 
-// sendArchive sends an archive or a part of one, and returns the result of the import. For a
-// part, place is the value of the Content-Range header. The result is zero for every part
-// except the last part.
+// sendArchive sends an archive or a part of one, and returns the result of the import. For a part,
+// place is the value of the Content-Range header, and the result is zero except for the last part.
 func (c *Client) sendArchive(ctx context.Context, method, path, place string, content *io.SectionReader) (r Imported, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, io.NopCloser(content))
 	if err != nil {
@@ -134,7 +132,7 @@ func (c *Client) sendArchive(ctx context.Context, method, path, place string, co
 	}
 	err = json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&r)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("the answer of %s can't be read", c.base), err)
+		err = errors.Join(fmt.Errorf("the response of %s can't be read", c.base), err)
 	}
 	return r, err
 }

@@ -18,7 +18,7 @@ import (
 const (
 	// timeout is the maximum duration of a request.
 	timeout = time.Minute
-	// maxAnswer is the maximum size of an answer in bytes.
+	// maxAnswer is the maximum size of a response in bytes.
 	maxAnswer = 64 << 20
 	// page is the number of records that a listing requests at once. The API does not allow
 	// more.
@@ -26,7 +26,7 @@ const (
 )
 
 // Client sends requests to one server. Its methods return an *Error if the server rejects the
-// request. They return another error if they get no response from the API.
+// request, and a different error if there is no response from the API.
 type Client struct {
 	base  string
 	token string
@@ -64,8 +64,8 @@ func Is(err error, code string) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// do sends a request with body as JSON. It stores the decoded JSON response in into. The caller
-// can pass nil for body and for into.
+// do sends a request with body as JSON, and decodes the JSON response into into. body and into can
+// be nil.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	answer, err := c.send(ctx, method, path, query, body)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	case err != nil:
 		return fmt.Errorf("the response of %s was interrupted: %w", c.base, err)
 	case len(data) > maxAnswer:
-		return fmt.Errorf("the answer of %s is longer than %d bytes", c.base, maxAnswer)
+		return fmt.Errorf("the response of %s is longer than %d bytes", c.base, maxAnswer)
 	case into == nil:
 		return nil
 	}
@@ -153,7 +153,7 @@ func (c *Client) refusal(answer *http.Response) error {
 	}
 	refused := &Error{Status: answer.StatusCode}
 	if json.Unmarshal(data, refused) != nil || refused.Code == "" {
-		return fmt.Errorf("%s answered %s, which is not an answer of the API", c.base, answer.Status)
+		return fmt.Errorf("%s answered %s, which is not a response of the API", c.base, answer.Status)
 	}
 	if refused.Code == "TOKEN_MISSING" {
 		refused.Message = c.base + " requires a sign-in: set TRACKER_TOKEN, or use `tracker login`"

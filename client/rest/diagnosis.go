@@ -6,12 +6,11 @@ import (
 	"net/url"
 )
 
-// Diagnosis explains the end of a run. It has no findings if the data of the run show nothing
-// unusual.
+// Diagnosis explains the end of a run. It has no findings if nothing about the run is unusual.
 type Diagnosis struct {
 	Outcome    string    `json:"outcome"` // running, succeeded, failed, killed or lost
 	Findings   []Finding `json:"findings"`
-	Alike      []string  `json:"alike"` // ids of the newest runs that failed alike
+	Alike      []string  `json:"alike"` // ids of the newest runs that failed in the same way
 	AlikeTotal int       `json:"alike_total"`
 }
 
@@ -23,8 +22,8 @@ type Finding struct {
 	Step *int64 `json:"step"` // step of the metric, nil for none
 }
 
-// Diagnosis returns the diagnosis of a run. It returns nil if the server has no diagnoses,
-// because it is older, or if it did not finish one in time.
+// Diagnosis returns the diagnosis of a run. It returns nil if the server is too old for diagnoses,
+// or did not finish the diagnosis in time.
 func (c *Client) Diagnosis(ctx context.Context, run string) (*Diagnosis, error) {
 	var d Diagnosis
 	err := c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(run)+"/diagnosis", nil, nil, &d)

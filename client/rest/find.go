@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxSearched is the maximum number of experiments that a search for a run's name reads.
+// maxSearched is the maximum number of experiments in which a run is searched by name.
 const maxSearched = 1000
 
-// Find returns the run with the typed id, page address or name. It returns an error if several
-// runs have the name.
+// Find returns the run with the given id, page address or name. It returns an error if several runs
+// have the name.
 func (c *Client) Find(ctx context.Context, typed string) (Run, error) {
 	id := runID(typed)
 	r, err := c.Run(ctx, id)

@@ -47,8 +47,7 @@ func (c *Client) Projects(ctx context.Context, limit int) ([]Project, error) {
 // ErrNoProject means that no project has the given name.
 var ErrNoProject = errors.New("there is no project")
 
-// Project returns the project with exactly the given name. It returns ErrNoProject if no
-// project has the name.
+// Project returns the project with exactly the given name, or ErrNoProject if there is none.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	found, _, err := list[Project](ctx, c, "/project", url.Values{"name": {name}}, page)
 	if err != nil {
@@ -90,7 +89,7 @@ func (c *Client) Runs(ctx context.Context, experiment string, s Search) ([]Run, 
 func (c *Client) Run(ctx context.Context, id string) (r Run, err error) {
 	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(id), nil, nil, &r)
 	if refused, ok := err.(*Error); ok && refused.Code == "NOT_FOUND" {
-		refused.Message = "There is no such run." // the API's own message says iteration
+		refused.Message = "There is no such run." // the API's message says iteration instead of run
 	}
 	return r, err
 }
@@ -101,8 +100,8 @@ func (c *Client) Summary(ctx context.Context, run string) (s Summary, err error)
 	return s, err
 }
 
-// Difference returns a sentence about the differences between the run baseline and another run.
-// Older servers without this route return an error.
+// Difference returns a sentence about the differences between the run baseline and another run. It
+// returns an error if the server is too old for this route.
 func (c *Client) Difference(ctx context.Context, baseline, run string) (sentence string, err error) {
 	var d struct {
 		Sentence string `json:"sentence"`
@@ -200,8 +199,8 @@ func (c *Client) WriteOutput(ctx context.Context, r Run, w io.Writer) error {
 	return nil
 }
 
-// Curves returns the metrics with the given keys, each reduced to about the given number of
-// points. The reduction preserves peaks.
+// Curves returns the curves of the metrics with the given keys, each reduced to about the given
+// number of points. The reduction preserves peaks.
 func (c *Client) Curves(ctx context.Context, run string, keys []string, points int) ([]Curve, error) {
 	var answer struct {
 		Series []Curve `json:"series"`

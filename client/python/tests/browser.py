@@ -15,7 +15,7 @@ CHROMIUM = next((path for path in map(shutil.which, ("chromium", "chromium-brows
 
 
 class Browser:
-    """A page of the browser. To be closed."""
+    """A page of the browser. The caller must close it."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         assert CHROMIUM is not None

@@ -1,4 +1,4 @@
-"""Fixtures: a server that is built from the present sources, and a proxy in front of it that fails on demand."""
+"""Fixtures: a server that is built from the current sources, and a proxy in front of it that fails on demand."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ _claim: Optional[socket.socket] = None  # bound to the first port of the range
 
 
 def own_ports() -> Iterator[int]:
-    """Yield every second port of a range, repeatedly. No other test process uses the range, and the system does not
-    assign its ports."""
+    """Yield every second port of a range, repeatedly. No other test process uses the range, and the system does not assign
+    ports from it."""
     global _claim
     for first in range(12000, 32000, PORTS):
         _claim = socket.socket()
@@ -200,7 +200,7 @@ Fault = Callable[[str, str, bytes], Optional[int]]
 
 
 class Proxy:
-    """Forwards requests to a server. If fault(method, path, body) returns a status, sends this status instead.
+    """Forwards requests to a server. If fault(method, path, body) returns a status, the proxy responds with it instead.
 
     For the status 0, the proxy never responds. For a negative status, it forwards the request and drops the response.
     """
@@ -329,7 +329,7 @@ def sync(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def eventually(what: Callable[[], Any], seconds: float = 180) -> Any:
-    """Call what repeatedly until its result is true, and return the result."""
+    """Call what() repeatedly until it returns a true value, and return that value."""
     end = time.monotonic() + seconds
     while True:
         answer = what()
@@ -350,7 +350,7 @@ def drained(spool: Spool) -> Iterator[Item]:
 
 @pytest.fixture
 def home(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pathlib.Path]:
-    """Return the home folder of a user who has the program but no server. No program listens at the default address."""
+    """Return the home folder of a user who has the program but no server. Nothing listens at the default address."""
     port, _ = free_ports()
     (tmp_path / "sitecustomize.py").write_text(
         f"import tracker._embed, tracker._http\ntracker._embed.DEFAULT_URL = 'http://127.0.0.1:{port}'\n"
@@ -376,7 +376,7 @@ def own_server(folder: pathlib.Path) -> Dict[str, Any]:
 
 
 def stop(folder: pathlib.Path, number: int = signal.SIGTERM) -> None:
-    """End the server of a home folder, if it runs."""
+    """End the server of a home folder if it is running."""
     from tracker import _embed
 
     said = own_server(folder)

@@ -1,6 +1,6 @@
 """A small training for tests of failures: python -m tests.edge SEED FATE JOURNAL.
 
-After each call to log and log_artifact, it writes a line about the call to the journal. test_edge.py compares the
+After each call of log and log_artifact, the training writes a line about the call to the journal. test_edge.py compares the
 journal with the data on the server.
 """
 
@@ -34,8 +34,8 @@ def data(seed: int, number: int) -> bytes:
 
 
 def train(seed: int, fate: str, journal: int) -> None:
-    """Log like a training. fate: exit ends the process at a random step; disk fills the disk for some steps or until
-    the end."""
+    """Log like a training. fate is exit, which ends the process at a random step, or disk, which fills the disk for some
+    steps or until the end."""
     chance = random.Random(seed)
     _recorder.PATIENCE = 5.0
     for number in range(FILES):

@@ -14,12 +14,12 @@ from typing import Optional
 from .conftest import eventually, free_ports
 
 PIECE = 16 << 10
-"""Bytes that are forwarded at a time."""
+"""Number of bytes that are forwarded at a time."""
 
 
 class Line:
-    """Forwards bytes to a port. speed is in bytes per second. A connection breaks after cut bytes to the server. While
-    the line is down, it breaks at once."""
+    """Forwards bytes to a port. speed is in bytes per second. A connection breaks after cut bytes to the server, or at once
+    while the line is down."""
 
     def __init__(self, target: int, speed: float = 0, cut: int = 0) -> None:
         self.target, self.speed, self.cut, self.down = target, speed, cut, False
@@ -81,7 +81,7 @@ class Line:
                     return
                 client.sendall(data)
         except OSError:
-            pass  # the other direction closes both
+            pass  # the thread for the other direction closes both
 
 
 CONFIGURATION = """
@@ -107,7 +107,7 @@ http {{
 
 
 class Nginx:
-    """nginx in front of a port, with its default settings except for those in settings."""
+    """nginx in front of a port, with default settings except for the given settings."""
 
     def __init__(self, folder: pathlib.Path, target: int, settings: str = "") -> None:
         program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")

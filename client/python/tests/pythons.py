@@ -1,4 +1,4 @@
-"""Prints the oldest and the newest supported Python of this machine, except the one that runs this program."""
+"""Prints the oldest and the newest supported Python on this machine, except the one that runs this program."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_the_model_in_production_is_downloaded(server: Server, tmp_path: pathlib
 
 @pytest.fixture
 def guarded(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server that requires a token."""
+    """A server with sign-in on."""
     folder = tmp_path / "guarded"
     folder.mkdir()
     running = Server(binary, folder, SERVICE_ENABLE_AUTH="true", SERVICE_JWT_SECRET=SECRET,
@@ -122,7 +122,7 @@ def sign_in(server: Server) -> str:
 
 
 def token(of: str, left: float, life: float = 24 * 3600) -> str:
-    """Return a token of the same account that expires after the given seconds."""
+    """Return a token of the same account that expires after the given number of seconds."""
     end = time.time() + left
     said = {**claims(of), "iat": int(end - life), "exp": int(end)}
     parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "HS256", "typ": "JWT"}, said)]

@@ -1,4 +1,4 @@
-"""Tests of runs whose process has died. Such a run is ended once, with the right status."""
+"""Tests of runs whose process has died. Such a run is ended exactly once, with the right status."""
 
 from __future__ import annotations
 

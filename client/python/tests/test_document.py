@@ -1,4 +1,4 @@
-"""Runs the examples of the documents."""
+"""Runs the examples in the documentation."""
 
 from __future__ import annotations
 

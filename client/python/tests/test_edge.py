@@ -1,4 +1,5 @@
-"""After any failure of a training, all logged data is on the server once, or a message names the missing data.
+"""Tests that after any failure of a training, all logged data is on the server exactly once, or a message names the missing
+data.
 
 TRACKER_EDGE_ROUNDS is the number of rounds, TRACKER_EDGE_SEED the first seed.
 """
@@ -28,7 +29,7 @@ SEED = int(os.environ.get("TRACKER_EDGE_SEED") or 1)
 FATES = ("finish", "kill", "exit", "disk")
 LINES = ("good", "slow", "nginx", "breaks", "down")
 DRAWING = 2.0
-"""Pictures and tables that were logged in the last seconds before the death of a process might be missing."""
+"""Seconds before the death of a process in which logged images and tables might be missing."""
 
 
 def made_line(kind: str, server: Server, folder: pathlib.Path) -> Union[Line, Nginx]:

@@ -115,7 +115,7 @@ def test_a_port_that_another_program_has_taken_is_left(home: pathlib.Path, scrip
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", int(url.rpartition(":")[2])))
-        taken.listen()  # and never answers
+        taken.listen()  # and never responds
         other = script(LOG)
         new = other.line().split()[0]
         other.end()

@@ -18,7 +18,7 @@ from .conftest import Proxy, Script, Server, drained, eventually, sync
 
 
 def end_elsewhere(server: Server, id: str) -> Dict[str, Any]:
-    """End a run like its page in the dashboard. Return the record of the ended run."""
+    """End a run as its page in the dashboard does. Return the record of the ended run."""
     Client(server.url).call("PATCH", f"/iteration/{id}", {"status": "KILLED", "error_message": "Enough of it."})
     return iteration(server, id)
 
@@ -53,7 +53,7 @@ def test_nothing_follows_the_end_in_the_spool(monkeypatch: pytest.MonkeyPatch) -
         def late(head: Any, body: bytes = b"") -> None:
             append(head, body)
             if head["op"] == "end":
-                run.recorder.log({"late": 1.0}, 0, 0.0)  # from a thread that was executing log
+                run.recorder.log({"late": 1.0}, 0, 0.0)  # in a thread that is executing log
 
         monkeypatch.setattr(writer.spool, "append", late)
     writer.flush()

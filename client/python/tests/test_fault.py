@@ -1,4 +1,4 @@
-"""No data is lost and no call waits, whatever the network, the server or the process does."""
+"""Tests that no data is lost and no call waits, whatever the network, the server or the process does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the folder for spools if the default folder can't be written to."""
+"""Tests of the folder for spools if the default folder is not writable."""
 
 from __future__ import annotations
 

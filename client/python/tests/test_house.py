@@ -81,7 +81,7 @@ def test_no_module_uses_private_names_of_another(module: str) -> None:
 
 
 def test_import_loads_little() -> None:
-    """Import tracker is fast, because modules that only some programs need are imported at their first use."""
+    """import tracker is fast, because modules that only some programs need are imported when they are first used."""
     said = subprocess.run([sys.executable, "-c", "import sys; before = set(sys.modules); import tracker, json\n"
                            "print(json.dumps(sorted(set(sys.modules) - before)))"], capture_output=True, check=True, text=True)
     loaded = json.loads(said.stdout)

@@ -44,13 +44,13 @@ def jupyter(home: pathlib.Path, wheel: str, tmp_path: pathlib.Path, monkeypatch:
         process.terminate()
         try:
             process.wait(180)
-        except subprocess.TimeoutExpired:  # the server is waiting for a connection of its proxy
+        except subprocess.TimeoutExpired:  # the server is waiting for a connection from its proxy
             process.kill()
             process.wait()
 
 
 def fetched(url: str) -> bytes:
-    """Return the response of url, or None if no server responds."""
+    """Return the response from url, or None if no server responds."""
     try:
         with urllib.request.urlopen(url, timeout=180) as answer:
             return bytes(answer.read())

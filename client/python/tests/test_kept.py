@@ -1,4 +1,4 @@
-"""An artifact has the bytes that its file had when it was logged."""
+"""Tests that an artifact has the bytes that its file had when it was logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each logged value is stored once, whatever ends the process."""
+"""Tests that each logged value is stored exactly once, whatever ends the process."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ RANDOM = """
 @pytest.mark.parametrize("seed", range(6))
 def test_a_kill_at_a_random_moment_costs_nothing(server: Server, script: Callable[..., Script], tmp_path: pathlib.Path,
                                                  seed: int) -> None:
-    """The same while the spool file is replaced by a smaller file."""
+    """In half of the rounds, the kill may come while the spool file is replaced by a smaller file."""
     (tmp_path / "returned").write_bytes(b"\0" * 32)
     one = script(RANDOM, str(tmp_path / "returned"), "20000" if seed % 2 else "4000000")
     id = one.line()
@@ -164,7 +164,7 @@ def test_a_signal_handler_may_log_while_log_is_interrupted(server: Server, scrip
 
 
 def test_a_signal_that_ends_the_run_in_the_middle_of_log_ends_it(server: Server, script: Callable[..., Script]) -> None:
-    """The writer and sender threads do not wait for locks of the interrupted thread."""
+    """The writer and sender threads do not wait for locks that the interrupted thread holds."""
     one = script("""
         import os, signal, tracker
         run = tracker.init(project="p", capture=False)

@@ -1,4 +1,4 @@
-"""Logs objects of other libraries and reads them back: arrays, figures, images, frames."""
+"""Tests that log objects of other libraries, such as arrays, figures, images and frames, and read them back."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ tracker.log_artifact("model.pt", tpye="model")
 tracker.callback.kears()
 tracker.autolog("sklaern")
 """
-"""The first three lines are correct. Each later line has a mistake."""
+"""The first three lines are correct. Each of the later lines has a mistake."""
 
 
 @pytest.mark.parametrize("checker", [("mypy", "--no-incremental"), ("pyright",)], ids=lambda checker: checker[0])

@@ -1,4 +1,4 @@
-"""No point, end or step is lost or wrong if a process ends abnormally."""
+"""Tests that no point, end or step is lost or wrong if a process ends abnormally."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_fork_finds_nothing_half_imported(server: Server, script: Callable[...
 
 
 def test_a_signal_that_does_not_interrupt_the_main_thread_ends_the_run(server: Server, script: Callable[..., Script]) -> None:
-    """A signal arrives just before the main thread begins to wait. This made some pools hang."""
+    """A signal arrives just before the main thread begins to wait. This once made some pools hang."""
     one = script("""
         import signal, threading, tracker
         run = tracker.init(capture=False)
@@ -175,7 +175,7 @@ def test_a_worker_that_is_terminated_while_it_ends_loses_nothing(server: Server,
 
 
 class Disk:
-    """Simulate a disk with the given free space for a spool. Removing a file frees its space."""
+    """Simulate a disk with the given free space for a spool. Removing a file frees the space that it used."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.room: Optional[int] = None

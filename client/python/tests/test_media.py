@@ -1,4 +1,4 @@
-"""Tests of images, histograms, tables, sounds and videos: the resulting files, and the thread that draws them."""
+"""Tests of images, histograms, tables, sounds and videos: the resulting files, and the thread that encodes them."""
 
 from __future__ import annotations
 

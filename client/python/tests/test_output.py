@@ -41,7 +41,7 @@ def killed(one: Script, word: str, server: Optional[Server] = None) -> str:
 
 
 def printed(server: Server, id: str) -> List[bytes]:
-    """Return the contents of a run's artifacts output.log, oldest first."""
+    """Return the contents of a run's artifacts called output.log, oldest first."""
     experiment = server.get(f"/iteration/{id}")["experiment_id"]
     rows = server.get(f"/resource/experiment/{experiment}?iteration_id={id}&name=output.log")["data"]
     found = []

@@ -33,7 +33,7 @@ LOGGER = """
 
 
 def forget(server: Server) -> None:
-    """Change the server as if a day had passed."""
+    """Make the server forget its idempotency keys, as if a day had passed."""
     server.kill()
     with sqlite3.connect(server.folder / "tracker.db") as database:
         assert database.execute("DELETE FROM idempotency").rowcount

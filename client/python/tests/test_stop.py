@@ -1,4 +1,4 @@
-"""A person asks a run to stop."""
+"""Tests of requests to stop a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracker._stop import StopRequest
 from .conftest import Script, Server, eventually
 
 QUICK = "import os, signal, sys, time, tracker\nfrom tracker import _sender\n_sender.CHECK = 0.1\n"
-"""Begins a script that checks often whether its run has to stop."""
+"""The beginning of a script that often checks whether its run should stop."""
 
 
 def ask(server: Server, id: str) -> None:
@@ -61,7 +61,7 @@ def test_a_script_is_interrupted(server: Server, script: Callable[..., Script], 
                                    "run = tracker.init(project='p', capture=False)\nif True:"], ids=["with", "alone"])
 def test_an_interrupted_script_saves_first(server: Server, script: Callable[..., Script], start: str, end: str, status: str,
                                            message: str) -> None:
-    """It is interrupted once."""
+    """The script is interrupted once."""
     one = script(QUICK + f"""{start}
     print(run.id, flush=True)
     try:

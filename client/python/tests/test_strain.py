@@ -1,4 +1,4 @@
-"""Each logged value is stored once if the clock jumps, the server hangs or many threads log."""
+"""Tests that each logged value is stored exactly once if the clock jumps, the server hangs or many threads log."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLOCK = """
 
 
 def points(server: Server, id: str, key: str) -> List[Any]:
-    """Return the points of a metric, with fewer requests than server.points."""
+    """Return the points of a metric. This takes fewer requests than server.points."""
     [series] = server.get(f"/metric/iteration/{id}/series?key={key}&points=100000")["series"]
     return list(zip(series["step"], series["value"]))
 
@@ -60,7 +60,7 @@ def test_a_clock_that_jumps(server: Server, proxy: Proxy, script: Callable[..., 
 
 
 def test_a_server_that_hangs_for_half_a_minute(server: Server) -> None:
-    """The server carries out earlier requests, even if the client has abandoned and repeated them."""
+    """The server still executes earlier requests, even if the client has abandoned and repeated them."""
     run = tracker.init(capture=False, config={"lr": 1})
     sender = run.recorder.sender
     assert sender is not None and server.process is not None

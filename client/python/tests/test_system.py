@@ -1,4 +1,4 @@
-"""Tests of GPU metrics with a replacement of the driver's library, which is compiled here."""
+"""Tests of GPU metrics, with a replacement for the driver's library, which is compiled here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of event files that TensorBoard's libraries write while a run follows them."""
+"""Tests of event files that TensorBoard's libraries write while a run reads them."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_a_half_record_is_waited_for(follower: Any, tmp_path: pathlib.Path) -> N
     whole = written(tmp_path / "source", 3)
     path, third = tmp_path / "logs" / "events.out.tfevents.1.host", len(whole) // 3
     log = follower._recorder
-    for end in range(len(whole) + 1):  # with any part of the file on disk
+    for end in range(len(whole) + 1):  # whatever part of the file is on disk
         path.write_bytes(whole[:end])
         follower.poll()
         assert log.steps == list(range(1, end // third + 1)), end
@@ -290,7 +290,7 @@ def test_what_is_no_event_is_left_out(follower: Any, tmp_path: pathlib.Path, cap
     with open(tmp_path / "logs" / "tfevents", "wb") as file:
         for number in range(500):
             noise = chosen.integers(0, 256, 1 + number % 60).astype("uint8").tobytes()
-            noise = noise if number % 2 else whole[12:-4][:number % 30] + noise  # also a file whose beginning is valid
+            noise = noise if number % 2 else whole[12:-4][:number % 30] + noise  # this includes a file whose beginning is valid
             head = struct.pack("<Q", len(noise))
             file.write(head + struct.pack("<I", _tfevents.masked_crc(head)) + noise
                        + struct.pack("<I", _tfevents.masked_crc(noise)))

@@ -228,7 +228,7 @@ def test_what_was_refused_is_sent_once_by_sync(server: Server, proxy: Proxy, tmp
     proxy.fault = lambda method, path, body: None
     [kept] = (tmp_path / "spool").glob("*.rejected")
     text = kept.read_text()
-    for _ in range(2):  # like a sync that was killed before it removed the file
+    for _ in range(2):  # as after a sync that was killed before it removed the file
         assert sync().returncode == 0
         assert server.points(run.id, "bad") == [(5, 2)] and server.parameters(run.id) == {"lr": "1"}
         kept.write_text(text)

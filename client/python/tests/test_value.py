@@ -1,4 +1,4 @@
-"""Tests of values that can't be stored unchanged. Each is reported once, and all other values are stored."""
+"""Tests of values that can't be stored unchanged. Each such value is reported once, and all other values are stored."""
 
 from __future__ import annotations
 

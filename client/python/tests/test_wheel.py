@@ -85,7 +85,7 @@ def test_both_commands_are_the_program_and_the_versions_agree(fresh: Fresh, whee
     assert fresh.run("python", "-c", "import tracker; print(tracker.__version__)").stdout.strip() == tracker.__version__
     assert fresh.run("pip", "show", "runtracker").stdout.splitlines()[1] == f"Version: {tracker.__version__}"
     assert os.path.basename(wheel).split("-")[:2] == ["runtracker", tracker.__version__]
-    # The command is the packed program itself, not a script that starts Python first.
+    # The command is the packaged program itself, not a script that starts Python first.
     with zipfile.ZipFile(wheel) as packed:
         [program] = [name for name in packed.namelist() if ".data/scripts/" in name]
         assert (fresh.bin / os.path.basename(program)).read_bytes() == packed.read(program)
@@ -137,7 +137,7 @@ def test_the_first_minute_in_the_browser(fresh: Fresh, home: pathlib.Path, tmp_p
 
 
 def test_any_program_is_a_run_without_a_server(fresh: Fresh, home: pathlib.Path) -> None:
-    """`tracker run` starts a server like init, also for a program that is not Python, and commands that read find the
+    """`tracker run` starts a server as init does, even for a program that is not in Python, and commands that read find the
     run."""
     (fresh.home / "train.py").write_text(MINUTE)
     for program in (["python", "train.py", "--lr=0.1"], ["sh", "-c", "echo nothing to log"]):
@@ -152,7 +152,7 @@ def test_any_program_is_a_run_without_a_server(fresh: Fresh, home: pathlib.Path)
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_the_browser_finds_no_curve_where_there_is_none(tmp_path: pathlib.Path) -> None:
-    """The check of the page can fail."""
+    """Proves that the check of the page can fail."""
     browser = Browser(tmp_path / "browser")
     try:
         for script in ("", "c.fillStyle = 'grey'; c.fillRect(0, 0, 300, 10)", "c.fillStyle = 'red'; c.fillRect(0, 0, 100, 10)"):

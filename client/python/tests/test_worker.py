@@ -1,4 +1,4 @@
-"""Workers of a process with a run."""
+"""Tests of the workers of a process that has a run."""
 
 from __future__ import annotations
 
