@@ -120,7 +120,7 @@ def test_what_the_command_line_does_not_take(server: Server, command: Tuple[str,
 @pytest.mark.parametrize("status", [200, 302, 404])
 def test_pages_of_a_proxy_lose_nothing(server: Server, proxy: Proxy, status: int, capfd: pytest.CaptureFixture[str]) -> None:
     proxy.page = b"<html>Sign in</html>"
-    proxy.fault = lambda method, path, body: None if f"{method} {path}" in proxy.seen else status  # the first request of each kind
+    proxy.fault = lambda method, path, body: None if f"{method} {path}" in proxy.seen else status  # once each
     with tracker.init(url=proxy.url, capture=False, config={"lr": 1}, tags=["t"]) as run:
         for step in range(5):
             run.log({"a": step}, step=step)

@@ -37,7 +37,7 @@ class Writer:
         self.queue: Deque[Entry] = collections.deque()  # entries that could not be written at once
         self.drawings: Deque[Items] = collections.deque()
         self.sample: Optional[Callable[[], Dict[str, float]]] = None  # returns system metrics, or {} if they are not due
-        self.printed: Optional[Callable[[bool], Iterable[Tuple[Dict[str, Any], bytes]]]] = None  # argument: whether this is the end
+        self.printed: Optional[Callable[[bool], Iterable[Tuple[Dict[str, Any], bytes]]]] = None  # argument: is this the end?
         self._latest = 0  # time of the last point, in milliseconds
         self._encode = Encoder().encode
         self._stopping = False
